@@ -1,0 +1,51 @@
+"""What can go wrong, said once: what happened, where, and what to do about it."""
+
+from typing import Any
+
+
+class AnonymizerError(ValueError):
+    """Base of every error that a user can cause or cure.
+
+    ``column``, ``row`` (0-based) and ``value`` say where; ``remedy`` says what to do. The text of the
+    exception is one paragraph for people: the problem, its place, the remedy.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        column: str | None = None,
+        row: int | None = None,
+        value: Any = None,
+        remedy: str = "",
+    ) -> None:
+        self.problem = problem
+        self.column = column
+        self.row = row
+        self.value = value
+        self.remedy = remedy
+        super().__init__(f"{problem} {remedy}".strip())
+
+
+class ReadError(AnonymizerError):
+    """A file could not be turned into a table."""
+
+
+class SchemaError(AnonymizerError):
+    """The roles, kinds or domains do not fit the table or each other."""
+
+
+class EncodeError(AnonymizerError):
+    """A value of the table does not fit its column's kind or domain."""
+
+
+class ParameterError(AnonymizerError):
+    """A parameter is outside what the method allows."""
+
+
+class GuaranteeError(AnonymizerError):
+    """The table cannot satisfy what was asked for, whatever is pruned."""
+
+
+class CellError(AnonymizerError):
+    """A released cell cannot be read as a value, an interval or a set."""
