@@ -1,0 +1,5 @@
+"""The dashboard: `streamlit run app.py`. Every page is reached through ui/shell.py, deep links included."""
+
+import streamlit as st
+
+app = st.App("ui/shell.py")

@@ -1,0 +1,81 @@
+"""Words and small controls that pages share: escaped text, numbers as people read them, messages, empty states."""
+
+import re
+from typing import Any
+
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.schema import Kind, Role
+
+JOINER = "\N{WORD JOINER}"
+
+ROLE_LABELS = {
+    Role.IDENTIFYING: "🔴 I · Identifying",
+    Role.QUASI_IDENTIFYING: "🟡 Q · Quasi-identifying",
+    Role.SENSITIVE: "🟣 S · Sensitive",
+    Role.INSENSITIVE: "🟢 N · Insensitive",
+}
+ROLE_MEANINGS = {
+    Role.IDENTIFYING: "names a person by itself; it never leaves",
+    Role.QUASI_IDENTIFYING: "an attacker could know it; it is made coarser",
+    Role.SENSITIVE: "what must not be learnt about a person; it is kept",
+    Role.INSENSITIVE: "harmless and not known to attackers; it is kept",
+}
+KIND_LABELS = {Kind.NUMERIC: "number", Kind.CATEGORICAL: "category", Kind.DATE: "date"}
+
+
+def plain(text: Any) -> str:
+    """Text from outside as Markdown that shows exactly this text: no link, image, colour, icon or formula."""
+    escaped = re.sub(r"([\\`*_{}\[\]()#+\-.!|<>~$^=&\"':@])", r"\\\1", " ".join(str(text).split()))
+    escaped = re.sub(r"([:@])(?=\S)", r"\1" + JOINER, escaped)
+    return re.sub(r"(?i)\bwww(?=\\\.)", lambda found: found.group() + JOINER, escaped)
+
+
+def count(number: float) -> str:
+    """A whole number with thousands separated."""
+    return f"{number:,.0f}"
+
+
+def share(part: float) -> str:
+    """A share between 0 and 1 as a percentage; neither a small share nor a nearly full one is rounded away."""
+    if 0 < part < 0.0005:
+        return "< 0.1 %"
+    if 0.9995 <= part < 1:
+        return "> 99.9 %"
+    return f"{100 * part:.1f}".removesuffix(".0") + " %"
+
+
+def size(n_bytes: float) -> str:
+    """A number of bytes in the unit that suits it."""
+    for unit in ("B", "kB", "MB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:,.0f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:,.1f} GB"
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """``1 record``, ``2 records``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def problem(error: AnonymizerError, advice: str = "") -> None:
+    """An error of the steward's table or choices as one message: what, where, what to do."""
+    parts = [f"**{plain(error.problem)}**", plain(error.remedy), advice]
+    st.error("  \n".join(part for part in parts if part), icon=":material/error:")
+
+
+def empty_state(title: str, text: str, page: str, label: str) -> None:
+    """What a page shows when something has to be done on another page first."""
+    with st.container(border=True, horizontal_alignment="center", gap="small"):
+        st.subheader(title, anchor=False, text_alignment="center")
+        st.markdown(text, text_alignment="center")
+        st.page_link(page, label=label, icon=":material/arrow_back:")
+
+
+def next_step(page: str, label: str) -> None:
+    """The way on, at the end of a page."""
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button(label, type="primary", icon=":material/arrow_forward:", icon_position="right", key=f"next {page}"):
+            st.switch_page(page)

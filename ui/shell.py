@@ -1,0 +1,70 @@
+"""The frame around every page: the steps and how far they are, where the data is, and the strip of figures."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from ui.strip import strip
+from ui.workspace import Workspace, workspace
+
+PAGES = Path(__file__).resolve().parent.parent / "pages"
+STEPS = (
+    ("data", "Data", "Bring a table"),
+    ("roles", "Roles", "Say what each column is"),
+    ("tree", "Tree", "See which records are merged, and why"),
+    ("release", "Release", "Check and download"),
+    ("what_if", "What if", "Compare scenarios"),
+    ("forest", "Forest", "A private forest instead of a table"),
+    ("disclosure", "Disclosure", "What a published tree gives away"),
+)
+LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32" role="img" aria-label="Copse">
+<g fill="#2f7d57"><path d="M12 3 4 17h5l-4 7h14l-4-7h5z"/><path d="M25 9l-6 10h3.6l-3 5h10.8l-3-5H31z" opacity=".72"/>
+<path d="M10.8 24h2.4v5h-2.4zM24 24h2v5h-2z"/></g>
+<text x="39" y="24" font-family="system-ui,sans-serif" font-size="23" font-weight="650" fill="#2f7d57">Copse</text></svg>"""
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
+
+
+def done(ws: Workspace, step: str) -> bool:
+    """Whether a step has given what the next one needs."""
+    reached = {"data": ws.table is not None, "roles": ws.schema is not None, "tree": ws.peek("pruning") is not None}
+    return reached.get(step, ws.peek("verification") is not None and step == "release")
+
+
+def place() -> str:
+    """Where the session's memory is, in words."""
+    host = (st.context.url or "").split("//")[-1].split("/")[0]
+    name = host if host.startswith("[") else host.split(":")[0]
+    return "this computer" if not name or name.rpartition("]")[0] + "]" in LOCAL_HOSTS or name in LOCAL_HOSTS else name
+
+
+def frame(ws: Workspace) -> None:
+    """The line above every page: which table is held, where, and how to be rid of it."""
+    with st.container(horizontal=True, vertical_alignment="center", key="frame"):
+        held = f"in this session's memory on **{place()}**; nothing is written to disk or sent on"
+        if ws.reading is None:
+            st.caption(f":material/lock: Your table stays {held}.")
+            return
+        st.caption(f":material/lock: The table is {held}.", width="stretch")
+        if st.button("Forget it", icon=":material/delete:", type="tertiary", help="Drop the table and all results now"):
+            ws.forget()
+            st.switch_page(PAGES / "data.py")
+
+
+st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
+st.logo(LOGO, size="large")
+ws = workspace()
+pages = [
+    st.Page(
+        PAGES / f"{step}.py",
+        title=f"{number} · {title}",
+        icon=":material/check_circle:" if done(ws, step) else ":material/radio_button_unchecked:",
+        help=explanation,
+        default=step == "data",
+    )
+    for number, (step, title, explanation) in enumerate(STEPS, start=1)
+    if (PAGES / f"{step}.py").exists()
+]
+page = st.navigation(pages, position="top")
+frame(ws)
+page.run()
+strip(ws)

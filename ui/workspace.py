@@ -1,0 +1,292 @@
+"""What one browser session holds, and the only place that touches session state.
+
+A page asks ``workspace()`` for the session's :class:`Workspace`, reads ``ws.table``, ``ws.schema`` and ``ws.parameters``,
+and calls a stage: ``ws.encoded()``, ``ws.tree()``, … ``ws.release()``, ``ws.verification()``. A stage calls one function
+of ``anonymizer`` and keeps the answer under the key of everything it depends on (the SHA-256 of the table's bytes,
+how they were read, the schema, and those parameters that matter to it), so a slider that returns to the same place
+costs nothing and a change of k regrows no tree. Only the newest answer of each stage is kept; nothing is shared
+between sessions and nothing is written to disk.
+
+Stages raise :class:`anonymizer.errors.AnonymizerError`; pages show it with :func:`ui.controls.problem`.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+import anonymizer as an
+from anonymizer.encode import EncodedTable
+from anonymizer.errors import AnonymizerError, ParameterError
+from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
+from anonymizer.profile import ColumnFacts, profile, suggest
+from anonymizer.read import Reading, ReadOptions, read_table
+from anonymizer.samples import SAMPLES
+from anonymizer.schema import Schema
+from anonymizer.tree import Tree
+
+if TYPE_CHECKING:
+    from anonymizer.prune import Pruning
+    from anonymizer.release import Release
+    from anonymizer.risk import NodeRisk
+    from anonymizer.verify import Verification
+
+Answer = TypeVar("Answer")
+
+SAW_TREE = ("criterion", "min_leaf", "max_depth")
+SAW_PRUNING = (*SAW_TREE, "grouping", "k")
+SAW_RELEASE = (*SAW_PRUNING, "generalizer")
+DEPENDS: dict[str, tuple[str, ...]] = {
+    "encoded": (),
+    "tree": SAW_TREE,
+    "leaf": SAW_TREE,
+    "risk": SAW_TREE,
+    "pruning": SAW_PRUNING,
+    "release": SAW_RELEASE,
+    "verification": (*SAW_RELEASE, "l", "t"),
+}
+"""The stages that follow the schema, and the parameters that each depends on beside table and schema."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the steward chose, beside the schema. ``l`` and ``t``: required of the release when not ``None``."""
+
+    k: int = 10
+    grouping: str = "least"
+    generalizer: str = "uniform"
+    criterion: str = "entropy"
+    min_leaf: int = 2
+    max_depth: int | None = None
+    l: float | None = None  # noqa: E741
+    t: float | None = None
+
+
+@dataclass
+class Workspace:
+    """One session: the table as it was read, what was said about it, and the current answers.
+
+    ``source``: the bytes (or the operator's file) that the table was read from, kept so that it can be read again
+    in another way. ``edition`` counts the tables brought, ``version`` the changes of schema that did not come from
+    the roles table itself: parts of widget keys, so that a widget of an older table is forgotten.
+    ``view``: choices of how pages look (fold depth, colour), by name, which outlive a change of page.
+    ``failure``: why the last file could not be used, until another one is brought.
+    """
+
+    reading: Reading | None = None
+    source: Any = None
+    schema: Schema | None = None
+    parameters: Parameters = field(default_factory=Parameters)
+    edition: int = 0
+    version: int = 0
+    view: dict[str, Any] = field(default_factory=dict)
+    failure: AnonymizerError | None = None
+    _answers: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    @property
+    def table(self) -> pd.DataFrame | None:
+        """The table, or ``None`` as long as none was brought."""
+        return None if self.reading is None else self.reading.frame
+
+    @property
+    def k(self) -> int:
+        """The smallest group allowed, in records."""
+        return self.parameters.k
+
+    def bring(
+        self, source: Any, name: str, options: ReadOptions | None = None, progress: Callable[..., Any] | None = None
+    ) -> bool:
+        """Read a file (bytes, or a path the operator allows) and make it the table. False when it cannot be read.
+
+        On failure the previous table stays, and ``failure`` says why. Read again in another way, a table of the
+        same columns keeps its roles.
+        """
+        try:
+            reading = read_table(source, name=name, options=options or ReadOptions(), progress=progress)
+        except AnonymizerError as error:
+            self.failure = error
+            return False
+        self._accept(reading, source)
+        return True
+
+    def bring_sample(self, name: str) -> bool:
+        """Make one of the built-in samples the table. False, with ``failure`` set, when it cannot be had."""
+        try:
+            frame = SAMPLES[name].load()
+        except AnonymizerError as error:
+            self.failure = error
+            return False
+        self._accept(sample_reading(name, frame), None)
+        return True
+
+    def read_again(self, options: ReadOptions) -> bool:
+        """Read the kept bytes in another way. False, with ``failure`` set, when that does not work."""
+        if self.reading is None or self.source is None:
+            return False
+        return self.bring(self.source, self.reading.name, options)
+
+    def forget(self) -> None:
+        """Drop the table and everything derived from it; keep nothing but the count of editions."""
+        self.__init__(edition=self.edition + 1)  # type: ignore[misc]
+
+    def _accept(self, reading: Reading, source: Any) -> None:
+        before, previous = self.table, self.reading
+        again = previous is not None and previous.sha256 == reading.sha256 and before is not None
+        same_columns = again and list(before.columns) == list(reading.frame.columns)
+        self._answers.clear()
+        self.reading, self.source, self.failure = reading, source, None
+        self.edition += 1
+        if not same_columns:
+            self.schema, self.view = None, {}
+
+    # What is known before anything is generalized.
+
+    def facts(self) -> tuple[ColumnFacts, ...]:
+        """Facts about each column of the table."""
+        return self._once("facts", self._read_key(), lambda: profile(self._need_table()))
+
+    def suggested(self) -> Schema:
+        """The suggested roles and kinds, with reasons."""
+        return self._once("suggested", self._read_key(), lambda: suggest(self._need_table()))
+
+    def linkage(self) -> LinkageRisk:
+        """The risk of the table as it stands, on the chosen quasi-identifiers."""
+        names = self._need_schema().quasi_identifying
+        return self._once("linkage", (*self._read_key(), names), lambda: linkage_risk(self._need_table(), names))
+
+    def singling(self) -> Any:
+        """For each quasi-identifier, how far it singles people out: see :func:`anonymizer.linkage.singling_out`."""
+        names = self._need_schema().quasi_identifying
+        return self._once("singling", (*self._read_key(), names), lambda: singling_out(self._need_table(), names))
+
+    # What the steward says.
+
+    def set_schema(self, schema: Schema, *, from_editor: bool = False) -> None:
+        """Replace the schema. ``from_editor``: the roles table itself made the change, and may keep its state."""
+        if schema != self.schema:
+            self.schema = schema
+            self.version += not from_editor
+
+    def set(self, **changes: Any) -> None:
+        """Change parameters: ``ws.set(k=20)``."""
+        self.parameters = replace(self.parameters, **changes)
+
+    def basis(self, key: str) -> Schema:
+        """The schema that the editor with this widget key started from: its edits are counted from there."""
+        if key not in st.session_state:
+            self.view["basis"] = (key, self._need_schema())
+        held, schema = self.view.get("basis", (None, None))
+        return schema if held == key and schema is not None else self._need_schema()
+
+    # The flow, stage by stage.
+
+    def encoded(self) -> EncodedTable:
+        """The table in codes."""
+        return self._stage("encoded", lambda: an.encode(self._need_table(), self._need_schema()))
+
+    def tree(self) -> Tree:
+        """The grown tree, unpruned."""
+        p = self.parameters
+        return self._stage(
+            "tree",
+            lambda: an.grow(self.encoded(), criterion=p.criterion, min_leaf=p.min_leaf, max_depth=p.max_depth),
+        )
+
+    def leaf(self) -> NDArray[np.int32]:
+        """(n,) the leaf of the grown tree that each record reaches."""
+        from anonymizer.records import descend
+
+        return self._stage("leaf", lambda: descend(self.tree(), self.encoded()))
+
+    def risk(self) -> "NodeRisk":
+        """Risk and error of every node of the grown tree."""
+        return self._stage("risk", lambda: an.annotate(self.tree(), self.encoded()))
+
+    def pruning(self) -> "Pruning":
+        """The recorded pruning steps and the cut that satisfies k."""
+        p = self.parameters
+        return self._stage("pruning", lambda: an.prune(self.tree(), self.risk(), criterion=p.grouping, k=p.k))
+
+    def release(self) -> "Release":
+        """The release, shuffled with a secret seed of its own."""
+        p = self.parameters
+        return self._stage(
+            "release",
+            lambda: an.generalize(
+                self._need_table(),
+                self._need_schema(),
+                self.encoded(),
+                self.pruning(),
+                method=p.generalizer,
+                k=p.k,
+                leaf=self.leaf(),
+            ),
+        )
+
+    def verification(self) -> "Verification":
+        """Every guarantee, recomputed from the released cells with the original beside them."""
+        p = self.parameters
+        return self._stage(
+            "verification",
+            lambda: an.verify(
+                self.release().frame(), self._need_schema(), k=p.k, original=self._need_table(), l=p.l, t=p.t
+            ),
+        )
+
+    def peek(self, stage: str) -> Any:
+        """The answer of a stage if it is there and still true, otherwise ``None``. Computes nothing."""
+        held = self._answers.get(stage)
+        if held is None or self.reading is None or self.schema is None:
+            return None
+        return held[1] if held[0] == self._stage_key(stage) else None
+
+    def _read_key(self) -> tuple[Any, ...]:
+        reading = self.reading
+        return () if reading is None else (reading.sha256, reading.options)
+
+    def _stage_key(self, stage: str) -> tuple[Any, ...]:
+        chosen = tuple(getattr(self.parameters, name) for name in DEPENDS[stage])
+        return (*self._read_key(), self.schema, *chosen)
+
+    def _stage(self, stage: str, compute: Callable[[], Answer]) -> Answer:
+        return self._once(stage, self._stage_key(stage), compute)
+
+    def _once(self, name: str, key: tuple[Any, ...], compute: Callable[[], Answer]) -> Answer:
+        held = self._answers.get(name)
+        if held is not None and held[0] == key:
+            return held[1]  # type: ignore[no-any-return]
+        self._answers.pop(name, None)
+        answer = compute()
+        self._answers[name] = (key, answer)
+        return answer
+
+    def _need_table(self) -> pd.DataFrame:
+        if self.table is None:
+            raise ParameterError("There is no table yet.", remedy="Bring one on the Data page.")
+        return self.table
+
+    def _need_schema(self) -> Schema:
+        if self.schema is None:
+            self.schema = self.suggested()
+        return self.schema
+
+
+def sample_reading(name: str, frame: pd.DataFrame) -> Reading:
+    """A built-in sample as if it had been read from a file: no problems, and a digest of its values."""
+    values = frame.to_csv(index=False).encode()
+    digest = hashlib.sha256(values).hexdigest()
+    return Reading(
+        frame=frame, options=ReadOptions(), problems=(), sha256=digest, size=len(values), name=name, format="sample"
+    )
+
+
+def workspace() -> Workspace:
+    """The workspace of this browser session, made empty on first use."""
+    if "workspace" not in st.session_state:
+        st.session_state["workspace"] = Workspace()
+    return st.session_state["workspace"]  # type: ignore[no-any-return]
