@@ -1,0 +1,214 @@
+"""Growing: the best split of a node, then of its children, until nothing gains.
+
+Large nodes near the root are divided one by one from histograms; once the pieces are small, each is finished on
+its own. The same plan serves records in this process and records on several machines (PLANET, Panda et al. 2009).
+"""
+
+from dataclasses import fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.encode import EncodedTable, Encoding
+from anonymizer.errors import ParameterError
+from anonymizer.records import WORKERS, Branch, Growth, InMemory, Node, RecordSource, Split
+from anonymizer.target import entropy, gini
+from anonymizer.tree import Tree
+
+CRITERIA = {"entropy": entropy, "gini": gini}
+"""Splitting criteria and the impurity, per record, that each of them lowers."""
+
+TABLE_SIZE = 1 << 14
+ABSENT = 2
+"""The side of a level that a node does not hold."""
+
+SMALL = 4096
+"""Nodes with fewer records are never divided from histograms."""
+
+
+def grow(
+    encoded: EncodedTable,
+    criterion: str = "entropy",
+    min_leaf: int = 2,
+    max_depth: int | None = None,
+    exhaustive_max: int = 8,
+) -> Tree:
+    """Grow a binary classification tree on the quasi-identifiers.
+
+    The split with the largest total gain (n times impurity; bits for entropy) wins; gains within
+    1e-12 · max(1, root impurity) are ties, won by the first column, then the first candidate. Numeric columns
+    are cut at midpoints of neighbouring values in the node. Categorical columns are divided into subsets: in
+    the order of their class shares for two classes (Breiman et al. 1984: exact for ``min_leaf`` = 1); for more
+    classes every subset is tried when at most ``exhaustive_max`` levels are present, and otherwise those along
+    the first principal component of the class shares. Levels that a node does not hold go to the larger child.
+
+    ``min_leaf``: fewest records of a child. ``max_depth``: longest path, ``None`` for no limit.
+    Raises :class:`ParameterError` for an unknown criterion or a number out of range.
+    """
+    if criterion not in CRITERIA:
+        raise ParameterError(f"There is no criterion {criterion!r}.", remedy=f"Choose one of {', '.join(CRITERIA)}.")
+    if min_leaf < 1 or (max_depth is not None and max_depth < 0) or not 0 <= exhaustive_max <= 16:
+        raise ParameterError(
+            "min_leaf must be at least 1, max_depth at least 0 and exhaustive_max from 0 to 16.",
+            remedy="Correct the number.",
+        )
+    return grow_from(InMemory(encoded), encoded.encodings, criterion, min_leaf, max_depth, exhaustive_max)
+
+
+def grow_from(
+    source: RecordSource,
+    encodings: tuple[Encoding, ...],
+    criterion: str,
+    min_leaf: int,
+    max_depth: int | None,
+    exhaustive_max: int,
+) -> Tree:
+    """:func:`grow` from any source of records."""
+    root = source.root()
+    numbers = np.arange(min(root.n + 1, TABLE_SIZE), dtype=np.float64)
+    table = numbers * np.log2(numbers, out=np.zeros_like(numbers), where=numbers > 0)
+    impurity = root.n * float(CRITERIA[criterion](root.sums))
+    growth = Growth(
+        list(CRITERIA).index(criterion),
+        min_leaf,
+        -1 if max_depth is None else max_depth,
+        exhaustive_max,
+        1e-12 * max(1.0, impurity),
+        table,
+    )
+    by_order = [encoding.by_order for encoding in encodings]
+    divided: dict[int, tuple[Split, Node, Node]] = {}
+    pending, nodes = [root], {root.key: root}
+    while pending:
+        node = max(pending, key=lambda waiting: waiting.n)
+        if node.n < max(SMALL, root.n // (2 * WORKERS)):
+            break
+        pending.remove(node)
+        chosen = None if node.depth == growth.max_depth else choose_split(source, node, by_order, growth)
+        if chosen is None:
+            continue
+        split, active = chosen
+        left, right = source.divide(node, split, active)
+        divided[node.key] = (split, left, right)
+        nodes |= {left.key: left, right.key: right}
+        pending += [left, right]
+    ends = [node for node in nodes.values() if node.key not in divided]
+    branches = dict(zip([node.key for node in ends], source.finish(ends, growth), strict=True))
+    return finish_tree(join(root, divided, branches), source, encodings)
+
+
+def choose_split(
+    source: RecordSource, node: Node, by_order: list[bool], growth: Growth
+) -> tuple[Split, NDArray[np.uint8]] | None:
+    """The best split of a node from its histograms and the columns that vary in it; ``None`` when nothing gains."""
+    from anonymizer import kernels
+
+    best = kernels.purity(node.sums, node.n, growth.criterion, growth.table)
+    active = node.active.copy()
+    chosen = None
+    for j, hist in enumerate(source.histograms(node)):
+        if hist is None:
+            continue
+        side = np.full(len(hist) // len(node.sums), ABSENT, dtype=np.uint8)
+        best, code_left, code_right, better, found = kernels.best_split_of_histogram(
+            hist, node.sums, node.n, by_order[j], len(node.sums), growth.min_leaf, growth.criterion,
+            growth.exhaustive_max, growth.table, growth.tolerance, best, side,
+        )  # fmt: skip
+        active[j] = found > 1
+        if better:
+            chosen = Split(j, code_left, code_right, side)
+    return None if chosen is None else (chosen, active)
+
+
+def join(
+    root: Node, divided: dict[int, tuple[Split, Node, Node]], branches: dict[int, Branch]
+) -> Branch:
+    """The divided nodes and the finished branches as one piece, in preorder."""
+    pieces: list[Branch] = []
+    size = 0
+    stack: list[tuple[Node, int]] = [(root, -1)]
+    while stack:
+        node, parent = stack.pop()
+        if node.key in divided:
+            split, left, right = divided[node.key]
+            piece = divided_node(node, split, left, right)
+            stack += [(right, size), (left, size)]
+        else:
+            piece = branches[node.key]
+        parents = piece.parent + np.int32(size)
+        parents[0] = parent
+        pieces.append(replace(piece, parent=parents))
+        size += len(parents)
+    listed_before = np.cumsum([0] + [len(piece.listed) for piece in pieces])
+    pieces = [
+        replace(piece, listed_start=piece.listed_start + before)
+        for piece, before in zip(pieces, listed_before[:-1], strict=True)
+    ]
+    return Branch(*(np.concatenate([getattr(piece, field.name) for piece in pieces]) for field in fields(Branch)))
+
+
+def divided_node(node: Node, split: Split, left: Node, right: Node) -> Branch:
+    """A node that was divided from its histograms, as a piece of one row."""
+    smaller_left = left.n < right.n
+    listed = np.flatnonzero(split.side == smaller_left) if split.code_left < 0 else []
+    return Branch(
+        parent=np.zeros(1, dtype=np.int32),
+        feature=np.array([split.feature], dtype=np.int32),
+        code_left=np.array([split.code_left], dtype=np.int32),
+        code_right=np.array([split.code_right], dtype=np.int32),
+        listed_start=np.zeros(1, dtype=np.int64),
+        listed=np.array(listed, dtype=np.uint16),
+        listed_left=np.array([smaller_left], dtype=np.uint8),
+        first=np.zeros(1, dtype=np.int64),
+        last=np.array([node.n], dtype=np.int64),
+        sums=node.sums[None, :],
+    )
+
+
+def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding, ...]) -> Tree:
+    """Add sizes, depths, thresholds and hulls to a grown piece."""
+    m = len(branch.parent)
+    n = branch.sums.sum(axis=1)
+    size, depth = sizes_and_depths(branch.parent)
+    cut = np.full(m, -1, dtype=np.int32)
+    threshold = np.full(m, np.nan)
+    for j, encoding in enumerate(encodings):
+        at = np.flatnonzero((branch.feature == j) & (branch.code_left >= 0))
+        if not len(at):
+            continue
+        below, above = branch.code_left[at], branch.code_right[at]
+        if encoding.is_interval:
+            last = len(encoding.labels) - 1
+            middle = encoding.high[below] + (encoding.low[np.minimum(above, last)] - encoding.high[below]) / 2
+            threshold[at] = np.where(above > last, np.inf, middle)
+            cut[at] = np.clip(np.searchsorted(encoding.low, threshold[at], side="right"), below + 1, above)
+        else:
+            left = at + 1
+            cut[at] = np.where(n[left] >= n[at] - n[left], above, below + 1)
+    low, high, levels, has_missing = source.hulls(branch)
+    return Tree(
+        parent=branch.parent,
+        size=size,
+        depth=depth,
+        feature=branch.feature,
+        cut=cut,
+        threshold=threshold,
+        listed_start=np.append(branch.listed_start, len(branch.listed)),
+        listed=branch.listed,
+        listed_left=branch.listed_left.astype(np.bool_),
+        n=n,
+        sums=branch.sums,
+        low=low,
+        high=high,
+        levels=levels,
+        has_missing=has_missing,
+    )
+
+
+def sizes_and_depths(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Nodes of each branch and depth of each node, from the parents in preorder."""
+    from anonymizer import kernels
+
+    size, depth = np.ones(len(parent), dtype=np.int32), np.zeros(len(parent), dtype=np.int32)
+    kernels.sizes_and_depths(parent, size, depth)
+    return size, depth

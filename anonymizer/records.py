@@ -1,0 +1,228 @@
+"""Where records live while a tree grows: sums and histograms of them, and sending them down a split.
+
+:class:`RecordSource` is all that growing asks for, so records may live in this process or elsewhere: a node's
+histograms are sums, and sums from several places add up.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.encode import EncodedTable
+from anonymizer.tree import Tree
+
+WORKERS = 2
+"""Threads that read records at the same time."""
+
+
+class Node(NamedTuple):
+    """A node that is being grown: its depth, number of records, sum, and which columns still vary in it."""
+
+    key: int
+    depth: int
+    n: int
+    sums: NDArray[Any]
+    active: NDArray[np.uint8]
+
+
+class Split(NamedTuple):
+    """How a node is divided: ordered columns by the two codes beside the cut, others by the codes that go left.
+
+    ``code_left`` = -1 for a categorical split, whose ``side`` (b,) is 1 for the codes that go left, 0 for those that
+    go right and 2 for those that are not in the node.
+    """
+
+    feature: int
+    code_left: int
+    code_right: int
+    side: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """A grown piece of tree in preorder, before thresholds and hulls are known; ``parent`` is local, -1 at its root.
+
+    ``first``, ``last`` (m,): where each node's records lie in the source's order.
+    """
+
+    parent: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    code_left: NDArray[np.int32]
+    code_right: NDArray[np.int32]
+    listed_start: NDArray[np.int64]
+    listed: NDArray[np.uint16]
+    listed_left: NDArray[np.uint8]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    sums: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The rules of growing: see :func:`anonymizer.grow.grow`. ``criterion`` is a kernel's number."""
+
+    criterion: int
+    min_leaf: int
+    max_depth: int
+    exhaustive_max: int
+    tolerance: float
+    table: NDArray[np.float64]
+
+
+class RecordSource(Protocol):
+    """What growing needs of the records, wherever they are."""
+
+    def root(self) -> Node:
+        """The node that holds every record."""
+
+    def histograms(self, node: Node) -> list[NDArray[Any] | None]:
+        """For each active column of the node the sums of its records by code (b · s,), flat; ``None`` for others."""
+
+    def divide(self, node: Node, split: Split, active: NDArray[np.uint8]) -> tuple[Node, Node]:
+        """Send the node's records down a split; returns the left and the right child."""
+
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
+        """Grow the branches of these nodes to their end."""
+
+    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+        """low, high, levels (m, p) and has_missing (m, p) of every node, see :class:`anonymizer.tree.Tree`."""
+
+
+class InMemory:
+    """Records of one :class:`EncodedTable`, packed by column and partitioned in place as the tree grows."""
+
+    def __init__(self, encoded: EncodedTable) -> None:
+        from anonymizer import kernels
+
+        n, p = encoded.codes.shape
+        self.encodings = encoded.encodings
+        self.stride = encoded.target.n_classes
+        self.n_codes = np.array([encoding.n_codes for encoding in encoded.encodings], dtype=np.int64)
+        self.by_order = np.array([encoding.by_order for encoding in encoded.encodings], dtype=np.bool_)
+        cells = int(self.n_codes.max()) * self.stride
+        self.packed = np.empty((p, n), dtype=np.uint16 if cells <= 1 << 16 else np.uint32)
+        kernels.pack(encoded.codes, encoded.target.codes, self.stride, self.packed)
+        self.order = np.arange(n, dtype=np.uint32)
+        self.responses = np.empty((0, n))
+        self.runs: list[tuple[int, int]] = [(0, n)]
+        self.totals = np.bincount(encoded.target.codes, minlength=self.stride).astype(np.int64)
+
+    def root(self) -> Node:
+        """See :class:`RecordSource`."""
+        p, n = self.packed.shape
+        return Node(0, 0, n, self.totals, np.ones(p, dtype=np.uint8))
+
+    def histograms(self, node: Node) -> list[NDArray[Any] | None]:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        start, end = self.runs[node.key]
+
+        def histogram(j: int) -> NDArray[Any]:
+            hist = np.zeros(self.n_codes[j] * len(node.sums), dtype=np.int32)
+            kernels.add_records(
+                hist, self.packed[j], self.responses, start, end, self.stride, len(node.sums), kernels.ENTROPY
+            )
+            return hist
+
+        found: list[NDArray[Any] | None] = [None] * len(self.packed)
+        columns = [int(j) for j in np.flatnonzero(node.active)]
+        for j, hist in zip(columns, in_threads(histogram, columns), strict=True):
+            found[j] = hist
+        return found
+
+    def divide(self, node: Node, split: Split, active: NDArray[np.uint8]) -> tuple[Node, Node]:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        start, end = self.runs[node.key]
+        row = self.packed[split.feature]
+        goes_left = np.empty(end - start, dtype=np.uint8)
+        kernels.mark_sides(row, start, end, self.stride, split.code_left, split.side, goes_left)
+        classes = row[start:end] % row.dtype.type(self.stride)
+        left_sums = np.bincount(classes[goes_left.view(np.bool_)], minlength=self.stride).astype(np.int64)
+        middle = start + int(left_sums.sum())
+
+        def move(row: NDArray[Any]) -> None:
+            kernels.partition(row, start, end, goes_left, np.empty(end - middle + 1, dtype=row.dtype))
+
+        list(in_threads(move, [self.packed[j] for j in np.flatnonzero(active)] + [self.order]))
+        self.runs += [(start, middle), (middle, end)]
+        left = Node(len(self.runs) - 2, node.depth + 1, middle - start, left_sums, active)
+        return left, Node(len(self.runs) - 1, node.depth + 1, end - middle, node.sums - left_sums, active)
+
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        def branch(position: int) -> Branch:
+            node = nodes[position]
+            start, end = self.runs[node.key]
+            hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=np.int32)
+            return Branch(
+                *kernels.grow_branch(
+                    self.packed, self.order, self.responses, start, end, node.sums, node.active, node.depth,
+                    self.n_codes, self.by_order, self.stride, growth.criterion, growth.min_leaf, growth.max_depth,
+                    growth.exhaustive_max, growth.table, growth.tolerance, hist,
+                )
+            )  # fmt: skip
+
+        largest_first = sorted(range(len(nodes)), key=lambda position: -nodes[position].n)
+        grown = dict(zip(largest_first, in_threads(branch, largest_first), strict=True))
+        return [grown[position] for position in range(len(nodes))]
+
+    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        m, p = len(branch.parent), len(self.packed)
+        low, high, levels = (np.zeros((p, m), dtype=np.int32) for _ in range(3))
+        missing = np.zeros((p, m), dtype=np.bool_)
+
+        def column(j: int) -> None:
+            encoding = self.encodings[j]
+            kernels.column_hull(
+                self.packed[j], self.stride, branch.first, branch.last, branch.feature,
+                encoding.n_codes - 1 if encoding.missing else -1, not encoding.is_interval, encoding.n_codes,
+                low[j], high[j], levels[j], missing[j],
+            )  # fmt: skip
+
+        list(in_threads(column, range(p)))
+        return low.T, high.T, levels.T, missing.T
+
+
+def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
+    """The results of ``work`` on each item, in order; compiled kernels run side by side."""
+    items = list(items)
+    if len(items) < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return list(pool.map(work, items))
+
+
+def descend(tree: Tree, encoded: EncodedTable) -> NDArray[np.int32]:
+    """The leaf of the grown tree that each record reaches, (n,) node ids.
+
+    Works for any records in the same encoding, so also for records that the tree was not grown on.
+    """
+    from anonymizer import kernels
+
+    n = encoded.n_records
+    leaf = np.empty(n, dtype=np.int32)
+    right = np.full(tree.n_nodes, -1, dtype=np.int32)
+    inner = np.flatnonzero(tree.feature >= 0)
+    right[inner] = inner + 1 + tree.size[inner + 1]
+    step = -(-n // WORKERS) if n > 50_000 else n
+
+    def part(first: int) -> None:
+        kernels.route(
+            encoded.codes, first, min(n, first + step), tree.feature, right, tree.cut, tree.listed_start, tree.listed,
+            tree.listed_left, leaf,
+        )  # fmt: skip
+
+    list(in_threads(part, range(0, n, step)))
+    return leaf
