@@ -1,6 +1,7 @@
 """Words and small controls that pages share: escaped text, numbers as people read them, messages, empty states."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -8,6 +9,7 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from anonymizer.schema import Kind, Role
 
+PAGES = Path(__file__).resolve().parent.parent / "pages"
 JOINER = "\N{WORD JOINER}"
 
 ROLE_LABELS = {
@@ -66,16 +68,23 @@ def problem(error: AnonymizerError, advice: str = "") -> None:
     st.error("  \n".join(part for part in parts if part), icon=":material/error:")
 
 
-def empty_state(title: str, text: str, page: str, label: str) -> None:
-    """What a page shows when something has to be done on another page first."""
+def empty_state(title: str, text: str, step: str, label: str) -> None:
+    """What a page shows when something has to be done on another page first; ``step`` is that page's name."""
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.subheader(title, anchor=False, text_alignment="center")
         st.markdown(text, text_alignment="center")
-        st.page_link(page, label=label, icon=":material/arrow_back:")
+        st.page_link(PAGES / f"{step}.py", label=label, icon=":material/arrow_back:")
 
 
-def next_step(page: str, label: str) -> None:
-    """The way on, at the end of a page."""
+def next_step(step: str, label: str, *, disabled: bool = False) -> None:
+    """The way on, at the end of a page; ``step`` is the next page's name."""
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button(label, type="primary", icon=":material/arrow_forward:", icon_position="right", key=f"next {page}"):
-            st.switch_page(page)
+        if st.button(
+            label,
+            type="primary",
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            key=f"next {step}",
+            disabled=disabled or not (PAGES / f"{step}.py").exists(),
+        ):
+            st.switch_page(PAGES / f"{step}.py")

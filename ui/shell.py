@@ -1,13 +1,11 @@
 """The frame around every page: the steps and how far they are, where the data is, and the strip of figures."""
 
-from pathlib import Path
-
 import streamlit as st
 
+from ui.controls import PAGES
 from ui.strip import strip
 from ui.workspace import Workspace, workspace
 
-PAGES = Path(__file__).resolve().parent.parent / "pages"
 STEPS = (
     ("data", "Data", "Bring a table"),
     ("roles", "Roles", "Say what each column is"),
@@ -20,7 +18,8 @@ STEPS = (
 LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32" role="img" aria-label="Copse">
 <g fill="#2f7d57"><path d="M12 3 4 17h5l-4 7h14l-4-7h5z"/><path d="M25 9l-6 10h3.6l-3 5h10.8l-3-5H31z" opacity=".72"/>
 <path d="M10.8 24h2.4v5h-2.4zM24 24h2v5h-2z"/></g>
-<text x="39" y="24" font-family="system-ui,sans-serif" font-size="23" font-weight="650" fill="#2f7d57">Copse</text></svg>"""
+<text x="39" y="24" font-family="system-ui,sans-serif" font-size="23" font-weight="650" fill="#2f7d57">Copse</text>
+</svg>"""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 
 

@@ -1,11 +1,14 @@
 """What one browser session holds, and the only place that touches session state.
 
-A page asks ``workspace()`` for the session's :class:`Workspace`, reads ``ws.table``, ``ws.schema`` and ``ws.parameters``,
-and calls a stage: ``ws.encoded()``, ``ws.tree()``, … ``ws.release()``, ``ws.verification()``. A stage calls one function
-of ``anonymizer`` and keeps the answer under the key of everything it depends on (the SHA-256 of the table's bytes,
-how they were read, the schema, and those parameters that matter to it), so a slider that returns to the same place
-costs nothing and a change of k regrows no tree. Only the newest answer of each stage is kept; nothing is shared
+A page asks ``workspace()`` for the session's :class:`Workspace`, reads ``ws.table``, ``ws.schema`` and
+``ws.parameters``, and calls a stage: ``ws.encoded()``, ``ws.tree()``, … ``ws.release()``, ``ws.verification()``. A
+stage calls one function of ``anonymizer`` and keeps the answer under the key of everything it depends on (the SHA-256
+of the table's bytes, how they were read, the schema, and those parameters that matter to it), so a page that is drawn
+again costs nothing and a change of k regrows no tree. Only the newest answer of each stage is kept; nothing is shared
 between sessions and nothing is written to disk.
+
+A widget's state is lost when its page is left, so choices live here: ``ws.set(k=st.slider(..., value=ws.k, key="k"))``
+(with a key, the changing ``value`` is only the first one). Pages never call ``st.stop()``: the strip is drawn after them.
 
 Stages raise :class:`anonymizer.errors.AnonymizerError`; pages show it with :func:`ui.controls.problem`.
 """
@@ -20,8 +23,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-import anonymizer as an
-from anonymizer.encode import EncodedTable
+from anonymizer.encode import EncodedTable, encode
 from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.profile import ColumnFacts, profile, suggest
@@ -55,7 +57,10 @@ DEPENDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the steward chose, beside the schema. ``l`` and ``t``: required of the release when not ``None``."""
+    """What the steward chose, beside the schema. ``l`` and ``t``: required of the release when not ``None``.
+
+    The limits say which linking risk is accepted of each kind of attacker: at most one chance in so many.
+    """
 
     k: int = 10
     grouping: str = "least"
@@ -65,6 +70,9 @@ class Parameters:
     max_depth: int | None = None
     l: float | None = None  # noqa: E741
     t: float | None = None
+    prosecutor_limit: int = 10
+    journalist_limit: int = 10
+    marketer_limit: int = 20
 
 
 @dataclass
@@ -72,8 +80,8 @@ class Workspace:
     """One session: the table as it was read, what was said about it, and the current answers.
 
     ``source``: the bytes (or the operator's file) that the table was read from, kept so that it can be read again
-    in another way. ``edition`` counts the tables brought, ``version`` the changes of schema that did not come from
-    the roles table itself: parts of widget keys, so that a widget of an older table is forgotten.
+    in another way. ``edition`` counts the files tried, ``version`` the changes of schema that did not come from
+    the roles table itself: parts of widget keys, so that a widget of an older table, or an upload that was dealt with, is forgotten.
     ``view``: choices of how pages look (fold depth, colour), by name, which outlive a change of page.
     ``failure``: why the last file could not be used, until another one is brought.
     """
@@ -109,7 +117,7 @@ class Workspace:
         try:
             reading = read_table(source, name=name, options=options or ReadOptions(), progress=progress)
         except AnonymizerError as error:
-            self.failure = error
+            self._refuse(error)
             return False
         self._accept(reading, source)
         return True
@@ -119,7 +127,7 @@ class Workspace:
         try:
             frame = SAMPLES[name].load()
         except AnonymizerError as error:
-            self.failure = error
+            self._refuse(error)
             return False
         self._accept(sample_reading(name, frame), None)
         return True
@@ -133,6 +141,10 @@ class Workspace:
     def forget(self) -> None:
         """Drop the table and everything derived from it; keep nothing but the count of editions."""
         self.__init__(edition=self.edition + 1)  # type: ignore[misc]
+
+    def _refuse(self, error: AnonymizerError) -> None:
+        self.failure = error
+        self.edition += 1
 
     def _accept(self, reading: Reading, source: Any) -> None:
         before, previous = self.table, self.reading
@@ -187,14 +199,16 @@ class Workspace:
 
     def encoded(self) -> EncodedTable:
         """The table in codes."""
-        return self._stage("encoded", lambda: an.encode(self._need_table(), self._need_schema()))
+        return self._stage("encoded", lambda: encode(self._need_table(), self._need_schema()))
 
     def tree(self) -> Tree:
         """The grown tree, unpruned."""
+        from anonymizer.grow import grow
+
         p = self.parameters
         return self._stage(
             "tree",
-            lambda: an.grow(self.encoded(), criterion=p.criterion, min_leaf=p.min_leaf, max_depth=p.max_depth),
+            lambda: grow(self.encoded(), criterion=p.criterion, min_leaf=p.min_leaf, max_depth=p.max_depth),
         )
 
     def leaf(self) -> NDArray[np.int32]:
@@ -205,19 +219,25 @@ class Workspace:
 
     def risk(self) -> "NodeRisk":
         """Risk and error of every node of the grown tree."""
-        return self._stage("risk", lambda: an.annotate(self.tree(), self.encoded()))
+        from anonymizer.risk import annotate
+
+        return self._stage("risk", lambda: annotate(self.tree(), self.encoded()))
 
     def pruning(self) -> "Pruning":
         """The recorded pruning steps and the cut that satisfies k."""
+        from anonymizer.prune import prune
+
         p = self.parameters
-        return self._stage("pruning", lambda: an.prune(self.tree(), self.risk(), criterion=p.grouping, k=p.k))
+        return self._stage("pruning", lambda: prune(self.tree(), self.risk(), criterion=p.grouping, k=p.k))
 
     def release(self) -> "Release":
         """The release, shuffled with a secret seed of its own."""
+        from anonymizer.generalize import generalize
+
         p = self.parameters
         return self._stage(
             "release",
-            lambda: an.generalize(
+            lambda: generalize(
                 self._need_table(),
                 self._need_schema(),
                 self.encoded(),
@@ -230,10 +250,12 @@ class Workspace:
 
     def verification(self) -> "Verification":
         """Every guarantee, recomputed from the released cells with the original beside them."""
+        from anonymizer.verify import verify
+
         p = self.parameters
         return self._stage(
             "verification",
-            lambda: an.verify(
+            lambda: verify(
                 self.release().frame(), self._need_schema(), k=p.k, original=self._need_table(), l=p.l, t=p.t
             ),
         )

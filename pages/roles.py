@@ -1,0 +1,94 @@
+"""Roles page: what every column is to an attacker, and how risky the table is as it stands."""
+
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.schema import Role
+from ui.before import risk_before
+from ui.controls import ROLE_LABELS, ROLE_MEANINGS, empty_state, next_step, plain, problem
+from ui.domain_editor import domain_editor
+from ui.roles_table import COLUMNS, EDITABLE, edited_schema, others_quasi_identifying, rows
+from ui.workspace import Workspace, workspace
+
+
+def quick_choices(ws: Workspace) -> None:
+    """Buttons that set many roles at once."""
+    with st.container(horizontal=True):
+        if st.button("Accept suggestions", icon=":material/done_all:", help="Every column as it was suggested"):
+            ws.set_schema(ws.suggested())
+            st.rerun()
+        if st.button(
+            "All others quasi-identifying",
+            icon=":material/groups:",
+            help="Every insensitive column becomes quasi-identifying: the safe choice when in doubt",
+        ):
+            ws.set_schema(others_quasi_identifying(ws.schema or ws.suggested()))
+            st.rerun()
+
+
+def roles_table(ws: Workspace) -> None:
+    """The editable table; its edits become the schema."""
+    key = f"roles {ws.edition} {ws.version}"
+    basis = ws.basis(key)
+    edited = st.data_editor(
+        rows(basis, ws.facts()),
+        key=key,
+        hide_index=True,
+        column_config=COLUMNS,
+        disabled=[name for name in COLUMNS if name not in EDITABLE],
+        height=min(42 + 35 * len(basis.columns), 600),
+    )
+    ws.set_schema(edited_schema(basis, edited, ws.schema.target if ws.schema else None), from_editor=True)
+
+
+def target_choice(ws: Workspace) -> None:
+    """Which of the sensitive columns guides the tree."""
+    sensitive = ws.schema.sensitive if ws.schema else ()
+    if not sensitive or ws.schema is None:
+        st.info(
+            "No column is sensitive yet. Without one, nothing guides the grouping, and there is nothing to protect "
+            "from being learnt. Mark at least one column as sensitive.",
+            icon=":material/info:",
+        )
+        return
+    target = st.selectbox(
+        "Which sensitive column should the release keep predictable?",
+        sensitive,
+        index=sensitive.index(ws.schema.target) if ws.schema.target in sensitive else 0,
+        key=f"target {ws.edition} {'|'.join(sensitive)}",
+        help="The tree groups people so that this column can still be studied. All sensitive columns are protected.",
+    )
+    ws.set_schema(ws.schema.with_target(target), from_editor=True)
+
+
+def main() -> None:
+    ws = workspace()
+    if ws.table is None:
+        empty_state(
+            "There is no table yet",
+            "Roles are given to the columns of a table. Bring one first; a built-in sample will do.",
+            "data",
+            "Go to Data",
+        )
+        return
+    st.title("What could an attacker know?", anchor=False)
+    st.markdown("  \n".join(f"**{label}**: {ROLE_MEANINGS[role]}." for role, label in ROLE_LABELS.items()))
+    try:
+        quick_choices(ws)
+        roles_table(ws)
+        target_choice(ws)
+        domain_editor(ws)
+        notes = ws.encoded().notes
+    except AnonymizerError as error:
+        problem(error)
+        return
+    for note in notes:
+        st.info(plain(note), icon=":material/info:")
+    for name in ws.schema.names(Role.IDENTIFYING) if ws.schema else ():
+        st.caption(f"{plain(name)} is identifying: it is left out of every release.")
+    with st.container(border=True):
+        risk_before(ws)
+    next_step("tree", "Next: grow the tree")
+
+
+main()

@@ -1,0 +1,141 @@
+"""The Data page without a browser: empty, with a sample, with files good and bad."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from anonymizer.errors import ReadError
+from anonymizer.samples import SAMPLES
+from ui.chooser import FOLDER_VARIABLE, allowed_file, allowed_folder, files_in
+from ui.workspace import Workspace
+
+SHELL = Path(__file__).resolve().parents[2] / "ui" / "shell.py"
+FOUR = b"name;age;city\nAnn;31;Ulm\nBen;45;NA\nCid;;Ulm\nDot;62;Bonn\n"
+
+
+def opened(ws: Workspace | None = None) -> AppTest:
+    """The dashboard as it opens, on the Data page."""
+    app = AppTest.from_file(SHELL, default_timeout=60)
+    if ws is not None:
+        app.session_state["workspace"] = ws
+    return app.run()
+
+
+def held(app: AppTest) -> Workspace:
+    """The workspace of the session."""
+    return app.session_state["workspace"]
+
+
+def drop(app: AppTest, data: bytes, name: str) -> AppTest:
+    """A file as if it had been dropped."""
+    return app.file_uploader(key=f"upload {held(app).edition}").upload(name, data).run()
+
+
+def texts(app: AppTest) -> str:
+    """Everything that is said on the page."""
+    kinds = (app.title, app.markdown, app.caption, app.error, app.warning, app.info, app.subheader)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def test_empty__says_what_to_do_and_what_happens_to_the_data() -> None:
+    app = opened()
+    assert not app.exception
+    assert "Bring a table" in app.title[0].value
+    assert "written to disk" in texts(app)
+    assert {f"sample {name}" for name in SAMPLES} <= {button.key for button in app.button}
+    assert not app.metric
+
+
+def test_sample__becomes_the_table() -> None:
+    app = opened()
+    name = min(SAMPLES, key=lambda name: len(SAMPLES[name].load()) if name != "adult" else 1 << 30)
+    app.button(key=f"sample {name}").click().run()
+    assert not app.exception
+    table = SAMPLES[name].load()
+    assert app.metric[0].value == f"{len(table):,}"
+    assert app.metric[1].value == str(table.shape[1])
+    pd.testing.assert_frame_equal(held(app).table, table)
+
+
+def test_upload__shows_how_it_was_read_and_what_was_found() -> None:
+    app = drop(opened(), FOUR, "four.csv")
+    assert not app.exception
+    assert app.title[0].value == "four\\.csv"
+    assert [metric.value for metric in app.metric[:2]] == ["4", "3"]
+    assert app.selectbox[0].value == ";"
+    assert any("NA" in item.value for item in app.markdown if "missing" in item.value)
+    assert held(app).table["city"].isna().sum() == 1
+
+
+def test_upload__a_text_NA_can_be_kept_as_a_category() -> None:
+    app = drop(opened(), FOUR, "four.csv")
+    marks = next(box for box in app.multiselect if "missing" in box.label)
+    marks.set_value([mark for mark in marks.value if mark != "NA"])
+    next(button for button in app.button if button.label == "Read again").click()
+    app.run()
+    assert not app.exception
+    assert held(app).failure is None
+    assert "NA" in set(held(app).table["city"])
+    assert held(app).table["age"].isna().sum() == 1
+
+
+def test_upload__a_bad_file_says_why_and_leaves_the_table_alone() -> None:
+    app = drop(opened(), FOUR, "four.csv")
+    app = drop(app, b"PK\x03\x04" + bytes(range(256)) * 4, "broken.xlsx")
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "still here" in app.error[0].value
+    assert len(held(app).table) == 4
+    app = drop(app, b"a,b\n1,2\n3,4\n", "good.csv")
+    assert not app.error
+    assert list(held(app).table.columns) == ["a", "b"]
+
+
+def test_upload__text_of_the_file_is_never_markdown() -> None:
+    data = b"![x](http://198.51.100.1/p.png),:red[y]\n1,<b>2</b>\n1,<b>3</b>\n"
+    app = drop(opened(), data, "![x](http://198.51.100.1/q.png).csv")
+    assert not app.exception
+    assert "](http" not in texts(app)
+    assert ":red[y]" not in texts(app)
+    assert not any(item.allow_html for item in app.markdown)
+
+
+def test_forget__drops_the_table() -> None:
+    app = drop(opened(), FOUR, "four.csv")
+    edition = held(app).edition
+    next(button for button in app.button if button.label == "Forget it").click()
+    app.run()
+    assert held(app).table is None
+    assert held(app).source is None
+    assert held(app).edition > edition
+    assert "Bring a table" in app.title[0].value
+
+
+def test_folder__is_off_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
+    assert allowed_folder() is None
+    assert not any("server" in box.label for box in opened().selectbox)
+
+
+def test_folder__offers_its_tables_and_nothing_outside(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = tmp_path / "allowed"
+    (inside / "deep").mkdir(parents=True)
+    (inside / "deep" / "four.csv").write_bytes(FOUR)
+    (inside / "notes.md").write_text("not a table")
+    secret = tmp_path / "secret.csv"
+    secret.write_bytes(b"a\n1\n")
+    (inside / "link.csv").symlink_to(secret)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(inside))
+    assert files_in(allowed_folder()) == ["deep/four.csv"]
+    assert allowed_file(inside, "deep/four.csv").read_bytes() == FOUR
+    for name in ("../secret.csv", str(secret), "link.csv", "absent.csv"):
+        with pytest.raises(ReadError, match="not in the folder"):
+            allowed_file(inside, name)
+    app = opened()
+    next(box for box in app.selectbox if "server" in box.label).set_value("deep/four.csv").run()
+    next(button for button in app.button if button.label == "Read it").click()
+    app.run()
+    assert not app.exception
+    assert held(app).table.shape == (4, 3)

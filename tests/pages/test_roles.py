@@ -1,0 +1,189 @@
+"""The Roles page without a browser: empty, and with a table whose roles are changed."""
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from anonymizer.linkage import linkage_risk, singling_out
+from anonymizer.schema import Kind, Role, Schema
+from tests.pages.test_data import SHELL, held, texts
+from ui.controls import ROLE_LABELS, share
+from ui.roles_table import edited_schema, rows
+from ui.workspace import Workspace, sample_reading
+
+TABLE = pd.DataFrame(
+    {
+        "name": [f"person {number}" for number in range(12)],
+        "age": [20, 20, 20, 31, 31, 31, 44, 44, 44, 58, 58, 59],
+        "sex": list("ffmmffmmffmm"),
+        "stage": ["low", "high", "medium"] * 4,
+        "income": ["<=50K", ">50K"] * 6,
+    }
+)
+SCHEMA = Schema.of(TABLE, identifying=["name"], quasi_identifying=["age", "sex"], sensitive=["income"])
+
+
+def session(table: pd.DataFrame = TABLE, schema: Schema | None = SCHEMA) -> Workspace:
+    """A session in which a table has been brought."""
+    return Workspace(reading=sample_reading("twelve", table), schema=schema)
+
+
+def opened(ws: Workspace | None = None) -> AppTest:
+    """The dashboard, opened on the Roles page."""
+    app = AppTest.from_file(SHELL, default_timeout=60)
+    if ws is not None:
+        app.session_state["workspace"] = ws
+    return app.run().switch_page("../pages/roles.py").run()
+
+
+def edit(app: AppTest, row: int, **changes: object) -> AppTest:
+    """Cells changed in the roles table."""
+    ws = held(app)
+    app.session_state[f"roles {ws.edition} {ws.version}"] = {
+        "edited_rows": {row: changes},
+        "added_rows": [],
+        "deleted_rows": [],
+    }
+    return app.run()
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label == label).click()
+    return app.run()
+
+
+def metric(app: AppTest, label: str) -> str:
+    return next(item.value for item in app.metric if item.label == label)
+
+
+def test_empty__leads_to_the_data_page() -> None:
+    app = opened()
+    assert not app.exception
+    assert "no table yet" in app.subheader[0].value
+    assert not app.metric
+
+
+def test_suggestions__are_taken_when_the_page_is_opened_first() -> None:
+    app = opened(session(schema=None))
+    assert not app.exception
+    assert held(app).schema == held(app).suggested()
+
+
+def test_risk_before__is_that_of_the_chosen_columns() -> None:
+    app = opened(session())
+    assert not app.exception
+    risk = linkage_risk(TABLE, ["age", "sex"])
+    assert 0 < risk.unique < len(TABLE)
+    assert metric(app, "Unique records") == str(risk.unique)
+    assert metric(app, "Groups of look-alikes") == str(risk.groups)
+    assert metric(app, "Prosecutor risk") == share(risk.highest)
+    assert metric(app, "Marketer risk") == share(risk.marketer)
+    assert f"{risk.unique} of {len(TABLE)} records" in texts(app)
+    singles = singling_out(TABLE, ["age", "sex"])
+    most = max(singles, key=lambda name: singles[name])
+    assert f"{most} singles people out most: {singles[most]}" in texts(app)
+
+
+def test_edit__a_role_changes_the_schema_and_the_risk() -> None:
+    app = edit(opened(session()), 1, Role=ROLE_LABELS[Role.INSENSITIVE])
+    assert not app.exception
+    assert held(app).schema.quasi_identifying == ("sex",)
+    assert metric(app, "Unique records") == "0"
+    assert "Nobody is alone" in texts(app)
+
+
+def test_edit__outlives_a_change_of_page_and_can_go_on() -> None:
+    app = edit(opened(session()), 1, Role=ROLE_LABELS[Role.INSENSITIVE])
+    app.switch_page("../pages/data.py").run()
+    app.switch_page("../pages/roles.py").run()
+    assert held(app).schema.quasi_identifying == ("sex",)
+    app = edit(app, 3, Role=ROLE_LABELS[Role.QUASI_IDENTIFYING])
+    assert held(app).schema.quasi_identifying == ("sex", "stage")
+
+
+def test_edit__no_quasi_identifier_is_one_clear_message() -> None:
+    app = opened(session(schema=Schema.of(TABLE, quasi_identifying=["age"], sensitive=["income"])))
+    app = edit(app, 1, Role=ROLE_LABELS[Role.INSENSITIVE])
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "nothing to generalize" in app.error[0].value
+    app = press(app, "All others quasi-identifying")
+    assert not app.error
+    assert held(app).schema.quasi_identifying == ("name", "age", "sex", "stage")
+
+
+def test_edit__a_text_column_cannot_become_a_number() -> None:
+    app = edit(opened(session()), 2, Kind="number")
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "sex" in app.error[0].value
+    app = edit(app, 2, Kind="category")
+    assert not app.error
+
+
+def test_quick__all_others_keep_the_identifying_and_sensitive_ones() -> None:
+    app = press(opened(session()), "All others quasi-identifying")
+    assert held(app).schema.identifying == ("name",)
+    assert held(app).schema.quasi_identifying == ("age", "sex", "stage")
+    assert held(app).schema.sensitive == ("income",)
+
+
+def test_quick__suggestions_can_be_taken_again() -> None:
+    app = press(opened(session()), "Accept suggestions")
+    assert held(app).schema == held(app).suggested()
+
+
+def test_target__is_one_of_the_sensitive_columns() -> None:
+    app = edit(opened(session()), 3, Role=ROLE_LABELS[Role.SENSITIVE])
+    box = next(box for box in app.selectbox if "predictable" in box.label)
+    assert box.options == ["stage", "income"]
+    assert box.value == "income"
+    box.set_value("stage").run()
+    assert held(app).schema.target == "stage"
+    app = edit(app, 3, Role=ROLE_LABELS[Role.INSENSITIVE])
+    assert held(app).schema.target == "income"
+
+
+def test_levels__are_put_in_order_by_hand() -> None:
+    app = edit(opened(session()), 3, Role=ROLE_LABELS[Role.QUASI_IDENTIFYING])
+    next(box for box in app.selectbox if box.label == "Column").set_value("stage").run()
+    app.text_area[0].set_value("low\nmedium\nhigh")
+    app.checkbox[0].check()
+    app = press(app, "Declare this domain")
+    assert not app.error
+    column = held(app).schema["stage"]
+    assert (column.domain, column.ordered) == (("low", "medium", "high"), True)
+    assert held(app).schema.target == "income"
+    app = press(app, "Read it from the data")
+    assert held(app).schema["stage"].domain is None
+
+
+@pytest.mark.parametrize(("ends", "wrong"), [((0.0, 120.0), False), ((30.0, 120.0), True), ((120.0, 0.0), True)])
+def test_domain__of_a_number_must_hold_the_data(ends: tuple[float, float], wrong: bool) -> None:
+    app = opened(session())
+    for box, end in zip(app.number_input, ends, strict=True):
+        box.set_value(end)
+    app = press(app, "Declare this domain")
+    assert not app.exception
+    assert len(app.error) == wrong
+    assert held(app).schema["age"].domain == (None if wrong else ends)
+
+
+def test_limits__are_kept_and_judged() -> None:
+    app = opened(session())
+    slider = next(item for item in app.select_slider if item.key == "prosecutor limit")
+    slider.set_value(1).run()
+    assert held(app).parameters.prosecutor_limit == 1
+    assert any("Within your limit" in item.value for item in app.success)
+    app.switch_page("../pages/data.py").run()
+    app.switch_page("../pages/roles.py").run()
+    assert held(app).parameters.prosecutor_limit == 1
+
+
+def test_rows__and_back_are_the_same_schema() -> None:
+    ws = session(schema=SCHEMA.with_column("stage", domain=("low", "medium", "high"), ordered=True))
+    table = rows(ws.schema, ws.facts())
+    assert edited_schema(ws.schema, table, ws.schema.target) == ws.schema
+    table.loc[3, "Kind"] = "number"
+    changed = edited_schema(ws.schema, table, None)["stage"]
+    assert (changed.kind, changed.domain, changed.ordered) == (Kind.NUMERIC, None, False)

@@ -1,0 +1,101 @@
+"""The risk before anything is done: how far the chosen columns single people out, and for whom that is too much."""
+
+import html
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from anonymizer.linkage import LinkageRisk
+from ui.controls import count, plain, plural, share
+from ui.workspace import Workspace
+
+CHANCES = (1, 2, 3, 5, 10, 11, 20, 33, 50, 100, 200, 500, 1000)
+ATTACKERS = {
+    "prosecutor": "Prosecutor",
+    "journalist": "Journalist",
+    "marketer": "Marketer",
+}
+
+
+def risk_before(ws: Workspace) -> None:
+    """Draw the panel for the columns that are quasi-identifying now."""
+    risk = ws.linkage()
+    known = len(ws.schema.quasi_identifying) if ws.schema else 0
+    st.subheader("Risk before anything is done", anchor=False)
+    st.markdown(unique_sentence(risk, known))
+    with st.container(horizontal=True, gap="medium"):
+        st.metric("Unique records", count(risk.unique), help="Records that share their combination with nobody.")
+        st.metric("Groups of look-alikes", count(risk.groups), help="Different combinations of the chosen columns.")
+        st.metric("Smallest group", plural(risk.smallest, "record"), help="Records in the smallest such group.")
+        st.metric("Mean group", f"{risk.mean:,.1f} records", help="Records divided by groups.")
+    for place, (name, (chance, words)) in zip(st.columns(3), risk.attackers().items(), strict=True):
+        with place, st.container(border=True, height="stretch"):
+            attacker(ws, risk, name, chance, words)
+    singling_chart(ws)
+
+
+def attacker(ws: Workspace, risk: LinkageRisk, name: str, chance: float, words: str) -> None:
+    """One kind of attacker: the risk, the limit the steward accepts, and whether it holds."""
+    st.metric(f"{ATTACKERS[name]} risk", share(chance))
+    st.caption(words)
+    limit = st.select_slider(
+        "Accept at most one chance in",
+        CHANCES,
+        value=getattr(ws.parameters, f"{name}_limit"),
+        key=f"{name} limit",
+        help="Left end: any risk is accepted. Right end: one chance in a thousand, for data that is made public.",
+    )
+    ws.set(**{f"{name}_limit": limit})
+    above = risk.share_above(1 / limit)
+    if chance <= 1 / limit:
+        st.success("Within your limit.", icon=":material/check:")
+    elif name == "marketer":
+        st.warning(f"Above your limit of {share(1 / limit)} right links.", icon=":material/warning:")
+    else:
+        st.warning(f"Above your limit for {share(above)} of the records.", icon=":material/warning:")
+
+
+def unique_sentence(risk: LinkageRisk, columns: int) -> str:
+    """What an attacker finds, in one sentence."""
+    of_columns = plural(columns, "quasi-identifying column")
+    if not risk.unique:
+        return (
+            f"Nobody is alone: every combination of the {of_columns} is shared by at least "
+            f"{plural(risk.smallest, 'record')}."
+        )
+    verb = "is" if risk.unique == 1 else "are"
+    return (
+        f"**{count(risk.unique)} of {plural(risk.records, 'record')} ({share(risk.unique / risk.records)}) {verb} unique**"
+        f" on the {of_columns}: whoever knows these facts of a person finds that person's row."
+    )
+
+
+def singling_chart(ws: Workspace) -> None:
+    """A bar for each column: how many unique records it alone makes unique."""
+    singles = sorted(ws.singling().items(), key=lambda item: item[1])
+    name, most = singles[-1]
+    if not most:
+        st.markdown("**No single column makes anybody unique**: leaving one out would change nothing.")
+        return
+    alone = "1 record is" if most == 1 else f"{count(most)} records are"
+    st.markdown(f"**{plain(name)} singles people out most: {alone} unique only because of it**")
+    shown = singles[-20:]
+    bars = go.Bar(
+        x=[number for _, number in shown],
+        y=[html.escape(column if len(column) <= 30 else column[:29] + "…") for column, _ in shown],
+        text=[count(number) for _, number in shown],
+        orientation="h",
+        marker_color="#2f7d57",
+        hovertemplate="%{y}: %{x:,} records<extra></extra>",
+    )
+    figure = go.Figure(bars)
+    figure.update_layout(
+        height=60 + 26 * len(shown),
+        margin={"l": 0, "r": 20, "t": 4, "b": 0},
+        xaxis_title="records that would no longer be unique without the column",
+        xaxis={"rangemode": "tozero", "tickformat": ",d"},
+        yaxis={"type": "category", "automargin": True},
+    )
+    st.plotly_chart(figure, key="singling", config={"displayModeBar": False})
+    if len(singles) > len(shown):
+        st.caption(f"The {len(shown)} columns with the largest numbers are shown, of {len(singles)}.")

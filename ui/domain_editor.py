@@ -1,0 +1,70 @@
+"""The order of a column's levels and its public domain: shown, declared, or read from the data again."""
+
+from typing import Any
+
+import streamlit as st
+
+from anonymizer.encode import Encoding, encode_column
+from anonymizer.errors import AnonymizerError
+from anonymizer.schema import Column, Kind
+from ui.controls import count, problem
+from ui.workspace import Workspace
+
+MOST_LEVELS = 500
+"""Levels that can sensibly be put in order by hand."""
+
+
+def domain_editor(ws: Workspace) -> None:
+    """An expander in which one quasi-identifying or sensitive column's domain is declared."""
+    if ws.schema is None or ws.table is None:
+        return
+    names = [*ws.schema.quasi_identifying, *ws.schema.sensitive]
+    with st.expander("Order of levels and public domains", icon=":material/swap_vert:"):
+        st.markdown(
+            "A *public* domain is known without looking at the table (ages 0 to 120, the list of all regions). Loss is "
+            "measured against it, and a released `*` means the whole of it. What is not declared is read from the data."
+        )
+        if not names:
+            st.caption("No column is quasi-identifying or sensitive.")
+            return
+        name = st.selectbox("Column", names, key=f"domain of {ws.edition}")
+        column = ws.schema[name]
+        _, found, _ = encode_column(ws.table[name], Column(name, column.role, column.kind))
+        with st.form(f"domain {ws.edition} {ws.version} {name}", border=False):
+            domain, ordered = levels(column, found) if column.kind is Kind.CATEGORICAL else ends(column, found)
+            with st.container(horizontal=True):
+                declare = st.form_submit_button("Declare this domain", type="primary")
+                reset = st.form_submit_button("Read it from the data")
+        if not (declare or reset):
+            return
+        try:
+            changed = ws.schema.with_column(name, domain=None if reset else domain, ordered=ordered)
+            encode_column(ws.table[name], changed[name])
+        except AnonymizerError as error:
+            problem(error)
+            return
+        ws.set_schema(changed.with_target(ws.schema.target))
+        st.rerun()
+
+
+def levels(column: Column, found: Encoding) -> tuple[tuple[str, ...] | None, bool]:
+    """The levels, one a line, in their order; and whether the order has a meaning."""
+    ordered = st.checkbox("The levels have a natural order, lowest first", value=column.ordered)
+    known = [str(level) for level in (column.domain or found.labels)]
+    if len(known) > MOST_LEVELS or any("\n" in level for level in known):
+        st.caption(f"{count(len(known))} levels: too many to be put in order by hand.")
+        return (column.domain, ordered)  # type: ignore[return-value]
+    text = st.text_area("Levels, one a line", "\n".join(known), height=min(40 + 24 * len(known), 320))
+    return tuple(line for line in text.split("\n") if line.strip()), ordered
+
+
+def ends(column: Column, found: Encoding) -> tuple[Any, bool]:
+    """The lowest and the highest value that the column can have."""
+    lowest, highest = column.domain or (found.text(0), found.text(len(found.labels) - 1))
+    with st.container(horizontal=True):
+        if column.kind is Kind.DATE:
+            low, high = st.text_input("Earliest date", str(lowest)), st.text_input("Latest date", str(highest))
+        else:
+            low = st.number_input("Lowest possible value", value=float(lowest or 0), format="%g")
+            high = st.number_input("Highest possible value", value=float(highest or 0), format="%g")
+    return (low, high), False
