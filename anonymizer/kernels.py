@@ -13,6 +13,8 @@ records there have the same code, so it is neither read nor moved any more below
 Only plain arrays go in and out. Nothing here allocates per record inside a loop.
 """
 
+from heapq import heappop, heappush
+
 import numpy as np
 from numba import njit
 
@@ -302,22 +304,29 @@ def best_split_of_column(
 
 
 @njit(cache=True, nogil=True)
-def partition(row, start, end, goes_left, scratch):
-    """Move the records of start..end that go left to the front, keeping the order of both sides.
+def misplaced(goes_left, start, n_left, from_left, from_right):
+    """Positions to swap so that the records that go left come first; returns how many pairs.
 
-    ``scratch`` has room for one more record than go right.
+    ``from_left`` receives positions among the first ``n_left`` whose record goes right, ``from_right`` the others'.
+    A split that cuts off a few records moves only those few.
     """
-    to = start
-    held = 0
-    for i in range(start, end):
-        value = row[i]
-        flag = goes_left[i - start]
-        row[to] = value
-        scratch[held] = value
-        to += flag
-        held += 1 - flag
-    for i in range(held):
-        row[to + i] = scratch[i]
+    pairs = 0
+    for i in range(n_left):
+        from_left[pairs] = start + i
+        pairs += 1 - goes_left[i]
+    others = 0
+    for i in range(n_left, goes_left.shape[0]):
+        from_right[others] = start + i
+        others += goes_left[i]
+    return pairs
+
+
+@njit(cache=True, nogil=True)
+def swap(row, from_left, from_right, pairs):
+    """Exchange the values of a row at paired positions."""
+    for i in range(pairs):
+        a, b = from_left[i], from_right[i]
+        row[a], row[b] = row[b], row[a]
 
 
 @njit(cache=True, nogil=True)
@@ -360,6 +369,62 @@ def longer(array):
     return wider
 
 
+POOLED_CELLS = 4096
+"""Columns with more cells than this always read their histogram anew."""
+
+POOL_CELLS = 1 << 16
+"""Most cells of all pooled columns together."""
+
+
+@njit(cache=True, nogil=True)
+def pooled_columns(n_codes, width):
+    """Where each narrow column's histogram starts in a pool (-1: not pooled), and the size of a pool."""
+    offsets = np.full(n_codes.shape[0], -1, np.int64)
+    size = 0
+    for j in range(n_codes.shape[0]):
+        cells = n_codes[j] * width
+        if cells <= POOLED_CELLS and size + cells <= POOL_CELLS:
+            offsets[j] = size
+            size += cells
+    return offsets, size
+
+
+@njit(cache=True, nogil=True)
+def pooled_cells(active, offsets, n_codes, width):
+    """Cells of the active pooled columns; with a width of 0: how many such columns there are."""
+    total = 0
+    for j in range(active.shape[0]):
+        if active[j] and offsets[j] >= 0:
+            total += n_codes[j] * width if width else 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def add_pool(pool, packed, responses, start, end, active, offsets, n_codes, stride, width, criterion):
+    """The histograms of the records start..end for all active pooled columns, from zero."""
+    for j in range(active.shape[0]):
+        if active[j] and offsets[j] >= 0:
+            cells = pool[offsets[j] : offsets[j] + n_codes[j] * width]
+            cells[:] = 0
+            add_records(cells, packed[j], responses, start, end, stride, width, criterion)
+
+
+@njit(cache=True, nogil=True)
+def divide_pool(stack_pool, at, smaller_pool, small_left, active, offsets, n_codes, width):
+    """Turn a node's pool at row ``at`` into its right child's there and its left child's at the next row.
+
+    The larger child's histogram is the node's less the smaller child's: only the smaller one reads records.
+    """
+    right, left = stack_pool[at], stack_pool[at + 1]
+    for j in range(active.shape[0]):
+        if active[j] and offsets[j] >= 0:
+            for cell in range(offsets[j], offsets[j] + n_codes[j] * width):
+                small = smaller_pool[cell]
+                large = right[cell] - small
+                left[cell] = small if small_left else large
+                right[cell] = large if small_left else small
+
+
 @njit(cache=True, nogil=True)
 def grow_branch(
     packed, order, responses, start, end, root_sums, root_active, root_depth,
@@ -383,10 +448,9 @@ def grow_branch(
     top = np.zeros((widest >> 12) + 1, np.uint64)
     side = np.zeros(widest, np.uint8)
     best_side = np.zeros(widest, np.uint8)
-    goes_left = np.empty(end - start, np.uint8)
-    scratch = np.empty(end - start, packed.dtype)
-    scratch_order = np.empty(end - start, order.dtype)
-    scratch_response = np.empty(end - start if criterion == SSE else 0, responses.dtype)
+    all_sides = np.empty(end - start, np.uint8)
+    from_left = np.empty(end - start + 1, np.int64)
+    from_right = np.empty(end - start + 1, np.int64)
     left = np.zeros(width, root_sums.dtype)
     right = np.zeros(width, root_sums.dtype)
 
@@ -408,6 +472,10 @@ def grow_branch(
     stack = np.empty((room, 4), np.int64)  # start, end, depth, parent
     stack_sums = np.empty((room, width), root_sums.dtype)
     stack_active = np.empty((room, p), np.uint8)
+    stack_pooled = np.zeros(room, np.uint8)
+    offsets, pool_size = pooled_columns(n_codes, width)
+    stack_pool = np.zeros((room, pool_size), hist.dtype)
+    smaller_pool = np.zeros(pool_size, hist.dtype)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = start, end, root_depth, -1
     stack_sums[0] = root_sums
     stack_active[0] = root_active
@@ -442,16 +510,26 @@ def grow_branch(
             continue
         best = base
         feature, code_left, code_right = -1, -1, -1
+        pool = stack_pool[waiting]
+        pooled = stack_pooled[waiting] == 1
+        if not pooled and n * pooled_cells(active, offsets, n_codes, 0) > pooled_cells(active, offsets, n_codes, width):
+            add_pool(pool, packed, responses, s, e, active, offsets, n_codes, stride, width, criterion)
+            pooled = True
         for j in range(p):
             if not active[j]:
                 continue
             row = packed[j]
-            add_records(hist, row, responses, s, e, stride, width, criterion)
-            found = present_codes(hist, row, s, e, n_codes[j], stride, width, criterion, bits, top, present)
+            if pooled and offsets[j] >= 0:
+                cells = pool[offsets[j] : offsets[j] + n_codes[j] * width]
+                found = present_codes(cells, row, 0, n_codes[j], n_codes[j], 1, width, criterion, bits, top, present)
+            else:
+                cells = hist
+                add_records(hist, row, responses, s, e, stride, width, criterion)
+                found = present_codes(hist, row, s, e, n_codes[j], stride, width, criterion, bits, top, present)
             if found == 1:
                 active[j] = 0
             score, a, b, better = best_split_of_column(
-                hist, present, found, by_order[j], total, n, width, min_leaf, criterion, exhaustive_max, table,
+                cells, present, found, by_order[j], total, n, width, min_leaf, criterion, exhaustive_max, table,
                 left, right, ordered, side, tolerance, best,
             )  # fmt: skip
             if better:
@@ -459,15 +537,17 @@ def grow_branch(
                 if a < 0:
                     for position in range(found):
                         best_side[present[position]] = side[present[position]]
-            for position in range(found):
-                cell = present[position] * width
-                for c in range(width):
-                    hist[cell + c] = 0
+            if not pooled or offsets[j] < 0:
+                for position in range(found):
+                    cell = present[position] * width
+                    for c in range(width):
+                        hist[cell + c] = 0
         if feature < 0:
             continue
 
         features[t], codes_left[t], codes_right[t] = feature, code_left, code_right
         row = packed[feature]
+        goes_left = all_sides[:n]
         mark_sides(row, s, e, stride, code_left, best_side, goes_left)
         n_left = 0
         left[:] = 0
@@ -498,17 +578,31 @@ def grow_branch(
                     listed[n_listed] = (word << 6) + trailing_zeros(lower)
                     lower &= lower - np.uint64(1)
                     n_listed += 1
+        pairs = misplaced(goes_left, s, n_left, from_left, from_right)
         for j in range(p):
             if active[j]:
-                partition(packed[j], s, e, goes_left, scratch)
-        partition(order, s, e, goes_left, scratch_order)
+                swap(packed[j], from_left, from_right, pairs)
+        swap(order, from_left, from_right, pairs)
         if criterion == SSE:
             for q in range(width - 1):
-                partition(responses[q], s, e, goes_left, scratch_response)
+                swap(responses[q], from_left, from_right, pairs)
 
         if waiting + 2 > room:
             room *= 2
             stack, stack_sums, stack_active = longer(stack), longer(stack_sums), longer(stack_active)
+            stack_pool, stack_pooled = longer(stack_pool), longer(stack_pooled)
+        larger = max(n_left, n - n_left)
+        keep = (
+            pooled
+            and larger >= 2 * min_leaf
+            and larger * pooled_cells(active, offsets, n_codes, 0) > pooled_cells(active, offsets, n_codes, width)
+        )
+        if keep:
+            small_left = n_left < n - n_left
+            a, b = (s, s + n_left) if small_left else (s + n_left, e)
+            add_pool(smaller_pool, packed, responses, a, b, active, offsets, n_codes, stride, width, criterion)
+            divide_pool(stack_pool, waiting, smaller_pool, small_left, active, offsets, n_codes, width)
+        stack_pooled[waiting] = stack_pooled[waiting + 1] = keep
         stack[waiting, 0], stack[waiting, 1], stack[waiting, 2], stack[waiting, 3] = s + n_left, e, depth + 1, t
         stack_sums[waiting] = total - left
         stack_active[waiting] = active
@@ -622,8 +716,10 @@ def route(codes, first, last, feature, right_child, cut, listed_start, listed, l
 
 
 @njit(cache=True, nogil=True)
-def region_bits(parent, size, feature, cut, threshold, listed_count, listed_left, interval, start_low, start_high,
-                count, missing_share, missing_code, big):  # fmt: skip
+def region_bits(
+    parent, feature, cut, threshold, listed_count, listed_left, interval, start_low, start_high, count,
+    missing_share, big,
+):  # fmt: skip
     """BIG of every node in preorder, Y19 (1): −Σ log2 of the path domain's share of each column.
 
     Interval columns: real length between thresholds, plus ``missing_share`` while missing is admitted. Other
@@ -674,3 +770,118 @@ def region_bits(parent, size, feature, cut, threshold, listed_count, listed_left
             share[j] = levels[j] / count[j]
         big[t] = big[above] + np.log2(kept[t, 3]) - np.log2(share[j])
         open_node = t
+
+
+@njit(cache=True, nogil=True)
+def branch_sweep(parent, feature, tidi, error, smallest):
+    """Turn node values into those of the branches, one backward sweep: minimum, sum over leaves, minimum."""
+    for t in range(parent.shape[0]):
+        if feature[t] >= 0:
+            tidi[t], error[t], smallest[t] = np.inf, 0, np.iinfo(np.int64).max
+    for t in range(parent.shape[0] - 1, 0, -1):
+        above = parent[t]
+        tidi[above] = min(tidi[above], tidi[t])
+        error[above] += error[t]
+        smallest[above] = min(smallest[above], smallest[t])
+
+
+@njit(cache=True, nogil=True)
+def groups_below(parent, feature, collapsed, group):
+    """group[t]: the topmost collapsed node or leaf at or above t, -1 where there is none."""
+    for t in range(parent.shape[0]):
+        above = group[parent[t]] if t > 0 else -1
+        if above >= 0:
+            group[t] = above
+        elif feature[t] < 0 or collapsed[t]:
+            group[t] = t
+        else:
+            group[t] = -1
+
+
+@njit(cache=True, nogil=True)
+def keep_splits(parent, size, feature, n, k, kept, smaller_child):
+    """kept[t]: the split of t and all splits above it leave at least k records on every side."""
+    for t in range(parent.shape[0]):
+        kept[t] = False
+        if feature[t] < 0:
+            continue
+        smallest = n[t]
+        child = t + 1
+        while child < t + size[t]:
+            smallest = min(smallest, n[child])
+            child += size[child]
+        smaller_child[t] = smallest
+        kept[t] = smallest >= k and (t == 0 or kept[parent[t]])
+
+
+@njit(cache=True, nogil=True)
+def ten_digits(x):
+    """x at ten significant digits, so that values that are equal on paper compare equal."""
+    if not np.isfinite(x):
+        return x
+    if abs(x) < 1e-280:
+        return 0.0
+    scale = 10.0 ** (9 - np.floor(np.log10(abs(x))))
+    return np.round(x * scale) / scale
+
+
+@njit(cache=True, nogil=True)
+def prune_by_ratio(parent, size, feature, n, k, risk, error):
+    """Error-risk pruning with a heap: collapse the offending branch with the largest ratio until none offends.
+
+    A branch offends when its smallest group has fewer than k records. Its ratio is (risk − least risk of its
+    groups) / (error − summed error of its groups), +inf for 0 below. Only the ancestors of a collapsed node
+    change, so only they are entered again; entries that are out of date are skipped by their version.
+    """
+    m = parent.shape[0]
+    least_risk, total_error, smallest = risk.copy(), error.copy(), n.copy()
+    branch_sweep(parent, feature, least_risk, total_error, smallest)
+    gone = np.zeros(m, np.uint8)
+    version = np.zeros(m, np.int64)
+    heap = [(np.int64(0), 0.0, 0.0, np.int64(0), np.int64(0))]
+    heap.clear()
+    for t in range(m):
+        if feature[t] >= 0 and smallest[t] < k:
+            enter(heap, t, risk, error, least_risk, total_error, version)
+    steps = np.empty(m, np.int32)
+    ratios = np.empty(m, np.float64)
+    smallest_then = np.empty(m, np.int64)
+    q = 0
+    while len(heap):
+        _, ratio, _, t, entered = heappop(heap)
+        if gone[t] or entered != version[t] or smallest[t] >= k:
+            continue
+        steps[q], ratios[q], smallest_then[q] = t, -ratio, smallest[t]
+        q += 1
+        s = t
+        while s < t + size[t]:
+            if gone[s]:
+                s += size[s]
+            else:
+                gone[s] = 1
+                s += 1
+        least_risk[t], total_error[t], smallest[t] = risk[t], error[t], n[t]
+        above = parent[t]
+        while above >= 0:
+            child = above + 1
+            low, total, fewest = np.inf, 0.0, n[above]
+            while child < above + size[above]:
+                low = min(low, least_risk[child])
+                total += total_error[child]
+                fewest = min(fewest, smallest[child])
+                child += size[child]
+            least_risk[above], total_error[above], smallest[above] = low, total, fewest
+            version[above] += 1
+            if fewest < k:
+                enter(heap, above, risk, error, least_risk, total_error, version)
+            above = parent[above]
+    return steps[:q].copy(), ratios[:q].copy(), smallest_then[:q].copy()
+
+
+@njit(cache=True, nogil=True)
+def enter(heap, t, risk, error, least_risk, total_error, version):
+    """Put a branch on the heap: the root last, then larger ratio, larger difference in risk, lower node first."""
+    difference = risk[t] - least_risk[t]
+    added = error[t] - total_error[t]
+    ratio = difference / added if added > 0 else np.inf
+    heappush(heap, (np.int64(t == 0), -ten_digits(ratio), -ten_digits(difference), np.int64(t), version[t]))
