@@ -68,7 +68,7 @@ def homogeneous(rows: list[tuple], values: list) -> tuple[int, int]:
 
 def fits(cell: object, value: object) -> bool:
     """Whether a box of one column holds a value: a list of levels, or a pair of ends."""
-    return value in cell if isinstance(cell, list | set | frozenset) else cell[0] <= value <= cell[1]
+    return value in cell if isinstance(value, str) else cell[0] <= value <= cell[1]
 
 
 def consistency(records: list[list], boxes: list[list]) -> list[list[int]]:

@@ -1,0 +1,281 @@
+"""A release beside its original: which people can be behind which rows.
+
+A row is *consistent* with a person when every quasi-identifying cell contains the person's value. What an attacker
+who knows everybody's quasi-identifiers can conclude follows from the bipartite graph of consistent pairs (Gionis,
+Mazza and Tassa 2008; methods of tiered generalization in Y19). Equal records and equal rows are collapsed into
+counts first, so whole files are feasible.
+"""
+
+from dataclasses import dataclass
+from math import factorial, prod
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.candidates import MAX_EDGES, MAX_PAIRS, AllowedCodes, Graph, Sides, graph_of, kept_of, sides_of
+from anonymizer.errors import ParameterError
+from anonymizer.schema import Schema
+
+EXACT_ROWS = 20
+"""Components of up to this many rows are counted exactly; their number of assignments fits 63 bits."""
+
+EXACT_STATES = 400_000_000
+"""Most states of exact counting over all components."""
+
+SCALING_WORK = 6_000_000_000
+"""Most edge visits of the estimate for large components."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """How surely the best-informed attacker links a person to a row, when all complete assignments are equally likely.
+
+    ``highest``: largest probability over all pairs (0 to 1); ``at_row``: a row where it is reached; ``exact``: whether
+    it was counted, or is an estimate by matrix scaling; ``own`` (rows,): that of each row and its own person, when
+    the secret order was given.
+    """
+
+    highest: float
+    at_row: int
+    exact: bool
+    own: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Consistency:
+    """What the graph says. n original records, n' released rows; arrays are ``None`` where they were not computed.
+
+    ``contained``: there is a one-to-one assignment of people to rows in which every cell contains the person's value
+    and the kept columns agree; ``None`` when it was not computed. ``misfit``: a released row that is left without a
+    person. ``records_per_row`` (n',), ``rows_per_record`` (n,): consistent partners. ``matches_per_record`` (n,):
+    rows that the record takes in some complete assignment (quasi-identifiers only). ``perfect_matchings``: the
+    number of complete assignments when it was counted exactly. ``reason``: why something was not computed.
+    """
+
+    contained: bool | None
+    misfit: int | None
+    records_per_row: NDArray[np.int64] | None
+    rows_per_record: NDArray[np.int64] | None
+    matches_per_record: NDArray[np.int64] | None
+    perfect_matchings: int | None
+    posterior: Posterior | None
+    reason: str = ""
+
+
+def consistency(
+    released: pd.DataFrame,
+    original: pd.DataFrame,
+    schema: Schema,
+    *,
+    order: NDArray[np.integer[Any]] | None = None,
+    max_edges: int = MAX_EDGES,
+    max_pairs: int = MAX_PAIRS,
+) -> Consistency:
+    """Compare a release (text cells) with the table that it was made from.
+
+    ``order`` (n',): the original row of each released row, when the caller knows it; containment is then checked
+    row by row. Kept columns are the sensitive and insensitive ones that both tables have; they must agree under
+    the assignment, but the attacker's graph uses quasi-identifiers only.
+
+    Raises :class:`SchemaError` when a quasi-identifier is not in a table, :class:`CellError` for a cell that cannot
+    be read, and :class:`EncodeError` for an original value that does not fit its column's kind.
+    """
+    sides = sides_of(released, original, schema)
+    if len(released) != len(original) or not len(original):
+        reason = f"the release has {len(released):,} rows, the original {len(original):,}"
+        graph = graph_of(sides, max_edges, max_pairs)
+        return _partial(graph, False, None, reason)
+    kept = kept_of(released, original, schema)
+    if order is not None:
+        wrong = _wrong_rows(sides, kept, np.asarray(order))
+        contained: bool | None = not wrong.any()
+        misfit = int(np.argmax(wrong)) if wrong.any() else None
+    graph = graph_of(sides, max_edges, max_pairs)
+    if order is not None and contained:
+        match = np.empty(len(original), dtype=np.int32)
+        match[np.asarray(order)] = graph.class_of
+    else:
+        full = graph
+        if kept is not None:
+            full = graph_of(sides.beside(*kept), max_edges, max_pairs)
+        if full.starts is None:
+            return _partial(graph, None if order is None else False, None if order is None else misfit, full.reason)
+        match = _assign(full, np.full(len(original), -1, dtype=np.int32))
+        if order is None:
+            contained = bool((match >= 0).all())
+            short = full.class_sizes - np.bincount(match[match >= 0], minlength=len(full.class_sizes))
+            misfit = None if contained else int(np.argmax(short[full.class_of] > 0))
+        class_of_full = np.empty(len(full.class_sizes), dtype=np.int32)
+        class_of_full[full.class_of] = graph.class_of
+        match = np.where(match >= 0, class_of_full[match], -1).astype(np.int32)
+    if graph.starts is None:
+        return _partial(graph, contained, misfit, graph.reason)
+    match = _assign(graph, match)
+    if (match < 0).any():
+        reason = "no assignment gives every person a row of their own in which all cells contain the person's values"
+        return _partial(graph, contained, misfit, reason)
+    return _complete(graph, match, contained, misfit, order)
+
+
+def _partial(graph: Graph, contained: bool | None, misfit: int | None, reason: str) -> Consistency:
+    """What can be said without a complete assignment."""
+    records = graph.records_per_class
+    rows = graph.rows_per_type
+    return Consistency(
+        contained=contained,
+        misfit=misfit,
+        records_per_row=None if records is None else records[graph.class_of],
+        rows_per_record=None if rows is None else rows[graph.type_of],
+        matches_per_record=None,
+        perfect_matchings=None,
+        posterior=None,
+        reason=reason,
+    )
+
+
+def _complete(
+    graph: Graph,
+    match: NDArray[np.int32],
+    contained: bool | None,
+    misfit: int | None,
+    order: NDArray[np.integer[Any]] | None,
+) -> Consistency:
+    """Everything, from one complete assignment (n,) of records to classes."""
+    from anonymizer import consistency_kernels as kernels
+
+    first_unit, units = _units(graph)
+    starts, types = cast(NDArray[np.int64], graph.starts), cast(NDArray[np.int32], graph.types)
+    of_class, of_type, count = kernels.components(starts, types, first_unit, match[units])
+    rows_per_type = np.zeros(len(graph.type_sizes), dtype=np.int64)
+    edges = np.zeros(count, dtype=np.int64)
+    kernels.keep_usable(starts, types, of_class, of_type, graph.class_sizes, rows_per_type, edges)
+    posterior, matchings = _posterior(graph, of_class, of_type, edges, order)
+    partial = _partial(graph, contained, misfit, "")
+    return Consistency(
+        contained=contained,
+        misfit=misfit,
+        records_per_row=partial.records_per_row,
+        rows_per_record=partial.rows_per_record,
+        matches_per_record=rows_per_type[graph.type_of],
+        perfect_matchings=matchings,
+        posterior=posterior,
+    )
+
+
+def _posterior(
+    graph: Graph,
+    of_class: NDArray[np.int32],
+    of_type: NDArray[np.int32],
+    edges: NDArray[np.int64],
+    order: NDArray[np.integer[Any]] | None,
+) -> tuple[Posterior, int | None]:
+    """Linking probabilities component by component, and the number of complete assignments when it is exact.
+
+    A component whose types all meet all its classes gives 1 / rows; one of up to 20 rows is counted; the rest is
+    estimated by matrix scaling.
+    """
+    from anonymizer import consistency_kernels as kernels
+
+    starts, types = cast(NDArray[np.int64], graph.starts), cast(NDArray[np.int32], graph.types)
+    count = len(edges)
+    n_rows = np.bincount(of_class, weights=graph.class_sizes, minlength=count).astype(np.int64)
+    n_classes, n_types = np.bincount(of_class, minlength=count), np.bincount(of_type, minlength=count)
+    whole = n_classes * n_types == edges
+    log_states = np.bincount(of_class, weights=np.log(graph.class_sizes + 1.0), minlength=count)
+    counted = ~whole & (n_rows <= EXACT_ROWS)
+    by_size = np.flatnonzero(counted)[np.argsort(log_states[counted], kind="stable")]
+    counted[by_size[np.cumsum(np.exp(log_states[by_size])) > EXACT_STATES]] = False
+    estimated = ~whole & ~counted
+
+    class_component_order = np.argsort(of_class, kind="stable")
+    class_bounds = np.searchsorted(of_class[class_component_order], np.arange(count + 1))
+    type_component_order = np.argsort(of_type, kind="stable")
+    type_bounds = np.searchsorted(of_type[type_component_order], np.arange(count + 1))
+    own_class = own_type = None
+    own: NDArray[np.float64] | None = None
+    if order is not None:
+        own_class, own_type = graph.class_of, graph.type_of[np.asarray(order)]
+        own = np.where(of_class[own_class] == of_type[own_type], 1.0 / n_rows[of_class[own_class]], 0.0)
+
+    best, best_class = 0.0, -1
+    if whole.any():
+        smallest = int(np.argmin(np.where(whole, n_rows, np.iinfo(np.int64).max)))
+        best, best_class = 1.0 / int(n_rows[smallest]), int(class_component_order[class_bounds[smallest]])
+    factors = [factorial(int(rows)) for rows in n_rows[whole]] if not estimated.any() else []
+    own_components = None if own_class is None else np.where(counted[of_class[own_class]], of_class[own_class], -1)
+    rows_by_component = None if own_components is None else _groups(own_components, count)
+    for component in np.flatnonzero(counted):
+        its_classes = class_component_order[class_bounds[component] : class_bounds[component + 1]]
+        its_types = type_component_order[type_bounds[component] : type_bounds[component + 1]]
+        edge = np.array([np.isin(its_types, types[starts[j] : starts[j + 1]]) for j in its_classes]).T
+        unit_type = np.repeat(np.arange(len(its_types)), graph.type_sizes[its_types])
+        found, total = kernels.shares(np.ascontiguousarray(edge), unit_type, graph.class_sizes[its_classes])
+        factors.append(int(total))
+        if found.max() > best:
+            best, best_class = float(found.max()), int(its_classes[np.argmax(found.max(axis=0))])
+        if own is not None and rows_by_component is not None and own_type is not None and own_class is not None:
+            rows = rows_by_component(int(component))
+            same = of_type[own_type[rows]] == component
+            rows = rows[same]
+            own[rows] = found[np.searchsorted(its_types, own_type[rows]), np.searchsorted(its_classes, own_class[rows])]
+    if estimated.any():
+        u, v = np.ones(len(graph.type_sizes)), 1.0 / graph.class_sizes
+        inside = int(edges[estimated].sum())
+        rounds = max(10, min(1000, SCALING_WORK // max(1, 2 * inside)))
+        arrays = (starts, types, of_class, of_type, estimated)
+        kernels.scale(*arrays, graph.type_sizes, graph.class_sizes, u, v, rounds, 1e-6)
+        highest, where = kernels.largest(*arrays, u, v)
+        if highest > best:
+            best, best_class = min(1.0, float(highest)), int(where)
+        if own is not None and own_class is not None and own_type is not None:
+            rough = estimated[of_class[own_class]] & (of_class[own_class] == of_type[own_type])
+            own[rough] = u[own_type[rough]] * v[own_class[rough]]
+    at_row = int(np.argmax(graph.class_of == best_class))
+    matchings = None if estimated.any() else prod(factors)
+    return Posterior(best, at_row, not estimated.any(), own), matchings
+
+
+def _groups(labels: NDArray[Any], count: int) -> Any:
+    """A function from a label to the positions that carry it."""
+    order = np.argsort(labels, kind="stable")
+    bounds = np.searchsorted(labels[order], np.arange(count + 1))
+    return lambda label: order[bounds[label] : bounds[label + 1]]
+
+
+def _units(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each type's records begin (types + 1,), and the records in the order of their types (n,)."""
+    first_unit = np.concatenate([[0], np.cumsum(graph.type_sizes)])
+    return first_unit, np.argsort(graph.type_of, kind="stable")
+
+
+def _assign(graph: Graph, match: NDArray[np.int32]) -> NDArray[np.int32]:
+    """A largest assignment (n,) of records to classes that begins with ``match``; -1: none."""
+    from anonymizer import consistency_kernels as kernels
+
+    free = graph.class_sizes - np.bincount(match[match >= 0], minlength=len(graph.class_sizes))
+    if not free.any():
+        return match
+    first_unit, units = _units(graph)
+    of_unit = match[units]
+    kernels.assign(graph.starts, graph.types, first_unit, free, of_unit)
+    result = np.empty_like(match)
+    result[units] = of_unit
+    return result
+
+
+def _wrong_rows(
+    sides: Sides, kept: "tuple[NDArray[np.int32], NDArray[np.int32], AllowedCodes] | None", order: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """Which released rows do not contain their own person (n',). Raises :class:`ParameterError` for a wrong order."""
+    if order.shape != (len(sides.index),) or not np.array_equal(np.sort(order), np.arange(len(sides.codes))):
+        raise ParameterError(
+            "The order of the released rows does not name every original row once.",
+            remedy="Pass the release's own order, or none.",
+        )
+    columns = sides if kept is None else sides.beside(*kept)
+    wrong = np.zeros(len(order), dtype=bool)
+    for position, cells in enumerate(columns.cells):
+        wrong |= ~cells.allow(columns.index[:, position], columns.codes[order, position])
+    return wrong
