@@ -1,0 +1,366 @@
+"""Delimited text: from bytes to text columns. Encoding, delimiter and header are found, faults are located."""
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from anonymizer.errors import ReadError
+from anonymizer.parse import Problem, TextColumn
+
+DELIMITERS = (",", ";", "\t", "|")
+"""The delimiters that are looked for, the likelier first."""
+
+ENCODINGS = (
+    "utf-8", "utf-16", "cp1252", "latin-1", "iso8859-15", "cp1250", "cp1251", "cp1253", "cp1254", "cp850", "cp437",
+    "mac-roman", "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr", "koi8-r", "utf-16-le", "utf-16-be", "utf-32",
+)  # fmt: skip
+"""The encodings that can be chosen."""
+
+MAX_COLUMNS = 2_000
+"""Widest table that is read."""
+
+BLOCK = 1 << 23
+"""Bytes of text that are parsed at once; a record must fit, or the file is tried once more in one piece."""
+
+Progress = Callable[[float, str], None]
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
+_UTF8_PAIR = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_HIGH = re.compile(rb"[\x80-\xff]")
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_CONTROL_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def decode(data: bytes, encoding: str | None) -> tuple[bytes, str, list[Problem]]:
+    """The text as UTF-8 bytes without a byte-order mark, the encoding it was in, and what to know of it.
+
+    ``encoding=None``: a byte-order mark decides, then UTF-8 when it fits, then cp1252.
+    Raises :class:`ReadError` with line and column of the first byte that cannot be read, and for binary data.
+    """
+    if encoding is not None:
+        return _decode_as(data, _known(encoding))
+    for bom, name in _BOMS:
+        if data.startswith(bom):
+            return _decode_as(data, name)
+    sample = data[:4096]
+    if len(sample) >= 4 and sample.count(0) * 5 >= len(sample):
+        wide = "utf-16-le" if sample[1::2].count(0) > sample[0::2].count(0) else "utf-16-be"
+        zeros = sample[1::2] if wide == "utf-16-le" else sample[0::2]
+        if zeros.count(0) * 5 >= len(zeros) * 2 and _fault(data, wide) is None:
+            return _decode_as(data, wide)
+    fault = _fault(data, "utf-8")
+    if fault is None:
+        _refuse_binary(data)
+        return data, "utf-8", []
+    _refuse_binary(data)
+    pairs, high = _UTF8_PAIR.findall(data), len(_HIGH.findall(data))
+    bad = high - sum(map(len, pairs))
+    if (pairs and len(pairs) * 4 >= bad) or _fault(data, "cp1252") is not None:
+        line, column = _place(data, fault, "utf-8")
+        raise ReadError(
+            f"Line {line:,}, character {column:,}: byte 0x{data[fault]:02X} cannot be read, "
+            + ("though the rest of the file is UTF-8." if pairs else "neither as UTF-8 nor as cp1252."),
+            row=line - 1,
+            remedy="Save the file again as UTF-8, or say which encoding it is in.",
+        )
+    text, _, _ = _decode_as(data, "cp1252")
+    note = Problem(
+        "info",
+        "The file is not UTF-8; it was read as cp1252 (Western European Windows).",
+        remedy="Check letters with accents, and choose another encoding if they look wrong.",
+    )
+    return text, "cp1252", [note]
+
+
+def find_delimiter(text: bytes, name: str = "") -> str:
+    """The delimiter under which the first records are most alike; a comma for a single column."""
+    records = _sample(text)
+    best, best_score = ",", (0.0, 0, 0)
+    for position, delimiter in enumerate(DELIMITERS):
+        counts = [len(record) for record in csv.reader(records, delimiter=delimiter) if record]
+        if not counts or counts[0] < 2:
+            continue
+        usual, often = Counter(counts).most_common(1)[0]
+        alike = round(often / len(counts), 2) * (1.0 if counts[0] == usual else 0.5)
+        named = name.lower().endswith(".tsv") and delimiter == "\t"
+        score = (alike + (0.3 if named else 0.0), usual, -position)
+        if usual > 1 and score > best_score:
+            best, best_score = delimiter, score
+    return best
+
+
+def read_columns(
+    text: bytes, delimiter: str, header: bool, progress: Progress | None = None
+) -> tuple[list[str], list[TextColumn], list[Problem]]:
+    """Names, columns as text, and problems of UTF-8 ``text``.
+
+    Raises :class:`ReadError` for ragged records and open quotes (with the line), too many columns, no records.
+    """
+    first = _first_record(text, delimiter)
+    if len(first) > MAX_COLUMNS:
+        raise ReadError(
+            f"The table has {len(first):,} columns; at most {MAX_COLUMNS:,} can be handled.",
+            remedy="Leave out columns that need not be released, or check the delimiter.",
+        )
+    if text.count(b'"') % 2:
+        _refuse_open_quote(text, delimiter)
+    try:
+        names, chunks = _parse(text, delimiter, header, len(first), min(BLOCK, len(text) + 1), progress)
+    except pa.ArrowInvalid as error:
+        fault = _ragged(text, delimiter, len(first))
+        if fault is not None:
+            raise fault from error
+        if "straddl" not in str(error) or len(text) > 1 << 30:
+            raise ReadError(
+                "The file cannot be split into records.", remedy="Check its delimiter and its quotes."
+            ) from error
+        names, chunks = _parse(text, delimiter, header, len(first), len(text) + 1, progress)
+    columns = []
+    for position, pieces in enumerate(chunks):
+        columns.append(TextColumn.of(pieces))
+        chunks[position] = []
+    if not columns or columns[0].n_records == 0:
+        raise ReadError(
+            "The file has column names but no records." if header else "The file has no records.",
+            remedy="Bring a table with at least one record"
+            + (", or say that the first line is a record too." if header else "."),
+        )
+    problems: list[Problem] = []
+    if header:
+        if _looks_like_record(names, columns):
+            problems.append(
+                Problem(
+                    "warning",
+                    "The first line looks like a record, not like column names.",
+                    remedy="Say that the file has no header if that is so.",
+                )
+            )
+        names, repaired = repair_names(names)
+        problems += repaired
+    return names, columns, problems
+
+
+def repair_names(names: list[str]) -> tuple[list[str], list[Problem]]:
+    """Column names that are text, not empty and distinct, and a problem for each that had to be changed."""
+    problems: list[Problem] = []
+    repaired: list[str] = []
+    taken = {_CONTROL_TEXT.sub(" ", name).strip() for name in names}
+    seen: set[str] = set()
+    for position, name in enumerate(names):
+        new = " ".join(_CONTROL_TEXT.sub(" ", name).split())
+        if len(new) > 200:
+            new = new[:199] + "…"
+            why = "has a name of more than 200 characters"
+        elif not new:
+            new, why = f"column {position + 1}", "has no name"
+        elif new in seen:
+            why = f"has the same name as another: {new!r}"
+        else:
+            why = "has line breaks or control characters in its name" if _CONTROL_TEXT.search(name) else ""
+        base, number = new, 2
+        while new in seen or (new != base and new in taken):
+            new, number = f"{base} ({number})", number + 1
+        seen.add(new)
+        repaired.append(new)
+        if why:
+            text = f"Column number {position + 1} {why}; it is called {new!r} here."
+            problems.append(Problem("warning", text, new, remedy="Give it a name of its own in the file."))
+    return repaired, problems
+
+
+def _parse(
+    text: bytes, delimiter: str, header: bool, width: int, block: int, progress: Progress | None
+) -> tuple[list[str], list[list[pa.Array]]]:
+    """Names, and for each column its pieces: dictionary-encoded while values repeat, plain otherwise."""
+    labels = [f"c{position}" for position in range(width)]
+    reader = pacsv.open_csv(
+        pa.BufferReader(text.lstrip(b"\r\n")),
+        read_options=pacsv.ReadOptions(column_names=labels, block_size=max(block, 64)),
+        parse_options=pacsv.ParseOptions(
+            delimiter=delimiter, newlines_in_values=b'"' in text, ignore_empty_lines=width > 1
+        ),
+        convert_options=pacsv.ConvertOptions(
+            column_types={label: pa.string() for label in labels}, strings_can_be_null=False, check_utf8=False
+        ),
+    )
+    names = [f"column {position + 1}" for position in range(width)]
+    chunks: list[list[pa.Array]] = [[] for _ in labels]
+    plain = [False] * width
+    done = 0
+    for batch in reader:
+        if header and batch.num_rows:
+            names = [batch.column(position)[0].as_py() for position in range(width)]
+            batch, header = batch.slice(1), False
+        if not batch.num_rows:
+            continue
+        for position in range(width):
+            values = batch.column(position)
+            encoded = None if plain[position] else values.dictionary_encode()
+            plain[position] = encoded is None or 2 * len(encoded.dictionary) > len(values)
+            if plain[position]:
+                chunks[position].append(pa.concat_arrays([values]))
+            else:
+                chunks[position].append(encoded)
+        done += batch.nbytes
+        if progress is not None:
+            progress(min(0.9, done / max(1, len(text))), "Reading records")
+    return names, chunks
+
+
+def _sample(text: bytes, size: int = 1 << 16) -> list[str]:
+    """The first whole lines, as text; quoted line breaks stay inside their list of lines."""
+    head = text[:size].decode("utf-8", "replace")
+    lines = io.TextIOWrapper(io.BytesIO(head.encode("utf-8")), "utf-8", newline="").readlines()
+    if len(text) > size and len(lines) > 1:
+        lines.pop()
+    return [line for line in lines if line.strip("\r\n")]
+
+
+def _records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """First line (from 1) and fields of each record, slowly: only used to find the place of a fault."""
+    lines = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
+    reader = csv.reader(lines, delimiter=delimiter)
+    start = 1
+    for record in reader:
+        yield start, record
+        start = reader.line_num + 1
+
+
+def _first_record(text: bytes, delimiter: str) -> list[str]:
+    try:
+        for _, record in _records(text, delimiter):
+            if record:
+                return record
+    except csv.Error as error:
+        raise ReadError(
+            "The first record of the file cannot be read: it is very long or its quotes are not closed.",
+            row=0,
+            remedy="Check the file's first line.",
+        ) from error
+    raise ReadError("The file is empty.", remedy="Bring a table with column names and at least one record.")
+
+
+def _refuse_open_quote(text: bytes, delimiter: str) -> None:
+    """Raise :class:`ReadError` when a quoted field runs to the end of the file."""
+    line = 1
+    try:
+        for start, _ in _records(text, delimiter):
+            line = start
+        lines = islice(io.TextIOWrapper(io.BytesIO(text), "utf-8", newline=""), line - 1, None)
+        for _ in csv.reader(lines, delimiter=delimiter, strict=True):
+            pass
+    except csv.Error as error:
+        if "end of data" in str(error) or "limit" in str(error):
+            raise ReadError(
+                f"A quote that opens in the record of line {line:,} or soon after it is never closed.",
+                row=line - 1,
+                remedy='Close it, or write a quote inside a quoted field twice ("").',
+            ) from error
+
+
+def _ragged(text: bytes, delimiter: str, width: int) -> ReadError | None:
+    """The error that names the first record with another number of fields, and how many such records there are."""
+    first: tuple[int, int] | None = None
+    wrong = 0
+    try:
+        for line, record in _records(text, delimiter):
+            if len(record) != width and (record or width == 1):
+                first = first or (line, len(record))
+                wrong += 1
+    except csv.Error:
+        if first is None:
+            return None
+    if first is None:
+        return None
+    others = f" ({wrong - 1:,} more records like it)" if wrong > 1 else ""
+    return ReadError(
+        f"Line {first[0]:,} has {first[1]:,} fields where {width:,} were expected{others}.",
+        row=first[0] - 1,
+        remedy="Correct the line, put fields that hold the delimiter in quotes, or choose another delimiter.",
+    )
+
+
+def _looks_like_record(names: list[str], columns: list[TextColumn]) -> bool:
+    """Whether a name is a number, or most of the names are values of their own columns."""
+    number = re.compile(r"^-?[0-9]+([.,][0-9]+)?$")
+    numbers = sum(bool(number.match(name.strip())) for name in names)
+    heads = [set(column.texts.slice(0, 1000).to_pylist()) for column in columns[:100]]
+    own = sum(bool(name.strip()) and name in head for name, head in zip(names, heads, strict=False))
+    years = sum(bool(re.match(r"^(19|20)[0-9]{2}$", name.strip())) for name in names)
+    return numbers - years > 0 or own * 2 > len(heads)
+
+
+def _known(encoding: str) -> str:
+    try:
+        wanted = codecs.lookup(encoding).name
+    except LookupError:
+        wanted = ""
+    if wanted not in {codecs.lookup(name).name for name in (*ENCODINGS, "utf-8-sig", "ascii")}:
+        raise ReadError(
+            f"The encoding {encoding!r} is not known here.", remedy=f"Choose one of: {', '.join(ENCODINGS)}."
+        )
+    return wanted
+
+
+def _decode_as(data: bytes, encoding: str) -> tuple[bytes, str, list[Problem]]:
+    fault = _fault(data, encoding)
+    if fault is not None:
+        line, column = _place(data, fault, encoding)
+        raise ReadError(
+            f"Line {line:,}, character {column:,}: byte 0x{data[fault]:02X} cannot be read as {encoding}.",
+            row=line - 1,
+            remedy="Say which encoding the file is in, or save it again as UTF-8.",
+        )
+    if encoding in ("utf-8", "utf-8-sig"):
+        text = data.removeprefix(codecs.BOM_UTF8)
+    else:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        pieces = [decoder.decode(data[at : at + BLOCK]).encode("utf-8") for at in range(0, len(data), BLOCK)]
+        pieces.append(decoder.decode(b"", True).encode("utf-8"))
+        text = b"".join(pieces).removeprefix(codecs.BOM_UTF8)
+    _refuse_binary(text)
+    return text, "utf-8" if encoding == "utf-8-sig" else encoding, []
+
+
+def _fault(data: bytes, encoding: str) -> int | None:
+    """Position of the first byte that does not fit the encoding; ``None`` when all do."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    for at in range(0, len(data) + 1, BLOCK):
+        held = len(decoder.getstate()[0])
+        try:
+            decoder.decode(data[at : at + BLOCK], at + BLOCK > len(data))
+        except UnicodeDecodeError as error:
+            return max(0, min(len(data) - 1, at - held + error.start))
+        except UnicodeError:
+            return 0
+    return None
+
+
+def _place(data: bytes, fault: int, encoding: str) -> tuple[int, int]:
+    """Line and character (from 1) of a byte."""
+    before = data[:fault].decode(encoding, "replace").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+
+
+def _refuse_binary(text: bytes) -> None:
+    """Raise :class:`ReadError` for text with NUL bytes or many control characters: that is no table."""
+    nul = text.find(b"\x00")
+    sample = text[: 1 << 16]
+    if nul < 0 and len(_CONTROL.findall(sample)) * 100 <= len(sample):
+        return
+    where = ""
+    if nul >= 0:
+        line, column = _place(text, nul, "utf-8")
+        where = f" (a NUL byte in line {line:,}, character {column:,})"
+    raise ReadError(
+        f"This is not a text file{where}.",
+        remedy="Bring a CSV or TSV text file, Parquet, or an Excel or OpenDocument sheet.",
+    )
