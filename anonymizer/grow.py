@@ -120,9 +120,7 @@ def choose_split(
     return None if chosen is None else (chosen, active)
 
 
-def join(
-    root: Node, divided: dict[int, tuple[Split, Node, Node]], branches: dict[int, Branch]
-) -> Branch:
+def join(root: Node, divided: dict[int, tuple[Split, Node, Node]], branches: dict[int, Branch]) -> Branch:
     """The divided nodes and the finished branches as one piece, in preorder."""
     pieces: list[Branch] = []
     size = 0

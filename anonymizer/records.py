@@ -147,8 +147,12 @@ class InMemory:
         left_sums = np.bincount(classes[goes_left.view(np.bool_)], minlength=self.stride).astype(np.int64)
         middle = start + int(left_sums.sum())
 
+        pairs_room = min(middle - start, end - middle) + 1
+        from_left, from_right = np.empty(pairs_room, dtype=np.int64), np.empty(pairs_room, dtype=np.int64)
+        pairs = kernels.misplaced(goes_left, start, middle - start, from_left, from_right)
+
         def move(row: NDArray[Any]) -> None:
-            kernels.partition(row, start, end, goes_left, np.empty(end - middle + 1, dtype=row.dtype))
+            kernels.swap(row, from_left, from_right, pairs)
 
         list(in_threads(move, [self.packed[j] for j in np.flatnonzero(active)] + [self.order]))
         self.runs += [(start, middle), (middle, end)]

@@ -48,7 +48,8 @@ def overview(ws: Workspace) -> None:
         st.metric("Columns", count(len(reading.frame.columns)))
         st.metric("Size", size(reading.size))
         st.metric("Format", reading.format)
-        st.metric("Things to look at", count(len(reading.problems)))
+        warnings = [found for found in reading.problems if found.level != "info"]
+        st.metric("Things to look at", count(len(warnings)))
 
 
 def details(ws: Workspace) -> None:
@@ -56,10 +57,7 @@ def details(ws: Workspace) -> None:
     reading = ws.reading
     if reading is None:
         return
-    if reading.problems:
-        with st.container(border=True):
-            st.markdown("**Found while reading**")
-            problems_found(reading.problems)
+    problems_found(reading.problems)
     preview, columns, how = st.tabs(["Preview", "Columns", "How it was read"])
     with preview:
         st.dataframe(reading.frame.head(PREVIEW_ROWS), hide_index=True, height=390, key=f"preview {ws.edition}")

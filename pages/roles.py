@@ -3,9 +3,8 @@
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
-from anonymizer.schema import Role
 from ui.before import risk_before
-from ui.controls import ROLE_LABELS, ROLE_MEANINGS, empty_state, next_step, plain, problem
+from ui.controls import ROLE_BADGES, ROLE_MEANINGS, empty_state, next_step, plain, problem
 from ui.domain_editor import domain_editor
 from ui.roles_table import COLUMNS, EDITABLE, edited_schema, others_quasi_identifying, rows
 from ui.workspace import Workspace, workspace
@@ -36,7 +35,7 @@ def roles_table(ws: Workspace) -> None:
         hide_index=True,
         column_config=COLUMNS,
         disabled=[name for name in COLUMNS if name not in EDITABLE],
-        height=min(42 + 35 * len(basis.columns), 600),
+        height=min(40 + 35 * len(basis.columns), 600),
     )
     ws.set_schema(edited_schema(basis, edited, ws.schema.target if ws.schema else None), from_editor=True)
 
@@ -72,7 +71,8 @@ def main() -> None:
         )
         return
     st.title("What could an attacker know?", anchor=False)
-    st.markdown("  \n".join(f"**{label}**: {ROLE_MEANINGS[role]}." for role, label in ROLE_LABELS.items()))
+    for place, (role, badge) in zip(st.columns(4), ROLE_BADGES.items(), strict=True):
+        place.markdown(f"{badge}  \n{ROLE_MEANINGS[role]}")
     try:
         quick_choices(ws)
         roles_table(ws)
@@ -84,8 +84,8 @@ def main() -> None:
         return
     for note in notes:
         st.info(plain(note), icon=":material/info:")
-    for name in ws.schema.names(Role.IDENTIFYING) if ws.schema else ():
-        st.caption(f"{plain(name)} is identifying: it is left out of every release.")
+    if ws.schema and ws.schema.identifying:
+        st.caption("Left out of every release: " + ", ".join(map(plain, ws.schema.identifying)) + ".")
     with st.container(border=True):
         risk_before(ws)
     next_step("tree", "Next: grow the tree")

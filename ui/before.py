@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from anonymizer.linkage import LinkageRisk
-from ui.controls import count, plain, plural, share
+from ui.controls import count, plain, plural, share, slider_ends
 from ui.workspace import Workspace
 
 CHANCES = (1, 2, 3, 5, 10, 11, 20, 33, 50, 100, 200, 500, 1000)
@@ -37,22 +37,24 @@ def risk_before(ws: Workspace) -> None:
 def attacker(ws: Workspace, risk: LinkageRisk, name: str, chance: float, words: str) -> None:
     """One kind of attacker: the risk, the limit the steward accepts, and whether it holds."""
     st.metric(f"{ATTACKERS[name]} risk", share(chance))
-    st.caption(words)
     limit = st.select_slider(
         "Accept at most one chance in",
         CHANCES,
         value=getattr(ws.parameters, f"{name}_limit"),
+        format_func=count,
         key=f"{name} limit",
-        help="Left end: any risk is accepted. Right end: one chance in a thousand, for data that is made public.",
     )
+    slider_ends("any risk", "made public")
     ws.set(**{f"{name}_limit": limit})
-    above = risk.share_above(1 / limit)
-    if chance <= 1 / limit:
+    accepted = 1 / limit
+    if chance <= accepted:
         st.success("Within your limit.", icon=":material/check:")
     elif name == "marketer":
-        st.warning(f"Above your limit of {share(1 / limit)} right links.", icon=":material/warning:")
+        st.warning(f"Above your limit of {share(accepted)}.", icon=":material/warning:")
     else:
-        st.warning(f"Above your limit for {share(above)} of the records.", icon=":material/warning:")
+        records = share(risk.share_above(accepted))
+        st.warning(f"Above your limit for {records} of the records.", icon=":material/warning:")
+    st.caption(words)
 
 
 def unique_sentence(risk: LinkageRisk, columns: int) -> str:
@@ -85,7 +87,6 @@ def singling_chart(ws: Workspace) -> None:
         y=[html.escape(column if len(column) <= 30 else column[:29] + "…") for column, _ in shown],
         text=[count(number) for _, number in shown],
         orientation="h",
-        marker_color="#2f7d57",
         hovertemplate="%{y}: %{x:,} records<extra></extra>",
     )
     figure = go.Figure(bars)

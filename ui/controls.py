@@ -18,6 +18,12 @@ ROLE_LABELS = {
     Role.SENSITIVE: "🟣 S · Sensitive",
     Role.INSENSITIVE: "🟢 N · Insensitive",
 }
+ROLE_BADGES = {
+    Role.IDENTIFYING: ":red-badge[I · Identifying]",
+    Role.QUASI_IDENTIFYING: ":yellow-badge[Q · Quasi-identifying]",
+    Role.SENSITIVE: ":violet-badge[S · Sensitive]",
+    Role.INSENSITIVE: ":green-badge[N · Insensitive]",
+}
 ROLE_MEANINGS = {
     Role.IDENTIFYING: "names a person by itself; it never leaves",
     Role.QUASI_IDENTIFYING: "an attacker could know it; it is made coarser",
@@ -52,7 +58,7 @@ def size(n_bytes: float) -> str:
     """A number of bytes in the unit that suits it."""
     for unit in ("B", "kB", "MB"):
         if n_bytes < 1000:
-            return f"{n_bytes:,.0f} {unit}"
+            return f"{n_bytes:,.1f}".removesuffix(".0") + f" {unit}"
         n_bytes /= 1000
     return f"{n_bytes:,.1f} GB"
 
@@ -60,6 +66,13 @@ def size(n_bytes: float) -> str:
 def plural(number: int, one: str, many: str = "") -> str:
     """``1 record``, ``2 records``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def slider_ends(left: str, right: str) -> None:
+    """What the two ends of the slider above mean, in words."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", gap="small"):
+        st.caption(f":material/arrow_left: {left}", width="content")
+        st.caption(f"{right} :material/arrow_right:", width="content")
 
 
 def problem(error: AnonymizerError, advice: str = "") -> None:

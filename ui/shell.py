@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.controls import PAGES
+from ui.controls import PAGES, plain
 from ui.strip import strip
 from ui.workspace import Workspace, workspace
 
@@ -16,10 +16,15 @@ STEPS = (
     ("disclosure", "Disclosure", "What a published tree gives away"),
 )
 LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32" role="img" aria-label="Copse">
-<g fill="#2f7d57"><path d="M12 3 4 17h5l-4 7h14l-4-7h5z"/><path d="M25 9l-6 10h3.6l-3 5h10.8l-3-5H31z" opacity=".72"/>
+<g fill="COLOUR"><path d="M12 3 4 17h5l-4 7h14l-4-7h5z"/><path d="M25 9l-6 10h3.6l-3 5h10.8l-3-5H31z" opacity=".72"/>
 <path d="M10.8 24h2.4v5h-2.4zM24 24h2v5h-2z"/></g>
-<text x="39" y="24" font-family="system-ui,sans-serif" font-size="23" font-weight="650" fill="#2f7d57">Copse</text>
+<text x="39" y="24" font-family="system-ui,sans-serif" font-size="23" font-weight="650" fill="COLOUR">Copse</text>
 </svg>"""
+LOGO_COLOURS = {"light": "#1f6f43", "dark": "#5cc48d"}
+STYLE = """<style>
+[data-testid="stMainBlockContainer"] { padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1500px; }
+[data-testid="stFileUploaderDropzone"] { min-height: 9rem; }
+</style>"""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 
 
@@ -38,19 +43,20 @@ def place() -> str:
 
 def frame(ws: Workspace) -> None:
     """The line above every page: which table is held, where, and how to be rid of it."""
-    with st.container(horizontal=True, vertical_alignment="center", key="frame"):
-        held = f"in this session's memory on **{place()}**; nothing is written to disk or sent on"
+    with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="frame"):
+        held = f"in this session's memory on **{place()}**: never written to disk, never sent on."
         if ws.reading is None:
-            st.caption(f":material/lock: Your table stays {held}.")
+            st.caption(f":material/lock: Your table stays {held}")
             return
-        st.caption(f":material/lock: The table is {held}.", width="stretch")
+        st.caption(f":material/lock: {plain(ws.reading.name)} is {held}", width="stretch")
         if st.button("Forget it", icon=":material/delete:", type="tertiary", help="Drop the table and all results now"):
             ws.forget()
             st.switch_page(PAGES / "data.py")
 
 
 st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
-st.logo(LOGO, size="large")
+st.html(STYLE)
+st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(st.context.theme.type or "light", "#1f6f43")), size="large")
 ws = workspace()
 pages = [
     st.Page(

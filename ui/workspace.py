@@ -50,6 +50,7 @@ DEPENDS: dict[str, tuple[str, ...]] = {
     "risk": SAW_TREE,
     "pruning": SAW_PRUNING,
     "release": SAW_RELEASE,
+    "released_risk": SAW_RELEASE,
     "verification": (*SAW_RELEASE, "l", "t"),
 }
 """The stages that follow the schema, and the parameters that each depends on beside table and schema."""
@@ -247,6 +248,11 @@ class Workspace:
                 leaf=self.leaf(),
             ),
         )
+
+    def released_risk(self) -> LinkageRisk:
+        """The linking risk of the released cells."""
+        names = self._need_schema().quasi_identifying
+        return self._stage("released_risk", lambda: linkage_risk(self.release().frame(), names))
 
     def verification(self) -> "Verification":
         """Every guarantee, recomputed from the released cells with the original beside them."""

@@ -1,0 +1,40 @@
+"""Every loop over records and every node sweep, compiled. Only plain arrays go in and out.
+
+Importing this package loads the compiler, so modules import it inside the functions that need it; the machine code is
+kept on disk beside the sources after the first use.
+"""
+
+from anonymizer.kernels.branch import grow_branch, mark_sides, misplaced, pack, swap
+from anonymizer.kernels.nodes import (
+    branch_sweep,
+    column_hull,
+    groups_below,
+    keep_splits,
+    prune_by_ratio,
+    region_bits,
+    route,
+    sizes_and_depths,
+)
+from anonymizer.kernels.splits import ENTROPY, GINI, SSE, add_records, best_split_of_histogram, purity
+
+__all__ = [
+    "ENTROPY",
+    "GINI",
+    "SSE",
+    "add_records",
+    "best_split_of_histogram",
+    "branch_sweep",
+    "column_hull",
+    "groups_below",
+    "grow_branch",
+    "keep_splits",
+    "mark_sides",
+    "misplaced",
+    "pack",
+    "prune_by_ratio",
+    "purity",
+    "region_bits",
+    "route",
+    "sizes_and_depths",
+    "swap",
+]

@@ -1,0 +1,276 @@
+"""Sweeps over the nodes of a tree in preorder, and sending records to their leaves."""
+
+from heapq import heappop, heappush
+
+import numpy as np
+from numba import njit
+
+from anonymizer.kernels.branch import longer
+
+
+@njit(cache=True, nogil=True)
+def sizes_and_depths(parent, size, depth):
+    """Nodes of each branch into ``size`` (ones before), depth of each node into ``depth`` (zeros before)."""
+    for t in range(1, parent.shape[0]):
+        depth[t] = depth[parent[t]] + 1
+    for t in range(parent.shape[0] - 1, 0, -1):
+        size[parent[t]] += size[t]
+
+
+@njit(cache=True, nogil=True)
+def column_hull(row, stride, firsts, lasts, feature, missing_code, count_levels, n_codes, low, high, levels, missing):
+    """Hulls of one column for all nodes (preorder): leaves from their records, inner nodes from their children.
+
+    ``missing_code`` is -1 when the column has none. Levels are counted through bitsets on a stack as deep as
+    the tree. Writes into low, high, levels, missing (m,).
+    """
+    m = feature.shape[0]
+    words = (n_codes >> 6) + 1 if count_levels else 1
+    stack = np.zeros((64, words), np.uint64)
+    held = np.zeros(64, np.int64)
+    depth = 0
+    for t in range(m - 1, -1, -1):
+        if feature[t] < 0:
+            if depth == held.shape[0]:
+                held = longer(held)
+                stack = longer(stack)
+            smallest, largest, absent = n_codes, -1, False
+            if count_levels:
+                stack[depth, :] = 0
+                for i in range(firsts[t], lasts[t]):
+                    code = int(row[i]) // stride
+                    stack[depth, code >> 6] |= np.uint64(1) << np.uint64(code & 63)
+                    if code == missing_code:
+                        absent = True
+                    else:
+                        smallest = min(smallest, code)
+                        largest = max(largest, code)
+            elif missing_code < 0:
+                least, most = row[firsts[t]], row[firsts[t]]
+                for i in range(firsts[t], lasts[t]):
+                    least = min(least, row[i])
+                    most = max(most, row[i])
+                smallest, largest = int(least) // stride, int(most) // stride
+            else:
+                for i in range(firsts[t], lasts[t]):
+                    code = int(row[i]) // stride
+                    if code == missing_code:
+                        absent = True
+                    else:
+                        smallest = min(smallest, code)
+                        largest = max(largest, code)
+            low[t], high[t], missing[t] = smallest, largest, absent
+            held[depth] = t
+            depth += 1
+        else:
+            a, b = held[depth - 1], held[depth - 2]
+            low[t], high[t] = min(low[a], low[b]), max(high[a], high[b])
+            missing[t] = missing[a] or missing[b]
+            if count_levels:
+                for word in range(words):
+                    stack[depth - 2, word] |= stack[depth - 1, word]
+            held[depth - 2] = t
+            depth -= 1
+        if count_levels:
+            count = 0
+            for word in range(words):
+                bits = stack[depth - 1, word]
+                while bits:
+                    bits &= bits - np.uint64(1)
+                    count += 1
+            levels[t] = count
+
+
+@njit(cache=True, nogil=True)
+def route(codes, first, last, feature, right_child, cut, listed_start, listed, listed_left, leaf):
+    """The leaf of each of the records first..last. ``cut`` is -1 at categorical splits."""
+    for i in range(first, last):
+        t = 0
+        while feature[t] >= 0:
+            code = codes[i, feature[t]]
+            if cut[t] >= 0:
+                left = code < cut[t]
+            else:
+                low, high = listed_start[t], listed_start[t + 1]
+                end = high
+                while low < high:
+                    middle = (low + high) >> 1
+                    if listed[middle] < code:
+                        low = middle + 1
+                    else:
+                        high = middle
+                left = (low < end and listed[low] == code) == listed_left[t]
+            t = t + 1 if left else right_child[t]
+        leaf[i] = t
+
+
+@njit(cache=True, nogil=True)
+def region_bits(
+    parent, feature, cut, threshold, listed_count, listed_left, interval, start_low, start_high, count,
+    missing_share, big,
+):  # fmt: skip
+    """BIG of every node in preorder, Y19 (1): −Σ log2 of the path domain's share of each column.
+
+    Interval columns: real length between thresholds, plus ``missing_share`` while missing is admitted. Other
+    columns: number of levels the path allows; ordered levels: codes between cuts.
+    """
+    m, p = parent.shape[0], start_low.shape[0]
+    low, high, levels, share = start_low.copy(), start_high.copy(), count.copy(), np.ones(p)
+    admits = missing_share > 0.0
+    kept = np.empty((m, 4))  # what entering node t replaced: low, high, levels, share of its parent's column
+    kept_admits = np.empty(m, np.uint8)
+    big[0] = 0.0
+    open_node = 0
+    for t in range(1, m):
+        above = parent[t]
+        while open_node != above:  # leave branches until the parent is open
+            j = feature[parent[open_node]]
+            low[j], high[j], levels[j], share[j] = (
+                kept[open_node, 0], kept[open_node, 1], kept[open_node, 2], kept[open_node, 3],
+            )  # fmt: skip
+            admits[j] = kept_admits[open_node]
+            open_node = parent[open_node]
+        j = feature[above]
+        kept[t, 0], kept[t, 1], kept[t, 2], kept[t, 3] = low[j], high[j], levels[j], share[j]
+        kept_admits[t] = admits[j]
+        left = t == above + 1
+        if interval[j]:
+            if left:
+                high[j] = min(high[j], threshold[above])
+                admits[j] = False
+            else:
+                low[j] = max(low[j], min(threshold[above], start_high[j]))
+            length = start_high[j] - start_low[j]
+            part = (high[j] - low[j]) / length if length > 0.0 else 1.0
+            if missing_share[j] > 0.0:
+                part = (1.0 - missing_share[j]) * part
+                if admits[j]:
+                    part += missing_share[j]
+            share[j] = part
+        elif cut[above] >= 0:
+            if left:
+                high[j] = min(high[j], float(cut[above]))
+            else:
+                low[j] = max(low[j], float(cut[above]))
+            share[j] = (high[j] - low[j]) / count[j]
+        else:
+            listed = float(listed_count[above])
+            levels[j] = listed if left == listed_left[above] else levels[j] - listed
+            share[j] = levels[j] / count[j]
+        big[t] = big[above] + np.log2(kept[t, 3]) - np.log2(share[j])
+        open_node = t
+
+
+@njit(cache=True, nogil=True)
+def branch_sweep(parent, feature, tidi, error, smallest):
+    """Turn node values into those of the branches, one backward sweep: minimum, sum over leaves, minimum."""
+    for t in range(parent.shape[0]):
+        if feature[t] >= 0:
+            tidi[t], error[t], smallest[t] = np.inf, 0, np.iinfo(np.int64).max
+    for t in range(parent.shape[0] - 1, 0, -1):
+        above = parent[t]
+        tidi[above] = min(tidi[above], tidi[t])
+        error[above] += error[t]
+        smallest[above] = min(smallest[above], smallest[t])
+
+
+@njit(cache=True, nogil=True)
+def groups_below(parent, feature, collapsed, group):
+    """group[t]: the topmost collapsed node or leaf at or above t, -1 where there is none."""
+    for t in range(parent.shape[0]):
+        above = group[parent[t]] if t > 0 else -1
+        if above >= 0:
+            group[t] = above
+        elif feature[t] < 0 or collapsed[t]:
+            group[t] = t
+        else:
+            group[t] = -1
+
+
+@njit(cache=True, nogil=True)
+def keep_splits(parent, size, feature, n, k, kept, smaller_child):
+    """kept[t]: the split of t and all splits above it leave at least k records on every side."""
+    for t in range(parent.shape[0]):
+        kept[t] = False
+        if feature[t] < 0:
+            continue
+        smallest = n[t]
+        child = t + 1
+        while child < t + size[t]:
+            smallest = min(smallest, n[child])
+            child += size[child]
+        smaller_child[t] = smallest
+        kept[t] = smallest >= k and (t == 0 or kept[parent[t]])
+
+
+@njit(cache=True, nogil=True)
+def ten_digits(x):
+    """x at ten significant digits, so that values that are equal on paper compare equal."""
+    if not np.isfinite(x):
+        return x
+    if abs(x) < 1e-280:
+        return 0.0
+    scale = 10.0 ** (9 - np.floor(np.log10(abs(x))))
+    return np.round(x * scale) / scale
+
+
+@njit(cache=True, nogil=True)
+def prune_by_ratio(parent, size, feature, n, k, risk, error):
+    """Error-risk pruning with a heap: collapse the offending branch with the largest ratio until none offends.
+
+    A branch offends when its smallest group has fewer than k records. Its ratio is (risk − least risk of its
+    groups) / (error − summed error of its groups), +inf for 0 below. Only the ancestors of a collapsed node
+    change, so only they are entered again; entries that are out of date are skipped by their version.
+    """
+    m = parent.shape[0]
+    least_risk, total_error, smallest = risk.copy(), error.copy(), n.copy()
+    branch_sweep(parent, feature, least_risk, total_error, smallest)
+    gone = np.zeros(m, np.uint8)
+    version = np.zeros(m, np.int64)
+    heap = [(np.int64(0), 0.0, 0.0, np.int64(0), np.int64(0))]
+    heap.clear()
+    for t in range(m):
+        if feature[t] >= 0 and smallest[t] < k:
+            enter(heap, t, risk, error, least_risk, total_error, version)
+    steps = np.empty(m, np.int32)
+    ratios = np.empty(m, np.float64)
+    smallest_then = np.empty(m, np.int64)
+    q = 0
+    while len(heap):
+        _, ratio, _, t, entered = heappop(heap)
+        if gone[t] or entered != version[t] or smallest[t] >= k:
+            continue
+        steps[q], ratios[q], smallest_then[q] = t, -ratio, smallest[t]
+        q += 1
+        s = t
+        while s < t + size[t]:
+            if gone[s]:
+                s += size[s]
+            else:
+                gone[s] = 1
+                s += 1
+        least_risk[t], total_error[t], smallest[t] = risk[t], error[t], n[t]
+        above = parent[t]
+        while above >= 0:
+            child = above + 1
+            low, total, fewest = np.inf, 0.0, n[above]
+            while child < above + size[above]:
+                low = min(low, least_risk[child])
+                total += total_error[child]
+                fewest = min(fewest, smallest[child])
+                child += size[child]
+            least_risk[above], total_error[above], smallest[above] = low, total, fewest
+            version[above] += 1
+            if fewest < k:
+                enter(heap, above, risk, error, least_risk, total_error, version)
+            above = parent[above]
+    return steps[:q].copy(), ratios[:q].copy(), smallest_then[:q].copy()
+
+
+@njit(cache=True, nogil=True)
+def enter(heap, t, risk, error, least_risk, total_error, version):
+    """Put a branch on the heap: the root last, then larger ratio, larger difference in risk, lower node first."""
+    difference = risk[t] - least_risk[t]
+    added = error[t] - total_error[t]
+    ratio = difference / added if added > 0 else np.inf
+    heappush(heap, (np.int64(t == 0), -ten_digits(ratio), -ten_digits(difference), np.int64(t), version[t]))

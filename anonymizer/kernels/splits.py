@@ -1,0 +1,294 @@
+"""The best split of one column from its histogram: cells of (code, sum), flat."""
+
+import numpy as np
+from numba import njit
+
+ENTROPY, GINI, SSE = 0, 1, 2
+
+
+@njit(cache=True, nogil=True, inline="always")
+def x_log_x(x, table):
+    """x · log2 x, from a table for small x."""
+    if x < table.shape[0]:
+        return table[int(x)]
+    return x * np.log2(x)
+
+
+@njit(cache=True, nogil=True)
+def purity(sums, n, criterion, table):
+    """What a split maximizes, added over its two sides; the gain is what it exceeds the parent's by.
+
+    Entropy: −n·H in bits. Gini: n − n·G. Numeric responses, ``sums`` = (n, Σy₁, …): Σ (Σy)² / n.
+    """
+    total = 0.0
+    if criterion == ENTROPY:
+        for c in range(sums.shape[0]):
+            total += x_log_x(sums[c], table)
+        return total - x_log_x(n, table)
+    first = 1 if criterion == SSE else 0
+    for c in range(first, sums.shape[0]):
+        total += float(sums[c]) * float(sums[c])
+    return total / n
+
+
+@njit(cache=True, nogil=True)
+def add_records(hist, row, responses, start, end, stride, width, criterion):
+    """Add the records start..end of one packed column to a histogram of (code, sum) cells."""
+    if criterion == SSE:
+        r = responses.shape[0]
+        for i in range(start, end):
+            cell = int(row[i]) * width
+            hist[cell] += 1
+            for q in range(r):
+                hist[cell + 1 + q] += responses[q, i]
+    else:
+        for i in range(start, end):
+            hist[row[i]] += 1
+
+
+@njit(cache=True, nogil=True)
+def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits, top, present):
+    """The codes that occur among the records start..end, ascending, into ``present``; returns how many.
+
+    A wide column in a small node is read through a two-level bitmap, so that it costs what it holds.
+    """
+    found = 0
+    if end - start >= n_codes:
+        for code in range(n_codes):
+            cell = code * width
+            here = hist[cell] > 0
+            if criterion != SSE:
+                for c in range(1, width):
+                    here = here or hist[cell + c] > 0
+            if here:
+                present[found] = code
+                found += 1
+        return found
+    for i in range(start, end):
+        code = int(row[i]) // stride
+        bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
+        top[code >> 12] |= np.uint64(1) << np.uint64((code >> 6) & 63)
+    for block in range((n_codes >> 12) + 1):
+        upper = top[block]
+        top[block] = 0
+        while upper:
+            word = (block << 6) + trailing_zeros(upper)
+            upper &= upper - np.uint64(1)
+            lower = bits[word]
+            bits[word] = 0
+            while lower:
+                present[found] = (word << 6) + trailing_zeros(lower)
+                lower &= lower - np.uint64(1)
+                found += 1
+    return found
+
+
+@njit(cache=True, nogil=True, inline="always")
+def trailing_zeros(word):
+    """Position of the lowest set bit of a word that is not zero (de Bruijn multiplication)."""
+    lowest = word & (~word + np.uint64(1))
+    return DE_BRUIJN[(lowest * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
+
+
+def _de_bruijn_table() -> np.ndarray:
+    table = np.zeros(64, dtype=np.int64)
+    for position in range(64):
+        table[((1 << position) * 0x03F79D71B4CB0A89 % (1 << 64)) >> 58] = position
+    return table
+
+
+DE_BRUIJN = _de_bruijn_table()
+
+
+@njit(cache=True, nogil=True)
+def best_cut(hist, present, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best):
+    """Best cut of an ordered column: (score, position); the first ``position`` present codes go left.
+
+    Starts from the score ``best``; a position of 0 says that nothing beat it by more than ``tolerance``. With
+    classes, a cut inside a run of codes that all hold one and the same class is passed over when both
+    neighbouring cuts are allowed: the score is convex along the run, so one of them is at least as good.
+    """
+    where = 0
+    left[:] = 0
+    right[:] = total
+    n_left = 0
+    previous = 0
+    run_class = -1
+    for position in range(found):
+        cell = present[position] * width
+        if criterion == SSE:
+            size = int(hist[cell])
+            code_class = -2
+        else:
+            size = 0
+            code_class = -2
+            for c in range(width):
+                count = hist[cell + c]
+                if count > 0:
+                    code_class = c if size == 0 else -2
+                size += count
+        if position > 0 and n_left >= min_leaf and n - n_left >= min_leaf:
+            inside = code_class >= 0 and code_class == run_class
+            if not (inside and n_left - previous >= min_leaf and n - n_left - size >= min_leaf):
+                score = purity(left, n_left, criterion, table) + purity(right, n - n_left, criterion, table)
+                if score > best + tolerance:
+                    best = score
+                    where = position
+        for c in range(width):
+            left[c] += hist[cell + c]
+            right[c] -= hist[cell + c]
+        n_left += size
+        previous = size
+        run_class = code_class
+    return best, where
+
+
+@njit(cache=True, nogil=True)
+def class_order(hist, present, found, width, criterion, order):
+    """Order the present codes for a categorical column; ``order`` receives them.
+
+    Two classes or one response: by class share or mean (Breiman et al. 1984). Otherwise: by the first
+    principal component of the codes' class shares or means, weighted by their records.
+    """
+    scores = np.empty(found)
+    if criterion == SSE and width == 2:
+        for position in range(found):
+            cell = present[position] * width
+            scores[position] = hist[cell + 1] / hist[cell]
+    elif criterion != SSE and width == 2:
+        for position in range(found):
+            cell = present[position] * width
+            scores[position] = hist[cell + 1] / (hist[cell] + hist[cell + 1])
+    else:
+        first = 1 if criterion == SSE else 0
+        r = width - first
+        means = np.empty((found, r))
+        weights = np.empty(found)
+        centre = np.zeros(r)
+        for position in range(found):
+            cell = present[position] * width
+            weight = 0.0
+            if criterion == SSE:
+                weight = hist[cell]
+            else:
+                for c in range(width):
+                    weight += hist[cell + c]
+            weights[position] = weight
+            for c in range(r):
+                means[position, c] = hist[cell + first + c] / weight
+                centre[c] += hist[cell + first + c]
+        centre /= weights.sum()
+        scatter = np.zeros((r, r))
+        for position in range(found):
+            for a in range(r):
+                for b in range(a + 1):
+                    scatter[a, b] += (
+                        weights[position] * (means[position, a] - centre[a]) * (means[position, b] - centre[b])
+                    )
+        for a in range(r):
+            for b in range(a):
+                scatter[b, a] = scatter[a, b]
+        vectors = np.linalg.eigh(scatter)[1]
+        axis = vectors[:, r - 1]
+        for position in range(found):
+            score = 0.0
+            for c in range(r):
+                score += (means[position, c] - centre[c]) * axis[c]
+            scores[position] = score
+    ranks = np.argsort(scores, kind="mergesort")
+    for position in range(found):
+        order[position] = present[ranks[position]]
+
+
+@njit(cache=True, nogil=True)
+def best_subset(hist, present, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best):
+    """Best of all subsets of at most a few present codes: (score, mask of the codes that go left).
+
+    Masks are tried in rising order and always hold the lowest present code; 0: nothing beat ``best``.
+    """
+    where = 0
+    for mask in range(1, (1 << found) - 1, 2):
+        n_left = 0
+        left[:] = 0
+        for position in range(found):
+            if mask >> position & 1:
+                cell = present[position] * width
+                for c in range(width):
+                    left[c] += hist[cell + c]
+        if criterion == SSE:
+            n_left = int(left[0])
+        else:
+            for c in range(width):
+                n_left += int(left[c])
+        if n_left < min_leaf or n - n_left < min_leaf:
+            continue
+        for c in range(width):
+            right[c] = total[c] - left[c]
+        score = purity(left, n_left, criterion, table) + purity(right, n - n_left, criterion, table)
+        if score > best + tolerance:
+            best = score
+            where = mask
+    return best, where
+
+
+@njit(cache=True, nogil=True)
+def best_split_of_column(
+    hist, present, found, by_order, total, n, width, min_leaf, criterion, exhaustive_max, table, left, right, order,
+    side, tolerance, best,
+):  # fmt: skip
+    """Best split of one column, when it beats ``best``: (score, last left code, first right code, found one).
+
+    Ordered columns: the two codes on either side of the cut. Categorical columns: ``side[code]`` = 1 for the
+    present codes that go left, and the codes are -1.
+    """
+    if found < 2:
+        return best, -1, -1, False
+    if by_order:
+        best, where = best_cut(
+            hist, present, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
+        )
+        if where == 0:
+            return best, -1, -1, False
+        return best, present[where - 1], present[where], True
+    multiple = width > 2
+    if multiple and found <= exhaustive_max:
+        best, mask = best_subset(
+            hist, present, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
+        )
+        if mask == 0:
+            return best, -1, -1, False
+        for position in range(found):
+            side[present[position]] = mask >> position & 1
+        return best, -1, -1, True
+    class_order(hist, present, found, width, criterion, order)
+    best, where = best_cut(
+        hist, order, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
+    )
+    if where == 0:
+        return best, -1, -1, False
+    lowest_left = False
+    for position in range(where):
+        lowest_left = lowest_left or order[position] == present[0]
+    for position in range(found):
+        side[order[position]] = (position < where) == lowest_left
+    return best, -1, -1, True
+
+
+@njit(cache=True, nogil=True)
+def best_split_of_histogram(
+    hist, total, n, by_order, width, min_leaf, criterion, exhaustive_max, table, tolerance, best, side
+):
+    """:func:`best_split_of_column` from a full histogram, for nodes whose records are elsewhere.
+
+    Also returns how many codes are present.
+    """
+    n_codes = hist.shape[0] // width
+    present, ordered = np.empty(n_codes, np.int64), np.empty(n_codes, np.int64)
+    no_bits = np.zeros(1, np.uint64)
+    left, right = np.zeros(width, total.dtype), np.zeros(width, total.dtype)
+    found = present_codes(hist, hist, 0, n_codes, n_codes, 1, width, criterion, no_bits, no_bits, present)
+    best, code_left, code_right, better = best_split_of_column(
+        hist, present, found, by_order, total, n, width, min_leaf, criterion, exhaustive_max, table, left, right,
+        ordered, side, tolerance, best,
+    )  # fmt: skip
+    return best, code_left, code_right, better, found

@@ -1,0 +1,226 @@
+"""What tests share: the papers' cases and data beside the project, a served dashboard, a real browser.
+
+What is absent skips the tests that need it, with a reason. Where the environment variable ``COPSE_REQUIRE`` names
+it (``shared``, ``browser``, or both with a comma), the same tests fail instead: nothing is skipped unseen.
+"""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import hypothesis
+import pytest
+
+from run import BROWSERS
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+REQUIRED = frozenset(filter(None, re.split(r"[,\s]+", os.environ.get("COPSE_REQUIRE", ""))))
+LAUNCH = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PATIENCE = 90
+"""Seconds the dashboard may take to answer for the first time."""
+
+hypothesis.settings.register_profile("copse", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("copse")
+
+
+# What is absent: a skip, or a failure where it is required.
+
+
+def absent(what: str, reason: str) -> None:
+    """Skip the running test for want of ``what``; fail it when ``COPSE_REQUIRE`` names that."""
+    if what in REQUIRED:
+        pytest.fail(f"{reason} (COPSE_REQUIRE names {what})", pytrace=False)
+    pytest.skip(reason)
+
+
+def must_run(reason: str, is_browser: bool) -> bool:
+    """Whether a test skipped for this reason should have run, however it came to be skipped."""
+    if is_browser and "browser" in REQUIRED:
+        return True
+    return "shared" in REQUIRED and ("empty parameter set" in reason or "shared" in reason)
+
+
+def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
+    return str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+
+
+def turn_into_failure(report: pytest.TestReport | pytest.CollectReport) -> None:
+    report.longrepr = f"Skipped, but it should have run: {reason_of(report)}"
+    report.outcome = "failed"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    report = yield
+    is_browser = item.get_closest_marker("browser") is not None
+    if report.skipped and not hasattr(report, "wasxfail") and must_run(reason_of(report), is_browser):
+        turn_into_failure(report)
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    log = item.session.stash.get(SERVER_LOG, None)
+    if report.failed and is_browser and log is not None and log.exists():
+        report.sections.append(("what the dashboard's server said", log.read_text("utf-8", "replace")[-5000:]))
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Any:
+    report = yield
+    is_browser = collector.path.is_relative_to(ROOT / "tests" / "browser")
+    if report.skipped and must_run(reason_of(report), is_browser):
+        turn_into_failure(report)
+    return report
+
+
+FAILED = pytest.StashKey[bool]()
+SERVER_LOG = pytest.StashKey[Path]()
+
+
+# The papers' cases and data.
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with the papers' worked cases and data, beside the project."""
+    if not SHARED.is_dir():
+        absent("shared", "the folder ../shared with the papers' cases and data is absent")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def cases(shared: Path) -> Callable[[str], list[dict[str, Any]]]:
+    """Reads the cases of one file: ``cases("random_erp")``."""
+
+    def read(name: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads((shared / "cases" / f"{name}.json").read_text("utf-8"))["cases"]
+        return found
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def data(shared: Path) -> Callable[[str], Path]:
+    """The path of one data file: ``data("adult.csv.gz")``."""
+
+    def path(name: str) -> Path:
+        found = shared / "data" / name
+        if not found.is_file():
+            absent("shared", f"the shared data file {name} is absent")
+        return found
+
+    return path
+
+
+# The dashboard in a browser.
+
+
+@pytest.fixture(scope="session")
+def app_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the dashboard, served by a process of its own until the tests end."""
+    if not (ROOT / "app.py").is_file():
+        absent("browser", "there is no app.py to serve")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += [word for name, value in options.items() for word in (f"--{name}", str(value))]
+    log = tmp_path_factory.mktemp("dashboard") / "server.log"
+    request.session.stash[SERVER_LOG] = log
+    address = f"http://127.0.0.1:{port}"
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    try:
+        wait_for(server, f"{address}/_stcore/health", log)
+        yield address
+    finally:
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
+    """Return once the server answers; fail, with what it said, when it ends or is silent for too long."""
+    until = time.monotonic() + PATIENCE
+    while server.poll() is None and time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    pytest.fail(f"The dashboard did not start:\n{log.read_text('utf-8', 'replace')[-5000:]}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium: one on the PATH, or the one that Playwright keeps."""
+    for name in BROWSERS:
+        if found := shutil.which(name):
+            return found
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+    if not Path(own).is_file():
+        absent("browser", "no Chromium was found for the browser walks")
+    return own
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    """A running Chromium. It ends with its module, for its event loop would be in the way of other tests."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=list(LAUNCH))
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """An empty page (Playwright, synchronous) that may download. A request to any other machine fails the test.
+
+    When a test fails, ``test-output/`` gets a picture of its page.
+    """
+    context = browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000})
+    foreign: list[str] = []
+    context.on("request", lambda asked: foreign.append(asked.url) if is_foreign(asked.url) else None)
+    opened = context.new_page()
+    opened.set_default_timeout(30_000)
+    yield opened
+    if request.node.stash.get(FAILED, False):
+        name = re.sub(r"\W+", "-", request.node.nodeid).strip("-")[-120:]
+        opened.screenshot(path=ROOT / "test-output" / f"{name}.png", full_page=True)
+    context.close()
+    assert not foreign, f"the page asked other machines: {foreign}"
+
+
+def is_foreign(address: str) -> bool:
+    """Whether an address leads to another machine."""
+    parts = urlsplit(address)
+    return parts.scheme not in ("data", "blob", "about") and parts.hostname not in ("127.0.0.1", "localhost")

@@ -1,0 +1,239 @@
+"""House rules, checked on the source itself. Each rule is shown an offence first, so that none can rest asleep."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from run import main
+from tests.conftest import is_foreign
+
+ROOT = Path(__file__).resolve().parents[1]
+MACHINE_PATH = re.compile(r"(?<![\w.~*-])/(?:work|root|home)" + r"/\w")
+REGISTRY = re.compile(
+    "|".join(["py" + r"pi\.org", "python" + r"hosted\.org", "npm" + r"js\.org", r"deb\.deb" + r"ian\.org"])
+)
+UNSAFE_MODULES = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
+UNSAFE_METHODS = {"read_pickle", "to_pickle"}
+LONGEST = {"pages": 120, "anonymizer": 450, "ui": 450, "run.py": 450, "app.py": 20}
+
+
+def tracked(ending: str = "") -> list[str]:
+    """The project's own files, as paths below its root; without git, every file that is not hidden."""
+    asked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if asked.returncode == 0:
+        names = asked.stdout.decode("utf-8").split("\0")
+    else:
+        names = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if "/." not in path.as_posix()]
+    return sorted(name for name in names if name.endswith(ending) and (ROOT / name).is_file())
+
+
+def text_of(name: str) -> str | None:
+    """The text of a file, or None where it is a picture or another thing that is not text."""
+    content = (ROOT / name).read_bytes()
+    return None if b"\0" in content else content.decode("utf-8", "replace")
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The names of all modules that a source imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def streamlit_imports(name: str, source: str) -> list[str]:
+    """Only the dashboard's own folders, and tests of them, know Streamlit."""
+    if name == "app.py" or name.startswith(("ui/", "pages/", "tests/")):
+        return []
+    return [module for module in imported(ast.parse(source)) if module.partition(".")[0] == "streamlit"]
+
+
+def state_uses(name: str, source: str) -> list[str]:
+    """Pages reach the session and its caches through ui/workspace.py alone."""
+    if name == "ui/workspace.py" or not name.startswith(("ui/", "pages/")):
+        return []
+    forbidden = {"session_state", "cache_data", "cache_resource"}
+    return [
+        node.attr for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute) and node.attr in forbidden
+    ]
+
+
+def unsafe_code(name: str, source: str) -> list[str]:
+    """Nothing that could run what a stranger's file says."""
+    tree = ast.parse(source)
+    found = [module for module in imported(tree) if module.partition(".")[0] in UNSAFE_MODULES]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id in UNSAFE_CALLS:
+                found.append(node.func.id)
+            if isinstance(node.func, ast.Attribute) and node.func.attr in UNSAFE_METHODS:
+                found.append(node.func.attr)
+            true_words = {word.arg for word in node.keywords if getattr(word.value, "value", None) is True}
+            found += sorted(true_words & {"allow_pickle", "shell"})
+    return found
+
+
+def talk(name: str, source: str) -> list[str]:
+    """The package is silent, so that no record reaches a terminal or a log; only its command line prints."""
+    if not name.startswith("anonymizer/") or name in ("anonymizer/cli.py", "anonymizer/__main__.py"):
+        return []
+    tree = ast.parse(source)
+    calls = [node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    return ["print"] * calls.count("print") + [module for module in imported(tree) if module == "logging"]
+
+
+def too_long(name: str, source: str) -> list[str]:
+    """Files stay short enough to be read in one sitting."""
+    allowed = LONGEST.get(name.partition("/")[0])
+    lines = source.count("\n")
+    return [f"{lines} lines, more than {allowed}"] if allowed and lines > allowed else []
+
+
+RULES: dict[Callable[[str, str], list[str]], tuple[str, str]] = {
+    streamlit_imports: ("anonymizer/risk.py", "def f():\n    from streamlit import cache_data\n"),
+    state_uses: ("pages/tree.py", "import streamlit as st\nst.session_state['k'] = 1\n"),
+    unsafe_code: ("anonymizer/read.py", "import numpy\nnumpy.load('f', allow_pickle=True)\n"),
+    talk: ("anonymizer/grow.py", "print(1)\n"),
+    too_long: ("pages/data.py", "x = 1\n" * 121),
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_house_rule(rule: Callable[[str, str], list[str]]) -> None:
+    name, offence = RULES[rule]
+    assert rule(name, offence), "the rule does not see an offence"
+    found = {name: rule(name, (ROOT / name).read_text("utf-8")) for name in tracked(".py")}
+    assert not {name: offences for name, offences in found.items() if offences}, rule.__doc__
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pickle",
+        "eval('1')",
+        "import pandas as pd\npd.read_pickle('f')",
+        "run('ls', shell=True)",
+        "from joblib import load",
+    ],
+)
+def test_unsafe_code__is_seen(source: str) -> None:
+    assert unsafe_code("anonymizer/read.py", source)
+
+
+def test_text__names_no_machine_and_no_registry() -> None:
+    assert MACHINE_PATH.search("see /" + "root/x")
+    assert not MACHINE_PATH.search("a/work/x ../shared/data ~/work/x")
+    assert REGISTRY.search("https://files.python" + "hosted.org")
+    names = tracked()
+    assert "run.py" in names
+    texts = {name: text for name in names if (text := text_of(name)) is not None}
+    found = {
+        name: match[0]
+        for name, text in texts.items()
+        for match in [MACHINE_PATH.search(text) or REGISTRY.search(text)]
+        if match
+    }
+    assert not found
+
+
+def test_modules__have_a_docstring() -> None:
+    names = [name for name in tracked(".py") if not name.startswith("tests/")]
+    bare = [name for name in names if not ast.get_docstring(ast.parse((ROOT / name).read_text("utf-8")))]
+    assert not bare
+
+
+def test_importing_the_package__compiles_nothing_and_loads_no_dashboard() -> None:
+    probe = "import sys, anonymizer; print(sorted({'numba', 'streamlit', 'plotly', 'sklearn'} & set(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_locks__pin_what_the_requirements_ask_for() -> None:
+    for kind in ("requirements", "requirements-dev", "requirements-bench"):
+        asked = pins((ROOT / f"{kind}.in").read_text("utf-8"))
+        locked = pins((ROOT / f"{kind}.txt").read_text("utf-8"))
+        assert asked, kind
+        assert asked <= locked, f"{kind}.txt was not locked anew after a change: {sorted(asked - locked)}"
+
+
+def pins(text: str) -> set[str]:
+    """Each pinned package with its version, markers and extras left out."""
+    found = re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([^\s;]+)", text, flags=re.MULTILINE)
+    return {f"{name.lower()}=={version}" for name, version in found}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["help"], 0), (["--help"], 0), (["nonsense"], 2), (["lint", "--what"], 2)],
+)
+def test_run__tells_its_commands(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == status
+    assert all(command in capsys.readouterr().out for command in ("test", "lint", "bench", "help"))
+
+
+def test_run__needs_nothing_but_the_standard_library() -> None:
+    used = {module.partition(".")[0] for module in imported(ast.parse((ROOT / "run.py").read_text("utf-8")))}
+    assert used <= sys.stdlib_module_names
+
+
+def test_run__is_understood_by_old_pythons() -> None:
+    """An old Python must reach the line that says it is too old, so it must be able to read the whole file."""
+    ast.parse((ROOT / "run.py").read_text("utf-8"), feature_version=(3, 7))
+
+
+@pytest.mark.parametrize(
+    ("address", "foreign"),
+    [
+        ("http://127.0.0.1:8501/tree", False),
+        ("ws://localhost:8501/_stcore/stream", False),
+        ("data:text/plain,x", False),
+        ("https://fonts.example.com/a", True),
+        ("http://127.0.0.1.example.com/", True),
+    ],
+)
+def test_foreign_requests__are_seen(address: str, foreign: bool) -> None:
+    assert is_foreign(address) is foreign
+
+
+SKIPPING = """
+import pytest
+
+@pytest.mark.parametrize("case", [])
+def test_of_no_case(case): ...
+
+def test_of_data(data):
+    data("no-such-file")
+
+@pytest.mark.browser
+@pytest.mark.skip(reason="not today")
+def test_walk(): ...
+"""
+
+
+@pytest.mark.parametrize(("required", "outcome"), [("", {"skipped": 3}), ("shared,browser", {"failed": 3})])
+def test_skips__fail_where_they_are_required(required: str, outcome: dict[str, int], tmp_path: Path) -> None:
+    (tmp_path / "test_sample.py").write_text(SKIPPING, "utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+        str(tmp_path),
+        "--rootdir",
+    ]
+    environment = {**os.environ, "COPSE_REQUIRE": required, "PYTHONPATH": str(ROOT)}
+    command += [str(tmp_path), "-c", str(ROOT / "pyproject.toml")]
+    answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    counted = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|skipped|error)", answer.stdout)}
+    assert counted == outcome, answer.stdout
