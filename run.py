@@ -41,7 +41,6 @@ class SetupError(Exception):
 
 def main(arguments: list[str]) -> int:
     """Do what the command line says; the exit status."""
-    os.chdir(ROOT)
     command, options = (arguments[0], arguments[1:]) if arguments else ("", [])
     try:
         if command == "" or (command.startswith("--") and command != "--help"):
