@@ -199,11 +199,11 @@ def _column(
     released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], AllowedCodes]:
     """Codes (n,) of the original values, the distinct cell of each row (n',), and what each cell allows."""
-    index, texts = _texts(released)
+    index, texts = texts_of(released)
     cells = [parse_cell(text, column.kind) for text in texts]
     codes: NDArray[np.int32]
     if column.kind is Kind.CATEGORICAL:
-        codes, levels = _texts(original)
+        codes, levels = texts_of(original)
         position = {level: code for code, level in enumerate(levels) if level is not None}
         missing, n_codes = len(levels), len(levels) + 1
         if None in levels:
@@ -241,7 +241,7 @@ def _allowed(
     return AllowedCodes(n_codes, low, high, listed_starts, flat)
 
 
-def _texts(values: "pd.Series[Any]") -> tuple[NDArray[np.int32], list[str | None]]:
+def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.int32], list[str | None]]:
     """Codes (n,) and the distinct texts of a column; ``None`` is missing, the last when there is any."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         codes, distinct = values.cat.codes.to_numpy().astype(np.int32), list(values.cat.categories)
@@ -286,11 +286,10 @@ def _kept_codes(released: "pd.Series[Any]", original: "pd.Series[Any]", column: 
             pass
         else:
             together = np.concatenate([after, before]).astype(np.float64)
-            codes, _ = pd.factorize(together, use_na_sentinel=False)
-            return codes.astype(np.int32)
-    before_codes, texts = _texts(original)
+            return np.asarray(pd.factorize(together, use_na_sentinel=False)[0])
+    before_codes, texts = texts_of(original)
     rank = {text: code for code, text in enumerate(texts)}
-    index, found = _texts(released)
+    index, found = texts_of(released)
     lookup = np.array(
         [
             rank[text] if text in rank else rank.get(kept_value(text or ""), len(rank) + place)

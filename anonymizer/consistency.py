@@ -6,7 +6,7 @@ Mazza and Tassa 2008; methods of tiered generalization in Y19). Equal records an
 counts first, so whole files are feasible.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import factorial, prod
 from typing import Any, cast
 
@@ -51,7 +51,8 @@ class Consistency:
     and the kept columns agree; ``None`` when it was not computed. ``misfit``: a released row that is left without a
     person. ``records_per_row`` (n',), ``rows_per_record`` (n,): consistent partners. ``matches_per_record`` (n,):
     rows that the record takes in some complete assignment (quasi-identifiers only). ``perfect_matchings``: the
-    number of complete assignments when it was counted exactly. ``reason``: why something was not computed.
+    number of complete assignments when it was counted exactly. ``mismatch``: why it is not contained; ``reason``:
+    why something was not computed.
     """
 
     contained: bool | None
@@ -61,6 +62,7 @@ class Consistency:
     matches_per_record: NDArray[np.int64] | None
     perfect_matchings: int | None
     posterior: Posterior | None
+    mismatch: str = ""
     reason: str = ""
 
 
@@ -83,64 +85,83 @@ def consistency(
     be read, and :class:`EncodeError` for an original value that does not fit its column's kind.
     """
     sides = sides_of(released, original, schema)
-    if len(released) != len(original) or not len(original):
+    graph = graph_of(sides, max_edges, max_pairs)
+    counted = _counts(graph)
+    if len(released) != len(original):
         reason = f"the release has {len(released):,} rows, the original {len(original):,}"
-        graph = graph_of(sides, max_edges, max_pairs)
-        return _partial(graph, False, None, reason)
+        return replace(counted, contained=False, mismatch=reason, reason=reason)
     kept = kept_of(released, original, schema)
     if order is not None:
-        wrong = _wrong_rows(sides, kept, np.asarray(order))
-        contained: bool | None = not wrong.any()
-        misfit = int(np.argmax(wrong)) if wrong.any() else None
-    graph = graph_of(sides, max_edges, max_pairs)
-    if order is not None and contained:
+        counted = replace(counted, **_row_by_row(sides, kept, np.asarray(order)))
+    if counted.contained:
         match = np.empty(len(original), dtype=np.int32)
         match[np.asarray(order)] = graph.class_of
     else:
-        full = graph
-        if kept is not None:
-            full = graph_of(sides.beside(*kept), max_edges, max_pairs)
+        full = graph if kept is None else graph_of(sides.beside(*kept), max_edges, max_pairs)
         if full.starts is None:
-            return _partial(graph, None if order is None else False, None if order is None else misfit, full.reason)
+            return replace(counted, reason=full.reason)
         match = _assign(full, np.full(len(original), -1, dtype=np.int32))
         if order is None:
-            contained = bool((match >= 0).all())
-            short = full.class_sizes - np.bincount(match[match >= 0], minlength=len(full.class_sizes))
-            misfit = None if contained else int(np.argmax(short[full.class_of] > 0))
+            counted = replace(counted, **_by_assignment(full, match))
         class_of_full = np.empty(len(full.class_sizes), dtype=np.int32)
         class_of_full[full.class_of] = graph.class_of
         match = np.where(match >= 0, class_of_full[match], -1).astype(np.int32)
     if graph.starts is None:
-        return _partial(graph, contained, misfit, graph.reason)
+        return replace(counted, reason=graph.reason)
     match = _assign(graph, match)
     if (match < 0).any():
         reason = "no assignment gives every person a row of their own in which all cells contain the person's values"
-        return _partial(graph, contained, misfit, reason)
-    return _complete(graph, match, contained, misfit, order)
+        return replace(counted, reason=reason)
+    return _complete(graph, match, counted, order)
 
 
-def _partial(graph: Graph, contained: bool | None, misfit: int | None, reason: str) -> Consistency:
-    """What can be said without a complete assignment."""
-    records = graph.records_per_class
-    rows = graph.rows_per_type
+def _counts(graph: Graph) -> Consistency:
+    """What the numbers of edges alone say."""
+    records, rows = graph.records_per_class, graph.rows_per_type
     return Consistency(
-        contained=contained,
-        misfit=misfit,
+        contained=None,
+        misfit=None,
         records_per_row=None if records is None else records[graph.class_of],
         rows_per_record=None if rows is None else rows[graph.type_of],
         matches_per_record=None,
         perfect_matchings=None,
         posterior=None,
-        reason=reason,
     )
 
 
+def _row_by_row(
+    sides: Sides, kept: tuple[NDArray[np.int32], NDArray[np.int32], AllowedCodes] | None, order: NDArray[Any]
+) -> dict[str, Any]:
+    """Containment of each row's own person. Raises :class:`ParameterError` for a wrong order."""
+    if order.shape != (len(sides.index),) or not np.array_equal(np.sort(order), np.arange(len(sides.codes))):
+        raise ParameterError(
+            "The order of the released rows does not name every original row once.",
+            remedy="Pass the release's own order, or none.",
+        )
+    columns = sides if kept is None else sides.beside(*kept)
+    wrong = np.zeros(len(order), dtype=bool)
+    for position, cells in enumerate(columns.cells):
+        wrong |= ~cells.allow(columns.index[:, position], columns.codes[order, position])
+    if not wrong.any():
+        return {"contained": True}
+    reason = f"{wrong.sum():,} rows do not contain the values of the person they were made from"
+    return {"contained": False, "misfit": int(np.argmax(wrong)), "mismatch": reason}
+
+
+def _by_assignment(full: Graph, match: NDArray[np.int32]) -> dict[str, Any]:
+    """Containment by a largest assignment in the graph with the kept columns."""
+    short = full.class_sizes - np.bincount(match[match >= 0], minlength=len(full.class_sizes))
+    if not short.any():
+        return {"contained": True}
+    reason = (
+        f"however people are assigned, at least {short.sum():,} rows are left without a person whose values all their "
+        "cells contain and whose kept columns agree"
+    )
+    return {"contained": False, "misfit": int(np.argmax(short[full.class_of] > 0)), "mismatch": reason}
+
+
 def _complete(
-    graph: Graph,
-    match: NDArray[np.int32],
-    contained: bool | None,
-    misfit: int | None,
-    order: NDArray[np.integer[Any]] | None,
+    graph: Graph, match: NDArray[np.int32], counted: Consistency, order: NDArray[np.integer[Any]] | None
 ) -> Consistency:
     """Everything, from one complete assignment (n,) of records to classes."""
     from anonymizer import consistency_kernels as kernels
@@ -152,12 +173,8 @@ def _complete(
     edges = np.zeros(count, dtype=np.int64)
     kernels.keep_usable(starts, types, of_class, of_type, graph.class_sizes, rows_per_type, edges)
     posterior, matchings = _posterior(graph, of_class, of_type, edges, order)
-    partial = _partial(graph, contained, misfit, "")
-    return Consistency(
-        contained=contained,
-        misfit=misfit,
-        records_per_row=partial.records_per_row,
-        rows_per_record=partial.rows_per_record,
+    return replace(
+        counted,
         matches_per_record=rows_per_type[graph.type_of],
         perfect_matchings=matchings,
         posterior=posterior,
@@ -263,19 +280,3 @@ def _assign(graph: Graph, match: NDArray[np.int32]) -> NDArray[np.int32]:
     result = np.empty_like(match)
     result[units] = of_unit
     return result
-
-
-def _wrong_rows(
-    sides: Sides, kept: "tuple[NDArray[np.int32], NDArray[np.int32], AllowedCodes] | None", order: NDArray[Any]
-) -> NDArray[np.bool_]:
-    """Which released rows do not contain their own person (n',). Raises :class:`ParameterError` for a wrong order."""
-    if order.shape != (len(sides.index),) or not np.array_equal(np.sort(order), np.arange(len(sides.codes))):
-        raise ParameterError(
-            "The order of the released rows does not name every original row once.",
-            remedy="Pass the release's own order, or none.",
-        )
-    columns = sides if kept is None else sides.beside(*kept)
-    wrong = np.zeros(len(order), dtype=bool)
-    for position, cells in enumerate(columns.cells):
-        wrong |= ~cells.allow(columns.index[:, position], columns.codes[order, position])
-    return wrong

@@ -1,0 +1,337 @@
+"""The privacy models that a release is checked against: each is a function from the evidence to its checks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.consistency import Consistency
+from anonymizer.diversity import ClassHistograms
+from anonymizer.schema import Role, Schema
+
+TOLERANCE = 1e-9
+"""Computed figures may miss a required one by this much, relative, and still count as equal."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One figure of a release.
+
+    ``required``: what was asked for, ``None`` when the figure is only reported; ``achieved``: what was found,
+    ``None`` when it was not computed; ``passed``: ``None`` when nothing was asked for or nothing was computed (the
+    sentence says why); ``worst``: where it is worst, by released cells or column; ``sentence``: the same in words.
+    """
+
+    name: str
+    required: float | None
+    achieved: float | None
+    passed: bool | None
+    worst: str
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the models look at. ``class_of`` (n,): the class of each row; ``sizes``: rows of each class;
+    ``histograms``: one a sensitive column; ``beside``: the comparison with the original, when there is one."""
+
+    released: pd.DataFrame
+    schema: Schema
+    k: int
+    l: float | None  # noqa: E741 - the field's name
+    entropy_l: float | None
+    t: float | None
+    class_of: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    histograms: tuple[ClassHistograms, ...]
+    beside: Consistency | None
+
+    def where(self, group: int) -> str:
+        """A class, by its cells."""
+        return self.cells_of(int(np.argmax(self.class_of == group)))
+
+    def cells_of(self, row: int) -> str:
+        """The quasi-identifying cells of a released row, in words."""
+        cells = self.released[list(self.schema.quasi_identifying)].iloc[row]
+        return ", ".join(f"{name} {'(missing)' if pd.isna(cell) else cell}" for name, cell in cells.items())
+
+    @property
+    def smallest(self) -> int:
+        """Rows in the smallest class."""
+        return int(self.sizes.min())
+
+
+def rows_text(count: float) -> str:
+    """A number of rows, in words."""
+    return "1 row" if count == 1 else f"{count:,.0f} rows"
+
+
+def _at_least(achieved: float, required: float) -> bool:
+    return achieved >= required - TOLERANCE * max(1.0, abs(required))
+
+
+def columns(evidence: Evidence) -> tuple[Check, ...]:
+    """Identifying columns are gone, sensitive ones are there, and nothing unknown has been added."""
+    known = {column.name: column for column in evidence.schema.columns}
+    names = [str(name) for name in evidence.released.columns]
+    identifying = [name for name in names if name in known and known[name].role is Role.IDENTIFYING]
+    unknown = [name for name in names if name not in known]
+    wrong = identifying + unknown
+    said = []
+    if identifying:
+        said.append(f"The release still has identifying columns: {', '.join(identifying)}.")
+    if unknown:
+        said.append(f"The release has columns that the schema does not know: {', '.join(unknown)}.")
+    sentence = " ".join(said) or "No identifying and no unknown column is in the release."
+    return (Check("columns", 0, len(wrong), not wrong, ", ".join(wrong), sentence),)
+
+
+def k_anonymity(evidence: Evidence) -> tuple[Check, ...]:
+    """Every class has at least k rows (Sweeney 2002)."""
+    k, size = evidence.k, evidence.smallest
+    if size >= k:
+        sentence = (
+            f"Every released row looks the same as at least {size - 1:,} others (smallest class: {rows_text(size)})."
+        )
+    else:
+        below = evidence.sizes[evidence.sizes < k]
+        sentence = (
+            f"{rows_text(below.sum())} in {len(below):,} classes look the same as fewer than {k - 1:,} others "
+            f"(smallest class: {rows_text(size)}), so this release is not {k}-anonymous."
+        )
+    return (Check("k-anonymity", k, size, size >= k, evidence.where(int(np.argmin(evidence.sizes))), sentence),)
+
+
+def unique_rows(evidence: Evidence) -> tuple[Check, ...]:
+    """Rows that are alone in their class."""
+    alone = np.flatnonzero(evidence.sizes == 1)
+    share = len(alone) / len(evidence.released)
+    if not len(alone):
+        return (Check("unique rows", None, 0, None, "", "No released row is unique."),)
+    sentence = f"{rows_text(len(alone))} of the release ({share:.1%}) are unlike any other."
+    return (Check("unique rows", None, len(alone), None, evidence.where(int(alone[0])), sentence),)
+
+
+def distinct_l_diversity(evidence: Evidence) -> tuple[Check, ...]:
+    """Every class has at least l different sensitive values (Machanavajjhala et al. 2007)."""
+    checks = []
+    for histograms in evidence.histograms:
+        distinct = histograms.distinct()
+        worst = int(np.argmin(distinct))
+        achieved = int(distinct[worst])
+        values = "1 value" if achieved == 1 else f"{achieved:,} different values"
+        sentence = f"Every class holds at least {values} of {histograms.column}."
+        passed = None if evidence.l is None else _at_least(achieved, evidence.l)
+        if passed is False:
+            sentence = f"A class holds only {values} of {histograms.column}; {evidence.l:g} were required."
+        name = f"distinct l-diversity of {histograms.column}"
+        checks.append(Check(name, evidence.l, achieved, passed, evidence.where(worst), sentence))
+    return tuple(checks)
+
+
+def entropy_l_diversity(evidence: Evidence) -> tuple[Check, ...]:
+    """The entropy of the sensitive values of every class is at least log l (Machanavajjhala et al. 2007)."""
+    checks = []
+    for histograms in evidence.histograms:
+        effective = histograms.effective()
+        worst = int(np.argmin(effective))
+        achieved = float(effective[worst])
+        sentence = (
+            f"In every class the values of {histograms.column} are at least as mixed as {achieved:.2f} equally "
+            "frequent ones."
+        )
+        passed = None if evidence.entropy_l is None else _at_least(achieved, evidence.entropy_l)
+        if passed is False:
+            sentence = (
+                f"In a class the values of {histograms.column} are only as mixed as {achieved:.2f} equally frequent "
+                f"ones; {evidence.entropy_l:g} were required."
+            )
+        name = f"entropy l-diversity of {histograms.column}"
+        checks.append(Check(name, evidence.entropy_l, achieved, passed, evidence.where(worst), sentence))
+    return tuple(checks)
+
+
+def t_closeness(evidence: Evidence) -> tuple[Check, ...]:
+    """The sensitive values of every class are distributed almost as in the whole table (Li et al. 2007)."""
+    checks = []
+    for histograms in evidence.histograms:
+        distances = histograms.distances()
+        worst = int(np.argmax(distances))
+        achieved = float(distances[worst])
+        measure = "ordered" if histograms.ordered else "equal"
+        sentence = (
+            f"No class's distribution of {histograms.column} is further than {achieved:.3f} from the whole table's "
+            f"({measure} distance, 0 to 1)."
+        )
+        passed = None if evidence.t is None else _at_least(-achieved, -evidence.t)
+        if passed is False:
+            sentence = (
+                f"A class's distribution of {histograms.column} is {achieved:.3f} away from the whole table's "
+                f"({measure} distance, 0 to 1); at most {evidence.t:g} was allowed."
+            )
+        name = f"t-closeness of {histograms.column}"
+        checks.append(Check(name, evidence.t, achieved, passed, evidence.where(worst), sentence))
+    return tuple(checks)
+
+
+def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
+    """People whose class has one sensitive value only: it is disclosed without linking anybody to a row."""
+    checks = []
+    for histograms in evidence.histograms:
+        single = np.flatnonzero(histograms.distinct() == 1)
+        people = int(evidence.sizes[single].sum())
+        largest = evidence.where(int(single[np.argmax(evidence.sizes[single])])) if len(single) else ""
+        sentence = (
+            f"{people:,} people ({people / len(evidence.released):.1%}) are in {len(single):,} classes where everybody "
+            f"has the same {histograms.column}."
+            if people
+            else f"No class gives away {histograms.column} by having one value only."
+        )
+        checks.append(Check(f"homogeneity of {histograms.column}", None, people, None, largest, sentence))
+    return tuple(checks)
+
+
+def containment(evidence: Evidence) -> tuple[Check, ...]:
+    """People can be assigned to rows one to one so that all cells contain their values and kept columns agree."""
+    beside = evidence.beside
+    if beside is None:
+        return ()
+    worst = ""
+    if beside.contained:
+        sentence = "Every cell contains its person's original value, and the kept columns are unchanged."
+    elif beside.contained is None:
+        sentence = f"Whether every cell contains its original value was not computed: {beside.reason}."
+    else:
+        sentence = f"The release does not fit the original: {beside.mismatch}."
+        if beside.misfit is not None:
+            worst = f"row {beside.misfit + 1}: {evidence.cells_of(beside.misfit)}"
+    return (Check("containment", None, None, beside.contained, worst, sentence),)
+
+
+def _count_check(
+    evidence: Evidence, name: str, counts: NDArray[np.int64] | None, of_rows: bool, promise: str, failure: str
+) -> tuple[Check, ...]:
+    """A check that the smallest of some counts is at least k. ``of_rows``: the counts belong to released rows.
+
+    When the counts were not computed but every cell contains its value, classes are a lower bound: the people of
+    a class and its rows all fit each other and can be exchanged.
+    """
+    beside, k = evidence.beside, evidence.k
+    if beside is None:
+        return ()
+    if counts is not None:
+        achieved, worst = int(counts.min()), ""
+        if of_rows:
+            worst = evidence.cells_of(int(np.argmin(counts)))
+        passed = achieved >= k
+        sentence = (promise if passed else failure).format(achieved=f"{achieved:,}", k=k)
+        return (Check(name, k, achieved, passed, worst, sentence),)
+    if beside.contained and evidence.smallest >= k:
+        sentence = promise.format(achieved=f"{evidence.smallest:,}", k=k)
+        sentence += " (A lower bound, by the size of the classes.)"
+        return (Check(name, k, evidence.smallest, True, "", sentence),)
+    if beside.contained is False:
+        return (Check(name, k, None, False, "", f"{name} does not hold: {beside.reason}."),)
+    return (Check(name, k, None, None, "", f"{name} was not computed: {beside.reason}."),)
+
+
+def one_k(evidence: Evidence) -> tuple[Check, ...]:
+    """Every person is consistent with at least k rows (Gionis, Mazza and Tassa 2008)."""
+    counts = None if evidence.beside is None else evidence.beside.rows_per_record
+    return _count_check(
+        evidence,
+        "(1,k)",
+        counts,
+        False,
+        "Every person fits at least {achieved} released rows.",
+        "Some person fits only {achieved} released rows; {k} were required.",
+    )
+
+
+def k_one(evidence: Evidence) -> tuple[Check, ...]:
+    """Every row is consistent with at least k people (Gionis, Mazza and Tassa 2008)."""
+    counts = None if evidence.beside is None else evidence.beside.records_per_row
+    return _count_check(
+        evidence,
+        "(k,1)",
+        counts,
+        True,
+        "Every released row fits at least {achieved} people.",
+        "Some released row fits only {achieved} people; {k} were required.",
+    )
+
+
+def k_k(evidence: Evidence) -> tuple[Check, ...]:
+    """Both (1,k) and (k,1) (Gionis, Mazza and Tassa 2008)."""
+    beside = evidence.beside
+    counts = None
+    if beside is not None and beside.rows_per_record is not None and beside.records_per_row is not None:
+        counts = np.array([beside.rows_per_record.min(), beside.records_per_row.min()])
+    return _count_check(
+        evidence,
+        "(k,k)",
+        counts,
+        False,
+        "It is ({k},{k})-anonymous: every person fits at least {k} rows, and every row at least {k} people (at least "
+        "{achieved}).",
+        "It is not ({k},{k})-anonymous: a person or a row fits only {achieved} of the others.",
+    )
+
+
+def global_one_k(evidence: Evidence) -> tuple[Check, ...]:
+    """Every person takes at least k rows over all complete assignments (Gionis, Mazza and Tassa 2008)."""
+    counts = None if evidence.beside is None else evidence.beside.matches_per_record
+    return _count_check(
+        evidence,
+        "global (1,k)",
+        counts,
+        False,
+        "It is globally (1,{k})-anonymous: even when all people are assigned to rows together, every person can be "
+        "behind at least {achieved} rows.",
+        "It is not globally (1,{k})-anonymous: when all people are assigned to rows together, some person can be "
+        "behind only {achieved} rows.",
+    )
+
+
+def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
+    """The highest chance of a right link for an attacker who knows everybody's quasi-identifiers."""
+    beside = evidence.beside
+    if beside is None:
+        return ()
+    name = "linking posterior"
+    if beside.posterior is None:
+        if beside.contained:
+            bound = 1 / evidence.smallest
+            sentence = (
+                f"The highest chance of linking a person to a row was not computed ({beside.reason}); by the size of "
+                f"the classes it is at most {bound:.3g}."
+            )
+            return (Check(name, None, bound, None, "", sentence),)
+        return (Check(name, None, None, None, "", f"The linking posterior was not computed: {beside.reason}."),)
+    how = "" if beside.posterior.exact else ", an estimate by matrix scaling"
+    sentence = (
+        f"The highest chance of linking a person to a row, for somebody who knows all quasi-identifiers, is "
+        f"{beside.posterior.highest:.3g}{how}."
+    )
+    worst = evidence.cells_of(beside.posterior.at_row)
+    return (Check(name, None, beside.posterior.highest, None, worst, sentence),)
+
+
+MODELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
+    "columns": columns,
+    "k-anonymity": k_anonymity,
+    "unique rows": unique_rows,
+    "distinct l-diversity": distinct_l_diversity,
+    "entropy l-diversity": entropy_l_diversity,
+    "t-closeness": t_closeness,
+    "homogeneity": homogeneity,
+    "containment": containment,
+    "(1,k)": one_k,
+    "(k,1)": k_one,
+    "(k,k)": k_k,
+    "global (1,k)": global_one_k,
+    "linking posterior": linking_posterior,
+}
+"""Privacy models: each looks at the evidence and gives its checks (none when it has nothing to look at)."""
