@@ -26,8 +26,8 @@ def risk_before(ws: Workspace) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.metric("Unique records", count(risk.unique), help="Records that share their combination with nobody.")
         st.metric("Groups of look-alikes", count(risk.groups), help="Different combinations of the chosen columns.")
-        st.metric("Smallest group", plural(risk.smallest, "record"), help="Records in the smallest such group.")
-        st.metric("Mean group", f"{risk.mean:,.1f} records", help="Records divided by groups.")
+        st.metric("Smallest group", count(risk.smallest), help="Records in the smallest such group.")
+        st.metric("Mean group", f"{risk.mean:,.1f}", help="Records in a group, on average.")
     for place, (name, (chance, words)) in zip(st.columns(3), risk.attackers().items(), strict=True):
         with place, st.container(border=True, height="stretch"):
             attacker(ws, risk, name, chance, words)
@@ -38,7 +38,7 @@ def attacker(ws: Workspace, risk: LinkageRisk, name: str, chance: float, words: 
     """One kind of attacker: the risk, the limit the steward accepts, and whether it holds."""
     st.metric(f"{ATTACKERS[name]} risk", share(chance))
     limit = st.select_slider(
-        "Accept at most one chance in",
+        "Accept one chance in",
         CHANCES,
         value=getattr(ws.parameters, f"{name}_limit"),
         format_func=count,
@@ -65,9 +65,9 @@ def unique_sentence(risk: LinkageRisk, columns: int) -> str:
             f"Nobody is alone: every combination of the {of_columns} is shared by at least "
             f"{plural(risk.smallest, 'record')}."
         )
-    verb = "is" if risk.unique == 1 else "are"
+    verb, part = ("is" if risk.unique == 1 else "are"), share(risk.unique / risk.records)
     return (
-        f"**{count(risk.unique)} of {plural(risk.records, 'record')} ({share(risk.unique / risk.records)}) {verb} unique**"
+        f"**{count(risk.unique)} of {plural(risk.records, 'record')} ({part}) {verb} unique**"
         f" on the {of_columns}: whoever knows these facts of a person finds that person's row."
     )
 
@@ -87,6 +87,7 @@ def singling_chart(ws: Workspace) -> None:
         y=[html.escape(column if len(column) <= 30 else column[:29] + "…") for column, _ in shown],
         text=[count(number) for _, number in shown],
         orientation="h",
+        marker_color="#3a9163",
         hovertemplate="%{y}: %{x:,} records<extra></extra>",
     )
     figure = go.Figure(bars)

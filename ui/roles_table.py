@@ -16,26 +16,29 @@ ROLE_OF = {label: role for role, label in ROLE_LABELS.items()}
 KIND_OF = {label: kind for kind, label in KIND_LABELS.items()}
 
 COLUMNS = {
-    "Column": st.column_config.TextColumn(width="medium", pinned=True),
+    "Column": st.column_config.TextColumn(width=150, pinned=True),
     "Role": st.column_config.SelectboxColumn(
         options=list(ROLE_OF),
         required=True,
-        width="medium",
+        width=190,
         help="  \n".join(f"**{label}**: {ROLE_MEANINGS[role]}." for label, role in ROLE_OF.items()),
     ),
     "Kind": st.column_config.SelectboxColumn(
         options=list(KIND_OF),
         required=True,
-        width="small",
+        width=105,
         help="Numbers and dates become intervals, categories become sets.",
     ),
     "Ordered": st.column_config.CheckboxColumn(
-        width="small", help="The levels of this category have a natural order. Set the order below the table."
+        width=95, help="The levels of this category have a natural order. Set the order below the table."
     ),
-    "Values": st.column_config.NumberColumn(format="localized", width="small", help="How many different values it has."),
+    "Values": st.column_config.NumberColumn(
+        format="localized", width="small", help="How many different values there are."
+    ),
     "Missing": st.column_config.NumberColumn(format="localized", width="small", help="How many records lack a value."),
     "Domain": st.column_config.TextColumn(
-        width="medium", help="The range or the levels against which detail is measured: declared, or read from the data."
+        width="medium",
+        help="The range or levels against which detail is measured: declared, or read from the data.",
     ),
     "Why": st.column_config.TextColumn(width="large", help="Why this role was suggested."),
 }

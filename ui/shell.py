@@ -23,7 +23,7 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32" role="img
 LOGO_COLOURS = {"light": "#1f6f43", "dark": "#5cc48d"}
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1500px; }
-[data-testid="stFileUploaderDropzone"] { min-height: 9rem; }
+[data-testid="stFileUploaderDropzone"] { min-height: 9rem; justify-content: center; align-content: center; }
 </style>"""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from anonymizer.target import majority_error
+from anonymizer.utility import cut_error, cut_gcp
 from ui.controls import count, share
 from ui.workspace import Workspace
 
@@ -18,21 +18,33 @@ class Figure(NamedTuple):
 
 
 def figures(ws: Workspace) -> list[Figure]:
-    """The figures that are already known for the current choices; computes nothing that takes time."""
-    pruning, released = ws.peek("pruning"), ws.peek("released_risk")
+    """The six figures for the current choices, as far as they are known without a record being looked at.
+
+    As long as no release was made, they are those of the pruned tree, whose groups are what ``uniform`` releases.
+    What another generalizer makes of them is not known before: a dash.
+    """
+    pruning, released, utility = ws.peek("pruning"), ws.peek("released_risk"), ws.peek("utility")
     if pruning is None:
         return []
-    sizes = pruning.tree.n[pruning.cut()]
-    groups, smallest, highest = len(sizes), int(sizes.min()), 1 / int(sizes.min())
+    tree, cut = pruning.tree, pruning.cut()
+    foreseen = ws.parameters.generalizer == "uniform"
+    sizes = tree.n[cut]
+    groups = smallest = highest = loss = "–"
     if released is not None:
-        groups, smallest, highest = released.groups, released.smallest, released.highest
-    errors = int(majority_error(pruning.tree.sums[pruning.cut()]).sum())
+        groups, smallest, highest = count(released.groups), count(released.smallest), share(released.highest)
+    elif foreseen:
+        groups, smallest, highest = count(len(cut)), count(sizes.min()), share(1 / int(sizes.min()))
+    if utility is not None:
+        loss = share(utility.gcp)
+    elif foreseen:
+        loss = share(cut_gcp(tree, ws.node_ncp(), cut))
     return [
         Figure("Records", count(sizes.sum()), "Records in the table, and in the release."),
-        Figure("Groups", count(groups), "Groups of look-alike records."),
-        Figure("Smallest group", count(smallest), f"Records in the smallest group; k = {ws.k} is asked for."),
-        Figure("Highest risk", share(highest), "1 / smallest group: the best chance of linking a person to a row."),
-        Figure("Error", share(errors / int(sizes.sum())), "Records outside the most frequent class of their group."),
+        Figure("Groups", groups, "Groups of look-alike records in the release."),
+        Figure("Smallest group", smallest, f"Records in the smallest group. You ask for k = {ws.k}."),
+        Figure("Highest risk", highest, "The best chance of linking a person to a row: 1 / smallest group."),
+        Figure("Detail lost (GCP)", loss, "How much of each column's range a cell leaves open, on average."),
+        Figure("Error", share(cut_error(tree, cut)), "Records that are not in the most frequent class of their group."),
     ]
 
 

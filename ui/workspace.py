@@ -8,7 +8,8 @@ again costs nothing and a change of k regrows no tree. Only the newest answer of
 between sessions and nothing is written to disk.
 
 A widget's state is lost when its page is left, so choices live here: ``ws.set(k=st.slider(..., value=ws.k, key="k"))``
-(with a key, the changing ``value`` is only the first one). Pages never call ``st.stop()``: the strip is drawn after them.
+(with a key, the changing ``value`` is only the first one). Pages return early rather than call ``st.stop()``: the
+strip is drawn after them.
 
 Stages raise :class:`anonymizer.errors.AnonymizerError`; pages show it with :func:`ui.controls.problem`.
 """
@@ -24,7 +25,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from anonymizer.encode import EncodedTable, encode
-from anonymizer.errors import AnonymizerError, ParameterError
+from anonymizer.errors import AnonymizerError, GuaranteeError, ParameterError
 from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.profile import ColumnFacts, profile, suggest
 from anonymizer.read import Reading, ReadOptions, read_table
@@ -35,7 +36,9 @@ from anonymizer.tree import Tree
 if TYPE_CHECKING:
     from anonymizer.prune import Pruning
     from anonymizer.release import Release
+    from anonymizer.report import Report
     from anonymizer.risk import NodeRisk
+    from anonymizer.utility import Utility
     from anonymizer.verify import Verification
 
 Answer = TypeVar("Answer")
@@ -43,6 +46,9 @@ Answer = TypeVar("Answer")
 SAW_TREE = ("criterion", "min_leaf", "max_depth")
 SAW_PRUNING = (*SAW_TREE, "grouping", "k")
 SAW_RELEASE = (*SAW_PRUNING, "generalizer")
+REPORTED = ("k", "grouping", "generalizer", "criterion", "min_leaf", "max_depth", "l", "t")
+"""The parameters that a report records: those that another run needs."""
+
 DEPENDS: dict[str, tuple[str, ...]] = {
     "encoded": (),
     "tree": SAW_TREE,
@@ -52,6 +58,9 @@ DEPENDS: dict[str, tuple[str, ...]] = {
     "release": SAW_RELEASE,
     "released_risk": SAW_RELEASE,
     "verification": (*SAW_RELEASE, "l", "t"),
+    "utility": SAW_RELEASE,
+    "report": (*SAW_RELEASE, "l", "t"),
+    "node_ncp": SAW_TREE,
 }
 """The stages that follow the schema, and the parameters that each depends on beside table and schema."""
 
@@ -82,7 +91,8 @@ class Workspace:
 
     ``source``: the bytes (or the operator's file) that the table was read from, kept so that it can be read again
     in another way. ``edition`` counts the files tried, ``version`` the changes of schema that did not come from
-    the roles table itself: parts of widget keys, so that a widget of an older table, or an upload that was dealt with, is forgotten.
+    the roles table itself: parts of widget keys, so that a widget of an older table, or an upload that was dealt
+    with, is forgotten.
     ``view``: choices of how pages look (fold depth, colour), by name, which outlive a change of page.
     ``failure``: why the last file could not be used, until another one is brought.
     """
@@ -232,10 +242,15 @@ class Workspace:
         return self._stage("pruning", lambda: prune(self.tree(), self.risk(), criterion=p.grouping, k=p.k))
 
     def release(self) -> "Release":
-        """The release, shuffled with a secret seed of its own."""
+        """The release, shuffled with a secret seed of its own. An error when no pruning can give groups of k."""
         from anonymizer.generalize import generalize
 
         p = self.parameters
+        if not self.pruning().satisfied:
+            raise GuaranteeError(
+                f"The table has fewer records than k = {p.k}: no group can have {p.k}.",
+                remedy="Choose a smaller k or bring more records.",
+            )
         return self._stage(
             "release",
             lambda: generalize(
@@ -259,12 +274,52 @@ class Workspace:
         from anonymizer.verify import verify
 
         p = self.parameters
-        return self._stage(
-            "verification",
-            lambda: verify(
-                self.release().frame(), self._need_schema(), k=p.k, original=self._need_table(), l=p.l, t=p.t
-            ),
-        )
+
+        def check() -> "Verification":
+            released = self.release()
+            return verify(
+                released.frame(),
+                self._need_schema(),
+                k=p.k,
+                original=self._need_table(),
+                order=released.order,
+                l=p.l,
+                t=p.t,
+            )
+
+        return self._stage("verification", check)
+
+    def utility(self) -> "Utility":
+        """What the release is still good for: loss, discernibility, error."""
+        from anonymizer.utility import utility
+
+        return self._stage("utility", lambda: utility(self.release(), self.encoded(), self.pruning()))
+
+    def node_ncp(self) -> NDArray[np.float64]:
+        """(m, p) the loss of each column if a node is released as one group, from the hulls alone."""
+        from anonymizer.utility import node_ncp
+
+        return self._stage("node_ncp", lambda: node_ncp(self.tree(), self.encoded().encodings))
+
+    def report(self) -> "Report":
+        """Everything a reviewer needs beside the released file."""
+        from anonymizer.generalize import guarantee
+        from anonymizer.report import Report, provenance
+
+        def write() -> "Report":
+            chosen = {name: getattr(self.parameters, name) for name in REPORTED}
+            encoded = self.encoded()
+            return Report(
+                provenance=provenance(self._need_schema(), chosen, encoded.n_records, self.reading),
+                guarantee=guarantee(self.parameters.generalizer),
+                notes=encoded.notes,
+                before=self.linkage(),
+                after=self.released_risk(),
+                utility=self.utility(),
+                verification=self.verification(),
+            )
+
+        return self._stage("report", write)
 
     def peek(self, stage: str) -> Any:
         """The answer of a stage if it is there and still true, otherwise ``None``. Computes nothing."""

@@ -1,0 +1,51 @@
+"""The strip: known figures only, equal to those of the release that follows."""
+
+import pytest
+
+from anonymizer.linkage import linkage_risk
+from anonymizer.utility import gcp
+from tests.pages.test_workspace import SCHEMA, TABLE
+from ui.controls import count, share
+from ui.strip import figures
+from ui.workspace import Workspace, sample_reading
+
+
+@pytest.fixture
+def ws() -> Workspace:
+    return Workspace(reading=sample_reading("people", TABLE), schema=SCHEMA)
+
+
+def values(ws: Workspace) -> dict[str, str]:
+    return {figure.label: figure.value for figure in figures(ws)}
+
+
+def test_nothing_is_shown_before_the_tree_is_pruned(ws: Workspace) -> None:
+    ws.tree()
+    assert figures(ws) == []
+
+
+def test_uniform__is_foreseen_exactly(ws: Workspace) -> None:
+    ws.pruning()
+    foreseen = values(ws)
+    assert ws.peek("release") is None
+    released = linkage_risk(ws.release().frame(), SCHEMA.quasi_identifying)
+    assert foreseen["Records"] == count(len(TABLE))
+    assert foreseen["Smallest group"] == count(released.smallest)
+    assert foreseen["Highest risk"] == share(released.highest)
+    assert foreseen["Detail lost (GCP)"] == share(gcp(ws.release(), ws.encoded().encodings))
+    ws.released_risk()
+    assert values(ws) == foreseen
+
+
+def test_other_generalizers__are_not_guessed(ws: Workspace) -> None:
+    ws.set(generalizer="tiered")
+    ws.pruning()
+    assert values(ws)["Highest risk"] == "–"
+    ws.released_risk()
+    assert values(ws)["Highest risk"] == share(ws.released_risk().highest)
+
+
+def test_change_of_k__takes_old_figures_away(ws: Workspace) -> None:
+    ws.pruning()
+    ws.set(k=50)
+    assert figures(ws) == []

@@ -1,0 +1,115 @@
+"""What a session keeps, and when it computes again."""
+
+import pandas as pd
+import pytest
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.schema import Schema
+from ui.controls import plain, share, size
+from ui.workspace import DEPENDS, Parameters, Workspace, sample_reading
+
+TABLE = pd.DataFrame(
+    {"age": [20 + n % 17 for n in range(200)], "sex": list("fm") * 100, "income": ["low", "high", "high", "low"] * 50}
+)
+SCHEMA = Schema.of(TABLE, quasi_identifying=["age", "sex"], sensitive=["income"])
+
+
+@pytest.fixture
+def ws() -> Workspace:
+    return Workspace(reading=sample_reading("people", TABLE), schema=SCHEMA)
+
+
+def test_stages__are_computed_once(ws: Workspace) -> None:
+    assert ws.release() is ws.release()
+    assert ws.verification().passed
+    assert ws.released_risk().smallest >= ws.k
+    assert len(ws.leaf()) == len(TABLE)
+
+
+def test_change_of_k__prunes_again_but_grows_nothing(ws: Workspace) -> None:
+    tree, pruning = ws.tree(), ws.pruning()
+    ws.set(k=40)
+    assert ws.peek("pruning") is None
+    assert ws.pruning() is not pruning
+    assert ws.pruning().k == 40
+    assert ws.tree() is tree
+    ws.set(min_leaf=30)
+    assert ws.tree() is not tree
+
+
+def test_change_of_schema__encodes_again(ws: Workspace) -> None:
+    encoded = ws.encoded()
+    ws.set_schema(SCHEMA.with_column("age", role="insensitive"))
+    assert ws.peek("encoded") is None
+    assert ws.encoded().names == ("sex",)
+    ws.set_schema(SCHEMA)
+    assert ws.encoded() is not encoded
+    assert ws.encoded().names == encoded.names
+
+
+def test_peek__computes_nothing(ws: Workspace) -> None:
+    assert all(ws.peek(stage) is None for stage in DEPENDS)
+    ws.encoded()
+    assert [stage for stage in DEPENDS if ws.peek(stage) is not None] == ["encoded"]
+
+
+def test_dependencies__are_parameters() -> None:
+    known = set(Parameters.__dataclass_fields__)
+    assert all(known.issuperset(names) for names in DEPENDS.values())
+
+
+def test_two_tables_with_equal_shape__are_told_apart(ws: Workspace) -> None:
+    first = ws.encoded()
+    other = TABLE.assign(age=TABLE["age"] + 1)
+    ws._accept(sample_reading("people", other), None)
+    ws.set_schema(SCHEMA)
+    assert ws.encoded() is not first
+    assert ws.encoded().encodings[0].low[0] == first.encodings[0].low[0] + 1
+
+
+def test_read_again__keeps_the_roles_of_the_same_columns() -> None:
+    ws = Workspace()
+    assert ws.bring(b"a;b;c\n1,5;x;NA\n2,5;y;z\n3,5;y;z\n", "t.csv")
+    schema = Schema.of(ws.table, quasi_identifying=["a", "b"], sensitive=["c"])
+    ws.set_schema(schema)
+    used = ws.reading.options
+    assert ws.read_again(type(used)(delimiter=";", decimal=",", missing=()))
+    assert ws.schema == schema
+    assert ws.read_again(type(used)(delimiter="|"))
+    assert ws.schema is None
+
+
+def test_bad_file__leaves_everything_but_the_message(ws: Workspace) -> None:
+    table, edition = ws.table, ws.edition
+    assert not ws.bring(b"", "empty.csv")
+    assert isinstance(ws.failure, AnonymizerError)
+    assert ws.table is table
+    assert ws.schema == SCHEMA
+    assert ws.edition == edition + 1
+
+
+def test_no_table__is_an_error_with_a_remedy() -> None:
+    with pytest.raises(AnonymizerError, match="Data page"):
+        Workspace().encoded()
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [(0, "0 %"), (1, "100 %"), (0.5, "50 %"), (0.00001, "< 0.1 %"), (0.99999, "> 99.9 %"), (1 / 3, "33.3 %")],
+)
+def test_share__never_rounds_a_few_to_none_or_most_to_all(part: float, text: str) -> None:
+    assert share(part) == text
+
+
+def test_size__in_fitting_units() -> None:
+    assert [size(n) for n in (0, 999, 1500, 5_300_000, 2.5e9)] == ["0 B", "999 B", "1.5 kB", "5.3 MB", "2.5 GB"]
+
+
+def test_plain__leaves_no_live_markdown() -> None:
+    text = "![i](http://x.y) [l](z) :red[r] :material/home: <b> `c` $a$ www.x.y a@b.c **s** # h\n- l"
+    shown = plain(text)
+    assert "](" not in shown
+    assert "://" not in shown
+    assert "\n" not in shown
+    for mark in "*_`[]<>$#!":
+        assert shown.count(mark) == shown.count("\\" + mark)
