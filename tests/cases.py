@@ -1,16 +1,19 @@
 """The worked cases as tables, schemas and trees of our own types."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-import anonymizer.encode as encode_module
-from anonymizer.encode import EncodedTable
+from anonymizer.encode import EncodedTable, encode
+from anonymizer.records import descend
 from anonymizer.schema import Schema
-from anonymizer.tree import Tree
+from anonymizer.tree import Tree, goes_left, region
+
+encode_module = sys.modules[encode.__module__]  # TODO: used by test_generalization_cases; say cases.encode there
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "cases"
 
@@ -62,7 +65,7 @@ def _n_responses(case: dict[str, Any]) -> int:
 def tree_of(case: dict[str, Any]) -> Case:
     """The case with its own tree, built node by node from what the case says."""
     table, schema = table_of(case)
-    encoded = encode_module.encode(table, schema)
+    encoded = encode(table, schema)
     given = {node["id"]: node for node in case["tree"]}
     order: list[int] = []
 
@@ -127,3 +130,45 @@ def tree_of(case: dict[str, Any]) -> Case:
         has_missing=np.zeros((m, p), bool),
     )
     return Case(case, table, schema, encoded, tree, ids)
+
+
+def described(tree: Tree, encoded: EncodedTable) -> list[dict[str, Any]]:
+    """A tree in the cases' own words (see ``tests/naive.py``), without gains; node t has the id t + 1."""
+    leaf = descend(tree, encoded)
+    nodes = []
+    for t in range(tree.n_nodes):
+        inside = (leaf >= t) & (leaf < t + tree.size[t])
+        domain = path_domain(tree, encoded, t)
+        node = {"id": t + 1, "n": int(tree.n[t]), "records": np.flatnonzero(inside).tolist(), "path_domain": domain}
+        if tree.feature[t] >= 0:
+            encoding = encoded.encodings[tree.feature[t]]
+            node["attr"] = encoding.name
+            node["children"] = [child + 1 for child in tree.children(t)]
+            if encoding.is_interval:
+                node["threshold"] = float(tree.threshold[t])
+            else:
+                left = {encoding.text(code) for code in np.flatnonzero(goes_left(tree, encoding, t))}
+                node["left_categories"] = [level for level in domain[encoding.name] if level in left]
+        nodes.append(node)
+    return nodes
+
+
+def path_domain(tree: Tree, encoded: EncodedTable, node: int) -> dict[str, list[Any]]:
+    """The region of a node, all columns: [low, high] (and whether missing is admitted), or levels."""
+    asked = {condition.column: condition for condition in region(tree, encoded.encodings, node)}
+    found: dict[str, list[Any]] = {}
+    for j, encoding in enumerate(encoded.encodings):
+        condition = asked.get(j)
+        if encoding.is_interval:
+            low, high = encoding.domain
+            missing = [True] if encoding.missing else []
+            if condition is not None:
+                low, high = max(low, condition.above), min(high, condition.upto)
+                missing = [condition.missing] if encoding.missing else []
+            found[encoding.name] = [low, high, *missing]
+        elif condition is None:
+            found[encoding.name] = [encoding.text(code) for code in range(encoding.n_codes)]
+        else:
+            levels = [encoding.text(code) for code in condition.codes or ()]
+            found[encoding.name] = levels + ([None] if condition.missing else [])
+    return found
