@@ -140,7 +140,7 @@ def encode_column(
         )
     if column.kind is Kind.CATEGORICAL:
         domain = (0.0, float(len(labels) + missing))
-    small = codes.astype(np.uint8 if len(labels) + missing <= 256 else np.uint16)
+    small: NDArray[np.unsignedinteger] = codes.astype(np.uint8 if len(labels) + missing <= 256 else np.uint16)
     encoding = Encoding(column.name, column.kind, column.by_order, labels, low, high, domain, missing)
     return small, encoding, note
 
@@ -221,7 +221,8 @@ def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], 
         wrong = np.flatnonzero(converted.isna().to_numpy() & values.notna().to_numpy())
         if len(wrong):
             raise EncodeError(
-                f"Column {column.name!r} is numeric, but holds {value_text(values.iloc[wrong[0]])!r} (row {wrong[0] + 1}).",
+                f"Column {column.name!r} is numeric, but holds "
+                f"{value_text(values.iloc[wrong[0]])!r} (row {wrong[0] + 1}).",
                 column=column.name,
                 row=int(wrong[0]),
                 value=values.iloc[wrong[0]],
@@ -336,7 +337,7 @@ def value_text(value: Any) -> str:
         return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
     if isinstance(value, (np.datetime64, pd.Timestamp)):
         stamp = pd.Timestamp(value)
-        return stamp.date().isoformat() if stamp == stamp.normalize() and stamp.tz is None else stamp.isoformat()
+        return str(stamp.date().isoformat() if stamp == stamp.normalize() and stamp.tz is None else stamp.isoformat())
     return str(value)
 
 

@@ -148,14 +148,14 @@ def join(root: Node, divided: dict[int, tuple[Split, Node, Node]], branches: dic
 def divided_node(node: Node, split: Split, left: Node, right: Node) -> Branch:
     """A node that was divided from its histograms, as a piece of one row."""
     smaller_left = left.n < right.n
-    listed = np.flatnonzero(split.side == smaller_left) if split.code_left < 0 else []
+    listed = np.flatnonzero(split.side == smaller_left) if split.code_left < 0 else np.empty(0)
     return Branch(
         parent=np.zeros(1, dtype=np.int32),
         feature=np.array([split.feature], dtype=np.int32),
         code_left=np.array([split.code_left], dtype=np.int32),
         code_right=np.array([split.code_right], dtype=np.int32),
         listed_start=np.zeros(1, dtype=np.int64),
-        listed=np.array(listed, dtype=np.uint16),
+        listed=listed.astype(np.uint16),
         listed_left=np.array([smaller_left], dtype=np.uint8),
         first=np.zeros(1, dtype=np.int64),
         last=np.array([node.n], dtype=np.int64),

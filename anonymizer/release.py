@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, kept_text, kept_value
+from anonymizer.cells import Cell, kept_text, kept_value, parse_cell
 from anonymizer.encode import numbers_of, value_text
-from anonymizer.errors import AnonymizerError, ParameterError, ReadError
+from anonymizer.errors import AnonymizerError, CellError, ParameterError, ReadError
 from anonymizer.schema import Column, Kind, Role, Schema
 
 FORMATS = ("csv", "csv.gz", "parquet")
@@ -280,3 +280,22 @@ def _kept_values(cells: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
             raise ReadError(error.problem, column=column.name, value=error.value, remedy=error.remedy) from error
         values = pd.Series(restore(numbers))
     return cast("pd.Series[Any]", values.reindex(codes).set_axis(cells.index).rename(column.name))
+
+
+def kind_of_cells(column: "pd.Series[Any]") -> Kind:
+    """The kind that released cells speak of: numbers or dates when every cell holds one or an interval of them."""
+    if column.dtype.kind in "iuf":
+        return Kind.NUMERIC
+    if column.dtype.kind == "M":
+        return Kind.DATE
+    texts = [str(text) for text in pd.unique(column.dropna())]
+    for kind in (Kind.NUMERIC, Kind.DATE):
+        try:
+            cells = [parse_cell(text, kind) for text in texts]
+        except CellError:
+            continue
+        ends = [cell.ends for cell in cells if not cell.withheld]
+        dated = [found is not None and "-" in found[0][1:] and "e" not in found[0].lower() for found in ends]
+        if ends and None not in ends and all(found is (kind is Kind.DATE) for found in dated):
+            return kind
+    return Kind.CATEGORICAL

@@ -90,4 +90,6 @@ def region_information(tree: Tree, encoded: EncodedTable) -> Floats:
 
 def error_risk_ratio(risk_removed: Floats, errors_added: NDArray[np.int64]) -> Floats:
     """ω, Y19 (10): bits per record; +inf where nothing is added. Shapes (m,)."""
-    return np.divide(risk_removed, errors_added, out=np.full(len(risk_removed), np.inf), where=errors_added > 0)
+    return np.asarray(
+        np.divide(risk_removed, errors_added, out=np.full(len(risk_removed), np.inf), where=errors_added > 0)
+    )

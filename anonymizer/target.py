@@ -44,7 +44,7 @@ def entropy(sums: NDArray[np.integer]) -> Floats:
 def gini(sums: NDArray[np.integer]) -> Floats:
     """Gini impurity 1 − Σ share², per record; 0 for an empty node. ``sums`` (m, c) -> (m,)."""
     shares = class_shares(sums)
-    return np.where(sums.sum(axis=-1) > 0, 1.0 - (shares**2).sum(axis=-1), 0.0)
+    return np.asarray(np.where(sums.sum(axis=-1) > 0, 1.0 - (shares**2).sum(axis=-1), 0.0))
 
 
 def class_shares(sums: NDArray[np.integer]) -> Floats:

@@ -128,7 +128,7 @@ def region(tree: Tree, encodings: tuple[Encoding, ...], node: int) -> tuple[Cond
 def goes_left(tree: Tree, encoding: Encoding, node: int) -> NDArray[np.bool_]:
     """(b,) for each code of the node's column, whether it goes left."""
     if encoding.by_order:
-        return np.arange(encoding.n_codes) < tree.cut[node]
+        return np.asarray(np.arange(encoding.n_codes) < tree.cut[node])
     sides = np.full(encoding.n_codes, not tree.listed_left[node])
     sides[tree.listed_codes(node)] = tree.listed_left[node]
     return sides

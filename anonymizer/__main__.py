@@ -1,0 +1,8 @@
+"""``python -m anonymizer``: the same flow from a terminal."""
+
+import sys
+
+from anonymizer.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

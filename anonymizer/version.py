@@ -1,0 +1,3 @@
+"""The version of Copse; ``pyproject.toml`` says the same (a test compares them)."""
+
+VERSION = "0.1.0"
