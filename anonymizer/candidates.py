@@ -25,7 +25,7 @@ MAX_EDGES = 60_000_000
 MAX_PAIRS = 400_000_000_000
 """Most pairs of a distinct record and a distinct box that are looked at (64 at a time)."""
 
-_BITS_BYTES = 1 << 28
+BITS_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ def _join(
     offsets = np.concatenate([[0], np.cumsum([len(columns[c].low) for c in use])]).astype(np.int64)
     rows = np.ascontiguousarray(index[:, use] + offsets[:-1], dtype=np.int64)
     widest = max([columns[c].n_codes + 1 for c in use], default=1)
-    words = max(1, min(-(-n_types // 64), _BITS_BYTES // 8 // max(1, int(offsets[-1]), 2 * widest)))
+    words = max(1, min(-(-n_types // 64), BITS_BYTES // 8 // max(1, int(offsets[-1]), 2 * widest)))
     bits = np.empty((int(offsets[-1]), words), dtype=np.uint64) if use else np.empty((1, words), dtype=np.uint64)
 
     def fill(start: int) -> None:

@@ -110,7 +110,7 @@ def unique_rows(evidence: Evidence) -> tuple[Check, ...]:
     share = len(alone) / len(evidence.released)
     if not len(alone):
         return (Check("unique rows", None, 0, None, "", "No released row is unique."),)
-    sentence = f"{rows_text(len(alone))} of the release ({share:.1%}) are unlike any other."
+    sentence = f"{rows_text(len(alone))} of the release ({share:.1%}) without any look-alike."
     return (Check("unique rows", None, len(alone), None, evidence.where(int(alone[0])), sentence),)
 
 
@@ -310,7 +310,7 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
             )
             return (Check(name, None, bound, None, "", sentence),)
         return (Check(name, None, None, None, "", f"The linking posterior was not computed: {beside.reason}."),)
-    how = "" if beside.posterior.exact else ", an estimate by matrix scaling"
+    how = "" if beside.posterior.exact else " (an estimate by matrix scaling; the true figure can be higher)"
     sentence = (
         f"The highest chance of linking a person to a row, for somebody who knows all quasi-identifiers, is "
         f"{beside.posterior.highest:.3g}{how}."
