@@ -14,14 +14,14 @@ import pandas as pd
 
 from anonymizer.encode import EncodedTable, encode
 from anonymizer.errors import GuaranteeError, ParameterError
-from anonymizer.generalize import GENERALIZERS, GUARANTEES, generalize
+from anonymizer.generalize import GENERALIZERS, generalize
 from anonymizer.grow import grow
 from anonymizer.linkage import linkage_risk
 from anonymizer.prune import CRITERIA, Pruning, prune
 from anonymizer.read import Reading
 from anonymizer.records import descend
 from anonymizer.release import Release
-from anonymizer.report import Report, provenance
+from anonymizer.report import Report, report_of
 from anonymizer.risk import NodeRisk, annotate
 from anonymizer.schema import Schema
 from anonymizer.tree import Tree
@@ -108,14 +108,15 @@ def anonymize(
         "l": l,
         "t": t,
     }
-    report = Report(
-        provenance=provenance(schema, parameters, encoded.n_records, reading),
-        guarantee=GUARANTEES[generalizer],
-        notes=encoded.notes,
+    report = report_of(
+        schema,
+        parameters,
+        encoded,
         before=linkage_risk(table, schema.quasi_identifying),
         after=linkage_risk(released, schema.quasi_identifying),
         utility=measured,
         verification=verification,
+        reading=reading,
     )
     say(1.0, "Done")
     return Result(schema, encoded, tree, risk, pruning, release, verification, measured, report)

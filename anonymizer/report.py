@@ -15,8 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from anonymizer.encode import EncodedTable
 from anonymizer.errors import ReadError
-from anonymizer.generalize import Guarantee
+from anonymizer.generalize import GUARANTEES, Guarantee
 from anonymizer.linkage import LinkageRisk
 from anonymizer.parse import DEFAULT_MISSING
 from anonymizer.read import Reading, ReadOptions
@@ -26,6 +27,9 @@ from anonymizer.verify import Verification
 from anonymizer.version import VERSION
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "scipy", "scikit-learn")
+
+PARAMETERS = ("k", "grouping", "generalizer", "criterion", "min_leaf", "max_depth", "l", "t")
+"""What a report records of the steward's choices beside the schema: what another run needs."""
 
 SHORT_PATH = "TABLE"
 """How an input that has no file name is called in commands."""
@@ -115,6 +119,34 @@ class Report:
     def to_json(self) -> str:
         """The report as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def report_of(
+    schema: Schema,
+    parameters: Mapping[str, Any],
+    encoded: EncodedTable,
+    *,
+    before: LinkageRisk,
+    after: LinkageRisk,
+    utility: Utility,
+    verification: Verification,
+    reading: Reading | None = None,
+) -> Report:
+    """The report of a run, put together in one way wherever its figures were computed.
+
+    ``parameters``: all of :data:`PARAMETERS` by name; others are left out. ``reading``: how the table came in.
+    Raises :class:`KeyError` when one of the parameters is not there.
+    """
+    chosen = {name: parameters[name] for name in PARAMETERS}
+    return Report(
+        provenance=provenance(schema, chosen, encoded.n_records, reading),
+        guarantee=GUARANTEES[chosen["generalizer"]],
+        notes=encoded.notes,
+        before=before,
+        after=after,
+        utility=utility,
+        verification=verification,
+    )
 
 
 def risk_figures(risk: LinkageRisk) -> dict[str, Any]:
