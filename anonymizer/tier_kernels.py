@@ -1,4 +1,3 @@
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
 """The loops over records of generalization, compiled: hulls of parts, shared neighbours, taken-over neighbours.
 
 Only plain arrays go in and out. ``rows`` lists the records sorted by leaf, so the records of node t are
