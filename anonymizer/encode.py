@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError
 from anonymizer.schema import Column, Kind, Schema
-from anonymizer.target import ClassTarget
+from anonymizer.target import ClassTarget, NumericTarget
 
 MAX_CODES = 65_536
 """Most codes of a column (16 bits). Numeric columns with more distinct values share codes between neighbours."""
@@ -63,15 +63,20 @@ class Encoding:
 
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
-    """A table in codes. ``codes`` (n, p) unsigned, row-major; ``encodings``: one a column; ``target``: classes.
+    """A table in codes. ``codes`` (n, p) unsigned, row-major; ``encodings``: one a column.
 
-    ``notes``: what a steward should know of how the table was encoded, in sentences.
+    Sensitive columns: ``target``, the classes that guide the tree (a single class when numbers do); ``numeric``, all
+    numeric sensitive columns together, which guide it when ``by_numbers``; ``others``, the categorical ones that do
+    not. ``notes``: what a steward should know of how the table was encoded, in sentences.
     """
 
     codes: NDArray[np.unsignedinteger]
     encodings: tuple[Encoding, ...]
     target: ClassTarget
     notes: tuple[str, ...] = ()
+    numeric: NumericTarget | None = None
+    others: tuple[ClassTarget, ...] = ()
+    by_numbers: bool = False
 
     @property
     def n_records(self) -> int:
@@ -114,7 +119,12 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
         matrix[:, position] = codes
         coded[position] = codes[:0]
     matrix.flags.writeable = False
-    return EncodedTable(matrix, tuple(encodings), encode_target(table, schema), tuple(notes))
+    by_numbers = schema.target is not None and schema[schema.target].kind is not Kind.CATEGORICAL
+    numeric, others, sensitive_notes = encode_sensitive(table, schema)
+    target = (
+        whole_table(len(table)) if schema.target is None or by_numbers else encode_classes(table, schema.target, schema)
+    )
+    return EncodedTable(matrix, tuple(encodings), target, (*notes, *sensitive_notes), numeric, others, by_numbers)
 
 
 def encode_column(
@@ -145,11 +155,59 @@ def encode_column(
     return small, encoding, note
 
 
-def encode_target(table: pd.DataFrame, schema: Schema) -> ClassTarget:
-    """The classes of the target column; missing is a class of its own, the last."""
-    if schema.target is None:
-        return ClassTarget("", ("all",), np.zeros(len(table), dtype=np.uint8))
-    column = schema[schema.target]
+def whole_table(n: int) -> ClassTarget:
+    """n records of one and the same class: the target of a tree that classes do not guide."""
+    return ClassTarget("", ("all",), np.zeros(n, dtype=np.uint8))
+
+
+def encode_sensitive(
+    table: pd.DataFrame, schema: Schema
+) -> tuple[NumericTarget | None, tuple[ClassTarget, ...], tuple[str, ...]]:
+    """The numeric sensitive columns together, the categorical ones but the target, and notes."""
+    columns = [schema[name] for name in schema.sensitive]
+    others = tuple(
+        encode_classes(table, column.name, schema)
+        for column in columns
+        if column.kind is Kind.CATEGORICAL and column.name != schema.target
+    )
+    measured = [column for column in columns if column.kind is not Kind.CATEGORICAL]
+    if not measured:
+        return None, others, ()
+    n, r = len(table), len(measured)
+    values, low, width, centre = np.zeros((n, r)), np.zeros(r), np.zeros(r), np.zeros(r)
+    missing = np.zeros(r, dtype=np.int64)
+    for position, column in enumerate(measured):
+        numbers = numbers_of(table[column.name], column)[0].astype(np.float64)
+        absent = np.isnan(numbers)
+        missing[position] = absent.sum()
+        if not absent.all():
+            low[position], high = np.nanmin(numbers), np.nanmax(numbers)
+            width[position] = high - low[position]
+            if not np.isfinite(width[position]):
+                raise EncodeError(
+                    f"The values of column {column.name!r} lie too far apart to be measured.",
+                    column=column.name,
+                    remedy="Correct the extreme value, or treat it as missing.",
+                )
+            scaled = (numbers - low[position]) / width[position] if width[position] > 0 else np.zeros(n)
+            centre[position] = scaled[~absent].mean()
+            values[:, position] = np.where(absent, 0.0, scaled - centre[position])
+    notes = tuple(
+        f"{column.name!r} is missing for {count:,} people; they count as if they had its mean."
+        for column, count in zip(measured, missing.tolist(), strict=True)
+        if count
+    )
+    values.flags.writeable = False
+    return (
+        NumericTarget(tuple(column.name for column in measured), values, low, width, centre, missing),
+        others,
+        notes,
+    )
+
+
+def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarget:
+    """A categorical sensitive column; missing is a class of its own, the last."""
+    column = schema[name]
     codes, labels = levels_of(table[column.name], column)
     texts: list[str | None] = [str(label) for label in labels]
     if codes.max() == len(labels):

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from anonymizer.encode import EncodedTable, Encoding
 from anonymizer.errors import ParameterError
 from anonymizer.records import WORKERS, Branch, Growth, InMemory, Node, RecordSource, Split
-from anonymizer.target import entropy, gini
 from anonymizer.tree import Tree
 
-CRITERIA = {"entropy": entropy, "gini": gini}
-"""Splitting criteria and the impurity, per record, that each of them lowers."""
+CRITERIA = ("entropy", "gini", "sse")
+"""Splitting criteria, by their number in the kernels: impurities of classes, and squared error of numbers."""
 
 TABLE_SIZE = 1 << 14
 ABSENT = 2
@@ -33,17 +32,18 @@ def grow(
     max_depth: int | None = None,
     exhaustive_max: int = 8,
 ) -> Tree:
-    """Grow a binary classification tree on the quasi-identifiers.
+    """Grow a binary tree on the quasi-identifiers: for classes by ``entropy`` or ``gini``, for numbers by ``sse``.
 
-    The split with the largest total gain (n times impurity; bits for entropy) wins; gains within
-    1e-12 · max(1, root impurity) are ties, won by the first column, then the first candidate. Numeric columns
-    are cut at midpoints of neighbouring values in the node. Categorical columns are divided into subsets: in
-    the order of their class shares for two classes (Breiman et al. 1984: exact for ``min_leaf`` = 1); for more
-    classes every subset is tried when at most ``exhaustive_max`` levels are present, and otherwise those along
-    the first principal component of the class shares. Levels that a node does not hold go to the larger child.
+    ``sse`` predicts all numeric sensitive columns at once, each scaled to [0, 1] (L14). The split with the largest
+    total gain (n times impurity, bits for entropy; squared error for numbers) wins; gains within
+    1e-12 · max(1, root impurity) are ties, won by the first column, then the first candidate. Numeric columns are
+    cut at midpoints of neighbouring values in the node. Categorical columns are divided into subsets: in the order
+    of their class shares or means for two classes or one response (Breiman et al. 1984: exact for ``min_leaf`` = 1);
+    for more, every subset is tried when at most ``exhaustive_max`` levels are present, and otherwise those along the
+    first principal component of the class shares or means. Levels that a node does not hold go to the larger child.
 
     ``min_leaf``: fewest records of a child. ``max_depth``: longest path, ``None`` for no limit.
-    Raises :class:`ParameterError` for an unknown criterion or a number out of range.
+    Raises :class:`ParameterError` for an unknown criterion, one that does not fit the target, or a number out of range.
     """
     if criterion not in CRITERIA:
         raise ParameterError(f"There is no criterion {criterion!r}.", remedy=f"Choose one of {', '.join(CRITERIA)}.")
@@ -51,6 +51,12 @@ def grow(
         raise ParameterError(
             "min_leaf must be at least 1, max_depth at least 0 and exhaustive_max from 0 to 16.",
             remedy="Correct the number.",
+        )
+    if (criterion == "sse") != encoded.by_numbers:
+        raise ParameterError(
+            f"The criterion {criterion!r} does not fit the target, which is "
+            + ("numeric." if encoded.by_numbers else "of classes."),
+            remedy="Use sse for a numeric target, entropy or gini for any other.",
         )
     return grow_from(InMemory(encoded), encoded.encodings, criterion, min_leaf, max_depth, exhaustive_max)
 
@@ -67,13 +73,12 @@ def grow_from(
     root = source.root()
     numbers = np.arange(min(root.n + 1, TABLE_SIZE), dtype=np.float64)
     table = numbers * np.log2(numbers, out=np.zeros_like(numbers), where=numbers > 0)
-    impurity = root.n * float(CRITERIA[criterion](root.sums))
     growth = Growth(
-        list(CRITERIA).index(criterion),
+        CRITERIA.index(criterion),
         min_leaf,
         -1 if max_depth is None else max_depth,
         exhaustive_max,
-        1e-12 * max(1.0, impurity),
+        1e-12 * max(1.0, source.impurity(criterion)),
         table,
     )
     by_order = [encoding.by_order for encoding in encodings]
@@ -166,7 +171,7 @@ def divided_node(node: Node, split: Split, left: Node, right: Node) -> Branch:
 def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding, ...]) -> Tree:
     """Add sizes, depths, thresholds and hulls to a grown piece."""
     m = len(branch.parent)
-    n = branch.sums.sum(axis=1)
+    n = branch.last - branch.first
     size, depth = sizes_and_depths(branch.parent)
     cut = np.full(m, -1, dtype=np.int32)
     threshold = np.full(m, np.nan)
@@ -183,6 +188,7 @@ def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding,
         else:
             left = at + 1
             cut[at] = np.where(n[left] >= n[at] - n[left], above, below + 1)
+    sums = source.sums(branch)
     low, high, levels, has_missing = source.hulls(branch)
     return Tree(
         parent=branch.parent,
@@ -195,7 +201,9 @@ def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding,
         listed=branch.listed,
         listed_left=branch.listed_left.astype(np.bool_),
         n=n,
-        sums=branch.sums,
+        sums=sums.classes,
+        moments=sums.moments,
+        others=sums.others,
         low=low,
         high=high,
         levels=levels,

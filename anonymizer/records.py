@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.encode import EncodedTable
+from anonymizer.target import ClassTarget, entropy, gini
 from anonymizer.tree import Tree
 
 WORKERS = 2
@@ -73,11 +74,22 @@ class Growth:
     table: NDArray[np.float64]
 
 
+class Sums(NamedTuple):
+    """Sums of all nodes, see :class:`anonymizer.tree.Tree`: ``classes`` (m, c), ``moments``, ``others``."""
+
+    classes: NDArray[np.int64]
+    moments: NDArray[np.float64]
+    others: tuple[NDArray[np.int64], ...]
+
+
 class RecordSource(Protocol):
     """What growing needs of the records, wherever they are."""
 
     def root(self) -> Node:
         """The node that holds every record."""
+
+    def impurity(self, criterion: str) -> float:
+        """What the criterion measures of all records together: the most that splits can gain."""
 
     def histograms(self, node: Node) -> list[NDArray[Any] | None]:
         """For each active column of the node the sums of its records by code (b · s,), flat; ``None`` for others."""
@@ -87,6 +99,9 @@ class RecordSource(Protocol):
 
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
         """Grow the branches of these nodes to their end."""
+
+    def sums(self, branch: Branch) -> Sums:
+        """What every node's records contribute, whatever guided the growing."""
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """low, high, levels (m, p) and has_missing (m, p) of every node, see :class:`anonymizer.tree.Tree`."""
@@ -100,6 +115,7 @@ class InMemory:
 
         n, p = encoded.codes.shape
         self.encodings = encoded.encodings
+        self.encoded = encoded
         self.stride = encoded.target.n_classes
         self.n_codes = np.array([encoding.n_codes for encoding in encoded.encodings], dtype=np.int64)
         self.by_order = np.array([encoding.by_order for encoding in encoded.encodings], dtype=np.bool_)
@@ -107,14 +123,25 @@ class InMemory:
         self.packed = np.empty((p, n), dtype=np.uint16 if cells <= 1 << 16 else np.uint32)
         kernels.pack(encoded.codes, encoded.target.codes, self.stride, self.packed)
         self.order = np.arange(n, dtype=np.uint32)
-        self.responses = np.empty((0, n))
         self.runs: list[tuple[int, int]] = [(0, n)]
-        self.totals = np.bincount(encoded.target.codes, minlength=self.stride).astype(np.int64)
+        self.by_numbers = encoded.by_numbers and encoded.numeric is not None
+        self.responses = np.empty((0, n))
+        self.totals: NDArray[Any] = np.bincount(encoded.target.codes, minlength=self.stride).astype(np.int64)
+        if encoded.by_numbers and encoded.numeric is not None:
+            self.responses = np.array(encoded.numeric.values.T, order="C")
+            self.totals = np.append(float(n), self.responses.sum(axis=1))
+        self.cell_type = np.float64 if self.by_numbers else np.int32
 
     def root(self) -> Node:
         """See :class:`RecordSource`."""
         p, n = self.packed.shape
         return Node(0, 0, n, self.totals, np.ones(p, dtype=np.uint8))
+
+    def impurity(self, criterion: str) -> float:
+        """See :class:`RecordSource`."""
+        if self.by_numbers:
+            return float((self.responses**2).sum() - (self.totals[1:] ** 2).sum() / self.totals[0])
+        return float(self.totals.sum() * {"entropy": entropy, "gini": gini}[criterion](self.totals))
 
     def histograms(self, node: Node) -> list[NDArray[Any] | None]:
         """See :class:`RecordSource`."""
@@ -123,10 +150,11 @@ class InMemory:
         start, end = self.runs[node.key]
 
         def histogram(j: int) -> NDArray[Any]:
-            hist = np.zeros(self.n_codes[j] * len(node.sums), dtype=np.int32)
+            hist = np.zeros(self.n_codes[j] * len(node.sums), dtype=self.cell_type)
             kernels.add_records(
-                hist, self.packed[j], self.responses, start, end, self.stride, len(node.sums), kernels.ENTROPY
-            )
+                hist, self.packed[j], self.responses, start, end, self.stride, len(node.sums),
+                kernels.SSE if self.by_numbers else kernels.ENTROPY,
+            )  # fmt: skip
             return hist
 
         found: list[NDArray[Any] | None] = [None] * len(self.packed)
@@ -143,9 +171,14 @@ class InMemory:
         row = self.packed[split.feature]
         goes_left = np.empty(end - start, dtype=np.uint8)
         kernels.mark_sides(row, start, end, self.stride, split.code_left, split.side, goes_left)
-        classes = row[start:end] % row.dtype.type(self.stride)
-        left_sums = np.bincount(classes[goes_left.view(np.bool_)], minlength=self.stride).astype(np.int64)
-        middle = start + int(left_sums.sum())
+        chosen = goes_left.view(np.bool_)
+        middle = start + int(np.count_nonzero(chosen))
+        left_sums: NDArray[Any]
+        if self.by_numbers:
+            left_sums = np.append(float(middle - start), self.responses[:, start:end] @ goes_left)
+        else:
+            classes = row[start:end] % row.dtype.type(self.stride)
+            left_sums = np.bincount(classes[chosen], minlength=self.stride).astype(np.int64)
 
         pairs_room = min(middle - start, end - middle) + 1
         from_left, from_right = np.empty(pairs_room, dtype=np.int64), np.empty(pairs_room, dtype=np.int64)
@@ -154,7 +187,7 @@ class InMemory:
         def move(row: NDArray[Any]) -> None:
             kernels.swap(row, from_left, from_right, pairs)
 
-        list(in_threads(move, [self.packed[j] for j in np.flatnonzero(active)] + [self.order]))
+        list(in_threads(move, [*(self.packed[j] for j in np.flatnonzero(active)), self.order, *self.responses]))
         self.runs += [(start, middle), (middle, end)]
         left = Node(len(self.runs) - 2, node.depth + 1, middle - start, left_sums, active)
         return left, Node(len(self.runs) - 1, node.depth + 1, end - middle, node.sums - left_sums, active)
@@ -166,7 +199,7 @@ class InMemory:
         def branch(position: int) -> Branch:
             node = nodes[position]
             start, end = self.runs[node.key]
-            hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=np.int32)
+            hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=self.cell_type)
             return Branch(
                 *kernels.grow_branch(
                     self.packed, self.order, self.responses, start, end, node.sums, node.active, node.depth,
@@ -178,6 +211,27 @@ class InMemory:
         largest_first = sorted(range(len(nodes)), key=lambda position: -nodes[position].n)
         grown = dict(zip(largest_first, in_threads(branch, largest_first), strict=True))
         return [grown[position] for position in range(len(nodes))]
+
+    def sums(self, branch: Branch) -> Sums:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        m, runs = len(branch.parent), (branch.parent, branch.feature, branch.first, branch.last, self.order)
+
+        def count(target: ClassTarget) -> NDArray[np.int64]:
+            counts = np.zeros((m, target.n_classes), dtype=np.int64)
+            kernels.count_classes(*runs, target.codes, counts)
+            return counts
+
+        numeric, target = self.encoded.numeric, self.encoded.target
+        r = 0 if numeric is None else numeric.n_responses
+        moments = np.zeros((m, 1 + r + r * (r + 1) // 2))
+        if numeric is not None:
+            kernels.add_moments(*runs, numeric.values, moments)
+        else:
+            moments[:, 0] = branch.last - branch.first
+        classes = count(target) if self.by_numbers else branch.sums
+        return Sums(classes, moments, tuple(in_threads(count, self.encoded.others)))
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """See :class:`RecordSource`."""

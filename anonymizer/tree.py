@@ -4,7 +4,7 @@ Node 0 is the root; the left child of node t is t + 1, its right child t + 1 + s
 the rows t to t + size[t]. A pruned tree is the same tree and a cut: see :mod:`anonymizer.prune`.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,9 @@ class Tree:
     ``listed[listed_start[t]:listed_start[t + 1]]``, ascending, go left when ``listed_left[t]`` and right
     otherwise; all other codes go to the other side, the larger child's.
 
-    Sums: ``n`` (m,) records; ``sums`` (m, s) what the target reads (see :mod:`anonymizer.target`).
+    Sums: ``n`` (m,) records; ``sums`` (m, c) records of each class of the target; ``moments`` (m, 1 + r + r(r+1)/2) of
+    the numeric sensitive columns: records, Σy, and the lower triangle of Σyyᵀ row by row, y scaled and centred;
+    ``others``: one (m, c) for each further categorical sensitive column. See :mod:`anonymizer.target`.
 
     Hulls, the smallest box that holds the node's records: ``low``, ``high`` (m, p) lowest and highest code
     that is not "missing" (low > high when all are missing); ``levels`` (m, p) number of different codes,
@@ -48,10 +50,14 @@ class Tree:
     high: NDArray[np.int32]
     levels: NDArray[np.int32]
     has_missing: NDArray[np.bool_]
+    moments: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 1)))
+    others: tuple[NDArray[np.int64], ...] = ()
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            getattr(self, field.name).flags.writeable = False
+        for held in fields(self):
+            value = getattr(self, held.name)
+            for array in value if isinstance(value, tuple) else (value,):
+                array.flags.writeable = False
 
     @property
     def n_nodes(self) -> int:

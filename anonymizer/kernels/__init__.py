@@ -6,8 +6,10 @@ kept on disk beside the sources after the first use.
 
 from anonymizer.kernels.branch import grow_branch, mark_sides, misplaced, pack, swap
 from anonymizer.kernels.nodes import (
+    add_moments,
     branch_sweep,
     column_hull,
+    count_classes,
     groups_below,
     keep_splits,
     prune_by_ratio,
@@ -21,10 +23,12 @@ __all__ = [
     "ENTROPY",
     "GINI",
     "SSE",
+    "add_moments",
     "add_records",
     "best_split_of_histogram",
     "branch_sweep",
     "column_hull",
+    "count_classes",
     "groups_below",
     "grow_branch",
     "keep_splits",

@@ -18,6 +18,42 @@ def sizes_and_depths(parent, size, depth):
 
 
 @njit(cache=True, nogil=True)
+def add_up(parent, values):
+    """Turn sums of leaves into sums of branches, (m, s), one backward sweep; inner nodes are zero before."""
+    for t in range(parent.shape[0] - 1, 0, -1):
+        for c in range(values.shape[1]):
+            values[parent[t], c] += values[t, c]
+
+
+@njit(cache=True, nogil=True)
+def count_classes(parent, feature, firsts, lasts, order, codes, counts):
+    """Records of each class in every node (m, c); ``counts`` is zero before."""
+    for t in range(parent.shape[0]):
+        if feature[t] < 0:
+            for i in range(firsts[t], lasts[t]):
+                counts[t, codes[order[i]]] += 1
+    add_up(parent, counts)
+
+
+@njit(cache=True, nogil=True)
+def add_moments(parent, feature, firsts, lasts, order, values, moments):
+    """1, y and the lower triangle of yyᵀ of every record, summed in every node; ``moments`` is zero before."""
+    r = values.shape[1]
+    for t in range(parent.shape[0]):
+        if feature[t] < 0:
+            for i in range(firsts[t], lasts[t]):
+                y = values[order[i]]
+                moments[t, 0] += 1.0
+                at = 1 + r
+                for a in range(r):
+                    moments[t, 1 + a] += y[a]
+                    for b in range(a + 1):
+                        moments[t, at] += y[a] * y[b]
+                        at += 1
+    add_up(parent, moments)
+
+
+@njit(cache=True, nogil=True)
 def column_hull(row, stride, firsts, lasts, feature, missing_code, count_levels, n_codes, low, high, levels, missing):
     """Hulls of one column for all nodes (preorder): leaves from their records, inner nodes from their children.
 
