@@ -16,7 +16,7 @@ Stages raise :class:`anonymizer.errors.AnonymizerError`; pages show it with :fun
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -34,6 +34,7 @@ from anonymizer.schema import Schema
 from anonymizer.tree import Tree
 
 if TYPE_CHECKING:
+    from anonymizer.distributions import Distribution
     from anonymizer.prune import Pruning
     from anonymizer.release import Release
     from anonymizer.report import Report
@@ -46,8 +47,6 @@ Answer = TypeVar("Answer")
 SAW_TREE = ("criterion", "min_leaf", "max_depth")
 SAW_PRUNING = (*SAW_TREE, "grouping", "k")
 SAW_RELEASE = (*SAW_PRUNING, "generalizer")
-REPORTED = ("k", "grouping", "generalizer", "criterion", "min_leaf", "max_depth", "l", "t")
-"""The parameters that a report records: those that another run needs."""
 
 DEPENDS: dict[str, tuple[str, ...]] = {
     "encoded": (),
@@ -59,6 +58,7 @@ DEPENDS: dict[str, tuple[str, ...]] = {
     "released_risk": SAW_RELEASE,
     "verification": (*SAW_RELEASE, "l", "t"),
     "utility": SAW_RELEASE,
+    "distributions": SAW_RELEASE,
     "report": (*SAW_RELEASE, "l", "t"),
     "node_ncp": SAW_TREE,
 }
@@ -151,7 +151,7 @@ class Workspace:
 
     def forget(self) -> None:
         """Drop the table and everything derived from it; keep nothing but the count of editions."""
-        self.__init__(edition=self.edition + 1)  # type: ignore[misc]
+        self.__dict__.update(Workspace(edition=self.edition + 1).__dict__)
 
     def _refuse(self, error: AnonymizerError) -> None:
         self.failure = error
@@ -291,9 +291,20 @@ class Workspace:
 
     def utility(self) -> "Utility":
         """What the release is still good for: loss, discernibility, error."""
-        from anonymizer.utility import utility
+        from anonymizer.utility import measure
 
-        return self._stage("utility", lambda: utility(self.release(), self.encoded(), self.pruning()))
+        target = self._need_schema().target
+        return self._stage("utility", lambda: measure(self.release(), self.encoded().encodings, target))
+
+    def distributions(self) -> "tuple[Distribution, ...]":
+        """Each generalized column before and after, the one that changed most first."""
+        from anonymizer.distributions import distribution
+
+        def compare() -> "tuple[Distribution, ...]":
+            found = [distribution(self.encoded(), self.release(), name) for name in self.encoded().names]
+            return tuple(sorted(found, key=lambda column: -column.moved))
+
+        return self._stage("distributions", compare)
 
     def node_ncp(self) -> NDArray[np.float64]:
         """(m, p) the loss of each column if a node is released as one group, from the hulls alone."""
@@ -303,23 +314,21 @@ class Workspace:
 
     def report(self) -> "Report":
         """Everything a reviewer needs beside the released file."""
-        from anonymizer.generalize import guarantee
-        from anonymizer.report import Report, provenance
+        from anonymizer.report import report_of
 
-        def write() -> "Report":
-            chosen = {name: getattr(self.parameters, name) for name in REPORTED}
-            encoded = self.encoded()
-            return Report(
-                provenance=provenance(self._need_schema(), chosen, encoded.n_records, self.reading),
-                guarantee=guarantee(self.parameters.generalizer),
-                notes=encoded.notes,
+        return self._stage(
+            "report",
+            lambda: report_of(
+                self._need_schema(),
+                asdict(self.parameters),
+                self.encoded(),
                 before=self.linkage(),
                 after=self.released_risk(),
                 utility=self.utility(),
                 verification=self.verification(),
-            )
-
-        return self._stage("report", write)
+                reading=self.reading,
+            ),
+        )
 
     def peek(self, stage: str) -> Any:
         """The answer of a stage if it is there and still true, otherwise ``None``. Computes nothing."""
