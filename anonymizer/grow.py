@@ -161,7 +161,7 @@ def divided_node(node: Node, split: Split, left: Node, right: Node) -> Branch:
         code_right=np.array([split.code_right], dtype=np.int32),
         listed_start=np.zeros(1, dtype=np.int64),
         listed=listed.astype(np.uint16),
-        listed_left=np.array([smaller_left], dtype=np.uint8),
+        listed_left=np.array([smaller_left and split.code_left < 0], dtype=np.uint8),
         first=np.zeros(1, dtype=np.int64),
         last=np.array([node.n], dtype=np.int64),
         sums=node.sums[None, :],
