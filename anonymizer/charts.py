@@ -1,0 +1,212 @@
+"""Figures of a tree and of a release: classes of a node, pruning steps, columns before and after, what was lost.
+
+Titles are sentences with the number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.explain import class_name, plural
+
+if TYPE_CHECKING:
+    from anonymizer.distributions import Distribution
+    from anonymizer.prune import Pruning
+    from anonymizer.risk import NodeRisk
+
+MOST_CLASSES = 12
+ORIGINAL, RELEASED = "#8f9b93", "#3a9163"
+
+
+@dataclass(frozen=True, eq=False)
+class PruningCurve:
+    """What the groups were after some of the pruning steps; one entry a moment.
+
+    ``after``: steps done; ``groups``: their number; ``smallest``: records of the smallest; ``error``: records outside
+    the largest class of their group, Y19 (9); ``tidi``: the least TIDI of a group, bits, Y19 (6).
+    """
+
+    after: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    smallest: NDArray[np.int64]
+    error: NDArray[np.int64]
+    tidi: NDArray[np.float64]
+
+
+def pruning_curve(pruning: "Pruning", risk: "NodeRisk", *, moments: int = 60) -> PruningCurve:
+    """Follow the groups from the grown tree to the last step, at most at ``moments`` evenly spaced moments."""
+    after = np.unique(np.linspace(0, pruning.n_steps, moments).astype(np.int64))
+    cuts = [pruning.cut(int(steps)) for steps in after]
+    return PruningCurve(
+        after,
+        np.array([len(cut) for cut in cuts]),
+        np.array([risk.n[cut].min() for cut in cuts]),
+        np.array([risk.error[cut].sum() for cut in cuts]),
+        np.array([risk.tidi[cut].min() for cut in cuts]),
+    )
+
+
+def curve_figure(curve: PruningCurve, k: int, here: int | None = None) -> Any:
+    """Groups, smallest group and error along the pruning steps; ``here`` marks a step."""
+    from plotly.subplots import make_subplots
+
+    panels = (
+        (f"{_change(curve.groups)} groups", curve.groups),
+        (f"smallest group: {_change(curve.smallest)} records", curve.smallest),
+        (f"error: {_change(curve.error)} records", curve.error),
+    )
+    figure = make_subplots(rows=1, cols=3, subplot_titles=[title for title, _ in panels], horizontal_spacing=0.07)
+    for column, (title, values) in enumerate(panels, start=1):
+        figure.add_scatter(
+            x=curve.after, y=values, mode="lines", line={"shape": "hv", "width": 2.5}, row=1, col=column,
+            name=title, hovertemplate="after step %{x:,}: %{y:,}<extra></extra>",
+        )  # fmt: skip
+        figure.update_xaxes(title_text="pruning step", row=1, col=column, range=[0, max(int(curve.after[-1]), 1)])
+        figure.update_yaxes(rangemode="tozero", row=1, col=column)
+    figure.add_hline(y=k, line_dash="dot", annotation_text=f"k = {k:,}", annotation_position="top left", row=1, col=2)
+    if here is not None:
+        figure.add_vline(x=here, line_width=1, line_dash="dash")
+    figure.update_layout(showlegend=False, height=270, margin={"l": 10, "r": 10, "t": 46, "b": 10})
+    return figure
+
+
+def _change(values: NDArray[np.int64]) -> str:
+    first, last = f"{int(values[0]):,}", f"{int(values[-1]):,}"
+    return first if first == last else f"{first} → {last}"
+
+
+def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) -> Any:
+    """Shares of the c classes in one node, the largest first; classes beyond twelve are added up."""
+    import plotly.graph_objects as go
+
+    total = max(int(counts.sum()), 1)
+    order = np.argsort(-np.asarray(counts), kind="stable")
+    kept = order[:MOST_CLASSES]
+    names = [class_name(labels[code], 30) for code in kept]
+    values = [int(counts[code]) for code in kept]
+    if len(order) > len(kept):
+        names.append(f"{len(order) - len(kept):,} others")
+        values.append(total - sum(values))
+    texts = [f"{100 * value / total:.1f} % · {value:,}" for value in values]
+    figure = go.Figure(
+        go.Bar(
+            y=list(range(len(names))), x=[value / total for value in values], orientation="h", text=texts,
+            textposition="auto", hoverinfo="skip",
+        )
+    )  # fmt: skip
+    figure.update_yaxes(
+        tickvals=list(range(len(names))), ticktext=[_literal(name) for name in names], autorange="reversed", title=None
+    )
+    figure.update_xaxes(range=[0, 1], tickformat=".0%", title=None)
+    figure.update_layout(
+        title={
+            "text": f"{_literal(names[0])} makes up {100 * values[0] / total:.0f} % of {plural(total, 'record')}",
+            "font": {"size": 15},
+        },
+        height=96 + 34 * len(names),
+        margin={"l": 10, "r": 10, "t": 44, "b": 10},
+    )
+    return figure
+
+
+def distribution_figure(column: "Distribution") -> Any:
+    """One column before and after: bars of the original, and the released cells read evenly (a line, or bars)."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    before, after, labels = list(column.before), list(column.after), [_literal(_short(text)) for text in column.labels]
+    if column.edges is None:
+        if any(column.missing):
+            labels.append("(missing)")
+            before.append(column.missing[0])
+            after.append(column.missing[1])
+        at = list(range(len(labels)))
+        for name, values, colour in (("original", before, ORIGINAL), ("released", after, RELEASED)):
+            figure.add_bar(
+                y=at, x=values, name=name, orientation="h", marker_color=colour, customdata=labels,
+                hovertemplate="%{customdata}: %{x:,.0f} records<extra>" + name + "</extra>",
+            )  # fmt: skip
+        figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
+        figure.update_xaxes(title_text="records", rangemode="tozero")
+        height = 130 + 34 * len(labels)
+    else:
+        edges = _axis_values(column)
+        figure.add_bar(
+            x=edges[:-1], y=before, width=_widths(column), offset=0, name="original", marker_color=ORIGINAL,
+            customdata=labels, hovertemplate="%{customdata}: %{y:,.0f} records<extra>original</extra>",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=edges, y=[*after, after[-1]], mode="lines", line={"shape": "hv", "width": 2.5, "color": RELEASED},
+            name="released", customdata=[*labels, labels[-1]],
+            hovertemplate="%{customdata}: %{y:,.0f} records<extra>released</extra>",
+        )  # fmt: skip
+        absent = "" if not any(column.missing) else " (missing: {:,.0f} before, {:,.0f} after)".format(*column.missing)
+        figure.update_xaxes(title_text=_literal(column.name) + absent)
+        figure.update_yaxes(title_text="records", rangemode="tozero")
+        height = 360
+    figure.update_layout(
+        title={"text": _moved(column), "font": {"size": 15}},
+        height=height,
+        bargap=0.25 if column.edges is None else 0.02,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        margin={"l": 10, "r": 10, "t": 72, "b": 10},
+    )
+    return figure
+
+
+def _moved(column: "Distribution") -> str:
+    name = _literal(_short(column.name))
+    if column.moved < 0.0005:
+        return f"{name} is distributed as before"
+    return f"{name}: read evenly, {column.moved:.1%} of the records are in another bar"
+
+
+def _axis_values(column: "Distribution") -> Any:
+    assert column.edges is not None
+    return column.edges.astype(np.int64).astype("datetime64[us]") if column.kind == "date" else column.edges
+
+
+def _widths(column: "Distribution") -> Any:
+    """Widths of bars as plotly wants them: those of dates in milliseconds."""
+    assert column.edges is not None
+    return np.diff(column.edges) / (1000 if column.kind == "date" else 1)
+
+
+def loss_figure(ncp_by_column: Mapping[str, float], gcp: float) -> Any:
+    """How much of its domain a cell of each column leaves open (NCP), the largest first, and the mean (GCP)."""
+    import plotly.graph_objects as go
+
+    losses = sorted(ncp_by_column.items(), key=lambda item: -item[1])
+    at = list(range(len(losses)))
+    values = [loss for _, loss in losses]
+    names = [_short(name) for name, _ in losses]
+    figure = go.Figure(
+        go.Bar(
+            y=at, x=values, orientation="h", text=[f"{value:.1%}" for value in values], textposition="auto",
+            marker_color=RELEASED, hoverinfo="skip",
+        )
+    )  # fmt: skip
+    figure.update_yaxes(tickvals=at, ticktext=[_literal(name) for name in names], autorange="reversed", automargin=True)
+    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="of the column's domain left open by a cell (NCP)")
+    title = f"{_literal(names[0])} lost most detail ({values[0]:.1%}); all columns on average {gcp:.1%} (GCP)"
+    if not any(values):
+        title = "No column lost any detail"
+    figure.update_layout(
+        title={"text": title, "font": {"size": 15}},
+        showlegend=False,
+        height=110 + 28 * len(names),
+        margin={"l": 10, "r": 10, "t": 44, "b": 10},
+    )
+    return figure
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 30 else text[:29] + "…"
+
+
+def _literal(text: str) -> str:
+    """Text from outside as plotly shows it: no tag and no formula."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")

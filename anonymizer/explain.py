@@ -1,0 +1,254 @@
+"""A tree in words: the rule of a node, the groups of a cut as a table, and why records were merged.
+
+Names and levels come from outside. Here they become text that shows what it holds (see :func:`visible_text`);
+escaping for DOT, HTML or Markdown is left to whoever draws it.
+"""
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.encode import Encoding, value_text
+from anonymizer.schema import Kind
+from anonymizer.target import class_shares
+from anonymizer.tree import Condition, Tree, region
+
+if TYPE_CHECKING:
+    from anonymizer.prune import Pruning
+    from anonymizer.risk import NodeRisk
+
+BRIEF_SET = 30
+"""Most characters of a set of levels in brief text, brackets and names not counted."""
+
+_BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+
+
+def visible_text(text: object, limit: int = 0) -> str:
+    """Text from outside, safe to set into a line of ours; shortened to ``limit`` characters unless 0.
+
+    Control characters are shown as pictures, those that would reorder or break the line as U+FFFD, and text that
+    runs from right to left is isolated so that it cannot turn our own words around.
+    """
+    shown = "".join(map(_visible_character, str(text)))
+    if limit and len(shown) > limit:
+        shown = shown[: limit - 1].rstrip("\u200d ") + "…"
+    if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in shown):
+        return f"{_ISOLATE}{shown}{_END_ISOLATE}"
+    return shown
+
+
+def _visible_character(character: str) -> str:
+    code = ord(character)
+    if code < 32:
+        return chr(0x2400 + code)
+    if code == 127:
+        return "␡"
+    breaks = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or code & 0xFFFE == 0xFFFE
+    return "\ufffd" if breaks or character in _BIDI_CONTROLS or 0xFDD0 <= code <= 0xFDEF else character
+
+
+def class_name(label: str | None, limit: int = 0) -> str:
+    """A class label as text; "missing" for ``None``."""
+    return "missing" if label is None else visible_text(label, limit)
+
+
+def plural(number: int, one: str) -> str:
+    """``1 record``, ``1,200 records``."""
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
+
+
+def rule_text(tree: Tree, encodings: tuple[Encoding, ...], node: int, *, brief: bool = False) -> str:
+    """The region of a node in words: one condition for each column on its path; "all records" for the root."""
+    conditions = region(tree, encodings, node)
+    return " and ".join(condition_text(c, encodings[c.column], brief=brief) for c in conditions) or "all records"
+
+
+def step_text(tree: Tree, encodings: tuple[Encoding, ...], node: int, *, brief: bool = False) -> str:
+    """What the last split on the way to a node asks of its records; "all records" for the root."""
+    parent = int(tree.parent[node])
+    if parent < 0:
+        return "all records"
+    column = int(tree.feature[parent])
+    here = next(condition for condition in region(tree, encodings, node) if condition.column == column)
+    if here.codes is None:
+        threshold, left = float(tree.threshold[parent]), node == parent + 1
+        here = Condition(column, -np.inf if left else threshold, threshold if left else np.inf, None, here.missing)
+    return condition_text(here, encodings[column], brief=brief)
+
+
+def condition_text(condition: Condition, encoding: Encoding, *, brief: bool = False) -> str:
+    """One condition in words: ``38.5 < age ≤ 61``, ``job in {A, B}``; ``brief`` shortens names and long sets."""
+    name = visible_text(encoding.name, 26 if brief else 0)
+    if condition.codes is None:
+        return _interval_text(name, condition, encoding)
+    levels = [visible_text(encoding.text(code), 22 if brief else 0) for code in condition.codes]
+    every = len(encoding.labels)
+    if not levels:
+        return f"{name} missing"
+    if len(levels) == every:
+        return f"{name} missing or not" if condition.missing or not encoding.missing else f"{name} present"
+    or_missing = " or missing" if condition.missing else ""
+    if len(levels) == 1:
+        return f"{name} = {levels[0]}{or_missing}"
+    if encoding.by_order:
+        low, high = condition.codes[0], condition.codes[-1]
+        if low == 0:
+            return f"{name} up to {levels[-1]}{or_missing}"
+        return f"{name} from {levels[0]}{'' if high == every - 1 else f' to {levels[-1]}'}{or_missing}"
+    if len(levels) == every - 1 and not encoding.missing:
+        (other,) = set(range(every)) - set(condition.codes)
+        return f"{name} ≠ {visible_text(encoding.text(other), 22 if brief else 0)}"
+    return f"{name} in {_set_text(levels, every, brief)}{or_missing}"
+
+
+def _set_text(levels: list[str], every: int, brief: bool) -> str:
+    if not brief or len(", ".join(levels)) <= BRIEF_SET:
+        return "{" + ", ".join(levels) + "}"
+    shown = levels[:1]
+    while len(", ".join([*shown, levels[len(shown)]])) <= BRIEF_SET - 10:
+        shown.append(levels[len(shown)])
+    return "{" + ", ".join(shown) + f", … {len(levels)} of {every}" + "}"
+
+
+def _interval_text(name: str, condition: Condition, encoding: Encoding) -> str:
+    or_missing = " or missing" if condition.missing else ""
+    above, upto = condition.above, condition.upto
+    if above == np.inf:
+        return f"{name} missing"
+    if above == -np.inf and upto == np.inf:
+        return f"{name} missing or not" if condition.missing else f"{name} present"
+    if above == -np.inf:
+        return f"{name} ≤ {threshold_text(encoding, upto)}{or_missing}"
+    if upto == np.inf:
+        return f"{name} > {threshold_text(encoding, above)}{or_missing}"
+    return f"{threshold_text(encoding, above)} < {name} ≤ {threshold_text(encoding, upto)}{or_missing}"
+
+
+def threshold_text(encoding: Encoding, threshold: float) -> str:
+    """A threshold as it is when that is short, else in the fewest digits that part the same values of the column."""
+    cut = int(np.searchsorted(encoding.low, threshold, side="right"))
+    floor = float(encoding.high[cut - 1]) if cut else -np.inf
+    ceiling = float(encoding.low[cut]) if cut < len(encoding.low) else np.inf
+    if encoding.kind is Kind.DATE:
+        stamp = np.datetime64(int(np.floor(threshold)), "us")
+        day = stamp.astype("datetime64[D]").astype("datetime64[us]")
+        return value_text(day if floor <= float(day.astype(np.int64)) else stamp)
+    for digits in range(6, 17):
+        shown = float(f"{threshold:.{digits}g}")
+        if floor <= shown < ceiling:
+            return value_text(shown)
+    return value_text(threshold)
+
+
+def group_table(
+    tree: Tree,
+    risk: "NodeRisk",
+    encodings: tuple[Encoding, ...],
+    labels: tuple[str | None, ...],
+    cut: NDArray[np.integer],
+) -> pd.DataFrame:
+    """One row for each group of a cut, in preorder.
+
+    Columns: node, rule, records, largest class, its share, BIG, ICR and TIDI in bits, E in records.
+    """
+    cut = np.asarray(cut)
+    sums = tree.sums[cut]
+    largest = sums.argmax(axis=1)
+    return pd.DataFrame(
+        {
+            "node": cut,
+            "rule": [rule_text(tree, encodings, int(node)) for node in cut],
+            "records": tree.n[cut],
+            "largest class": [class_name(labels[code]) for code in largest],
+            "its share": class_shares(sums)[np.arange(len(cut)), largest],
+            "BIG": risk.big[cut],
+            "ICR": risk.icr[cut],
+            "TIDI": risk.tidi[cut],
+            "E": risk.error[cut],
+        }
+    )
+
+
+def explain_leaf(
+    tree: Tree,
+    risk: "NodeRisk",
+    pruning: "Pruning",
+    encodings: tuple[Encoding, ...],
+    node: int,
+    after: int | None = None,
+) -> str:
+    """Why the records of a node are one group, or why they are not, in one sentence.
+
+    ``after``: the number of pruning steps done so far; ``None``: all. Costs compare the group with the grown tree's
+    branch, Y19 (8) and (9) for records, (5) and (6) for bits. A node inside a group is explained with that group.
+    """
+    done = [int(step) for step in pruning.steps[:after]]
+    cut = np.asarray(pruning.cut(after))
+    n, k = int(tree.n[node]), pruning.k
+    inside = tree.n[_in_branch(tree, cut, node)]
+    if node not in cut:
+        if len(inside):
+            return (
+                f"These {plural(n, 'record')} are not one group: they are divided into "
+                f"{plural(len(inside), 'group')}, the smallest of {plural(int(inside.min()), 'record')}."
+            )
+        group = next(t for t in reversed(tree.path(node)) if t in cut)
+        whole = explain_leaf(tree, risk, pruning, encodings, group, after)
+        return f"These {plural(n, 'record')} were merged into a larger group: {whole[0].lower()}{whole[1:]}"
+    these = f"These {plural(n, 'record')}" if n != 1 else "This 1 record"
+    if tree.is_leaf[node]:
+        verb = "are" if n != 1 else "is"
+        if n >= k:
+            return f"{these} were not merged: they are a leaf of the grown tree, and at least k = {k}."
+        return f"{these} {verb} a leaf of the grown tree, fewer than k = {k}; a later step merges the branch around."
+    when = done.index(node)
+    parts = _in_branch(tree, np.asarray(pruning.cut(when)), node)
+    smallest = int(parts[np.argmin(tree.n[parts])])
+    few = int(tree.n[smallest])
+    where = step_text(tree, encodings, smallest, brief=True)
+    above = _undone_above(tree, node, k) if few >= k else -1
+    if above >= 0:
+        undone = step_text(tree, encodings, above + 1, brief=True)
+        least = min(int(tree.n[child]) for child in tree.children(above))
+        why = (
+            f"because a split above ({undone}) leaves a group of {least:,}, fewer than k = {k}, and goes with all below"
+        )
+    elif int(tree.parent[smallest]) == node:
+        why = f"because the split on {where} left a group of {few:,}, fewer than k = {k}"
+    else:
+        why = f"because one of the {len(parts)} groups below ({where}) had {plural(few, 'record')}, fewer than k = {k}"
+    if pruning.criterion == "error-risk":
+        why += f", and this branch came first by the error-risk measure, {_ratio_text(float(pruning.ratios[when]))}"
+    errors = int(risk.error[node] - risk.branch_error[node])
+    bits = float(risk.tidi[node] - risk.branch_tidi[node])
+    cost = f"cost {plural(errors, 'more misclassified record')}" if errors else "cost no further misclassified record"
+    gain = "left an attacker's best case as it was"
+    if bits >= 0.005:
+        gain = f"made an attacker's best case {bits:.2f} bits harder"
+    n_leaves = int(tree.is_leaf[node : node + tree.size[node]].sum())
+    return f"{these} were merged {why}; merging the {n_leaves} leaves of the grown tree {cost} and {gain}."
+
+
+def _undone_above(tree: Tree, node: int, k: int) -> int:
+    """The nearest node above whose own split leaves fewer than k records on a side; -1 when there is none."""
+    for above in reversed(tree.path(node)[:-1]):
+        if min(int(tree.n[child]) for child in tree.children(above)) < k:
+            return above
+    return -1
+
+
+def _in_branch(tree: Tree, cut: NDArray[np.integer], node: int) -> NDArray[np.integer]:
+    """The nodes of a cut that lie in the branch of ``node``."""
+    inside: NDArray[np.integer] = cut[(cut >= node) & (cut < node + tree.size[node])]
+    return inside
+
+
+def _ratio_text(ratio: float) -> str:
+    """ω of a pruning step in words."""
+    if np.isinf(ratio):
+        return "as it cost no error"
+    return f"{ratio:.3g} bits for each record of error"

