@@ -1,0 +1,237 @@
+"""The Release page without a browser: empty, with samples, and with a release that fails a check."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from anonymizer.generalize import GENERALIZERS, GUARANTEES
+from anonymizer.linkage import linkage_risk
+from anonymizer.pipeline import anonymize
+from anonymizer.release import FORMATS, read_release
+from anonymizer.report import PARAMETERS, digest
+from anonymizer.samples import SAMPLES
+from anonymizer.schema import Schema
+from tests.pages.test_data import SHELL, held, texts
+from ui.controls import share
+from ui.downloads import enough, file_stem, report_text
+from ui.workspace import Workspace, sample_reading
+
+CUSTOMERS = SAMPLES["customers"].load()
+KNOWN = list(CUSTOMERS.columns[:-1])
+SCHEMA = Schema.of(CUSTOMERS, quasi_identifying=KNOWN, sensitive=[CUSTOMERS.columns[-1]])
+REASON = "Goes only to the ethics board"
+
+
+def session(
+    k: int = 2, generalizer: str = "uniform", table: pd.DataFrame = CUSTOMERS, schema: Schema = SCHEMA
+) -> Workspace:
+    """A session that is ready for its release."""
+    ws = Workspace(reading=sample_reading("customers", table), schema=schema)
+    ws.set(k=k, generalizer=generalizer)
+    return ws
+
+
+@pytest.fixture(scope="module")
+def hospital() -> Workspace:
+    table = SAMPLES["hospital"].load()
+    known = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
+    schema = Schema.of(table, identifying=["name", "email"], quasi_identifying=known, sensitive=["diagnosis"])
+    return session(10, table=table, schema=schema)
+
+
+def opened(ws: Workspace | None = None) -> AppTest:
+    """The dashboard, opened on the Release page."""
+    app = AppTest.from_file(SHELL, default_timeout=120)
+    if ws is not None:
+        app.session_state["workspace"] = ws
+    return app.run().switch_page("../pages/release.py").run()
+
+
+def buttons(app: AppTest) -> dict[str, bool]:
+    """Each download, and whether it can be clicked."""
+    return {item.proto.label: not item.proto.disabled for item in app.get("download_button")}
+
+
+def said(app: AppTest) -> str:
+    """Everything that is said on the page, as it is read: without the escapes of Markdown."""
+    more = [item.value for item in app.success]
+    return re.sub(r"[\\\u2060]", "", "\n".join([texts(app), *more]))
+
+
+def without(found: object, names: tuple[str, ...]) -> object:
+    """The same JSON without some entries."""
+    if isinstance(found, dict):
+        return {name: without(value, names) for name, value in found.items() if name not in names}
+    return [without(value, names) for value in found] if isinstance(found, list) else found
+
+
+def test_empty__leads_to_the_data_page() -> None:
+    app = opened()
+    assert not app.exception
+    assert "nothing to release" in app.subheader[0].value
+    assert not app.get("download_button")
+
+
+def test_no_roles__leads_to_the_roles_page() -> None:
+    app = opened(Workspace(reading=sample_reading("customers", CUSTOMERS)))
+    assert not app.exception
+    assert [link.proto.label for link in app.get("page_link")] == ["Go to Roles"]
+
+
+def test_customers__the_page_says_what_the_release_is() -> None:
+    app = opened(session(2))
+    assert not app.exception
+    released = held(app).release().frame()
+    risk = linkage_risk(released, KNOWN)
+    assert risk.smallest >= 2
+    assert "This release is 2-anonymous" in said(app)
+    assert len(app.success) == 1
+    assert not app.error
+    strip = {item.label: item.value for item in app.metric}
+    assert strip["Records"] == "14"
+    assert strip["Groups"] == str(risk.groups)
+    assert strip["Smallest group"] == str(risk.smallest)
+    assert strip["Highest risk"] == share(risk.highest)
+    assert strip["Detail lost (GCP)"] == share(held(app).utility().gcp)
+    assert set(buttons(app).values()) == {True}
+    assert len(buttons(app)) == len(FORMATS) + 2
+
+
+def test_every_check__is_a_sentence_on_the_page(hospital: Workspace) -> None:
+    app = opened(hospital)
+    assert not app.exception
+    found = said(app)
+    for check in hospital.verification().checks:
+        assert check.sentence in found
+    assert "Left out of the file: name, email" in found
+
+
+def test_rows__stand_side_by_side(hospital: Workspace) -> None:
+    app = opened(hospital)
+    original, released = (item.value for item in app.dataframe)
+    assert list(original.columns) == list(released.columns)
+    assert "name" not in original.columns
+    assert len(original) == len(released) == 12
+    assert original["diagnosis"].tolist() == released["diagnosis"].tolist()
+    for value, cell in zip(original["age"], released["age"], strict=True):
+        low, high = re.fullmatch(r"\[?(\d+)(?:, (\d+)\])?", cell).group(1, 2)
+        assert int(low) <= value <= int(high or low)
+    next(button for button in app.button if button.label == "Show other people").click()
+    app.run()
+    assert app.dataframe[0].value["admission_date"].tolist() != original["admission_date"].tolist()
+
+
+@pytest.mark.parametrize("generalizer", GENERALIZERS)
+def test_generalizer__comes_with_its_honest_label(generalizer: str) -> None:
+    app = opened(session(3))
+    app.selectbox(key="release generalizer").set_value(generalizer).run()
+    assert not app.exception
+    assert held(app).release().method == generalizer
+    found = said(app)
+    assert GUARANTEES[generalizer].gives in found
+    assert GUARANTEES[generalizer].does_not in found
+    smallest = linkage_risk(held(app).release().frame(), KNOWN).smallest
+    assert ("This release is 3-anonymous" in found) == (smallest >= 3)
+
+
+def test_tiered__needs_a_reason_and_the_report_keeps_it() -> None:
+    app = opened(session(3, "tiered"))
+    assert not app.exception
+    assert not app.success
+    assert "not 3-anonymous" in said(app)
+    assert set(buttons(app).values()) == {False}
+    app.text_area[0].set_value("  because ").run()
+    assert set(buttons(app).values()) == {False}
+    app.text_area[0].set_value(REASON).run()
+    assert set(buttons(app).values()) == {True}
+    app.switch_page("../pages/data.py").run()
+    app.switch_page("../pages/release.py").run()
+    assert app.text_area[0].value == REASON
+    ws = held(app)
+    report = json.loads(report_text(ws.release(), ws.report(), REASON))
+    assert report["override"] == REASON
+    assert report["passed"] is False
+    app.slider(key="release k").set_value(2).run()
+    assert not app.text_area or app.text_area[0].value == ""
+
+
+def test_required_l__fails_by_name_and_locks_the_download() -> None:
+    app = opened(session(2))
+    app.number_input(key="release l").set_value(3).run()
+    assert not app.exception
+    assert "3 were required" in said(app)
+    assert set(buttons(app).values()) == {False}
+    assert held(app).parameters.l == 3
+    app.number_input(key="release l").set_value(None).run()
+    assert set(buttons(app).values()) == {True}
+
+
+def test_k__beyond_the_records_is_one_clear_message() -> None:
+    app = opened(session(15))
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "fewer" in app.error[0].value
+    assert not app.get("download_button")
+
+
+def test_report__is_the_one_that_the_flow_makes() -> None:
+    ws = session(2)
+    flow = anonymize(CUSTOMERS, SCHEMA, k=2, reading=ws.reading).report
+    varying = ("time", "worst")
+    assert without(ws.report().to_dict(), varying) == without(flow.to_dict(), varying)
+    assert set(flow.provenance.parameters) == set(PARAMETERS)
+
+
+def test_report__holds_the_digest_of_every_file_and_no_order() -> None:
+    ws = session(2)
+    report = json.loads(report_text(ws.release(), ws.report(), ""))
+    for format in FORMATS:
+        content = ws.release().to_bytes(format)
+        assert report["provenance"]["output_sha256"][format] == digest(content)
+        assert len(read_release(content)) == len(CUSTOMERS)
+    assert report["override"] is None
+    assert "order" not in report["provenance"]
+
+
+def test_charts__follow_the_chosen_column() -> None:
+    app = opened(session(2))
+    box = next(box for box in app.selectbox if box.label == "Column")
+    for name in box.options:
+        next(b for b in app.selectbox if b.label == "Column").set_value(name.split(":")[0]).run()
+        assert not app.exception
+        spec = json.loads(app.get("plotly_chart")[0].proto.spec)
+        assert spec["layout"]["title"]["text"].startswith(name.split(":")[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_reason"),
+    [
+        ("", False),
+        ("   ", False),
+        ("ok", False),
+        ("x y z", False),
+        ("1 2 3", False),
+        (REASON, True),
+        ("für die Prüfung", True),
+    ],
+)
+def test_reason__is_a_few_words(text: str, is_reason: bool) -> None:
+    assert enough(text) is is_reason
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("adult.csv.gz", "adult"),
+        ("a b/../c.xlsx", "c"),
+        ("<b>.csv", "b"),
+        ("", "table"),
+        ("...", "table"),
+        ("名.csv", "名"),
+    ],
+)
+def test_file_stem__is_harmless(name: str, stem: str) -> None:
+    assert file_stem(name) == stem

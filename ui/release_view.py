@@ -1,0 +1,205 @@
+"""The release on the page: how it is made, whether its checks hold, the rows side by side, and what changed."""
+
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from anonymizer.charts import distribution_figure, loss_figure
+from anonymizer.generalize import GENERALIZERS, GUARANTEES
+from anonymizer.release import Release
+from anonymizer.report import Report
+from anonymizer.schema import Role
+from anonymizer.verify import Check, Verification
+from ui.controls import count, plain, plural, share, slider_ends
+from ui.workspace import Workspace
+
+ROWS_SHOWN = 12
+LETTERS = {Role.QUASI_IDENTIFYING: "Q", Role.SENSITIVE: "S", Role.INSENSITIVE: "N"}
+CONFIG = {"displayModeBar": False}
+
+
+def choices(ws: Workspace) -> None:
+    """How many must look alike, how boxes are made, and what is required of sensitive columns."""
+    p = ws.parameters
+    with st.container(border=True):
+        first, second, third = st.columns([2, 3, 2], gap="large")
+        with first:
+            k = st.slider("k: fewest records that look alike", 1, largest_k(ws), p.k, key="release k")
+            slider_ends("more detail, more risk", "less detail, less risk")
+        with second:
+            names = list(GENERALIZERS)
+            generalizer = st.selectbox(
+                "How the records of a group are made to look alike",
+                names,
+                names.index(p.generalizer),
+                format_func=lambda name: GUARANTEES[name].title,
+                key="release generalizer",
+            )
+            promise = GUARANTEES[generalizer]
+            st.caption(f":material/check: **Promises.** {plain(promise.gives)}")
+            st.caption(f":material/warning: **Does not promise.** {plain(promise.does_not)}")
+        with third:
+            least, furthest = requirements(ws)
+    ws.set(k=int(k), generalizer=generalizer, l=least, t=furthest)
+
+
+def largest_k(ws: Workspace) -> int:
+    """Where the slider of k ends: never beyond the number of records, never below the k that is chosen."""
+    records = 0 if ws.table is None else len(ws.table)
+    return max(2, ws.k, min(100, records))
+
+
+def requirements(ws: Workspace) -> tuple[int | None, float | None]:
+    """l and t, when the steward requires them of the sensitive columns; they are checked, not enforced."""
+    p = ws.parameters
+    none = not (ws.schema and ws.schema.sensitive)
+    least = st.number_input(
+        "Require different sensitive values in every group (l)",
+        1,
+        None,
+        None if none or p.l is None else int(p.l),
+        placeholder="not required",
+        key="release l",
+        disabled=none,
+        help="Checked, not enforced. With 2, no group may give a sensitive value away by having only one.",
+    )
+    furthest = st.number_input(
+        "Allow a distance from the whole table (t, 0 to 1)",
+        0.0,
+        1.0,
+        None if none else p.t,
+        step=0.05,
+        placeholder="any distance",
+        key="release t",
+        disabled=none,
+        help="Checked, not enforced. 0: sensitive values are distributed in every group as in the whole table.",
+    )
+    if none:
+        st.caption("No column is sensitive, so there is nothing to require.")
+        return None, None
+    return (None if least is None else int(least)), furthest
+
+
+def examined(ws: Workspace) -> Report:
+    """The report of the release as it is chosen now; says in words what takes long. Raises what its steps raise."""
+    if ws.peek("report") is not None:
+        return ws.report()
+    steps: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("Growing the tree …", ws.tree),
+        ("Pruning it until every group is large enough …", ws.pruning),
+        ("Generalizing the records …", ws.release),
+        ("Checking the release from its own cells, beside the original …", ws.verification),
+        ("Measuring what was lost …", ws.utility),
+        ("Measuring the risk before and after …", ws.report),
+    )
+    place = st.empty()
+    with place.status(steps[0][0]) as status:
+        for words, step in steps:
+            status.update(label=words)
+            step()
+    place.empty()
+    return ws.report()
+
+
+def headline(verification: Verification) -> None:
+    """What the release is, from the checker's own words; never called k-anonymous when it is not."""
+    first, _, rest = verification.describe().partition(". ")
+    said = f"**{plain(first.rstrip('.') + '.')}** {plain(rest)}"
+    if verification.passed:
+        st.success(said, icon=":material/verified:")
+    else:
+        failed = len(verification.failed)
+        st.error(f"{said}  \n{plural(failed, 'required check')} failed.", icon=":material/gpp_bad:")
+
+
+def checks(report: Report) -> None:
+    """Every check as a sentence: the required ones first, the failed ones at the top."""
+    verification = report.verification
+    st.subheader("What the checker found", anchor=False)
+    before, after = report.before, report.after
+    st.caption(
+        "Recomputed from the released cells by code that did not make them. The highest risk of linking a person to a "
+        f"row was {share(before.highest)} and is {share(after.highest)}; unique records: {count(before.unique)} of "
+        f"{count(before.records)} before, {count(after.unique)} after."
+    )
+    judged = [check for check in verification.checks if check.passed is not None]
+    told = [check for check in verification.checks if check.passed is None]
+    for check in sorted(judged, key=lambda check: bool(check.passed)):
+        check_line(check)
+    with st.expander(f"{plural(len(told), 'more figure')}, reported without a requirement", expanded=len(told) <= 4):
+        for check in told:
+            check_line(check)
+
+
+def check_line(check: Check) -> None:
+    """One check: its mark, its sentence, and where it is worst when it failed."""
+    mark = {
+        True: ":green-badge[:material/check: holds]",
+        False: ":red-badge[:material/close: fails]",
+        None: ":gray-badge[reported]",
+    }[check.passed]
+    worst = f"  \nWorst at: {plain(check.worst)}" if check.passed is False and check.worst else ""
+    st.markdown(f"{mark} {plain(check.sentence)}{worst}")
+
+
+@st.fragment
+def rows_side_by_side(ws: Workspace, release: Release) -> None:
+    """A few people, original left and released right, in the same order."""
+    if ws.table is None:
+        return
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.subheader("The same people, original and released", anchor=False, width="content")
+        if release.n_records > ROWS_SHOWN and st.button("Show other people", icon=":material/shuffle:"):
+            ws.view["people"] = ws.view.get("people", 0) + 1
+    drawn = np.random.default_rng(ws.view.get("people", 0))
+    people = np.sort(drawn.permutation(release.n_records)[:ROWS_SHOWN])
+    place = np.empty_like(release.order)
+    place[release.order] = np.arange(release.n_records)
+    names = [column.name for column in release.columns]
+    labels = {column.name: f"{LETTERS[column.role]} · {column.name}" for column in release.columns}
+    left, right = st.columns(2, gap="medium")
+    height = 38 + 35 * len(people)
+    left.markdown("**Original**")
+    left.dataframe(
+        ws.table[names].iloc[people], hide_index=True, height=height, column_config=labels, key="original rows"
+    )
+    right.markdown("**Released**")
+    right.dataframe(
+        release.frame().iloc[place[people]], hide_index=True, height=height, column_config=labels, key="released rows"
+    )
+    left_out = ws.schema.identifying if ws.schema else ()
+    st.caption(
+        "Only here the rows stand side by side. The released file is shuffled by a secret that is not kept, so a row's "
+        "place says nothing about whose it is."
+        + (" Left out of the file: " + ", ".join(map(plain, left_out)) + "." if left_out else "")
+    )
+
+
+@st.fragment
+def what_changed(ws: Workspace, report: Report) -> None:
+    """One column before and after, and the loss of every column."""
+    columns = {column.name: column for column in ws.distributions()}
+    st.subheader("What changed", anchor=False)
+    left, right = st.columns(2, gap="large")
+    with left:
+        name = st.selectbox(
+            "Column",
+            list(columns),
+            format_func=lambda name: f"{name}: {share(columns[name].moved)} of the records in another bar",
+            key=f"distribution {ws.edition}",
+            help="The column that changed most comes first.",
+        )
+        st.plotly_chart(distribution_figure(columns[name]), key="distribution", config=CONFIG)
+        st.caption(
+            "Released cells are read evenly: an interval along its length, a set over its levels. "
+            "Sensitive and insensitive columns are released unchanged."
+        )
+    with right:
+        st.plotly_chart(loss_figure(report.utility.ncp_by_column, report.utility.gcp), key="loss", config=CONFIG)
+        if report.utility.error is not None:
+            target = plain(ws.schema.target) if ws.schema else ""
+            st.caption(
+                f"{share(report.utility.error)} of the released rows do not have the most frequent {target} of their "
+                f"look-alikes. Discernibility: {count(report.utility.discernibility)} (the sum of squared group sizes)."
+            )
