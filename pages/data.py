@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from ui.chooser import chooser
-from ui.controls import count, next_step, plain, problem, size
+from ui.controls import KIND_LABELS, count, next_step, plain, problem, size
 from ui.reading_form import problems_found, reading_form
 from ui.workspace import Workspace, workspace
 
@@ -22,19 +22,13 @@ def welcome() -> None:
 
 def promises() -> None:
     """Three sentences about what happens to the data."""
-    for place, icon, title, text in zip(
-        st.columns(3),
-        (":material/memory:", ":material/lock:", ":material/fact_check:"),
-        ("It stays in memory", "It goes nowhere", "The release is checked"),
-        (
-            "The table is held for this session only. Nothing is written to disk, and **Forget it** drops it at once.",
-            "No part of it is sent to another service, put in a link or written to a log.",
-            "What you download is verified from its own cells, by code that did not make it.",
-        ),
-        strict=True,
-    ):
-        with place, st.container(border=True, height="stretch"):
-            st.markdown(f"{icon} **{title}**  \n{text}")
+    st.markdown(
+        ":material/memory: **It stays in memory.** The table is held for this session only, never written to disk, "
+        "and *Forget it* drops it at once.\n\n"
+        ":material/lock: **It goes nowhere.** No part of it is sent to another service, put in a link or logged.\n\n"
+        ":material/fact_check: **The release is checked.** What you download is verified from its own cells, by code "
+        "that did not make it."
+    )
 
 
 def overview(ws: Workspace) -> None:
@@ -42,7 +36,7 @@ def overview(ws: Workspace) -> None:
     reading = ws.reading
     if reading is None:
         return
-    st.title(plain(reading.name), anchor=False)
+    st.title(plain(ws.title), anchor=False)
     with st.container(horizontal=True, gap="large"):
         st.metric("Records", count(len(reading.frame)))
         st.metric("Columns", count(len(reading.frame.columns)))
@@ -60,7 +54,7 @@ def details(ws: Workspace) -> None:
     problems_found(reading.problems)
     preview, columns, how = st.tabs(["Preview", "Columns", "How it was read"])
     with preview:
-        st.dataframe(reading.frame.head(PREVIEW_ROWS), hide_index=True, height=390, key=f"preview {ws.edition}")
+        st.dataframe(first_records(reading.frame), hide_index=True, height=390, key=f"preview {ws.edition}")
         if len(reading.frame) > PREVIEW_ROWS:
             st.caption(f"The first {PREVIEW_ROWS} of {count(len(reading.frame))} records.")
     with columns:
@@ -71,7 +65,16 @@ def details(ws: Workspace) -> None:
 
 def facts_table(ws: Workspace) -> pd.DataFrame:
     """One row a column of the table."""
-    return pd.DataFrame([fact.to_dict() for fact in ws.facts()])
+    return pd.DataFrame([{**fact.to_dict(), "Kind": KIND_LABELS[fact.kind]} for fact in ws.facts()])
+
+
+def first_records(frame: pd.DataFrame) -> pd.DataFrame:
+    """The first records, as they are shown: dates without a time of day lose their zeros."""
+    shown = frame.head(PREVIEW_ROWS).copy()
+    for name in shown.select_dtypes("datetime").columns:
+        if (shown[name].dropna().dt.normalize() == shown[name].dropna()).all():
+            shown[name] = shown[name].dt.date
+    return shown
 
 
 def main() -> None:
@@ -80,8 +83,7 @@ def main() -> None:
         welcome()
         if ws.failure is not None:
             problem(ws.failure)
-        chooser(ws)
-        promises()
+        chooser(ws, promises)
         return
     overview(ws)
     if ws.failure is not None:

@@ -19,7 +19,8 @@ ATTACKERS = {
 
 def risk_before(ws: Workspace) -> None:
     """Draw the panel for the columns that are quasi-identifying now."""
-    risk = ws.linkage()
+    with st.spinner("Looking for people who stand out …"):
+        risk, _ = ws.linkage(), ws.singling()
     known = len(ws.schema.quasi_identifying) if ws.schema else 0
     st.subheader("Risk before anything is done", anchor=False)
     st.markdown(unique_sentence(risk, known))

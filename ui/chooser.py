@@ -1,6 +1,7 @@
 """How a table comes in: dropped, chosen from the samples, or taken from a folder that the operator allows."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
@@ -15,14 +16,17 @@ FOLDER_VARIABLE = "COPSE_DATA_FOLDER"
 MOST_LISTED = 500
 
 
-def chooser(ws: Workspace) -> None:
-    """The ways in; runs the script again as soon as one of them was taken."""
+def chooser(ws: Workspace, below: Callable[[], None] | None = None) -> None:
+    """The ways in, and what is said below them; runs the script again as soon as one of them was taken."""
     left, right = st.columns([3, 2], gap="large")
     with left:
         upload(ws)
         folder = allowed_folder()
         if folder is not None:
             from_folder(ws, folder)
+        if below is not None:
+            st.space("small")
+            below()
     with right:
         samples(ws)
 

@@ -5,10 +5,13 @@ from typing import Any
 import streamlit as st
 
 from anonymizer.encode import Encoding, encode_column
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, SchemaError
 from anonymizer.schema import Column, Kind
 from ui.controls import count, problem
 from ui.workspace import Workspace
+
+MOST_WHOLE = 2**53
+"""Whole numbers below this are exact in a browser."""
 
 MOST_LEVELS = 500
 """Levels that can sensibly be put in order by hand."""
@@ -43,6 +46,10 @@ def domain_editor(ws: Workspace) -> None:
         except AnonymizerError as error:
             problem(error)
             return
+        except (TypeError, ValueError):
+            text = "Both ends of the domain are needed, and both must be readable."
+            problem(SchemaError(text, column=name, remedy="Write numbers as 3.5 and dates as 1990-12-31."))
+            return
         ws.set_schema(changed.with_target(ws.schema.target))
         st.rerun()
 
@@ -65,6 +72,14 @@ def ends(column: Column, found: Encoding) -> tuple[Any, bool]:
         if column.kind is Kind.DATE:
             low, high = st.text_input("Earliest date", str(lowest)), st.text_input("Latest date", str(highest))
         else:
-            low = st.number_input("Lowest possible value", value=float(lowest or 0), format="%g")
-            high = st.number_input("Highest possible value", value=float(highest or 0), format="%g")
+            low = number_end("Lowest possible value", lowest)
+            high = number_end("Highest possible value", highest)
     return (low, high), False
+
+
+def number_end(label: str, value: Any) -> float | None:
+    """One end of a numeric domain; whole numbers are shown as such."""
+    number = float(value or 0)
+    if number.is_integer() and abs(number) < MOST_WHOLE:
+        return st.number_input(label, value=int(number))
+    return st.number_input(label, value=number, format="%.10g")

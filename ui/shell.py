@@ -23,7 +23,14 @@ LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32" role="img
 LOGO_COLOURS = {"light": "#1f6f43", "dark": "#5cc48d"}
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { padding-top: 4.2rem; padding-bottom: 3rem; max-width: 1500px; }
-[data-testid="stFileUploaderDropzone"] { min-height: 9rem; justify-content: center; align-content: center; }
+[data-testid="stFileUploaderDropzone"] {
+  min-height: 10rem; flex-direction: column; justify-content: center; align-items: center; border-style: dashed;
+}
+[data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
+[data-testid="stBottomBlockContainer"] { padding: 0.4rem 5rem 0.6rem; max-width: 1500px; }
+[data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
+.st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }
+.st-key-strip [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.3; padding: 0; }
 </style>"""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 
@@ -48,7 +55,7 @@ def frame(ws: Workspace) -> None:
         if ws.reading is None:
             st.caption(f":material/lock: Your table stays {held}")
             return
-        st.caption(f":material/lock: {plain(ws.reading.name)} is {held}", width="stretch")
+        st.caption(f":material/lock: {plain(ws.title)} is {held}", width="stretch")
         if st.button("Forget it", icon=":material/delete:", type="tertiary", help="Drop the table and all results now"):
             ws.forget()
             st.switch_page(PAGES / "data.py")

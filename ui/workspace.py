@@ -113,6 +113,14 @@ class Workspace:
         return None if self.reading is None else self.reading.frame
 
     @property
+    def title(self) -> str:
+        """What the table is called on the pages: the name of its file, or the title of the sample."""
+        if self.reading is None:
+            return ""
+        sample = SAMPLES.get(self.reading.name) if self.reading.format == "sample" else None
+        return sample.title if sample else self.reading.name
+
+    @property
     def k(self) -> int:
         """The smallest group allowed, in records."""
         return self.parameters.k

@@ -56,7 +56,11 @@ def test_sample__becomes_the_table() -> None:
     table = SAMPLES[name].load()
     assert app.metric[0].value == f"{len(table):,}"
     assert app.metric[1].value == str(table.shape[1])
+    assert app.title[0].value == SAMPLES[name].title
     pd.testing.assert_frame_equal(held(app).table, table)
+    facts = app.dataframe[1].value.set_index("Column")
+    assert facts["Different values"].to_dict() == table.nunique().to_dict()
+    assert facts["Missing"].to_dict() == table.isna().sum().to_dict()
 
 
 def test_upload__shows_how_it_was_read_and_what_was_found() -> None:
@@ -100,6 +104,15 @@ def test_upload__text_of_the_file_is_never_markdown() -> None:
     assert "](http" not in texts(app)
     assert ":red[y]" not in texts(app)
     assert not any(item.allow_html for item in app.markdown)
+
+
+def test_preview__shows_dates_without_midnight() -> None:
+    app = drop(opened(), b"born,seen\n1990-01-31,2020-01-01T10:30:00\n1991-02-28,2020-01-02T00:00:00\n", "d.csv")
+    assert not app.exception
+    shown = app.dataframe[0].value
+    assert str(shown["born"].iloc[0]).split()[0] == "1990-01-31"
+    assert pd.Timestamp(shown["seen"].iloc[0]) == pd.Timestamp("2020-01-01 10:30")
+    assert list(held(app).table["born"].dt.year) == [1990, 1991]
 
 
 def test_forget__drops_the_table() -> None:

@@ -169,6 +169,21 @@ def test_domain__of_a_number_must_hold_the_data(ends: tuple[float, float], wrong
     assert held(app).schema["age"].domain == (None if wrong else ends)
 
 
+def test_domain__of_a_date_must_be_dates() -> None:
+    table = TABLE.assign(age=pd.date_range("2020-01-01", periods=len(TABLE)))
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["income"])
+    app = opened(session(table, schema))
+    assert [box.value for box in app.text_input] == ["2020-01-01", "2020-01-12"]
+    app.text_input[0].set_value("some time ago")
+    app = press(app, "Declare this domain")
+    assert not app.exception
+    assert "1990" in app.error[0].value
+    app.text_input[0].set_value("2019-12-31")
+    app = press(app, "Declare this domain")
+    assert not app.error
+    assert held(app).schema["age"].domain == ("2019-12-31T00:00:00", "2020-01-12T00:00:00")
+
+
 def test_limits__are_kept_and_judged() -> None:
     app = opened(session())
     slider = next(item for item in app.select_slider if item.key == "prosecutor limit")
