@@ -24,8 +24,8 @@ EXACT_ROWS = 20
 EXACT_STATES = 400_000_000
 """Most states of exact counting over all components."""
 
-SCALING_WORK = 6_000_000_000
-"""Most edge visits of the estimate for large components."""
+MESSAGE_WORK = 3_000_000_000
+"""Most messages of the estimate for large components."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +33,18 @@ class Posterior:
     """How surely the best-informed attacker links a person to a row, when all complete assignments are equally likely.
 
     ``highest``: largest probability over all pairs (0 to 1); ``at_row``: a row where it is reached; ``exact``: whether
-    it was counted, or is an estimate by matrix scaling; ``own`` (rows,): that of each row and its own person, when
-    the secret order was given.
+    it was counted, or is an estimate by belief propagation; ``own`` (rows,): that of each row and its own person,
+    when the secret order was given; ``unsettled``: how far the estimate was from a fixed point when it was stopped.
+
+    Belief propagation rather than matrix scaling: for a lone record beside a thousand others at k = 10 the truth is
+    0.9251; scaling says 0.76, propagation 0.9251. On small random graphs it errs from 0.01 too low to 0.13 too high.
     """
 
     highest: float
     at_row: int
     exact: bool
     own: NDArray[np.float64] | None
+    unsettled: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +195,7 @@ def _posterior(
     """Linking probabilities component by component, and the number of complete assignments when it is exact.
 
     A component whose types all meet all its classes gives 1 / rows; one of up to 20 rows is counted; the rest is
-    estimated by matrix scaling.
+    estimated by belief propagation.
     """
     from anonymizer import consistency_kernels as kernels
 
@@ -237,21 +241,22 @@ def _posterior(
             same = of_type[own_type[rows]] == component
             rows = rows[same]
             own[rows] = found[np.searchsorted(its_types, own_type[rows]), np.searchsorted(its_classes, own_class[rows])]
+    unsettled = 0.0
     if estimated.any():
-        u, v = np.ones(len(graph.type_sizes)), 1.0 / graph.class_sizes
-        inside = int(edges[estimated].sum())
-        rounds = max(10, min(1000, SCALING_WORK // max(1, 2 * inside)))
-        arrays = (starts, types, of_class, of_type, estimated)
-        kernels.scale(*arrays, graph.type_sizes, graph.class_sizes, u, v, rounds, 1e-6)
-        highest, where = kernels.largest(*arrays, u, v)
+        sizes = (graph.type_sizes, graph.class_sizes)
+        message, into = np.zeros(len(types), dtype=np.float32), np.zeros(len(graph.type_sizes))
+        rounds = max(10, min(1000, MESSAGE_WORK // max(1, int(edges[estimated].sum()))))
+        unsettled = float(kernels.propagate(starts, types, of_class, of_type, estimated, *sizes, message, into, rounds))
+        highest, where = kernels.largest(starts, types, of_class, of_type, estimated, *sizes, message, into)
         if highest > best:
-            best, best_class = min(1.0, float(highest)), int(where)
+            best, best_class = float(highest), int(where)
         if own is not None and own_class is not None and own_type is not None:
             rough = estimated[of_class[own_class]] & (of_class[own_class] == of_type[own_type])
-            own[rough] = u[own_type[rough]] * v[own_class[rough]]
+            pairs = (own_class[rough], own_type[rough])
+            own[rough] = kernels.shares_of(*pairs, starts, types, *sizes, message, into)
     at_row = int(np.argmax(graph.class_of == best_class))
     matchings = None if estimated.any() else prod(factors)
-    return Posterior(best, at_row, not estimated.any(), own), matchings
+    return Posterior(best, at_row, not estimated.any(), own, unsettled), matchings
 
 
 def _groups(labels: NDArray[Any], count: int) -> Any:

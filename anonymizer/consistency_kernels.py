@@ -10,6 +10,8 @@ class that unit u is assigned to, or -1. Only plain arrays go in and out.
 import numpy as np
 from numba import njit
 
+SMALLEST = 1e-30
+
 
 @njit(cache=True, nogil=True)
 def cell_bits(codes, n_codes, low, high, listed_starts, listed, bits):
@@ -352,48 +354,72 @@ def shares(edge, unit_type, class_sizes):
 
 
 @njit(cache=True, nogil=True)
-def scale(starts, types, class_component, type_component, wanted, type_sizes, class_sizes, u, v, rounds, tolerance):
-    """Matrix scaling (Sinkhorn 1967): u_i v_j approximates the share of assignments that link a record to a row.
+def propagate(starts, types, class_component, type_component, wanted, type_sizes, class_sizes, message, into, rounds):
+    """Belief propagation on the permanent (Vontobel 2013): message[e] / into[i] approximates a record-row share.
 
-    Only edges inside components marked in ``wanted``. Changes u (types,) and v (classes,) in place; afterwards
-    every row's shares add up to 1, and every record's to 1 up to the returned error.
+    ``message`` (edges,) goes from a row to a record; what goes back is 1 / (all that the record hears − this one).
+    Only edges inside components marked in ``wanted``. Changes ``message`` and ``into`` (types,) in place, until
+    both ends of every edge agree within 1e-5. Returns the remaining disagreement of the worst edge.
     """
     n_types, n_classes = type_sizes.shape[0], class_sizes.shape[0]
-    into = np.empty(n_types, dtype=np.float64)
-    error = np.inf
+    following = np.zeros(n_types, dtype=np.float64)
+    into[:] = 0.0
+    for j in range(n_classes):
+        if wanted[class_component[j]]:
+            for e in range(starts[j], starts[j + 1]):
+                if type_component[types[e]] == class_component[j]:
+                    message[e] = 1.0
+                    into[types[e]] += class_sizes[j]
+    worst = 0.0
     for _ in range(rounds):
-        into[:] = 0.0
+        worst = 0.0
+        following[:] = 0.0
         for j in range(n_classes):
-            if wanted[class_component[j]]:
-                amount = v[j] * class_sizes[j]
-                for e in range(starts[j], starts[j + 1]):
-                    if type_component[types[e]] == class_component[j]:
-                        into[types[e]] += amount
-        error = 0.0
-        for i in range(n_types):
-            if wanted[type_component[i]] and into[i] > 0:
-                error = max(error, abs(u[i] * into[i] - 1.0))
-                u[i] = 1.0 / into[i]
-        for j in range(n_classes):
-            if wanted[class_component[j]]:
-                total = 0.0
-                for e in range(starts[j], starts[j + 1]):
-                    if type_component[types[e]] == class_component[j]:
-                        total += u[types[e]] * type_sizes[types[e]]
-                v[j] = 1.0 / total
-        if error < tolerance:
+            if not wanted[class_component[j]]:
+                continue
+            total = 0.0
+            for e in range(starts[j], starts[j + 1]):
+                i = types[e]
+                if type_component[i] == class_component[j]:
+                    total += type_sizes[i] / max(into[i] - message[e], SMALLEST)
+            for e in range(starts[j], starts[j + 1]):
+                i = types[e]
+                if type_component[i] == class_component[j]:
+                    back = 1.0 / max(into[i] - message[e], SMALLEST)
+                    worst = max(worst, abs(message[e] / into[i] - back / total))
+                    message[e] = 1.0 / max(total - back, SMALLEST)
+                    following[i] += class_sizes[j] * message[e]
+        into[:] = following
+        if worst < 1e-5:
             break
-    return error
+    return worst
 
 
 @njit(cache=True, nogil=True)
-def largest(starts, types, class_component, type_component, wanted, u, v):
-    """The largest u_i v_j over the edges inside the wanted components, and its class."""
+def largest(starts, types, class_component, type_component, wanted, type_sizes, class_sizes, message, into):
+    """The largest share over the edges inside the wanted components, and its class.
+
+    Equal rows are exchangeable, and so are equal records: no share exceeds 1 over the number of either.
+    """
     best, where = 0.0, -1
     for j in range(starts.shape[0] - 1):
         if wanted[class_component[j]]:
             for e in range(starts[j], starts[j + 1]):
                 i = types[e]
-                if type_component[i] == class_component[j] and u[i] * v[j] > best:
-                    best, where = u[i] * v[j], j
+                if type_component[i] == class_component[j]:
+                    share = min(message[e] / into[i], 1.0 / max(type_sizes[i], class_sizes[j]))
+                    if share > best:
+                        best, where = share, j
     return best, where
+
+
+@njit(cache=True, nogil=True)
+def shares_of(classes, its_types, starts, types, type_sizes, class_sizes, message, into):
+    """The shares of given pairs of a class and a type, as :func:`largest` sees them; 0 where there is no edge."""
+    found = np.zeros(classes.shape[0], dtype=np.float64)
+    for pair in range(classes.shape[0]):
+        j, i = classes[pair], its_types[pair]
+        e = starts[j] + np.searchsorted(types[starts[j] : starts[j + 1]], i)
+        if e < starts[j + 1] and types[e] == i:
+            found[pair] = min(message[e] / into[i], 1.0 / max(type_sizes[i], class_sizes[j]))
+    return found

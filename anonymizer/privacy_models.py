@@ -310,7 +310,9 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
             )
             return (Check(name, None, bound, None, "", sentence),)
         return (Check(name, None, None, None, "", f"The linking posterior was not computed: {beside.reason}."),)
-    how = "" if beside.posterior.exact else " (an estimate by matrix scaling; the true figure can be higher)"
+    how = "" if beside.posterior.exact else " (an estimate by belief propagation; the true figure can differ)"
+    if beside.posterior.unsettled > 0.005:
+        how += f", which had not settled yet: it still changed by {beside.posterior.unsettled:.2g}"
     sentence = (
         f"The highest chance of linking a person to a row, for somebody who knows all quasi-identifiers, is "
         f"{beside.posterior.highest:.3g}{how}."
