@@ -390,3 +390,8 @@ def workspace() -> Workspace:
     if "workspace" not in st.session_state:
         st.session_state["workspace"] = Workspace()
     return st.session_state["workspace"]  # type: ignore[no-any-return]
+
+
+def widget_state(key: str) -> Any:
+    """What the widget or component with this key holds, for its own callbacks; ``None`` when it is not there."""
+    return st.session_state.get(key)
