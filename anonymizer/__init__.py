@@ -18,6 +18,7 @@ from anonymizer.generalize import GENERALIZERS, generalize
 from anonymizer.grow import CRITERIA, grow
 from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.pipeline import Result, anonymize
+from anonymizer.profile import ColumnFacts, profile, suggest
 from anonymizer.prune import Pruning, prune
 from anonymizer.read import Reading, ReadOptions, read_table
 from anonymizer.records import descend
@@ -40,6 +41,7 @@ __all__ = [
     "CellError",
     "Check",
     "Column",
+    "ColumnFacts",
     "EncodeError",
     "EncodedTable",
     "GuaranteeError",
@@ -70,9 +72,11 @@ __all__ = [
     "grow",
     "linkage_risk",
     "measure",
+    "profile",
     "prune",
     "read_release",
     "read_table",
     "singling_out",
+    "suggest",
     "verify",
 ]
