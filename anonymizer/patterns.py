@@ -296,7 +296,9 @@ def is_phone(text: str) -> bool:
     digits = re.sub(r"[^0-9]", "", text)
     if not 7 <= len(digits) <= 15 or not re.fullmatch(r"\+?[0-9 ()./-]+", text):
         return False
-    grouped = bool(re.search(r"[0-9][ )/-][ (]?[0-9]", text)) and not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text)
+    if re.fullmatch(r"[0-9]{1,4}[-/. ][0-9]{1,2}[-/. ][0-9]{1,4}|(19|20)[0-9]{2}[-/ ](19|20)[0-9]{2}", text):
+        return False  # a date, or two years
+    grouped = bool(re.search(r"[0-9][ )/-][ (]?[0-9]", text))
     return text.startswith("+") or grouped or (text.startswith("0") and len(digits) >= 9)
 
 

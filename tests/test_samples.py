@@ -90,6 +90,7 @@ def test_samples__load_offline(name: str, no_internet: None) -> None:
 
 
 @pytest.mark.usefixtures("no_internet")
+@pytest.mark.filterwarnings("ignore:A network error:UserWarning")
 def test_adult__says_that_there_is_no_internet() -> None:
     with pytest.raises(ReadError, match="URLError") as raised:
         adult()
