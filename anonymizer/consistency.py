@@ -6,6 +6,7 @@ Mazza and Tassa 2008; methods of tiered generalization in Y19). Equal records an
 counts first, so whole files are feasible.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import factorial, prod
 from typing import Any, cast
@@ -23,6 +24,9 @@ EXACT_ROWS = 20
 
 EXACT_STATES = 400_000_000
 """Most states of exact counting over all components."""
+
+MOST_MATCHED_ROWS = 1000
+"""The number of complete assignments is worked out up to this many rows; beyond, it has thousands of digits."""
 
 MESSAGE_WORK = 3_000_000_000
 """Most messages of the estimate for large components."""
@@ -55,8 +59,8 @@ class Consistency:
     and the kept columns agree; ``None`` when it was not computed. ``misfit``: a released row that is left without a
     person. ``records_per_row`` (n',), ``rows_per_record`` (n,): consistent partners. ``matches_per_record`` (n,):
     rows that the record takes in some complete assignment (quasi-identifiers only). ``perfect_matchings``: the
-    number of complete assignments when it was counted exactly. ``mismatch``: why it is not contained; ``reason``:
-    why something was not computed.
+    number of complete assignments when it was counted exactly (up to 1,000 rows). ``mismatch``: why it is not
+    contained; ``reason``: why something was not computed.
     """
 
     contained: bool | None
@@ -195,72 +199,75 @@ def _posterior(
     """Linking probabilities component by component, and the number of complete assignments when it is exact.
 
     A component whose types all meet all its classes gives 1 / rows; one of up to 20 rows is counted; the rest is
-    estimated by belief propagation.
+    estimated by belief propagation. ``edges`` (components,): usable edges of each.
     """
     from anonymizer import consistency_kernels as kernels
 
     starts, types = cast(NDArray[np.int64], graph.starts), cast(NDArray[np.int32], graph.types)
     count = len(edges)
-    n_rows = np.bincount(of_class, weights=graph.class_sizes, minlength=count).astype(np.int64)
-    n_classes, n_types = np.bincount(of_class, minlength=count), np.bincount(of_type, minlength=count)
-    whole = n_classes * n_types == edges
-    log_states = np.bincount(of_class, weights=np.log(graph.class_sizes + 1.0), minlength=count)
-    counted = ~whole & (n_rows <= EXACT_ROWS)
-    by_size = np.flatnonzero(counted)[np.argsort(log_states[counted], kind="stable")]
-    counted[by_size[np.cumsum(np.exp(log_states[by_size])) > EXACT_STATES]] = False
+    rows = np.bincount(of_class, weights=graph.class_sizes, minlength=count).astype(np.int64)
+    whole = np.bincount(of_class, minlength=count) * np.bincount(of_type, minlength=count) == edges
+    counted = _countable(graph, of_class, ~whole & (rows <= EXACT_ROWS))
     estimated = ~whole & ~counted
-
-    class_component_order = np.argsort(of_class, kind="stable")
-    class_bounds = np.searchsorted(of_class[class_component_order], np.arange(count + 1))
-    type_component_order = np.argsort(of_type, kind="stable")
-    type_bounds = np.searchsorted(of_type[type_component_order], np.arange(count + 1))
-    own_class = own_type = None
-    own: NDArray[np.float64] | None = None
-    if order is not None:
-        own_class, own_type = graph.class_of, graph.type_of[np.asarray(order)]
-        own = np.where(of_class[own_class] == of_type[own_type], 1.0 / n_rows[of_class[own_class]], 0.0)
-
-    best, best_class = 0.0, -1
-    if whole.any():
-        smallest = int(np.argmin(np.where(whole, n_rows, np.iinfo(np.int64).max)))
-        best, best_class = 1.0 / int(n_rows[smallest]), int(class_component_order[class_bounds[smallest]])
-    factors = [factorial(int(rows)) for rows in n_rows[whole]] if not estimated.any() else []
-    own_components = None if own_class is None else np.where(counted[of_class[own_class]], of_class[own_class], -1)
-    rows_by_component = None if own_components is None else _groups(own_components, count)
-    for component in np.flatnonzero(counted):
-        its_classes = class_component_order[class_bounds[component] : class_bounds[component + 1]]
-        its_types = type_component_order[type_bounds[component] : type_bounds[component + 1]]
-        edge = np.array([np.isin(its_types, types[starts[j] : starts[j + 1]]) for j in its_classes]).T
-        unit_type = np.repeat(np.arange(len(its_types)), graph.type_sizes[its_types])
-        found, total = kernels.shares(np.ascontiguousarray(edge), unit_type, graph.class_sizes[its_classes])
-        factors.append(int(total))
-        if found.max() > best:
-            best, best_class = float(found.max()), int(its_classes[np.argmax(found.max(axis=0))])
-        if own is not None and rows_by_component is not None and own_type is not None and own_class is not None:
-            rows = rows_by_component(int(component))
-            same = of_type[own_type[rows]] == component
-            rows = rows[same]
-            own[rows] = found[np.searchsorted(its_types, own_type[rows]), np.searchsorted(its_classes, own_class[rows])]
+    share = np.zeros(len(types))
+    kernels.share_evenly(starts, types, of_class, of_type, whole, rows, share)
+    ways = _count(graph, of_class, of_type, counted, share)
     unsettled = 0.0
     if estimated.any():
+        rounds = max(10, min(1000, MESSAGE_WORK // int(edges[estimated].sum())))
         sizes = (graph.type_sizes, graph.class_sizes)
-        message, into = np.zeros(len(types), dtype=np.float32), np.zeros(len(graph.type_sizes))
-        rounds = max(10, min(1000, MESSAGE_WORK // max(1, int(edges[estimated].sum()))))
-        unsettled = float(kernels.propagate(starts, types, of_class, of_type, estimated, *sizes, message, into, rounds))
-        highest, where = kernels.largest(starts, types, of_class, of_type, estimated, *sizes, message, into)
-        if highest > best:
-            best, best_class = float(highest), int(where)
-        if own is not None and own_class is not None and own_type is not None:
-            rough = estimated[of_class[own_class]] & (of_class[own_class] == of_type[own_type])
-            pairs = (own_class[rough], own_type[rough])
-            own[rough] = kernels.shares_of(*pairs, starts, types, *sizes, message, into)
-    at_row = int(np.argmax(graph.class_of == best_class))
-    matchings = None if estimated.any() else prod(factors)
-    return Posterior(best, at_row, not estimated.any(), own, unsettled), matchings
+        unsettled = float(kernels.propagate(starts, types, of_class, of_type, estimated, *sizes, share, rounds))
+    highest, at_class = kernels.largest(starts, share)
+    own = None
+    if order is not None:
+        own = kernels.shares_of(graph.class_of, graph.type_of[np.asarray(order)], starts, types, share)
+    matchings = None
+    if not estimated.any() and rows.sum() <= MOST_MATCHED_ROWS:
+        matchings = prod([factorial(int(size)) for size in rows[whole]] + ways)
+    at_row = int(np.argmax(graph.class_of == at_class))
+    return Posterior(float(highest), at_row, not estimated.any(), own, unsettled), matchings
 
 
-def _groups(labels: NDArray[Any], count: int) -> Any:
-    """A function from a label to the positions that carry it."""
+def _countable(graph: Graph, of_class: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which of the wanted components are counted: those with the fewest states, as long as the total is bearable."""
+    states = np.exp(np.bincount(of_class, weights=np.log(graph.class_sizes + 1.0), minlength=len(wanted)))
+    by_states = np.flatnonzero(wanted)[np.argsort(states[wanted], kind="stable")]
+    countable = np.zeros_like(wanted)
+    countable[by_states[np.cumsum(states[by_states]) <= EXACT_STATES]] = True
+    return countable
+
+
+def _count(
+    graph: Graph,
+    of_class: NDArray[np.int32],
+    of_type: NDArray[np.int32],
+    counted: NDArray[np.bool_],
+    share: NDArray[np.float64],
+) -> list[int]:
+    """Count each marked component: writes the shares of its edges, returns its numbers of complete assignments."""
+    from anonymizer import consistency_kernels as kernels
+
+    starts, types = cast(NDArray[np.int64], graph.starts), cast(NDArray[np.int32], graph.types)
+    classes_in, types_in = _members(of_class, len(counted)), _members(of_type, len(counted))
+    ways = []
+    for component in np.flatnonzero(counted):
+        its_classes, its_types = classes_in(component), types_in(component)
+        spans = [slice(starts[j], starts[j + 1]) for j in its_classes]
+        inside = [np.flatnonzero(of_type[types[span]] == component) for span in spans]
+        places = [np.searchsorted(its_types, types[span][own]) for span, own in zip(spans, inside, strict=True)]
+        edge = np.zeros((len(its_types), len(its_classes)), dtype=bool)
+        for j, place in enumerate(places):
+            edge[place, j] = True
+        unit_type = np.repeat(np.arange(len(its_types)), graph.type_sizes[its_types])
+        found, total = kernels.shares(edge, unit_type, graph.class_sizes[its_classes])
+        for j, (span, own, place) in enumerate(zip(spans, inside, places, strict=True)):
+            share[span.start + own] = found[place, j]
+        ways.append(int(total))
+    return ways
+
+
+def _members(labels: NDArray[Any], count: int) -> Callable[[Any], NDArray[np.int64]]:
+    """A function from a label, below ``count``, to the ascending positions that carry it."""
     order = np.argsort(labels, kind="stable")
     bounds = np.searchsorted(labels[order], np.arange(count + 1))
     return lambda label: order[bounds[label] : bounds[label + 1]]

@@ -354,22 +354,33 @@ def shares(edge, unit_type, class_sizes):
 
 
 @njit(cache=True, nogil=True)
-def propagate(starts, types, class_component, type_component, wanted, type_sizes, class_sizes, message, into, rounds):
-    """Belief propagation on the permanent (Vontobel 2013): message[e] / into[i] approximates a record-row share.
+def share_evenly(starts, types, class_component, type_component, whole, rows, share):
+    """share[e] = 1 / rows for the edges of components in which every record fits every row."""
+    for j in range(starts.shape[0] - 1):
+        component = class_component[j]
+        if whole[component]:
+            for e in range(starts[j], starts[j + 1]):
+                if type_component[types[e]] == component:
+                    share[e] = 1.0 / rows[component]
 
-    ``message`` (edges,) goes from a row to a record; what goes back is 1 / (all that the record hears − this one).
-    Only edges inside components marked in ``wanted``. Changes ``message`` and ``into`` (types,) in place, until
-    both ends of every edge agree within 1e-5. Returns the remaining disagreement of the worst edge.
+
+@njit(cache=True, nogil=True)
+def propagate(starts, types, class_component, type_component, wanted, type_sizes, class_sizes, share, rounds):
+    """Belief propagation on the permanent (Vontobel 2013): approximate shares of the edges of wanted components.
+
+    While it runs, ``share[e]`` holds what a row tells a record; the record answers 1 / (all it hears − this one).
+    It ends when both ends of every edge agree within 1e-5, or after so many rounds. Returns the disagreement of
+    the worst edge. Equal rows are exchangeable, and so are equal records: no share exceeds 1 over their number.
     """
     n_types, n_classes = type_sizes.shape[0], class_sizes.shape[0]
+    heard = np.zeros(n_types, dtype=np.float64)
     following = np.zeros(n_types, dtype=np.float64)
-    into[:] = 0.0
     for j in range(n_classes):
         if wanted[class_component[j]]:
             for e in range(starts[j], starts[j + 1]):
                 if type_component[types[e]] == class_component[j]:
-                    message[e] = 1.0
-                    into[types[e]] += class_sizes[j]
+                    share[e] = 1.0
+                    heard[types[e]] += class_sizes[j]
     worst = 0.0
     for _ in range(rounds):
         worst = 0.0
@@ -381,45 +392,44 @@ def propagate(starts, types, class_component, type_component, wanted, type_sizes
             for e in range(starts[j], starts[j + 1]):
                 i = types[e]
                 if type_component[i] == class_component[j]:
-                    total += type_sizes[i] / max(into[i] - message[e], SMALLEST)
+                    total += type_sizes[i] / max(heard[i] - share[e], SMALLEST)
             for e in range(starts[j], starts[j + 1]):
                 i = types[e]
                 if type_component[i] == class_component[j]:
-                    back = 1.0 / max(into[i] - message[e], SMALLEST)
-                    worst = max(worst, abs(message[e] / into[i] - back / total))
-                    message[e] = 1.0 / max(total - back, SMALLEST)
-                    following[i] += class_sizes[j] * message[e]
-        into[:] = following
+                    answer = 1.0 / max(heard[i] - share[e], SMALLEST)
+                    worst = max(worst, abs(share[e] / heard[i] - answer / total))
+                    share[e] = 1.0 / max(total - answer, SMALLEST)
+                    following[i] += class_sizes[j] * share[e]
+        heard[:] = following
         if worst < 1e-5:
             break
-    return worst
-
-
-@njit(cache=True, nogil=True)
-def largest(starts, types, class_component, type_component, wanted, type_sizes, class_sizes, message, into):
-    """The largest share over the edges inside the wanted components, and its class.
-
-    Equal rows are exchangeable, and so are equal records: no share exceeds 1 over the number of either.
-    """
-    best, where = 0.0, -1
-    for j in range(starts.shape[0] - 1):
+    for j in range(n_classes):
         if wanted[class_component[j]]:
             for e in range(starts[j], starts[j + 1]):
                 i = types[e]
                 if type_component[i] == class_component[j]:
-                    share = min(message[e] / into[i], 1.0 / max(type_sizes[i], class_sizes[j]))
-                    if share > best:
-                        best, where = share, j
+                    share[e] = min(share[e] / heard[i], 1.0 / max(type_sizes[i], class_sizes[j]))
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def largest(starts, share):
+    """The largest share of an edge, and its class."""
+    best, where = 0.0, -1
+    for j in range(starts.shape[0] - 1):
+        for e in range(starts[j], starts[j + 1]):
+            if share[e] > best:
+                best, where = share[e], j
     return best, where
 
 
 @njit(cache=True, nogil=True)
-def shares_of(classes, its_types, starts, types, type_sizes, class_sizes, message, into):
-    """The shares of given pairs of a class and a type, as :func:`largest` sees them; 0 where there is no edge."""
+def shares_of(classes, its_types, starts, types, share):
+    """The shares of given pairs of a class and a type; 0 where there is no edge. Types ascend within a class."""
     found = np.zeros(classes.shape[0], dtype=np.float64)
     for pair in range(classes.shape[0]):
         j, i = classes[pair], its_types[pair]
         e = starts[j] + np.searchsorted(types[starts[j] : starts[j + 1]], i)
         if e < starts[j + 1] and types[e] == i:
-            found[pair] = min(message[e] / into[i], 1.0 / max(type_sizes[i], class_sizes[j]))
+            found[pair] = share[e]
     return found
