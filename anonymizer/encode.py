@@ -212,7 +212,12 @@ def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarge
     texts: list[str | None] = [str(label) for label in labels]
     if codes.max() == len(labels):
         texts.append(None)
-    return ClassTarget(column.name, tuple(texts), codes.astype(np.uint8 if len(texts) <= 256 else np.uint32))
+    return ClassTarget(
+        column.name,
+        tuple(texts),
+        codes.astype(np.uint8 if len(texts) <= 256 else np.uint32),
+        column.ordered and column.domain is not None,
+    )
 
 
 def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[Any]]:

@@ -13,18 +13,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.encode import EncodedTable
 from anonymizer.errors import ParameterError
+from anonymizer.limits import Limits, margins
 from anonymizer.risk import NodeRisk
 from anonymizer.tree import Tree
+
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Pruning:
     """A tree and the branches that were collapsed into groups, in order.
 
-    ``steps`` (q,): the node collapsed at each step. ``ratios`` (q,): what put it first (ω for ``error-risk``; NaN
-    for ``least``, which needs no order: smaller nodes go first). ``smallest`` (q,): records of the smallest
-    group inside the branch at that moment. ``satisfied``: whether every group of the result has k records.
+    ``steps`` (q,): the node collapsed at each step. ``ratios`` (q,): what put it first (ω for ``error-risk``, q for
+    ``error-digression``; NaN for ``least``, which needs no order: smaller nodes go first). ``smallest`` (q,): records
+    of the smallest group inside the branch at that moment. ``satisfied``: whether every group of the result passes.
     """
 
     tree: Tree
@@ -64,51 +69,88 @@ class Steps(NamedTuple):
     smallest: NDArray[np.int64]
 
 
-def prune(tree: Tree, risk: NodeRisk, criterion: str = "least", k: int = 10) -> Pruning:
-    """Collapse branches until every group has at least k records.
+def prune(
+    tree: Tree,
+    risk: NodeRisk,
+    criterion: str = "least",
+    k: int = 10,
+    *,
+    limits: Limits | None = None,
+    encoded: EncodedTable | None = None,
+) -> Pruning:
+    """Collapse branches until every group satisfies k and the other ``limits``, when some are given.
 
-    ``least``: keep every split whose two sides both have k records, as long as the splits above it are kept: the
-    largest tree that satisfies k, unique; every ``error-risk`` result is a pruning of it. ``error-risk`` (Y19,
-    ERP): while some group has fewer than k records, collapse, of the branches that hold such a group, the one with
-    the largest ω (10), updated after every step; ties: larger R(t) − R(B_t), then the lower node; the root only
-    when nothing else is left. Ratios are compared at ten significant digits.
+    ``least``: keep every split whose two sides both pass, as long as the splits above it are kept. With k alone this
+    is the largest tree that satisfies it, unique. ``error-risk`` (Y19, ERP): while some group fails, collapse, of
+    the branches that hold such a group, the one with the largest ω (10), updated after every step; ties: larger
+    R(t) − R(B_t), then the lower node; the root only when nothing else is left. ``error-digression`` (L09, EDP): while
+    a branch holds a group that fails, or its own covariance test is significant, collapse of these the one with the
+    smallest q (8), then the lower node. Ratios are compared at ten significant digits.
 
-    When there are fewer than k records in all, everything is collapsed and ``satisfied`` is false.
-    Raises :class:`ParameterError` for an unknown criterion or k below 1.
+    ``limits`` (their k counts, then) need ``encoded``, for its encodings. When even the whole table fails,
+    everything is collapsed and ``satisfied`` is false; :func:`anonymizer.limits.margins` says by how much.
+    Raises :class:`ParameterError` for an unknown criterion, k below 1, or ``error-digression`` without numeric
+    sensitive columns.
     """
     if criterion not in CRITERIA:
         raise ParameterError(
             f"There is no pruning criterion {criterion!r}.", remedy=f"Choose one of {', '.join(CRITERIA)}."
         )
-    if k < 1:
-        raise ParameterError(f"k must be at least 1, not {k}.", remedy="Choose how many records a group must have.")
-    steps = CRITERIA[criterion](tree, risk, k)
+    if criterion == "error-digression" and risk.numeric is None:
+        raise ParameterError(
+            "Error-digression pruning needs a numeric sensitive column.",
+            remedy="Make one sensitive, or prune by least or error-risk.",
+        )
+    asked = limits or Limits(k=k)
+    if limits is None or encoded is None:
+        fails = tree.n < asked.k
+    else:
+        fails = ~np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, asked)])
+    offends = np.zeros(tree.n_nodes, dtype=np.bool_)
+    if asked.significance is not None and asked.tested == "inner" and risk.numeric is not None:
+        offends = (risk.numeric.p_value < asked.significance) & ~tree.is_leaf
+    steps = CRITERIA[criterion](tree, risk, fails, offends)
     for array in steps:
         array.flags.writeable = False
-    return Pruning(tree, criterion, k, *steps, satisfied=bool(tree.n[0] >= k))
+    collapsed = len(steps.nodes) > 0 and steps.nodes[-1] == 0
+    satisfied = not (fails[0] and (collapsed or tree.n_nodes == 1))
+    return Pruning(tree, criterion, asked.k, *steps, satisfied=satisfied)
 
 
-def least(tree: Tree, risk: NodeRisk, k: int) -> Steps:
-    """The largest pruning that satisfies k; its steps go from small nodes to large ones."""
+def least(tree: Tree, risk: NodeRisk, fails: Flags, offends: Flags) -> Steps:
+    """The largest pruning in which no group fails, from the top; its steps go from small nodes to large ones."""
     from anonymizer import kernels
 
     kept, smaller_child = np.empty(tree.n_nodes, dtype=np.bool_), np.zeros(tree.n_nodes, dtype=np.int64)
-    kernels.keep_splits(tree.parent, tree.size, tree.feature, tree.n, k, kept, smaller_child)
+    kernels.keep_splits(tree.parent, tree.size, tree.feature, tree.n, fails, kept, smaller_child)
     undone = np.flatnonzero((tree.feature >= 0) & ~kept)
     nodes = undone[np.argsort(tree.n[undone], kind="stable")].astype(np.int32)
     return Steps(nodes, np.full(len(nodes), np.nan), smaller_child[nodes])
 
 
-def error_risk(tree: Tree, risk: NodeRisk, k: int) -> Steps:
+def error_risk(tree: Tree, risk: NodeRisk, fails: Flags, offends: Flags) -> Steps:
     """Error-risk pruning, Y19, with the root last."""
+    return by_ratio(tree, risk.tidi, risk.error.astype(np.float64), True, fails, np.zeros_like(offends))
+
+
+def error_digression(tree: Tree, risk: NodeRisk, fails: Flags, offends: Flags) -> Steps:
+    """Error-digression pruning, L09 and L14."""
+    assert risk.numeric is not None
+    return by_ratio(tree, risk.numeric.sse, risk.numeric.digression, False, fails, offends)
+
+
+def by_ratio(tree: Tree, first: Floats, second: Floats, risk_first: bool, fails: Flags, offends: Flags) -> Steps:
+    """The loop that both papers share: see :func:`anonymizer.kernels.prune_by_ratio`."""
     from anonymizer import kernels
 
     return Steps(
-        *kernels.prune_by_ratio(
-            tree.parent, tree.size, tree.feature, tree.n, k, risk.tidi, risk.error.astype(np.float64)
-        )
+        *kernels.prune_by_ratio(tree.parent, tree.size, tree.feature, tree.n, first, second, risk_first, fails, offends)
     )
 
 
-CRITERIA: dict[str, Callable[[Tree, NodeRisk, int], Steps]] = {"least": least, "error-risk": error_risk}
-"""Pruning criteria by name: (tree, risk, k) -> the steps in order."""
+CRITERIA: dict[str, Callable[[Tree, NodeRisk, Flags, Flags], Steps]] = {
+    "least": least,
+    "error-risk": error_risk,
+    "error-digression": error_digression,
+}
+"""Pruning criteria by name: (tree, risk, which nodes fail as groups, which branches offend by themselves) -> steps."""

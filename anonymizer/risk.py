@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.digression import NumericRisk, annotate_numbers
 from anonymizer.encode import EncodedTable
 from anonymizer.target import entropy, gini, majority_error
 from anonymizer.tree import Tree
@@ -25,7 +26,7 @@ class NodeRisk:
     Of the branch below each node, at the grown tree's leaves: ``branch_tidi`` R(B_t), the least of its leaves, (6);
     ``branch_error`` E(B_t), the sum, (9); ``smallest_leaf``, records. ``error_risk``: ω_t, (10): risk bits removed
     per extra error when the branch is pruned, (R(t) − R(B_t)) / (E(t) − E(B_t)); +inf for a free
-    pruning, NaN at leaves.
+    pruning, NaN at leaves. ``numeric``: the figures of numeric sensitive columns, when there are any.
     """
 
     n: NDArray[np.int64]
@@ -39,10 +40,13 @@ class NodeRisk:
     branch_error: NDArray[np.int64]
     smallest_leaf: NDArray[np.int64]
     error_risk: Floats
+    numeric: NumericRisk | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            getattr(self, field.name).flags.writeable = False
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
 
 def annotate(tree: Tree, encoded: EncodedTable) -> NodeRisk:
@@ -67,6 +71,7 @@ def annotate(tree: Tree, encoded: EncodedTable) -> NodeRisk:
         branch_error=branch_error,
         smallest_leaf=smallest_leaf,
         error_risk=np.where(tree.is_leaf, np.nan, error_risk_ratio(tidi - branch_tidi, error - branch_error)),
+        numeric=None if encoded.numeric is None else annotate_numbers(tree, encoded.numeric),
     )
 
 

@@ -17,11 +17,13 @@ class ClassTarget:
     """A categorical sensitive column that guides the tree: a record contributes a one-hot class.
 
     ``labels``: the c classes in domain order, ``None`` for missing. ``codes`` (n,): each record's class.
+    ``ordered``: whether the classes stand in a declared order.
     """
 
     name: str
     labels: tuple[str | None, ...]
     codes: NDArray[np.unsignedinteger]
+    ordered: bool = False
 
     @property
     def n_classes(self) -> int:

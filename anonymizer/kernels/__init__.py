@@ -7,6 +7,7 @@ kept on disk beside the sources after the first use.
 from anonymizer.kernels.branch import grow_branch, mark_sides, misplaced, pack, swap
 from anonymizer.kernels.nodes import (
     add_moments,
+    add_up,
     branch_sweep,
     column_hull,
     count_classes,
@@ -25,6 +26,7 @@ __all__ = [
     "SSE",
     "add_moments",
     "add_records",
+    "add_up",
     "best_split_of_histogram",
     "branch_sweep",
     "column_hull",

@@ -224,19 +224,21 @@ def groups_below(parent, feature, collapsed, group):
 
 
 @njit(cache=True, nogil=True)
-def keep_splits(parent, size, feature, n, k, kept, smaller_child):
-    """kept[t]: the split of t and all splits above it leave at least k records on every side."""
+def keep_splits(parent, size, feature, n, fails, kept, smaller_child):
+    """kept[t]: neither child of t fails, and the same is true of every split above it."""
     for t in range(parent.shape[0]):
         kept[t] = False
         if feature[t] < 0:
             continue
         smallest = n[t]
+        good = t == 0 or kept[parent[t]]
         child = t + 1
         while child < t + size[t]:
             smallest = min(smallest, n[child])
+            good = good and not fails[child]
             child += size[child]
         smaller_child[t] = smallest
-        kept[t] = smallest >= k and (t == 0 or kept[parent[t]])
+        kept[t] = good
 
 
 @njit(cache=True, nogil=True)
@@ -251,32 +253,37 @@ def ten_digits(x):
 
 
 @njit(cache=True, nogil=True)
-def prune_by_ratio(parent, size, feature, n, k, risk, error):
-    """Error-risk pruning with a heap: collapse the offending branch with the largest ratio until none offends.
+def prune_by_ratio(parent, size, feature, n, first, second, error_risk, fails, offends):
+    """Collapse offending branches, the one that the ratio puts first before the others, until none offends.
 
-    A branch offends when its smallest group has fewer than k records. Its ratio is (risk − least risk of its
-    groups) / (error − summed error of its groups), +inf for 0 below. Only the ancestors of a collapsed node
-    change, so only they are entered again; entries that are out of date are skipped by their version.
+    A branch offends when one of its groups ``fails`` or when it ``offends`` by itself, both (m,). The ratio compares
+    a branch's node with its groups. ``error_risk``: (first − least of the groups) / (second − sum over them), larger
+    first, then the larger difference above the line, the root last. Otherwise (first − sum) / (sum of second −
+    second), smaller first. Equal ones: the lower node first. Only the ancestors of a collapsed node change, so only
+    they are entered again; entries that are out of date are skipped by their version.
     """
     m = parent.shape[0]
-    least_risk, total_error, smallest = risk.copy(), error.copy(), n.copy()
-    branch_sweep(parent, feature, least_risk, total_error, smallest)
+    one, two, smallest = first.copy(), second.copy(), n.copy()
+    failing = fails.astype(np.int64)
+    for t in range(m - 1, -1, -1):
+        if feature[t] >= 0:
+            sum_up(t, size, error_risk, one, two, smallest, failing)
     gone = np.zeros(m, np.uint8)
     version = np.zeros(m, np.int64)
     heap = [(np.int64(0), 0.0, 0.0, np.int64(0), np.int64(0))]
     heap.clear()
     for t in range(m):
-        if feature[t] >= 0 and smallest[t] < k:
-            enter(heap, t, risk, error, least_risk, total_error, version)
+        if feature[t] >= 0 and (failing[t] > 0 or offends[t]):
+            enter(heap, t, first, second, one, two, error_risk, version)
     steps = np.empty(m, np.int32)
     ratios = np.empty(m, np.float64)
     smallest_then = np.empty(m, np.int64)
     q = 0
     while len(heap):
         _, ratio, _, t, entered = heappop(heap)
-        if gone[t] or entered != version[t] or smallest[t] >= k:
+        if gone[t] or entered != version[t]:
             continue
-        steps[q], ratios[q], smallest_then[q] = t, -ratio, smallest[t]
+        steps[q], ratios[q], smallest_then[q] = t, -ratio if error_risk else ratio, smallest[t]
         q += 1
         s = t
         while s < t + size[t]:
@@ -285,28 +292,41 @@ def prune_by_ratio(parent, size, feature, n, k, risk, error):
             else:
                 gone[s] = 1
                 s += 1
-        least_risk[t], total_error[t], smallest[t] = risk[t], error[t], n[t]
+        one[t], two[t], smallest[t], failing[t] = first[t], second[t], n[t], fails[t]
         above = parent[t]
         while above >= 0:
-            child = above + 1
-            low, total, fewest = np.inf, 0.0, n[above]
-            while child < above + size[above]:
-                low = min(low, least_risk[child])
-                total += total_error[child]
-                fewest = min(fewest, smallest[child])
-                child += size[child]
-            least_risk[above], total_error[above], smallest[above] = low, total, fewest
+            sum_up(above, size, error_risk, one, two, smallest, failing)
             version[above] += 1
-            if fewest < k:
-                enter(heap, above, risk, error, least_risk, total_error, version)
+            if failing[above] > 0 or offends[above]:
+                enter(heap, above, first, second, one, two, error_risk, version)
             above = parent[above]
     return steps[:q].copy(), ratios[:q].copy(), smallest_then[:q].copy()
 
 
 @njit(cache=True, nogil=True)
-def enter(heap, t, risk, error, least_risk, total_error, version):
-    """Put a branch on the heap: the root last, then larger ratio, larger difference in risk, lower node first."""
-    difference = risk[t] - least_risk[t]
-    added = error[t] - total_error[t]
-    ratio = difference / added if added > 0 else np.inf
-    heappush(heap, (np.int64(t == 0), -ten_digits(ratio), -ten_digits(difference), np.int64(t), version[t]))
+def sum_up(t, size, error_risk, one, two, smallest, failing):
+    """The values of an inner node's branch from those of its children's branches."""
+    low, total, second, fewest, count = np.inf, 0.0, 0.0, np.iinfo(np.int64).max, 0
+    child = t + 1
+    while child < t + size[t]:
+        low = min(low, one[child])
+        total += one[child]
+        second += two[child]
+        fewest = min(fewest, smallest[child])
+        count += failing[child]
+        child += size[child]
+    one[t], two[t], smallest[t], failing[t] = low if error_risk else total, second, fewest, count
+
+
+@njit(cache=True, nogil=True)
+def enter(heap, t, first, second, one, two, error_risk, version):
+    """Put a branch on the heap, which gives the smallest entry back first."""
+    above, below = first[t] - one[t], second[t] - two[t]
+    if error_risk:
+        ratio = above / below if below > 0 else np.inf
+        entry = (np.int64(t == 0), -ten_digits(ratio), -ten_digits(above), np.int64(t), version[t])
+    else:
+        above, below = max(above, 0.0), max(-below, 0.0)
+        ratio = above / below if below > 0 else (np.inf if above > 0 else 0.0)
+        entry = (np.int64(0), ten_digits(ratio), 0.0, np.int64(t), version[t])
+    heappush(heap, entry)
