@@ -175,9 +175,9 @@ def region_bits(
                 high[j] = min(high[j], threshold[above])
                 admits[j] = False
             else:
-                low[j] = max(low[j], min(threshold[above], start_high[j]))
+                low[j] = max(low[j], threshold[above])
             length = start_high[j] - start_low[j]
-            part = (high[j] - low[j]) / length if length > 0.0 else 1.0
+            part = max(0.0, high[j] - low[j]) / length if length > 0.0 else float(low[j] <= high[j])
             if missing_share[j] > 0.0:
                 part = (1.0 - missing_share[j]) * part
                 if admits[j]:
