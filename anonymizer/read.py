@@ -143,7 +143,7 @@ def _read(
     data: bytes, name: str, options: ReadOptions, progress: Progress | None
 ) -> tuple[pd.DataFrame, ReadOptions, list[Problem], str, tuple[str, ...]]:
     """Frame, options as used, problems, format and sheets."""
-    if not data.strip(b" \t\r\n"):
+    if not data[:4096].strip() and not data.strip():
         raise ReadError(f"{name} is empty.", remedy="Bring a table with column names and at least one record.")
     if data[:4] == b"PAR1":
         return (*_read_parquet(data, name, options), "parquet", ())
