@@ -177,7 +177,7 @@ def region_bits(
             else:
                 low[j] = max(low[j], threshold[above])
             length = start_high[j] - start_low[j]
-            part = max(0.0, high[j] - low[j]) / length if length > 0.0 else float(low[j] <= high[j])
+            part = max(0.0, high[j] - low[j]) / length if length > 0.0 else (1.0 if low[j] <= high[j] else 0.0)
             if missing_share[j] > 0.0:
                 part = (1.0 - missing_share[j]) * part
                 if admits[j]:
