@@ -50,6 +50,7 @@ class View {
     this.picked = null;
     this.path = [];
     this.box = null;
+    this.usesKeys = false;
     root.querySelectorAll("button[data-do]").forEach((button) => {
       button.onclick = () => this.act(button.dataset.do);
     });
@@ -136,7 +137,7 @@ class View {
 
   goTo(id, atTop = false) {
     if (!this.nodes.has(id)) return;
-    const scale = Math.max(this.box ? this.scale() : 0, READABLE + 0.2);
+    const scale = Math.max(this.box ? this.scale() : 0, 1);
     const [x, y] = this.centreOf(id);
     this.look(x, atTop ? y + this.size().height / scale / 2 - 70 / scale : y, scale);
   }
@@ -178,7 +179,7 @@ class View {
     for (const { id, element } of this.nodes.values()) {
       element.classList.toggle("picked", id === this.picked);
       element.classList.toggle("on-path", onPath.has(id));
-      element.classList.toggle("cursor", id === this.cursor && this.cursor !== this.picked && this.usesKeys);
+      element.classList.toggle("cursor", this.usesKeys && id === this.cursor && id !== this.picked);
       element.setAttribute("aria-selected", String(id === this.picked));
     }
     this.svg?.querySelectorAll("g.edge").forEach((edge) => {

@@ -16,7 +16,7 @@ from anonymizer.tree import Tree
 HERE = Path(__file__).parent
 HTML = """
 <div class="bar" role="toolbar" aria-label="View of the tree">
-  <button type="button" data-do="in" title="Zoom in (+)">＋</button>
+  <button type="button" data-do="in" title="Zoom in (+)">+</button>
   <button type="button" data-do="out" title="Zoom out (−)">−</button>
   <button type="button" data-do="fit" title="Show the whole drawing (0)">Whole tree</button>
   <button type="button" data-do="root" title="Go to the root (Home)">Root</button>
@@ -80,3 +80,14 @@ def asked_node(state: Any, what: str, n_nodes: int) -> int | None:
     value = None if state is None else dict(state).get(what)
     is_node = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < n_nodes
     return value if is_node else None
+
+
+def downloads(drawing: str | None, source: str, whole: Callable[[], str]) -> None:
+    """Buttons that save the drawing as SVG and DOT, and the whole tree, nothing folded, as DOT."""
+    look = {"icon": ":material/download:", "on_click": "ignore"}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if drawing is not None:
+            st.download_button("SVG", drawing, "tree.svg", "image/svg+xml", **look)
+        st.download_button("DOT", source, "tree.dot", "text/vnd.graphviz", **look)
+        st.download_button("DOT, nothing folded", whole, "whole_tree.dot", "text/vnd.graphviz", **look)
+        st.caption("These show counts of your own table, also of groups below k: keep them internal.")
