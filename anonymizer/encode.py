@@ -253,10 +253,10 @@ def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int6
 
 
 def level_order(texts: list[str]) -> Any:
-    """The sort key of levels: as numbers when all are numbers, as text otherwise."""
+    """The sort key of levels: as numbers when all are finite numbers, as text otherwise."""
     try:
-        for text in texts:
-            float(text)
+        if not all(np.isfinite(float(text)) for text in texts):
+            return str
     except ValueError:
         return str
     return lambda text: (float(text), text)
@@ -343,12 +343,13 @@ def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[
         low, high = int(numbers.min()), int(numbers.max())
         if high - low < max(4 * len(numbers), 1 << 16):
             present = np.zeros(high - low + 1, dtype=bool)
-            offsets = numbers - numbers.dtype.type(low)
+            wide = np.uint64 if numbers.dtype == np.uint64 else np.int64  # narrow types would overflow
+            offsets = numbers.astype(wide, copy=False) - wide(low)
             present[offsets] = True
             values = np.flatnonzero(present)
             lookup = np.zeros(len(present), dtype=np.int32)
             lookup[values] = np.arange(len(values))
-            return lookup[offsets], (values + low).astype(numbers.dtype)
+            return lookup[offsets], (values.astype(wide) + wide(low)).astype(numbers.dtype)
     first_codes, uniques = pd.factorize(numbers)
     order = np.argsort(uniques, kind="stable")
     rank = np.empty(len(uniques) + 1, dtype=np.int64)
@@ -365,7 +366,8 @@ def number_domain(column: Column, low: NDArray[np.float64], high: NDArray[np.flo
     if column.domain is None:
         domain = found
     elif column.kind is Kind.DATE:
-        domain = cast(tuple[float, float], tuple(pd.Timestamp(end).value / 1000 for end in column.domain))
+        ends = [pd.Timestamp(end).as_unit("us").asm8.astype(np.int64) for end in column.domain]
+        domain = (float(ends[0]), float(ends[1]))
     else:
         domain = cast(tuple[float, float], column.domain)
     if not domain[0] <= found[0] <= found[1] <= domain[1]:
