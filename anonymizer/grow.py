@@ -73,12 +73,14 @@ def grow_from(
     root = source.root()
     numbers = np.arange(min(root.n + 1, TABLE_SIZE), dtype=np.float64)
     table = numbers * np.log2(numbers, out=np.zeros_like(numbers), where=numbers > 0)
+    impurity = source.impurity(criterion)
+    rounding = 8 * np.finfo(float).eps * root.n * np.log2(root.n + 1)  # of sums of n log n, if one class has nearly all
     growth = Growth(
         CRITERIA.index(criterion),
         min_leaf,
         -1 if max_depth is None else max_depth,
         exhaustive_max,
-        1e-12 * max(1.0, source.impurity(criterion)),
+        max(1e-12 * max(1.0, impurity), 0.0 if criterion == "sse" else rounding),
         table,
     )
     by_order = [encoding.by_order for encoding in encodings]
@@ -182,7 +184,9 @@ def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding,
         below, above = branch.code_left[at], branch.code_right[at]
         if encoding.is_interval:
             last = len(encoding.labels) - 1
-            middle = encoding.high[below] + (encoding.low[np.minimum(above, last)] - encoding.high[below]) / 2
+            next_low = encoding.low[np.minimum(above, last)]
+            middle = encoding.high[below] + (next_low - encoding.high[below]) / 2
+            middle = np.minimum(middle, np.maximum(encoding.high[below], np.nextafter(next_low, -np.inf)))
             threshold[at] = np.where(above > last, np.inf, middle)
             cut[at] = np.clip(np.searchsorted(encoding.low, threshold[at], side="right"), below + 1, above)
         else:
