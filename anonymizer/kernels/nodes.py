@@ -140,6 +140,10 @@ def route(codes, first, last, feature, right_child, cut, listed_start, listed, l
         leaf[i] = t
 
 
+LEAST_SHARE = 1e-300
+"""Of a path domain that is too narrow for its length to be told from 0, so that BIG stays finite."""
+
+
 @njit(cache=True, nogil=True)
 def region_bits(
     parent, feature, cut, threshold, listed_count, listed_left, interval, start_low, start_high, count,
@@ -182,7 +186,7 @@ def region_bits(
                 part = (1.0 - missing_share[j]) * part
                 if admits[j]:
                     part += missing_share[j]
-            share[j] = part
+            share[j] = max(part, LEAST_SHARE)
         elif cut[above] >= 0:
             if left:
                 high[j] = min(high[j], float(cut[above]))
