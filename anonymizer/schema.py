@@ -53,6 +53,19 @@ class Column:
     reason: str = ""
 
     def __post_init__(self) -> None:
+        try:
+            self._normalize()
+        except SchemaError:
+            raise
+        except (ValueError, TypeError) as error:
+            raise SchemaError(
+                f"The role, kind or domain of column {self.name!r} cannot be read: {error}.",
+                column=self.name,
+                value=self.domain,
+                remedy="Use one of the roles and kinds, two ends for a range, and a list for levels.",
+            ) from error
+
+    def _normalize(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
         object.__setattr__(self, "kind", Kind(self.kind))
         if self.domain is None:
@@ -197,8 +210,8 @@ class Schema:
                 Column(
                     name=str(name),
                     role=roles.get(name, Role.INSENSITIVE),
-                    kind=Kind(kinds.get(name, kind_of(table[name]))),
-                    domain=tuple(domains[name]) if name in domains else None,
+                    kind=kinds.get(name, kind_of(table[name])),  # type: ignore[arg-type]
+                    domain=domains.get(name),  # type: ignore[arg-type]
                     ordered=name in ordered,
                 )
                 for name in table.columns
@@ -291,7 +304,7 @@ class Schema:
         """The inverse of :meth:`to_json`; raises :class:`SchemaError` on anything else."""
         try:
             described = json.loads(text)
-            columns = described["columns"]
+            columns = [dict(column) for column in described["columns"]]
             target = described.get("target")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise SchemaError(
