@@ -164,7 +164,8 @@ def candidates(
         left_counts = left_counts + table[order[length - 1]]
         if attribute.kind == "interval":
             below, above = order[length - 1], order[length]
-            yield split(order[:length], left_counts, inf if above is None else below + (above - below) / 2)
+            middle = inf if above is None else below + (above - below) / 2
+            yield split(order[:length], left_counts, below if middle == above else middle)
         elif attribute.kind == "levels" and present[0] not in order[:length]:
             yield split(order[length:], total - left_counts, None)
         else:
@@ -254,16 +255,16 @@ def hull(attribute: Attribute, records: list[int]) -> Hull:
 
 
 def share(attribute: Attribute, domain: list[Any]) -> float:
-    """P_j(t): the path domain's share of the column's; missing takes up one of b equal parts of an interval column."""
+    """P_j(t), above 0: the path domain's share of the column's; missing is one of b equal parts of an interval one."""
     if attribute.kind != "interval":
         return len(domain) / len(attribute.levels)
     whole = attribute.domain[1] - attribute.domain[0]
     length = max(0.0, domain[1] - domain[0]) if isfinite(domain[0]) else 0.0
     part = length / whole if whole else float(isfinite(domain[0]))
-    if not attribute.has_missing:
-        return part
-    missing = 1 / len(set(attribute.values))
-    return (1 - missing) * part + missing * domain[2]
+    if attribute.has_missing:
+        missing = 1 / len(set(attribute.values))
+        part = (1 - missing) * part + missing * domain[2]
+    return max(part, 1e-300)
 
 
 def measures(
