@@ -8,6 +8,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ import pandas as pd
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.generalize import GENERALIZERS
 from anonymizer.grow import CRITERIA
+from anonymizer.limits import TESTS, Limits
 from anonymizer.parse import DEFAULT_MISSING
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.prune import CRITERIA as GROUPINGS
@@ -62,14 +64,14 @@ def commands() -> argparse.ArgumentParser:
     add_roles(make)
     add_reading(make)
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
-    make.add_argument("--k", type=int, default=10, help="fewest look-alike records (default: 10)")
     make.add_argument("--grouping", default="least", choices=list(GROUPINGS))
     make.add_argument("--generalizer", default="uniform", choices=list(GENERALIZERS))
-    make.add_argument("--criterion", default="entropy", choices=list(CRITERIA))
+    make.add_argument("--criterion", choices=list(CRITERIA), help="default: sse for a numeric target, else entropy")
     make.add_argument("--min-leaf", type=int, default=2, help="fewest records of a leaf of the grown tree")
     make.add_argument("--max-depth", type=int, help="longest path of the grown tree (default: no limit)")
-    make.add_argument("--l", type=float, help="require this many (effective) sensitive values in every group")
-    make.add_argument("--t", type=float, help="require every group's sensitive distribution within this distance")
+    add_limits(make)
+    make.add_argument("--significance", type=float, help="α of the covariance test (numeric sensitive columns)")
+    make.add_argument("--tested", default="inner", choices=list(TESTS), help="where α is tested (default: inner)")
     make.add_argument("--out", help="where the release goes: .csv, .csv.gz or .parquet")
     make.add_argument("--report", help="where the JSON report goes")
     make.add_argument("--override", default="", help="why a release that fails a check is written all the same")
@@ -81,9 +83,7 @@ def commands() -> argparse.ArgumentParser:
     add_roles(check)
     add_reading(check)
     check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
-    check.add_argument("--k", type=int, default=10, help="fewest look-alike records (default: 10)")
-    check.add_argument("--l", type=float, help="require this many (effective) sensitive values in every group")
-    check.add_argument("--t", type=float, help="require every group's sensitive distribution within this distance")
+    add_limits(check)
     check.add_argument("--json", action="store_true", help="print the checks as JSON")
     check.set_defaults(run=run_verify)
     return parser
@@ -98,6 +98,22 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
         "--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric, categorical or date, where it is not plain"
     )
     parser.add_argument("--schema", metavar="JSON", help="take all of this from a saved schema or a report instead")
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """What every group must satisfy; k aside, limits are off unless given."""
+    parser.add_argument("--k", type=int, default=10, help="fewest look-alike records (default: 10)")
+    parser.add_argument("--l", type=float, help="fewest different values of a sensitive column")
+    parser.add_argument("--entropy-l", type=float, help="fewest effective values, exp(entropy), of a sensitive column")
+    parser.add_argument("--t", type=float, help="greatest distance of a sensitive distribution from the whole table's")
+    parser.add_argument("--rsd-min", type=float, help="least share of a numeric column's squared error to be left")
+    parser.add_argument("--spread-min", type=float, help="least share of a numeric column's standard deviation")
+
+
+def limits_of(chosen: argparse.Namespace) -> dict[str, Any]:
+    """The limits that were given, by name; checked as :class:`Limits` checks them."""
+    names = [field.name for field in fields(Limits) if hasattr(chosen, field.name)]
+    return {name: getattr(Limits(**{name: getattr(chosen, name) for name in names}), name) for name in names}
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -173,12 +189,10 @@ def run_anonymize(chosen: argparse.Namespace) -> int:
         schema,
         grouping=chosen.grouping,
         generalizer=chosen.generalizer,
-        k=chosen.k,
         criterion=chosen.criterion,
         min_leaf=chosen.min_leaf,
         max_depth=chosen.max_depth,
-        l=chosen.l,
-        t=chosen.t,
+        **limits_of(chosen),
         reading=reading,
         progress=show,
     )
@@ -206,15 +220,14 @@ def run_anonymize(chosen: argparse.Namespace) -> int:
 
 def run_verify(chosen: argparse.Namespace) -> int:
     """``verify``: prints every check; 1 when a required one fails."""
-    if chosen.k < 1:
-        raise ParameterError(f"k must be at least 1, not {chosen.k}.", remedy="Give the k that was promised.")
+    limits = limits_of(chosen)
     plain = read_release(chosen.input)
     original = reading_of(chosen.original, chosen).frame if chosen.original else None
     schema = released_schema(plain, original, chosen)
     released = read_release(chosen.input, schema)
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
-    verification = verify(released, schema, k=chosen.k, original=original, l=chosen.l, t=chosen.t)
+    verification = verify(released, schema, original=original, **limits)
     if chosen.json:
         print(json.dumps(verification.to_dict(), ensure_ascii=False, indent=2))
     else:

@@ -111,3 +111,40 @@ def _ranks(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64],
     rank = np.empty(len(levels), dtype=np.int64)
     rank[np.argsort(places, kind="stable")] = np.arange(len(levels))
     return rank[codes], bool(domain)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSpread:
+    """How closely the classes pin down a numeric sensitive column, (groups,) each; missing values count as its mean.
+
+    ``rsd``: Σ(y − ȳ_class)² / Σ(y − Ȳ)² over the class's rows, L09 (10): 0 when the class gives every value away, 1
+    when its mean is no better than the table's; 0/0 = 1. ``spread``: its standard deviation over the table's.
+    """
+
+    column: str
+    rsd: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+
+def class_spread(
+    values: "pd.Series[Any]", column: Column, class_of: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> ClassSpread | None:
+    """The spread of one numeric sensitive column; ``None`` when it is not numeric, or its values are not released."""
+    if column.kind is Kind.CATEGORICAL:
+        return None
+    try:
+        numbers = np.asarray(numbers_of(values, column)[0], dtype=np.float64)
+    except ValueError:
+        return None
+    present = ~np.isnan(numbers)
+    if not present.any():
+        return ClassSpread(column.name, np.ones(len(sizes)), np.ones(len(sizes)))
+    scale = float(np.ptp(numbers[present])) or 1.0
+    away = np.where(present, (numbers - numbers[present].mean()) / scale, 0.0)
+    means = np.bincount(class_of, weights=away, minlength=len(sizes)) / sizes
+    within = np.bincount(class_of, weights=(away - means[class_of]) ** 2, minlength=len(sizes))
+    around = np.bincount(class_of, weights=away**2, minlength=len(sizes))
+    whole = float((away**2).mean())
+    rsd = np.divide(within, around, out=np.ones(len(sizes)), where=around > 1e-12)
+    spread = np.sqrt(within / sizes / whole) if whole > 0 else np.ones(len(sizes))
+    return ClassSpread(column.name, np.minimum(rsd, 1.0), spread)

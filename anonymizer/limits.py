@@ -6,6 +6,7 @@ satisfies them is sought from the top: a split is kept when both of its sides pa
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +55,11 @@ class Limits:
             )
         if self.tested not in TESTS:
             raise ParameterError(f"significance is tested on {' or '.join(TESTS)}, not {self.tested!r}.")
+
+    @property
+    def required(self) -> dict[str, Any]:
+        """What the checker requires of the release, by name; the covariance test is a rule of pruning only."""
+        return {name: getattr(self, name) for name in ("k", "l", "entropy_l", "t", "rsd_min", "spread_min")}
 
 
 @dataclass(frozen=True, eq=False)

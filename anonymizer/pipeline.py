@@ -6,7 +6,7 @@ Every step is a function of its own that can be called alone; :func:`anonymize` 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from anonymizer.encode import EncodedTable, encode
 from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.generalize import GENERALIZERS, generalize
 from anonymizer.grow import grow
+from anonymizer.limits import Limits, margins
 from anonymizer.linkage import linkage_risk
 from anonymizer.prune import CRITERIA, Pruning, prune
 from anonymizer.read import Reading
@@ -53,11 +54,16 @@ def anonymize(
     grouping: str = "least",
     generalizer: str = "uniform",
     k: int = 10,
-    criterion: str = "entropy",
+    criterion: str | None = None,
     min_leaf: int = 2,
     max_depth: int | None = None,
     l: float | None = None,  # noqa: E741 - the field's name
+    entropy_l: float | None = None,
     t: float | None = None,
+    rsd_min: float | None = None,
+    spread_min: float | None = None,
+    significance: float | None = None,
+    tested: str = "inner",
     against_original: bool = True,
     reading: Reading | None = None,
     rng: np.random.Generator | None = None,
@@ -65,16 +71,19 @@ def anonymize(
 ) -> Result:
     """From a table to a verified release and its report.
 
-    ``grouping``: how splits are taken back, ``least`` or ``error-risk`` (Y19). ``generalizer``: a key of
-    :data:`anonymizer.generalize.GENERALIZERS`. ``k``: fewest look-alike records. ``criterion``, ``min_leaf``,
-    ``max_depth``: see :func:`anonymizer.grow.grow`. ``l``, ``t``: required of every sensitive column when given;
-    they are checked, not enforced. ``against_original``: let the checker also compare with the table.
+    ``grouping``: how splits are taken back, a key of :data:`anonymizer.prune.CRITERIA`: ``least``, ``error-risk``
+    (Y19) or ``error-digression`` (L14). ``generalizer``: a key of :data:`anonymizer.generalize.GENERALIZERS`.
+    ``criterion``: by default ``entropy`` for a categorical target and ``sse`` for a numeric one, which all numeric
+    sensitive columns then guide together; ``min_leaf``, ``max_depth``: see :func:`anonymizer.grow.grow`. ``k`` and the
+    other limits on every group: see :class:`anonymizer.limits.Limits`; they steer pruning, and the checker
+    requires them of the release again. ``against_original``: let the checker also compare with the table.
     ``reading``: how the table came in, for the report. ``rng``: for the row order; by default a fresh secret.
     ``progress``: called with a share from 0 to 1 and what is being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, and whatever its steps raise.
     """
-    check_choices(grouping, generalizer, k)
+    check_choices(grouping, generalizer)
+    limits = Limits(k, l, entropy_l, t, rsd_min, spread_min, significance, tested)
     say = progress or (lambda share, what: None)
     say(0.0, "Encoding the table")
     encoded = encode(table, schema)
@@ -84,29 +93,29 @@ def anonymize(
             remedy="Choose a smaller k or bring more records.",
         )
     say(0.1, "Growing the tree")
+    criterion = criterion or natural_criterion(encoded)
     tree = grow(encoded, criterion, min_leaf, max_depth)
     say(0.3, "Scoring its nodes")
     risk = annotate(tree, encoded)
     say(0.4, "Pruning it")
-    pruning = prune(tree, risk, grouping, k)
+    pruning = prune(tree, risk, grouping, limits=limits, encoded=encoded)
+    require_satisfied(pruning, risk, encoded, limits)
     say(0.5, "Generalizing the records")
     leaf = descend(tree, encoded)
     release = generalize(table, schema, encoded, pruning, method=generalizer, k=k, leaf=leaf, rng=rng)
     say(0.6, "Checking the release")
     released = release.frame()
     original = table if against_original else None
-    verification = verify(released, schema, k=k, original=original, order=release.order, l=l, t=t)
+    verification = verify(released, schema, original=original, order=release.order, **limits.required)
     say(0.9, "Measuring what is left")
-    measured = measure(release, encoded.encodings, schema.target)
+    measured = measure(release, encoded.encodings, encoded.target.name or None)
     parameters: dict[str, Any] = {
-        "k": k,
         "grouping": grouping,
         "generalizer": generalizer,
         "criterion": criterion,
         "min_leaf": min_leaf,
         "max_depth": max_depth,
-        "l": l,
-        "t": t,
+        **asdict(limits),
     }
     report = report_of(
         schema,
@@ -122,10 +131,25 @@ def anonymize(
     return Result(schema, encoded, tree, risk, pruning, release, verification, measured, report)
 
 
-def check_choices(grouping: str, generalizer: str, k: int) -> None:
-    """Raise :class:`ParameterError` for names that do not exist and a k below 1."""
+def natural_criterion(encoded: EncodedTable) -> str:
+    """How to grow when nothing is said: squared error for a numeric target, entropy for any other."""
+    return "sse" if encoded.by_numbers else "entropy"
+
+
+def require_satisfied(pruning: Pruning, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> None:
+    """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, and how far off."""
+    if pruning.satisfied:
+        return
+    failed = [margin for margin in margins(pruning.tree, risk, encoded, limits) if not margin.passes[0]]
+    raise GuaranteeError(
+        "Even the whole table as one group is not enough: " + "; ".join(margin.shortfall(0) for margin in failed) + ".",
+        column=failed[0].column or None,
+        remedy="Relax this limit.",
+    )
+
+
+def check_choices(grouping: str, generalizer: str) -> None:
+    """Raise :class:`ParameterError` for names that do not exist."""
     for what, name, known in (("grouping", grouping, CRITERIA), ("generalizer", generalizer, GENERALIZERS)):
         if name not in known:
             raise ParameterError(f"There is no {what} {name!r}.", remedy=f"Choose one of {', '.join(known)}.")
-    if k < 1:
-        raise ParameterError(f"k must be at least 1, not {k}.", remedy="Choose how many records must look alike.")

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.consistency import Consistency
-from anonymizer.diversity import ClassHistograms
+from anonymizer.diversity import ClassHistograms, ClassSpread
 from anonymizer.schema import Role, Schema
 
 TOLERANCE = 1e-9
@@ -35,7 +35,8 @@ class Check:
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """What the models look at. ``class_of`` (n,): the class of each row; ``sizes``: rows of each class;
-    ``histograms``: one a sensitive column; ``beside``: the comparison with the original, when there is one."""
+    ``histograms``: one a sensitive column; ``spreads``: one a numeric one; ``beside``: the comparison with the
+    original, when there is one."""
 
     released: pd.DataFrame
     schema: Schema
@@ -47,6 +48,9 @@ class Evidence:
     sizes: NDArray[np.int64]
     histograms: tuple[ClassHistograms, ...]
     beside: Consistency | None
+    rsd_min: float | None = None
+    spread_min: float | None = None
+    spreads: tuple[ClassSpread, ...] = ()
 
     def where(self, group: int) -> str:
         """A class, by its cells."""
@@ -173,6 +177,25 @@ def t_closeness(evidence: Evidence) -> tuple[Check, ...]:
             )
         name = f"t-closeness of {histograms.column}"
         checks.append(Check(name, evidence.t, achieved, passed, evidence.where(worst), sentence))
+    return tuple(checks)
+
+
+def value_disclosure(evidence: Evidence) -> tuple[Check, ...]:
+    """No class lets a numeric sensitive value be estimated much closer than the whole table does (RSD and spread)."""
+    checks = []
+    for found in evidence.spreads:
+        for name, values, required, what in (
+            ("RSD", found.rsd, evidence.rsd_min, "of the squared error that the whole table's mean leaves there"),
+            ("spread", found.spread, evidence.spread_min, "of the whole table's standard deviation"),
+        ):
+            worst = int(np.argmin(values))
+            achieved = float(values[worst])
+            passed = None if required is None else _at_least(achieved, required)
+            says = f"Knowing the class leaves at least {achieved:.1%} {what} for {found.column}"
+            if passed is False:
+                says = f"A class leaves only {achieved:.1%} {what} for {found.column}; {required:.1%} was required"
+            title = f"{name} of {found.column}"
+            checks.append(Check(title, required, achieved, passed, evidence.where(worst), f"{says} ({name})."))
     return tuple(checks)
 
 
@@ -328,6 +351,7 @@ MODELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
     "distinct l-diversity": distinct_l_diversity,
     "entropy l-diversity": entropy_l_diversity,
     "t-closeness": t_closeness,
+    "value disclosure": value_disclosure,
     "homogeneity": homogeneity,
     "containment": containment,
     "(1,k)": one_k,

@@ -8,7 +8,7 @@ import hashlib
 import json
 import platform
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -28,7 +28,10 @@ from anonymizer.version import VERSION
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "scipy", "scikit-learn")
 
-PARAMETERS = ("k", "grouping", "generalizer", "criterion", "min_leaf", "max_depth", "l", "t")
+PARAMETERS = (
+    "k", "grouping", "generalizer", "criterion", "min_leaf", "max_depth", "l", "entropy_l", "t", "rsd_min",
+    "spread_min", "significance", "tested",
+)  # fmt: skip
 """What a report records of the steward's choices beside the schema: what another run needs."""
 
 SHORT_PATH = "TABLE"
@@ -236,19 +239,33 @@ def command_line(
             words += ["--kinds", ",".join(said)]
         if schema.target and schema.target != schema.sensitive[0]:
             words += ["--target", schema.target]
+    words += [*_reading_words(used), *_parameter_words(parameters, PARAMETERS)]
+    words += ["--out", "RELEASE.csv", "--report", "REPORT-2.json"]
+    return shlex.join(words)
+
+
+def check_line(made: Provenance, released: str, report: str) -> str:
+    """The command that checks a released file beside its original, by what the file ``report`` says of the columns."""
+    words = ["python", "-m", "anonymizer", "verify", released, "--original", made.input_name, "--schema", report]
+    words += [*_reading_words(made.read_with), *_parameter_words(made.parameters, ("k", "l", "t"))]
+    return shlex.join(words)
+
+
+def _reading_words(used: Mapping[str, Any]) -> list[str]:
+    """How a file is read, as options."""
+    words = []
     for option, value in used.items():
         if option == "header":
             words.append("--no-header")
-        elif isinstance(value, list):
-            for item in value:
-                words.append(f"--{option}={item}")
         else:
-            words.append(f"--{option}={value}")
-    for option, value in parameters.items():
-        if value is not None:
-            words += [f"--{option.replace('_', '-')}", str(value)]
-    words += ["--out", "RELEASE.csv", "--report", "REPORT-2.json"]
-    return " ".join(shlex.quote(word) for word in words)
+            words += [f"--{option}={item}" for item in (value if isinstance(value, list) else [value])]
+    return words
+
+
+def _parameter_words(parameters: Mapping[str, Any], names: Sequence[str]) -> list[str]:
+    """Those of the parameters that were chosen, as options."""
+    chosen = [(name, parameters[name]) for name in names if parameters.get(name) is not None]
+    return [word for name, value in chosen for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
 def python_lines(name: str, schema: Schema, parameters: Mapping[str, Any], used: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.consistency import consistency
-from anonymizer.diversity import class_histograms
+from anonymizer.diversity import class_histograms, class_spread
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.linkage import equivalence_classes
 from anonymizer.privacy_models import MODELS, Check, Evidence, rows_text
@@ -112,13 +112,16 @@ def verify(
     l: float | None = None,  # noqa: E741 - the field's name
     entropy_l: float | None = None,
     t: float | None = None,
+    rsd_min: float | None = None,
+    spread_min: float | None = None,
     order: NDArray[np.integer[Any]] | None = None,
 ) -> Verification:
     """Check a release: a table of text cells, as :meth:`Release.frame` or a file that was read back gives it.
 
     ``k``: rows that a class must have. ``l``, ``entropy_l``, ``t``: required of every sensitive column when given,
-    reported in any case. ``original``: the table the release was made from; without it only what the release shows
-    is checked. ``order`` (n,): the original row of each released row, a secret of whoever made the release.
+    reported in any case; ``rsd_min``, ``spread_min``: the same for every numeric one, shares from 0 to 1.
+    ``original``: the table the release was made from; without it only what the release shows is checked. ``order``
+    (n,): the original row of each released row, a secret of whoever made the release.
 
     Raises :class:`ParameterError` for impossible requirements or an empty release, :class:`SchemaError` when a
     quasi-identifier is missing, and :class:`CellError` for a cell that cannot be read beside an original.
@@ -146,6 +149,14 @@ def verify(
             if name in released.columns
         ),
         beside=None if original is None else consistency(released, original, schema, order=order),
+        rsd_min=rsd_min,
+        spread_min=spread_min,
+        spreads=tuple(
+            spread
+            for name in schema.sensitive
+            if name in released.columns
+            and (spread := class_spread(released[name], schema[name], class_of, sizes)) is not None
+        ),
     )
     checks = [check for model in MODELS.values() for check in model(evidence)]
     return Verification(tuple(checks), int(k), len(released))

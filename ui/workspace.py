@@ -16,7 +16,7 @@ Stages raise :class:`anonymizer.errors.AnonymizerError`; pages show it with :fun
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -25,8 +25,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from anonymizer.encode import EncodedTable, encode
-from anonymizer.errors import AnonymizerError, GuaranteeError, ParameterError
+from anonymizer.errors import AnonymizerError, ParameterError
+from anonymizer.limits import Limits
 from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
+from anonymizer.pipeline import natural_criterion, require_satisfied
 from anonymizer.profile import ColumnFacts, profile, suggest
 from anonymizer.read import Reading, ReadOptions, read_table
 from anonymizer.samples import SAMPLES
@@ -45,7 +47,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 SAW_TREE = ("criterion", "min_leaf", "max_depth")
-SAW_PRUNING = (*SAW_TREE, "grouping", "k")
+LIMITS = tuple(limit.name for limit in fields(Limits))
+SAW_PRUNING = (*SAW_TREE, "grouping", *LIMITS)
 SAW_RELEASE = (*SAW_PRUNING, "generalizer")
 
 DEPENDS: dict[str, tuple[str, ...]] = {
@@ -56,10 +59,10 @@ DEPENDS: dict[str, tuple[str, ...]] = {
     "pruning": SAW_PRUNING,
     "release": SAW_RELEASE,
     "released_risk": SAW_RELEASE,
-    "verification": (*SAW_RELEASE, "l", "t"),
+    "verification": SAW_RELEASE,
     "utility": SAW_RELEASE,
     "distributions": SAW_RELEASE,
-    "report": (*SAW_RELEASE, "l", "t"),
+    "report": SAW_RELEASE,
     "node_ncp": SAW_TREE,
 }
 """The stages that follow the schema, and the parameters that each depends on beside table and schema."""
@@ -67,7 +70,8 @@ DEPENDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the steward chose, beside the schema. ``l`` and ``t``: required of the release when not ``None``.
+    """What the steward chose, beside the schema. ``criterion``: how the tree grows, ``None`` for what suits the
+    target. ``k`` and the limits on sensitive columns, ``None`` when off: see :class:`anonymizer.limits.Limits`.
 
     The limits say which linking risk is accepted of each kind of attacker: at most one chance in so many.
     """
@@ -75,11 +79,16 @@ class Parameters:
     k: int = 10
     grouping: str = "least"
     generalizer: str = "uniform"
-    criterion: str = "entropy"
+    criterion: str | None = None
     min_leaf: int = 2
     max_depth: int | None = None
     l: float | None = None  # noqa: E741
+    entropy_l: float | None = None
     t: float | None = None
+    rsd_min: float | None = None
+    spread_min: float | None = None
+    significance: float | None = None
+    tested: str = "inner"
     prosecutor_limit: int = 10
     journalist_limit: int = 10
     marketer_limit: int = 20
@@ -177,6 +186,17 @@ class Workspace:
 
     # What is known before anything is generalized.
 
+    @property
+    def limits(self) -> Limits:
+        """What every group must satisfy."""
+        return Limits(**{name: getattr(self.parameters, name) for name in LIMITS})
+
+    @property
+    def criterion(self) -> str:
+        """How the tree grows: as chosen where that fits the target, or what suits it."""
+        chosen, natural = self.parameters.criterion, natural_criterion(self.encoded())
+        return natural if chosen is None or (chosen == "sse") != (natural == "sse") else chosen
+
     def facts(self) -> tuple[ColumnFacts, ...]:
         """Facts about each column of the table."""
         return self._once("facts", self._read_key(), lambda: profile(self._need_table()))
@@ -227,7 +247,7 @@ class Workspace:
         p = self.parameters
         return self._stage(
             "tree",
-            lambda: grow(self.encoded(), criterion=p.criterion, min_leaf=p.min_leaf, max_depth=p.max_depth),
+            lambda: grow(self.encoded(), criterion=self.criterion, min_leaf=p.min_leaf, max_depth=p.max_depth),
         )
 
     def leaf(self) -> NDArray[np.int32]:
@@ -246,19 +266,19 @@ class Workspace:
         """The recorded pruning steps and the cut that satisfies k."""
         from anonymizer.prune import prune
 
-        p = self.parameters
-        return self._stage("pruning", lambda: prune(self.tree(), self.risk(), criterion=p.grouping, k=p.k))
+        return self._stage(
+            "pruning",
+            lambda: prune(
+                self.tree(), self.risk(), self.parameters.grouping, limits=self.limits, encoded=self.encoded()
+            ),
+        )
 
     def release(self) -> "Release":
         """The release, shuffled with a secret seed of its own. An error when no pruning can give groups of k."""
         from anonymizer.generalize import generalize
 
         p = self.parameters
-        if not self.pruning().satisfied:
-            raise GuaranteeError(
-                f"The table has fewer records than k = {p.k}: no group can have {p.k}.",
-                remedy="Choose a smaller k or bring more records.",
-            )
+        require_satisfied(self.pruning(), self.risk(), self.encoded(), self.limits)
         return self._stage(
             "release",
             lambda: generalize(
@@ -281,18 +301,14 @@ class Workspace:
         """Every guarantee, recomputed from the released cells with the original beside them."""
         from anonymizer.verify import verify
 
-        p = self.parameters
-
         def check() -> "Verification":
             released = self.release()
             return verify(
                 released.frame(),
                 self._need_schema(),
-                k=p.k,
                 original=self._need_table(),
                 order=released.order,
-                l=p.l,
-                t=p.t,
+                **self.limits.required,
             )
 
         return self._stage("verification", check)
@@ -328,7 +344,7 @@ class Workspace:
             "report",
             lambda: report_of(
                 self._need_schema(),
-                asdict(self.parameters),
+                asdict(self.parameters) | {"criterion": self.criterion},
                 self.encoded(),
                 before=self.linkage(),
                 after=self.released_risk(),
