@@ -61,14 +61,15 @@ def curve_figure(curve: PruningCurve, k: int, here: int | None = None) -> Any:
     figure = make_subplots(rows=1, cols=3, subplot_titles=[title for title, _ in panels], horizontal_spacing=0.07)
     for column, (title, values) in enumerate(panels, start=1):
         figure.add_scatter(
-            x=curve.after, y=values, mode="lines", line={"shape": "hv", "width": 2.5}, row=1, col=column,
-            name=title, hovertemplate="after step %{x:,}: %{y:,}<extra></extra>",
+            x=curve.after, y=values, mode="lines", line={"shape": "hv", "width": 2.5, "color": RELEASED},
+            row=1, col=column, name=title, hovertemplate="after step %{x:,}: %{y:,}<extra></extra>",
         )  # fmt: skip
         figure.update_xaxes(title_text="pruning step", row=1, col=column, range=[0, max(int(curve.after[-1]), 1)])
         figure.update_yaxes(rangemode="tozero", row=1, col=column)
-    figure.add_hline(y=k, line_dash="dot", annotation_text=f"k = {k:,}", annotation_position="top left", row=1, col=2)
+    note = {"annotation_text": f"k = {k:,}", "annotation_position": "top left"}
+    figure.add_hline(y=k, line_dash="dot", line_color=ORIGINAL, row=1, col=2, **note)
     if here is not None:
-        figure.add_vline(x=here, line_width=1, line_dash="dash")
+        figure.add_vline(x=here, line_width=1.5, line_dash="dash", line_color=ORIGINAL)
     figure.update_layout(showlegend=False, height=270, margin={"l": 10, "r": 10, "t": 46, "b": 10})
     return figure
 
@@ -79,11 +80,12 @@ def _change(values: NDArray[np.int64]) -> str:
 
 
 def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) -> Any:
-    """Shares of the c classes in one node, the largest first; classes beyond twelve are added up."""
+    """Shares of the classes that a node holds, the largest first; classes beyond twelve are added up."""
     import plotly.graph_objects as go
 
     total = max(int(counts.sum()), 1)
     order = np.argsort(-np.asarray(counts), kind="stable")
+    order = order[np.asarray(counts)[order] > 0]
     kept = order[:MOST_CLASSES]
     names = [class_name(labels[code], 30) for code in kept]
     values = [int(counts[code]) for code in kept]
@@ -94,7 +96,7 @@ def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) ->
     figure = go.Figure(
         go.Bar(
             y=list(range(len(names))), x=[value / total for value in values], orientation="h", text=texts,
-            textposition="auto", hoverinfo="skip",
+            textposition="auto", hoverinfo="skip", marker_color=RELEASED,
         )
     )  # fmt: skip
     figure.update_yaxes(

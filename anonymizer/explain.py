@@ -203,7 +203,8 @@ def explain_leaf(
     if tree.is_leaf[node]:
         verb = "are" if n != 1 else "is"
         if n >= k:
-            return f"{these} were not merged: they are a leaf of the grown tree, and at least k = {k}."
+            were, they = ("were", "they are") if n != 1 else ("was", "it is")
+            return f"{these} {were} not merged: {they} a leaf of the grown tree, and at least k = {k}."
         return f"{these} {verb} a leaf of the grown tree, fewer than k = {k}; a later step merges the branch around."
     when = done.index(node)
     parts = _in_branch(tree, np.asarray(pruning.cut(when)), node)
@@ -217,20 +218,23 @@ def explain_leaf(
         why = (
             f"because a split above ({undone}) leaves a group of {least:,}, fewer than k = {k}, and goes with all below"
         )
+    elif few >= k:
+        why = "because this branch, or a group in it, did not keep the other limits asked for"
     elif int(tree.parent[smallest]) == node:
         why = f"because the split on {where} left a group of {few:,}, fewer than k = {k}"
     else:
         why = f"because one of the {len(parts)} groups below ({where}) had {plural(few, 'record')}, fewer than k = {k}"
     if pruning.criterion == "error-risk":
         why += f", and this branch came first by the error-risk measure, {_ratio_text(float(pruning.ratios[when]))}"
-    errors = int(risk.error[node] - risk.branch_error[node])
+    costs = []
+    if tree.sums.shape[1] > 1:
+        errors = int(risk.error[node] - risk.branch_error[node])
+        costs.append(f"cost {plural(errors, 'more misclassified record')}" if errors else "cost no further error")
     bits = float(risk.tidi[node] - risk.branch_tidi[node])
-    cost = f"cost {plural(errors, 'more misclassified record')}" if errors else "cost no further misclassified record"
-    gain = "left an attacker's best case as it was"
-    if bits >= 0.005:
-        gain = f"made an attacker's best case {bits:.2f} bits harder"
+    harder = f"made an attacker's best case {bits:.2f} bits harder"
+    costs.append(harder if bits >= 0.005 else "left an attacker's best case as it was")
     n_leaves = int(tree.is_leaf[node : node + tree.size[node]].sum())
-    return f"{these} were merged {why}; merging the {n_leaves} leaves of the grown tree {cost} and {gain}."
+    return f"{these} were merged {why}; merging the {n_leaves} leaves of the grown tree {' and '.join(costs)}."
 
 
 def _undone_above(tree: Tree, node: int, k: int) -> int:

@@ -31,7 +31,11 @@ def method(ws: Workspace) -> None:
     first, second, third = st.columns([4, 4, 2], gap="medium")
     names = list(GROUPINGS)
     grouping = first.selectbox(
-        "Which splits are taken back", names, names.index(p.grouping), format_func=GROUPINGS.get, key="tree grouping"
+        "Which splits are taken back",
+        names,
+        names.index(p.grouping) if p.grouping in names else 0,
+        format_func=GROUPINGS.get,
+        key="tree grouping",
     )
     with second:
         k = st.slider("k: fewest records in a group", 1, max(K_LIMIT, p.k), p.k, key="tree k")

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,7 +16,7 @@ from anonymizer.encode import encode
 from anonymizer.errors import ParameterError
 from anonymizer.explain import explain_leaf, group_table, rule_text, step_text, threshold_text, visible_text
 from anonymizer.grow import grow
-from anonymizer.prune import CRITERIA, prune
+from anonymizer.prune import prune
 from anonymizer.risk import annotate
 from anonymizer.schema import Schema
 from anonymizer.tree import region
@@ -389,7 +390,7 @@ def test_step_text__is_brief_and_complete_in_the_rule() -> None:
 # Why records were merged.
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", ["least", "error-risk"])
 def test_explain_leaf__numbers_are_those_of_the_tree(grown, criterion: str) -> None:
     encoded, tree, risk = grown
     pruning = prune(tree, risk, criterion, 8)
@@ -412,7 +413,7 @@ def test_explain_leaf__numbers_are_those_of_the_tree(grown, criterion: str) -> N
             errors = int(tree.n[node] - tree.sums[node].max() - apart)
             harder = risk.tidi[node] - risk.tidi[leaves].min()
             assert f"merging the {len(leaves)} leaves" in said
-            assert (f"cost {errors} more misclassified" in said) if errors else ("cost no further" in said)
+            assert (f"cost {errors} more misclassified" in said) if errors else ("cost no further error" in said)
             assert (f"{harder:.2f} bits harder" in said) if harder >= 0.005 else ("as it was" in said)
             few = re.search(r"(?:left a group of|\) had) (\d+)", said)
             assert int(few[1]) < 8
@@ -440,7 +441,7 @@ def smallest_before(pruning, node: int) -> int:
     raise AssertionError(node)
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", ["least", "error-risk"])
 def test_explain_leaf__holds_at_every_step(grown, criterion: str) -> None:
     encoded, tree, risk = grown
     pruning = prune(tree, risk, criterion, 8)
@@ -470,6 +471,19 @@ def test_explain_leaf__figure_1(figure1) -> None:
     assert "error-risk" not in least
     untouched = explain_leaf(case.tree, risk, pruning, encodings, case.ids[7])
     assert untouched == "These 4 records were not merged: they are a leaf of the grown tree, and at least k = 3."
+
+
+def test_explain_leaf__numbers_alone_have_no_classes_and_other_limits_are_named(figure1) -> None:
+    case, risk = figure1
+    pruning = replace(prune(case.tree, risk, "least", 3), k=2)  # as if another limit than k had merged these
+    said = explain_leaf(case.tree, risk, pruning, case.encoded.encodings, case.ids[6])
+    assert "other limits" in said
+    assert "fewer than" not in said
+    one_class = replace(case.tree, sums=case.tree.n[:, None].copy())
+    said = explain_leaf(one_class, risk, prune(one_class, risk, "least", 3), case.encoded.encodings, case.ids[6])
+    assert "misclassified" not in said
+    assert "error" not in said
+    assert "0.89 bits harder" in said
 
 
 def test_group_table__one_row_a_group(grown) -> None:
@@ -502,7 +516,7 @@ def test_pruning_curve__replays_the_steps(grown) -> None:
 def test_class_figure__title_holds_the_number_and_escapes() -> None:
     figure = class_figure(np.array([1, 3, 0]), ("low", "<b>high</b>$x$", None))
     assert figure.layout.title.text == "&lt;b&gt;high&lt;/b&gt;&#36;x&#36; makes up 75 % of 4 records"
-    assert list(figure.data[0].x) == [0.75, 0.25, 0.0]
+    assert list(figure.data[0].x) == [0.75, 0.25]
     many = class_figure(np.arange(20, 0, -1), tuple(map(str, range(20))))
     assert list(many.data[0].x)[-1] == pytest.approx(sum(range(1, 9)) / 210)
 
