@@ -1,0 +1,273 @@
+"""Public domains: which values a private forest may know of, and a table written in their codes.
+
+A differentially private tree has a child for every *public* value, whether anybody has it or not. Domains therefore
+come from the steward or a public codebook. Reading them from the table is possible, but then the very presence of a
+rare value is published without noise: each such column is marked, and the mark stays in every report.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.encode import level_order, value_text
+from anonymizer.errors import SchemaError
+from anonymizer.schema import Kind, Schema, kind_of
+
+MISSING = None
+OTHER = "*"
+"""The level that catches whatever no other level names, missing values too, where the steward lists it."""
+
+FEW_NUMBERS = 12
+"""A numeric column with at most so many distinct values is taken as categories when its domain is read from it."""
+
+N_BINS = 8
+"""Ranges of equal width that a numeric column is cut into when only its two ends are known."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One column a tree may split on (or the class).
+
+    ``levels``: its values in order; ``None`` stands for missing, ``"*"`` for anything else. ``cuts``: for numbers, the
+    inner ends of the ranges: range i holds cuts[i-1] <= value < cuts[i]; values beyond the ends fall into the outer
+    ranges. ``public``: whether this came from the steward rather than from the records.
+    """
+
+    name: str
+    levels: tuple[str | None, ...]
+    cuts: tuple[float, ...] | None = None
+    public: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.levels or len(set(self.levels)) != len(self.levels):
+            raise SchemaError(f"The domain of {self.name!r} is empty or lists a value twice.", column=self.name)
+
+    @classmethod
+    def numeric(
+        cls, name: str, cuts: Sequence[float], *, missing: bool = False, integer: bool = False, public: bool = True
+    ) -> "Attribute":
+        """Ranges between cut points, and a level of its own for missing where asked for."""
+        ends = tuple(sorted({float(cut) for cut in cuts}))
+        if not ends or not all(np.isfinite(ends)):
+            raise SchemaError(f"{name!r} needs at least one finite cut point.", column=name)
+        texts = [value_text(end) for end in ends]
+        ranges = [f"< {texts[0]}"]
+        for low, high, first, last in zip(ends, ends[1:], texts, texts[1:], strict=False):
+            ranges.append(first if integer and high - low == 1 else f"{first} to < {last}")
+        levels: list[str | None] = [*ranges, f">= {texts[-1]}"]
+        return cls(name, tuple(levels + [MISSING] * missing), ends, public)
+
+    @property
+    def n_levels(self) -> int:
+        """Number of values, missing and "anything else" included."""
+        return len(self.levels)
+
+    def shown(self, code: int) -> str:
+        """The value of a code in words."""
+        level = self.levels[code]
+        return "missing" if level is None else "anything else" if level == OTHER else level
+
+    def codes(self, values: "pd.Series[Any]") -> NDArray[np.int64]:
+        """(n,) the code of each value. Raises :class:`SchemaError` for a value outside the domain."""
+        codes = self._range_codes(values) if self.cuts is not None else self._level_codes(values)
+        outside = codes < 0
+        if OTHER in self.levels:
+            codes[outside] = self.levels.index(OTHER)
+        elif outside.any():
+            row = int(np.argmax(outside))
+            value = values.iloc[row]
+            what = "is missing" if pd.isna(value) else f"holds {str(value)[:40]!r}"
+            raise SchemaError(
+                f"{self.name!r} {what} in record {row + 1:,}, which its public domain does not allow.",
+                column=self.name,
+                row=row,
+                remedy='Add the value to the public domain, or the level "*" for anything else (null for missing).',
+            )
+        return codes
+
+    def _range_codes(self, values: "pd.Series[Any]") -> NDArray[np.int64]:
+        numbers = pd.to_numeric(values.astype("object"), errors="coerce").to_numpy(dtype=np.float64)
+        codes = np.searchsorted(np.array(self.cuts), numbers, side="right").astype(np.int64)
+        unknown = np.isnan(numbers)
+        codes[unknown] = self.levels.index(MISSING) if MISSING in self.levels else -1
+        if MISSING in self.levels:  # text that is no number is not "missing"
+            codes[unknown & values.notna().to_numpy()] = -1
+        return codes
+
+    def _level_codes(self, values: "pd.Series[Any]") -> NDArray[np.int64]:
+        place = {level: code for code, level in enumerate(self.levels) if level is not None}
+        codes, distinct = pd.factorize(values)
+        found = np.array([place.get(value_text(value), -1) for value in distinct] + [-1], dtype=np.int64)
+        if MISSING in self.levels:
+            found[-1] = self.levels.index(MISSING)
+        return found[codes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready; the inverse of :meth:`from_dict`."""
+        described: dict[str, Any] = {"levels": list(self.levels)} if self.cuts is None else {"cuts": list(self.cuts)}
+        if self.cuts is not None and MISSING in self.levels:
+            described["missing"] = True
+        return described if self.public else described | {"read_from_data": True}
+
+    @classmethod
+    def from_dict(cls, name: str, described: Any) -> "Attribute":
+        """From ``[values]``, ``{"levels": [values]}``, ``{"cuts": [numbers]}`` or ``{"low": 0, "high": 9}``."""
+        try:
+            if not isinstance(described, Mapping):
+                described = {"levels": described}
+            public = not described.get("read_from_data", False)
+            missing = bool(described.get("missing", False))
+            if "levels" in described:
+                levels = [None if level is None else value_text(level) for level in described["levels"]]
+                return cls(name, tuple(levels), public=public)
+            cuts = described.get("cuts")
+            if cuts is None:
+                cuts = even_cuts(float(described["low"]), float(described["high"]), int(described.get("bins", N_BINS)))
+            return cls.numeric(name, [float(cut) for cut in cuts], missing=missing, public=public)
+        except SchemaError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise SchemaError(
+                f"The public domain of {name!r} cannot be read.",
+                column=name,
+                remedy='Write a list of values, {"cuts": [20, 40, 60]} or {"low": 0, "high": 100}.',
+            ) from error
+
+
+@dataclass(frozen=True)
+class Domains:
+    """The attributes that trees may split on, and the class."""
+
+    attributes: tuple[Attribute, ...]
+    target: Attribute
+
+    @property
+    def read_from_data(self) -> tuple[str, ...]:
+        """Columns whose domain was read from the records: their rare values are published without noise."""
+        return tuple(attribute.name for attribute in (*self.attributes, self.target) if not attribute.public)
+
+    @property
+    def warning(self) -> str:
+        """What is not protected, in words; empty when all domains are public."""
+        names = self.read_from_data
+        if not names:
+            return ""
+        return (
+            f"The possible values of {', '.join(names)} were read from the records, not from a public codebook. "
+            "Which values occur is published without noise, so the guarantee does not cover them: "
+            "a value that only one person has gives that person away."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready: a domain for each column."""
+        return {attribute.name: attribute.to_dict() for attribute in (*self.attributes, self.target)}
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """A table in the codes of public domains: ``codes`` (n, p), ``classes`` (n,)."""
+
+    domains: Domains
+    codes: NDArray[np.uint16]
+    classes: NDArray[np.uint16]
+
+    @property
+    def n_records(self) -> int:
+        """Number of records n. It is private."""
+        return len(self.classes)
+
+    @property
+    def n_levels(self) -> NDArray[np.int64]:
+        """(p,) number of public values of each attribute."""
+        return np.array([attribute.n_levels for attribute in self.domains.attributes], dtype=np.int64)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of public classes c."""
+        return self.domains.target.n_levels
+
+    def part(self, rows: NDArray[Any]) -> "CodedTable":
+        """The records at ``rows``."""
+        return CodedTable(self.domains, np.ascontiguousarray(self.codes[rows]), self.classes[rows])
+
+
+def domains_of(
+    table: pd.DataFrame,
+    target: str,
+    given: Mapping[str, Any] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    schema: Schema | None = None,
+) -> Domains:
+    """The domains of a table's columns: as given, else as the schema declares, else read from the records and marked.
+
+    ``given``: from a codebook, see :meth:`Attribute.from_dict`. ``columns``: those to split on (default: all but the
+    target and those that the schema calls identifying). Raises :class:`SchemaError` for names that are not there.
+    """
+    given = dict(given or {})
+    unknown = [name for name in (target, *(columns or ()), *given) if name not in table.columns]
+    if unknown:
+        raise SchemaError(f"There is no column {unknown[0]!r} in the table.", column=unknown[0])
+    left_out = {target, *(schema.identifying if schema else ())}
+    chosen = [str(name) for name in (columns or table.columns) if name not in left_out]
+    if not chosen:
+        raise SchemaError("There is no column to split on.", remedy="Keep at least one beside the class.")
+
+    def attribute(name: str, is_class: bool = False) -> Attribute:
+        if name in given:
+            return Attribute.from_dict(name, given[name])
+        column = schema[name] if schema is not None else None
+        if column is not None and column.domain is not None and column.kind is Kind.CATEGORICAL:
+            return Attribute(name, tuple(str(level) for level in column.domain))
+        if column is not None and column.domain is not None and column.kind is Kind.NUMERIC:
+            low, high = (float(end) for end in column.domain)
+            return Attribute.numeric(name, even_cuts(low, high), missing=True)
+        kind = column.kind if column is not None else kind_of(table[name])
+        return read_attribute(table[name], as_numbers=kind is Kind.NUMERIC and not is_class)
+
+    return Domains(tuple(attribute(name) for name in chosen), attribute(target, is_class=True))
+
+
+def read_attribute(values: "pd.Series[Any]", *, as_numbers: bool) -> Attribute:
+    """A domain read from the records, marked as such. Many distinct numbers become ranges of equal width."""
+    name, missing = str(values.name), bool(values.isna().any())
+    distinct = values.dropna().unique()
+    if as_numbers and len(distinct) > FEW_NUMBERS:
+        numbers = np.asarray(distinct, dtype=np.float64)
+        return Attribute.numeric(name, even_cuts(numbers.min(), numbers.max()), missing=missing, public=False)
+    texts = sorted({value_text(value) for value in distinct})
+    levels = tuple(sorted(texts, key=level_order(texts)))
+    return Attribute(name, levels + (MISSING,) * (missing or not levels), public=False)
+
+
+def even_cuts(low: float, high: float, bins: int = N_BINS) -> list[float]:
+    """The inner ends of ``bins`` ranges of equal width, in short numbers."""
+    if not (np.isfinite([low, high]).all() and low < high and bins > 1):
+        return [low]
+    step = (high - low) / bins
+    digits = max(0, 2 - int(np.floor(np.log10(step))))
+    return [round(low + step * place, digits) for place in range(1, bins)]
+
+
+def code(table: pd.DataFrame, domains: Domains) -> CodedTable:
+    """The table in the codes of its public domains. Raises :class:`SchemaError` for a value outside them."""
+    codes = np.empty((len(table), len(domains.attributes)), dtype=np.uint16)
+    for place, attribute in enumerate(domains.attributes):
+        codes[:, place] = attribute.codes(table[attribute.name])
+    return CodedTable(domains, codes, domains.target.codes(table[domains.target.name]).astype(np.uint16))
+
+
+def read_domains(text: str) -> dict[str, Any]:
+    """The codebook in a JSON text: an object with a domain for each column."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise SchemaError("The public domains are not JSON.", remedy="Use a file of column: domain.") from error
+    if not isinstance(found, dict):
+        raise SchemaError("The public domains must be one JSON object.", remedy='{"sex": ["F", "M"], ...}.')
+    return {str(name): domain for name, domain in found.items()}
