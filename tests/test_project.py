@@ -224,7 +224,7 @@ def test_skips__fail_where_they_are_required(required: str, outcome: str, tmp_pa
     (tmp_path / "test_sample.py").write_text(SKIPPING, "utf-8")
     options = ["-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
     command = [sys.executable, "-m", "pytest", *options, "-c", str(ROOT / "pyproject.toml"), str(tmp_path)]
-    environment = {**os.environ, "COPSE_REQUIRE": required, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "COPSE_REQUIRE": required, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
     answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     counted = re.findall(r"(\d+) (passed|failed|skipped|error)", answer.stdout.splitlines()[-1])
     told = {"failed" if word == "error" else word for _, word in counted}  # pytest's word for a fault before the call
