@@ -274,7 +274,7 @@ def descend(tree: Tree, encoded: EncodedTable) -> NDArray[np.int32]:
     right = np.full(tree.n_nodes, -1, dtype=np.int32)
     inner = np.flatnonzero(tree.feature >= 0)
     right[inner] = inner + 1 + tree.size[inner + 1]
-    step = -(-n // WORKERS) if n > 50_000 else n
+    step = -(-n // WORKERS) if n > 50_000 else max(n, 1)
 
     def part(first: int) -> None:
         kernels.route(

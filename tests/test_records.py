@@ -111,6 +111,8 @@ def test_descend__many_records_in_parts_agree_with_few() -> None:
     assert np.bincount(leaf, minlength=tree.n_nodes)[tree.is_leaf].tolist() == tree.n[tree.is_leaf].tolist()
     tail = EncodedTable(encoded.codes[-100:], encoded.encodings, encoded.target)
     assert descend(tree, tail).tolist() == leaf[-100:].tolist()
+    nobody = EncodedTable(encoded.codes[:0], encoded.encodings, encoded.target)
+    assert descend(tree, nobody).tolist() == []
 
 
 def test_in_threads__keeps_the_order_and_passes_errors_on() -> None:
