@@ -13,7 +13,7 @@ from anonymizer.records import descend
 from anonymizer.schema import Schema
 from anonymizer.tree import Tree, goes_left, region
 
-encode_module = sys.modules[encode.__module__]  # TODO: used by test_generalization_cases; say cases.encode there
+encode_module = sys.modules[encode.__module__]
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "cases"
 
