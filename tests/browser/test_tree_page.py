@@ -1,0 +1,116 @@
+"""A walk over the Tree page in a real browser: zoom, drag, pick by mouse and keyboard, scrub, download."""
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+pytestmark = pytest.mark.browser
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture
+def tree_page(page: Any, app_server: str) -> Any:
+    """The Tree page with the tree of the built-in hospital sample."""
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(app_server)
+    page.locator(".st-key-sample-hospital button").first.click()
+    page.get_by_role("button", name="Next: give roles").click()
+    page.get_by_role("button", name="Next: grow the tree").click()
+    page.wait_for_selector(".stage svg g.node", timeout=120_000)
+    page.locator(".stage[data-scale]").wait_for()
+    yield page
+    assert not errors
+
+
+def scale(page: Any) -> float:
+    """Pixels a unit of the drawing."""
+    return float(page.locator(".stage").get_attribute("data-scale"))
+
+
+def view_box(page: Any) -> list[float]:
+    return [float(part) for part in page.locator(".stage svg").get_attribute("viewBox").split()]
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_zoom_and_drag(tree_page: Any) -> None:
+    page = tree_page
+    press(page, "Whole tree")
+    whole = scale(page)
+    press(page, "+")
+    assert scale(page) == pytest.approx(1.3 * whole, rel=0.01)
+    press(page, "−")
+    assert scale(page) == pytest.approx(whole, rel=0.01)
+    stage = page.locator(".stage")
+    stage.scroll_into_view_if_needed()
+    box = stage.bounding_box()
+    middle = (box["x"] + box["width"] / 2, box["y"] + 60)
+    page.mouse.move(*middle)
+    page.mouse.wheel(0, 40)
+    assert scale(page) == pytest.approx(whole, rel=0.01), "without focus, the wheel scrolls the page"
+    stage.focus()
+    box = stage.bounding_box()
+    page.mouse.move(box["x"] + 50, box["y"] + 60)
+    page.mouse.wheel(0, -300)
+    page.wait_for_timeout(200)
+    assert scale(page) > 1.2 * whole
+    before = view_box(page)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 150, box["y"] + 100, steps=4)
+    page.mouse.up()
+    after = view_box(page)
+    assert after[0] == pytest.approx(before[0] - 100 / scale(page), abs=1)
+    assert after[1] == pytest.approx(before[1] - 40 / scale(page), abs=1)
+    assert page.locator(".stage g.picked").count() == 0, "a drag picks nothing"
+
+
+def test_pick__the_panel_follows(tree_page: Any) -> None:
+    page = tree_page
+    press(page, "Whole tree")
+    group = page.locator(".stage g.leaf").first
+    node = int(group.get_attribute("id")[1:])
+    label = group.get_attribute("aria-label")
+    records = re.search(r"; ([\d,]+) records?", label)[1]
+    group.click()
+    page.get_by_role("heading", name=f"Group {node:,}: {records} of 2,000 records").wait_for()
+    assert page.locator(".stage g.picked").get_attribute("id") == f"n{node}"
+    assert page.locator(".stage g.node.on-path").count() >= 2
+    assert page.get_by_text(re.compile(r"These \d+ records were merged because|were not merged")).count() == 1
+    page.locator(".stage").press("ArrowUp")
+    cursor = page.locator(".stage g.cursor").get_attribute("id")
+    assert cursor != f"n{node}"
+    page.locator(".stage").press("Enter")
+    page.get_by_role("heading", name=re.compile(rf"Node {int(cursor[1:]):,}:")).wait_for()
+    assert page.locator(".stage [aria-selected=true]").get_attribute("id") == cursor
+
+
+def test_double_click__looks_closer(tree_page: Any) -> None:
+    page = tree_page
+    press(page, "Whole tree")
+    fold = page.locator(".stage g.fold:not(.leaf)").first
+    name = fold.get_attribute("id")
+    fold.dblclick()
+    page.get_by_role("button", name="Whole tree again").wait_for()
+    page.locator(f".stage #{name}:not(.fold)").wait_for()
+    assert page.locator(f".stage #{name}.picked").count() == 1
+
+
+def test_download__svg_and_dot(tree_page: Any) -> None:
+    page = tree_page
+    shown = page.locator(".stage g.node").count()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="SVG").click()
+    assert saved.value.suggested_filename == "tree.svg"
+    root = ElementTree.parse(saved.value.path()).getroot()
+    assert sum("node" in group.get("class", "").split() for group in root.iter(f"{SVG}g")) == shown
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="DOT, nothing folded").click()
+    text = saved.value.path().read_text("utf-8")
+    assert text.startswith("digraph tree {")
+    assert len(re.findall(r'id="n\d+"', text)) > shown
+    assert "folder" not in text
