@@ -7,7 +7,7 @@ from pathlib import PurePath
 import streamlit as st
 
 from anonymizer.release import FORMATS, Release
-from anonymizer.report import Report, digest
+from anonymizer.report import Report, check_line, digest
 from ui.workspace import Workspace
 
 KINDS = {
@@ -66,8 +66,14 @@ def downloads(ws: Workspace, release: Release, report: Report) -> None:
         "Files are made when you click, and are not kept here. The report names values at which a check is worst: keep "
         "it internal."
     )
-    with st.expander("How to do it again", icon=":material/terminal:"):
-        st.markdown("In a terminal, in the folder of the table:")
+    with st.expander("How to check it and do it again", icon=":material/terminal:"):
+        st.markdown("Check the downloaded file again, in the folder of all three files:")
+        st.code(
+            check_line(report.provenance, f"{name}-released.csv", f"{name}-report.json"),
+            language="bash",
+            wrap_lines=True,
+        )
+        st.markdown("Make a release like it, in a terminal:")
         st.code(report.provenance.command, language="bash", wrap_lines=True)
         st.markdown("Or in Python, with the report saved as `REPORT.json`:")
         st.code(report.provenance.python, language="python", wrap_lines=True)
