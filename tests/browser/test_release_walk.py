@@ -1,0 +1,144 @@
+"""The main walk: drop a table, give roles, release, download; the command line agrees with the page."""
+
+import contextlib
+import gzip
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from anonymizer.linkage import linkage_risk
+from anonymizer.profile import suggest
+from anonymizer.read import read_table
+from anonymizer.release import read_release
+from anonymizer.schema import Role
+from tests.browser.test_bring_a_table import choose_role, drop, known_text, number, opened, step
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+
+K = 10
+TABLES = {
+    "adult_complete": "income",
+    "contraceptive": "contraceptive_method",
+    "adult": "income",
+}
+"""Each table and its sensitive column."""
+
+
+def settled(page: Page) -> None:
+    """Wait until the page is drawn: a grid that is typed into while it is drawn again forgets what was typed."""
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=120_000)
+    page.wait_for_timeout(300)
+
+
+def roles(page: Page, table: pd.DataFrame, sensitive: str) -> None:
+    """Accept the suggestions, make one column sensitive and all others quasi-identifying."""
+    page.get_by_role("button", name="Next: give roles").click()
+    page.get_by_role("button", name="Accept suggestions").click()
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    suggested = suggest(table)
+    left = len(suggested.quasi_identifying)
+    for row, column in enumerate(suggested.columns):
+        wanted = Role.SENSITIVE if column.name == sensitive else Role.QUASI_IDENTIFYING
+        settled_by_button = column.role is Role.INSENSITIVE and wanted is Role.QUASI_IDENTIFYING
+        if column.role is wanted or settled_by_button:
+            continue
+        left += (wanted is Role.QUASI_IDENTIFYING) - (column.role is Role.QUASI_IDENTIFYING)
+        give_role(page, row, "Sens" if wanted is Role.SENSITIVE else "Quasi", left)
+    settled(page)
+    page.get_by_role("button", name="All others quasi-identifying").click()
+    expect(page.get_by_text(known_text(len(table.columns) - 1)).first).to_be_visible(timeout=60_000)
+
+
+def give_role(page: Page, row: int, typed: str, known: int) -> None:
+    """A role chosen in the grid. A click can be lost while the grid is drawn anew: then once more."""
+    told = page.get_by_text(known_text(known)).first
+    for _ in range(4):
+        settled(page)
+        page.get_by_test_id("stDataFrame").first.hover(position={"x": 240, "y": 20})
+        choose_role(page, row, typed)
+        with contextlib.suppress(AssertionError):
+            expect(told).to_be_visible(timeout=10_000)
+            return
+    expect(told).to_be_visible()
+
+
+def downloaded(page: Page, label: str, folder: Path) -> Path:
+    """A file fetched by its button."""
+    with page.expect_download(timeout=60_000) as waiting:
+        page.get_by_role("button", name=label, exact=True).click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path
+
+
+def figure(page: Page, label: str) -> str:
+    """A figure of the strip."""
+    return str(number(page, label).last.inner_text())
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_drop__roles__release__download__verify(
+    app_server: str, page: Page, data: Callable[[str], Path], tmp_path: Path, table: str
+) -> None:
+    content = gzip.decompress(data(f"{table}.csv.gz").read_bytes())
+    original = tmp_path / f"{table}.csv"
+    original.write_bytes(content)
+    frame = read_table(original).frame
+    sensitive = TABLES[table]
+    known = [name for name in frame.columns if name != sensitive]
+
+    opened(page, app_server)
+    drop(page, content, original.name)
+    expect(page.get_by_role("heading", name=original.name)).to_be_visible(timeout=60_000)
+    roles(page, frame, sensitive)
+    settled(page)
+    step(page, "Release").click()
+    expect(page.get_by_role("heading", name="Check and download")).to_be_visible()
+    expect(page.get_by_text(f"This release is {K}-anonymous")).to_be_visible(timeout=120_000)
+
+    released = downloaded(page, "CSV", tmp_path)
+    report = downloaded(page, "Report (JSON)", tmp_path)
+    risk = linkage_risk(read_release(released), known)
+    assert figure(page, "Records") == f"{risk.records:,}" == f"{len(frame):,}"
+    assert figure(page, "Groups") == f"{risk.groups:,}"
+    assert figure(page, "Smallest group") == f"{risk.smallest:,}"
+
+    plain = verified(released, original, "--quasi-identifying", ",".join(known), "--sensitive", sensitive)
+    assert plain["passed"]
+    assert plain["k_anonymous"]
+    assert plain["rows"] == risk.records
+    assert achieved(plain)["k-anonymity"] == risk.smallest
+
+    kept = json.loads(report.read_text("utf-8"))
+    again = achieved(verified(released, original, "--schema", str(report)))
+    assert {name: pytest.approx(value) for name, value in achieved(kept["verification"]).items()} == again
+    assert kept["linking_risk"]["after"]["groups"] == risk.groups
+    assert kept["provenance"]["output_sha256"]["csv"] == sha256(released)
+
+
+def verified(released: Path, original: Path, *roles: str) -> dict[str, Any]:
+    """What the command line finds in the downloaded file, beside the original."""
+    command = [sys.executable, "-m", "anonymizer", "verify", str(released), "--original", str(original)]
+    command += [*roles, "--k", str(K), "--json"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert answer.returncode == 0, answer.stderr + answer.stdout[-2000:]
+    found: dict[str, Any] = json.loads(answer.stdout)
+    return found
+
+
+def achieved(verification: dict[str, Any]) -> dict[str, float | None]:
+    """The figure of each check by its name."""
+    return {check["name"]: check["achieved"] for check in verification["checks"]}
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
