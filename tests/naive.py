@@ -180,7 +180,8 @@ def category_order(table: dict[Any, np.ndarray], present: list[Any], n_classes: 
     else:
         weights = np.array([table[value].sum() for value in present])
         centred = shares - np.average(shares, axis=0, weights=weights)
-        scores = centred @ np.linalg.eigh((centred.T * weights) @ centred)[1][:, -1]
+        axis = np.linalg.eigh((centred.T * weights) @ centred)[1][:, -1]
+        scores = centred @ axis * np.sign(axis[np.abs(axis) > 1e-9][0])
     return [present[rank] for rank in np.argsort(scores, kind="stable")]
 
 

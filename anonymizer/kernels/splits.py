@@ -189,7 +189,12 @@ def class_order(hist, present, found, width, criterion, order):
             for b in range(a):
                 scatter[b, a] = scatter[a, b]
         vectors = np.linalg.eigh(scatter)[1]
-        axis = vectors[:, r - 1]
+        axis = vectors[:, r - 1].copy()
+        for c in range(r):  # an eigenvector's sign is arbitrary: the first entry that is not 0 is positive
+            if abs(axis[c]) > 1e-9:
+                if axis[c] < 0:
+                    axis = -axis
+                break
         for position in range(found):
             score = 0.0
             for c in range(r):
