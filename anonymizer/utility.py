@@ -140,6 +140,37 @@ def majority_class_error(frame: pd.DataFrame, columns: Sequence[str], target: st
     return float(1 - counts.groupby(list(keys.columns))["rows"].max().sum() / len(frame))
 
 
+def relative_squared_distance(values: Floats, group: NDArray[np.integer]) -> Floats:
+    """RSD of each numeric sensitive column, L14 (10): the mean over groups of each group's squared distance from its
+    own mean / from the file's.
+
+    ``values`` (n, r); ``group`` (n,): which group each record is in. (r,), 0 (full disclosure) to 1 (groups tell
+    nothing that the file does not); a group where all values are the file's mean counts as 1.
+    """
+    number = np.unique(group, return_inverse=True)[1]
+    count = np.bincount(number)
+    found = np.ones(values.shape[1])
+    for column in range(values.shape[1]):
+        y = values[:, column] - values[:, column].mean()
+        apart = y - (np.bincount(number, y) / count)[number]
+        own, whole = np.bincount(number, apart**2), np.bincount(number, y**2)
+        rounding = 1e-24 * (np.abs(values[:, column]).max() ** 2 + 1)
+        found[column] = np.divide(own, whole, out=np.ones(len(count)), where=whole > rounding * count).mean()
+    return found
+
+
+def mape(values: Floats, predicted: Floats) -> tuple[float, int]:
+    """Mean absolute percentage error, L14 (11), as a share, and how many records with the value 0 were left out.
+
+    ``values``, ``predicted`` (n,). NaN when every value is 0.
+    """
+    counted = values != 0
+    left_out = len(values) - int(counted.sum())
+    if left_out == len(values):
+        return float("nan"), left_out
+    return float(np.mean(np.abs(predicted[counted] - values[counted]) / np.abs(values[counted]))), left_out
+
+
 def classification_error(release: Release, target: str, *, folds: int = 10, seed: int = 0) -> float:
     """Cross-validated error of predicting a kept column from the released cells: share of rows, missing is a class.
 

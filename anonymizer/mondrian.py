@@ -1,0 +1,63 @@
+"""Mondrian, the baselines that the papers compare with: trees whose leaves are the groups.
+
+LeFevre, DeWitt and Ramakrishnan 2006 (median), 2008 (information gain, regression).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from anonymizer.encode import EncodedTable
+from anonymizer.errors import GuaranteeError, ParameterError
+from anonymizer.grow import grow
+from anonymizer.refine import with_median_cuts
+from anonymizer.tree import Tree
+
+
+def grow_mondrian(encoded: EncodedTable, k: int, method: str = "median-mondrian") -> Tree:
+    """A tree with at least k records in every leaf; each leaf is a group, nothing is pruned.
+
+    ``median-mondrian`` (strict, 2006): a node is cut on the quasi-identifier with the widest normalized range (numbers
+    by length, levels by how many are present less one; tie: the first), at the lower median, which goes left, or
+    right when k forbids that; when k forbids both, on the next widest. Levels stand in their declared order.
+    ``infogain-mondrian``, ``regression-mondrian`` (2008): the best split for a categorical or numeric target by
+    entropy or squared error with at least k records on both sides: :func:`anonymizer.grow.grow`.
+
+    Raises :class:`ParameterError` for an unknown method, k below 1, or a method that does not fit the target, and
+    :class:`GuaranteeError` when there are fewer than k records.
+    """
+    if method not in MONDRIAN:
+        raise ParameterError(f"There is no method {method!r}.", remedy=f"Choose one of {', '.join(MONDRIAN)}.")
+    if k < 1:
+        raise ParameterError(f"k must be at least 1, not {k}.", value=k, remedy="Ten is a common choice.")
+    if encoded.n_records < k:
+        raise GuaranteeError(
+            f"The table has {encoded.n_records:,} records, fewer than k = {k:,}: no group can have {k:,}.",
+            remedy="Choose a smaller k or bring more records.",
+        )
+    return MONDRIAN[method](encoded, k)
+
+
+def median(encoded: EncodedTable, k: int) -> Tree:
+    """Median Mondrian: median cuts below one group that holds everybody."""
+    whole = grow(encoded, "sse" if encoded.by_numbers else "entropy", max_depth=0)
+    everybody = np.zeros(encoded.n_records, dtype=np.int32)
+    return with_median_cuts(whole, everybody[:1], everybody, encoded, k, by_frequency=False)
+
+
+def infogain(encoded: EncodedTable, k: int) -> Tree:
+    """InfoGain Mondrian: the classification tree with at least k records a leaf."""
+    return grow(encoded, "entropy", min_leaf=k)
+
+
+def regression(encoded: EncodedTable, k: int) -> Tree:
+    """Regression Mondrian: the regression tree with at least k records a leaf."""
+    return grow(encoded, "sse", min_leaf=k)
+
+
+MONDRIAN: dict[str, Callable[[EncodedTable, int], Tree]] = {
+    "median-mondrian": median,
+    "infogain-mondrian": infogain,
+    "regression-mondrian": regression,
+}
+"""Mondrian methods by the name of the grouping that they make: (table, k) -> tree."""

@@ -1,0 +1,203 @@
+"""Cutting groups further at medians, so that boxes get tighter and every group still has what it must have.
+
+A refined pruning is a tree again: the splits that were kept, and below each group its median cuts. So it is scored,
+drawn, cut, measured and released like any other, and it routes records that it was not made of.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.encode import EncodedTable
+from anonymizer.grow import finish_tree
+from anonymizer.limits import Limits, margins
+from anonymizer.prune import Pruning
+from anonymizer.records import Branch, InMemory, Sums, descend
+from anonymizer.risk import annotate
+from anonymizer.tree import Tree
+
+
+def refine(
+    pruning: Pruning,
+    encoded: EncodedTable,
+    limits: Limits | None = None,
+    *,
+    after: int | None = None,
+    leaf: NDArray[np.int32] | None = None,
+) -> Pruning:
+    """The same groups, those of at least 2k cut further: a new tree and its groups.
+
+    A group is cut on the quasi-identifier that takes up the largest share of its domain (numbers by length, others by
+    levels; tie: the first), where the records fall most evenly: numbers, dates and ordered levels in their
+    order, other levels by descending count. When k forbids that, the next widest column is tried. Then, from the top,
+    a cut is kept when both of its sides satisfy all of ``limits`` and the cuts above it are kept. The target does not
+    guide these cuts, so its error should be watched.
+
+    ``limits``: by default k of the pruning. ``after``: start from the groups after that many steps. ``leaf`` (n,):
+    each record's leaf in the unpruned tree, found when not given.
+    """
+    limits = limits or Limits(k=pruning.k)
+    leaf = descend(pruning.tree, encoded) if leaf is None else leaf
+    group = pruning.group_of_node(after)
+    tree = with_median_cuts(pruning.tree, group, leaf, encoded, limits.k)
+    risk = annotate(tree, encoded)
+    fails = ~np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, limits)])
+    fails[origin_of(pruning.tree, group, tree) >= 0] = False  # what was kept before stays
+    return keep_from_the_top(pruning, tree, fails, limits.k)
+
+
+def keep_from_the_top(pruning: Pruning, tree: Tree, fails: NDArray[np.bool_], k: int) -> Pruning:
+    """The largest pruning of ``tree`` without a group that fails; the rest as in ``pruning``."""
+    from anonymizer import kernels
+
+    kept, smaller_child = np.empty(tree.n_nodes, dtype=np.bool_), np.zeros(tree.n_nodes, dtype=np.int64)
+    kernels.keep_splits(tree.parent, tree.size, tree.feature, tree.n, fails, kept, smaller_child)
+    undone = np.flatnonzero((tree.feature >= 0) & ~kept)
+    steps = undone[np.argsort(tree.n[undone], kind="stable")].astype(np.int32)
+    return replace(
+        pruning, tree=tree, k=k, steps=steps, ratios=np.full(len(steps), np.nan), smallest=smaller_child[steps]
+    )
+
+
+def origin_of(old: Tree, group: NDArray[np.int32], new: Tree) -> NDArray[np.int32]:
+    """For each node of the refined tree the node of the old one that it is, -1 for what median cuts have added."""
+    origin = np.full(new.n_nodes, -1, dtype=np.int32)
+    stack = [(0, 0)]
+    while stack:
+        before, now = stack.pop()
+        origin[now] = before
+        if group[before] < 0:
+            stack += zip(old.children(before), new.children(now), strict=True)
+    return origin
+
+
+def with_median_cuts(
+    tree: Tree,
+    group: NDArray[np.int32],
+    leaf: NDArray[np.int32],
+    encoded: EncodedTable,
+    k: int,
+    by_frequency: bool = True,
+) -> Tree:
+    """The tree above its groups, and below each of them median cuts that leave k records on both sides.
+
+    ``group`` (m,): the group at or above each node, -1 above them; ``leaf`` (n,). See
+    :func:`anonymizer.median_kernels.cut_at_medians` for ``by_frequency``.
+    """
+    from anonymizer import median_kernels
+
+    groups = np.flatnonzero(group == np.arange(tree.n_nodes))
+    number = np.full(tree.n_nodes, -1)
+    number[groups] = np.arange(len(groups))
+    place = number[group[leaf]]
+    order = np.argsort(place, kind="stable").astype(np.uint32)
+    ends = np.cumsum(np.bincount(place, minlength=len(groups)))
+    starts = np.concatenate([[0], ends[:-1]])
+    encodings = encoded.encodings
+    pieces = median_kernels.cut_at_medians(
+        np.ascontiguousarray(encoded.codes[order]),
+        order,
+        starts,
+        ends,
+        np.cumsum([0] + [encoding.n_codes for encoding in encodings])[:-1],
+        np.array([encoding.n_codes for encoding in encodings]),
+        np.array([encoding.by_order for encoding in encodings]),
+        np.array([encoding.is_interval for encoding in encodings]),
+        np.array([len(e.labels) if e.missing else -1 for e in encodings]),
+        # The code for missing has no value: a zero that is never read stands for it.
+        np.concatenate([np.append(e.low, [0.0] * e.missing) for e in encodings]),
+        np.concatenate([np.append(e.high, [0.0] * e.missing) for e in encodings]),
+        np.array([encoding.domain[1] - encoding.domain[0] for encoding in encodings]),
+        np.array([encoding.missing_share for encoding in encodings]),
+        k,
+        by_frequency,
+    )
+    below = Branch(*(*pieces, np.empty((len(pieces[0]), 0))))
+    return finish_tree(joined(tree, group, below, starts, ends), Ordered(encoded, order), encodings)
+
+
+class Ordered(InMemory):
+    """Records that already stand in the order of a grown tree."""
+
+    def __init__(self, encoded: EncodedTable, order: NDArray[np.uint32]) -> None:
+        super().__init__(encoded)
+        self.packed = np.ascontiguousarray(self.packed[:, order])
+        self.order = order
+
+    def sums(self, branch: Branch) -> Sums:
+        """See :class:`anonymizer.records.RecordSource`; the classes are still to be counted."""
+        from anonymizer import kernels
+
+        target = self.encoded.target
+        counts = np.zeros((len(branch.parent), target.n_classes), dtype=np.int64)
+        kernels.count_classes(
+            branch.parent, branch.feature, branch.first, branch.last, self.order, target.codes, counts
+        )
+        return super().sums(replace(branch, sums=counts))
+
+
+def joined(
+    tree: Tree, group: NDArray[np.int32], below: Branch, starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> Branch:
+    """The nodes above the groups and the pieces ``below`` them as one piece, in preorder; sums are still to be made.
+
+    ``starts``, ``ends``: where the records of each group lie.
+    """
+    above = np.flatnonzero(group < 0)
+    groups = np.flatnonzero(group == np.arange(tree.n_nodes))
+    roots = np.flatnonzero(below.parent < 0)
+    sizes = np.diff(np.append(roots, len(below.parent)))
+    # In the old preorder, a node above the groups takes one row, a group its piece, everything else none.
+    rows = np.zeros(tree.n_nodes, dtype=np.int64)
+    rows[above], rows[groups] = 1, sizes
+    position = np.cumsum(rows) - rows
+    of_piece = np.repeat(position[groups] - roots, sizes) + np.arange(len(below.parent))
+    of_above = position[above]
+
+    def merged(from_above: NDArray[Any], from_below: NDArray[Any]) -> NDArray[Any]:
+        found = np.empty(int(rows.sum()), dtype=from_below.dtype)
+        found[of_above], found[of_piece] = from_above, from_below
+        return found
+
+    parent = merged(np.where(above > 0, position[tree.parent[above]], -1), below.parent)
+    inside = np.flatnonzero(below.parent >= 0)
+    parent[of_piece[inside]] = of_piece[below.parent[inside]]
+    tops = groups[groups > 0]
+    parent[position[tops]] = position[tree.parent[tops]]
+
+    left, right = codes_beside_cuts(tree, above)
+    counts = np.diff(tree.listed_start)[above], np.diff(np.append(below.listed_start, len(below.listed)))
+    listed_count = merged(*counts)
+    listed_start = np.cumsum(listed_count) - listed_count
+    listed = np.empty(int(listed_count.sum()), dtype=np.uint16)
+    is_above = np.repeat(group < 0, np.diff(tree.listed_start))
+    for of_new, count, codes in ((of_above, counts[0], tree.listed[is_above]), (of_piece, counts[1], below.listed)):
+        listed[np.repeat(listed_start[of_new] - (np.cumsum(count) - count), count) + np.arange(len(codes))] = codes
+    first_group = np.searchsorted(groups, above)
+    last_group = np.searchsorted(groups, above + tree.size[above]) - 1
+    return Branch(
+        parent=parent,
+        feature=merged(tree.feature[above], below.feature),
+        code_left=merged(left, below.code_left),
+        code_right=merged(right, below.code_right),
+        listed_start=listed_start,
+        listed=listed,
+        listed_left=merged(tree.listed_left[above], below.listed_left),
+        first=merged(starts[first_group], below.first),
+        last=merged(ends[last_group], below.last),
+        sums=np.empty((len(parent), 0), dtype=np.int64),
+    )
+
+
+def codes_beside_cuts(tree: Tree, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The highest code on the left and the lowest on the right of each ordered split; -1 of any other split."""
+    feature = tree.feature[nodes]
+    left = nodes + 1
+    right = left + tree.size[left]
+    ordered = tree.cut[nodes] >= 0
+    only_missing = tree.low[right, feature] > tree.high[right, feature]
+    # A right side where everything is missing begins with the code for missing, which is above all of its values.
+    lowest = np.where(only_missing, tree.cut[nodes], tree.low[right, feature])
+    return np.where(ordered, tree.high[left, feature], -1), np.where(ordered, lowest, -1)

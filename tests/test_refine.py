@@ -1,0 +1,210 @@
+"""Median cuts below groups against their slow twin, and what a refined pruning still is: a tree with its groups."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymizer.encode import EncodedTable, encode
+from anonymizer.errors import GuaranteeError, ParameterError
+from anonymizer.grow import grow
+from anonymizer.limits import Limits, margins
+from anonymizer.mondrian import MONDRIAN, grow_mondrian
+from anonymizer.prune import prune
+from anonymizer.records import descend
+from anonymizer.refine import origin_of, refine
+from anonymizer.risk import annotate
+from anonymizer.schema import Schema
+from anonymizer.utility import cut_gcp, node_ncp
+
+
+def random_table(seed: int, n: int) -> tuple[pd.DataFrame, Schema]:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, rng.choice([2, 9, 60]), n).astype(float)
+    born = pd.Timestamp("1980-01-01") + pd.to_timedelta(rng.integers(0, rng.choice([4, 500]), n), unit="D")
+    city = rng.choice(list("abcdefghij")[: rng.integers(1, 11)], n, p=None).astype(object)
+    grade = rng.choice(["low", "mid", "high"], n).astype(object)
+    if rng.random() < 0.5:
+        age[rng.random(n) < 0.2] = np.nan
+        city[rng.random(n) < 0.2] = None
+        grade[rng.random(n) < 0.2] = None
+    table = pd.DataFrame({"age": age, "born": born, "city": city, "grade": grade})
+    table["ill"] = rng.choice(["x", "y", "z"], n, p=[0.6, 0.3, 0.1])
+    table["cost"] = rng.gamma(2.0, 50.0, n).round(1) + 40 * (city == "a")
+    schema = Schema.of(
+        table,
+        quasi_identifying=["age", "born", "city", "grade"],
+        sensitive=["ill", "cost"],
+        ordered=["grade"],
+        domains={"grade": ["low", "mid", "high"]},
+    )
+    return table, schema
+
+
+def width(encoded: EncodedTable, rows: list[int], j: int, by_frequency: bool) -> float:
+    encoding = encoded.encodings[j]
+    codes = {int(encoded.codes[row, j]) for row in rows}
+    if not encoding.is_interval:
+        b = encoding.n_codes
+        if len(codes) < 2:
+            return 0.0
+        return len(codes) / b if by_frequency else (len(codes) - 1) / (b - 1)
+    missing = len(encoding.labels) in codes
+    present = codes - {len(encoding.labels)}
+    if not present:
+        return 0.0
+    domain = encoding.domain[1] - encoding.domain[0]
+    share = (encoding.high[max(present)] - encoding.low[min(present)]) / domain if domain else 0.0
+    return (1 - encoding.missing_share) * share + encoding.missing_share if missing else share
+
+
+def halves(encoded: EncodedTable, rows: list[int], j: int, k: int, by_frequency: bool) -> tuple[set, set] | None:
+    """The two sides of the cut of column j, as sets of rows; ``None`` when k forbids it."""
+    code = {row: int(encoded.codes[row, j]) for row in rows}
+    counts = {c: list(code.values()).count(c) for c in sorted(code.values())}
+    ranked = sorted(counts)
+    if by_frequency and not encoded.encodings[j].by_order:
+        ranked.sort(key=lambda c: (-counts[c], c))
+    cuts = [set(ranked[:taken]) for taken in range(1, len(ranked))]
+    sides = [({row for row in rows if code[row] in cut}, {row for row in rows if code[row] not in cut}) for cut in cuts]
+    if by_frequency:
+        sides = sorted(sides, key=lambda pair: abs(len(pair[0]) - len(pair[1])))[:1]
+    else:
+        middle = sorted(code.values())[(len(rows) - 1) // 2]
+        places = [ranked.index(middle), ranked.index(middle) - 1]
+        sides = [sides[place] for place in places if 0 <= place < len(sides)]
+    return next((pair for pair in sides if min(len(pair[0]), len(pair[1])) >= k), None)
+
+
+def slow_pieces(encoded: EncodedTable, rows: list[int], k: int, by_frequency: bool) -> list[list[int]]:
+    if len(rows) >= 2 * k:
+        widths = [width(encoded, rows, j, by_frequency) for j in range(len(encoded.encodings))]
+        for j in sorted(range(len(widths)), key=lambda j: -widths[j]):
+            varies = len({int(encoded.codes[row, j]) for row in rows}) > 1
+            found = halves(encoded, rows, j, k, by_frequency) if varies else None
+            if found:
+                return [piece for side in found for piece in slow_pieces(encoded, sorted(side), k, by_frequency)]
+    return [rows]
+
+
+drawn = st.tuples(st.integers(0, 10**6), st.integers(4, 70), st.integers(1, 6))
+
+
+def parts(label: np.ndarray) -> list[list[int]]:
+    return sorted(np.flatnonzero(label == t).tolist() for t in np.unique(label))
+
+
+@settings(max_examples=200)
+@given(drawn)
+def test_refine__agrees_with_its_slow_twin(given_):
+    seed, n, k = given_
+    table, schema = random_table(seed, max(n, k))
+    encoded = encode(table, schema)
+    tree = grow(encoded, min_leaf=1)
+    pruning = prune(tree, annotate(tree, encoded), "error-risk", 3 * k)
+    refined = refine(pruning, encoded, Limits(k=k))
+    groups = parts(pruning.group_of_node()[descend(tree, encoded)])
+    expected = sorted(piece for group in groups for piece in slow_pieces(encoded, group, k, True))
+    found = refined.group_of_node()[descend(refined.tree, encoded)]
+    assert parts(found) == expected
+    assert refined.k == k
+
+
+@settings(max_examples=100)
+@given(drawn)
+def test_median_mondrian__agrees_with_its_slow_twin(given_):
+    seed, n, k = given_
+    table, schema = random_table(seed, max(n, k))
+    encoded = encode(table, schema)
+    tree = grow_mondrian(encoded, k)
+    expected = sorted(slow_pieces(encoded, list(range(len(table))), k, False))
+    assert parts(descend(tree, encoded)) == expected
+
+
+@settings(max_examples=100)
+@given(drawn)
+def test_refined__tree_adds_up_and_keeps_what_was_above(given_):
+    seed, n, k = given_
+    table, schema = random_table(seed, n + 2 * k)
+    encoded = encode(table, schema)
+    tree = grow(encoded, min_leaf=1)
+    pruning = prune(tree, annotate(tree, encoded), "least", 2 * k)
+    refined = refine(pruning, encoded, Limits(k=k)).tree
+    leaf = descend(refined, encoded)
+    for t in range(refined.n_nodes):
+        inside = (leaf >= t) & (leaf < t + refined.size[t])
+        assert refined.n[t] == inside.sum()
+        classes = np.bincount(encoded.target.codes[inside], minlength=encoded.target.n_classes)
+        assert refined.sums[t].tolist() == classes.tolist()
+        np.testing.assert_allclose(refined.moments[t, 1:2], encoded.numeric.values[inside].sum(axis=0), atol=1e-9)
+    group = pruning.group_of_node()
+    origin = origin_of(tree, group, refined)
+    kept = np.flatnonzero(origin >= 0)
+    assert origin[kept].tolist() == np.flatnonzero((group < 0) | (group == np.arange(tree.n_nodes))).tolist()
+    for name in ("n", "sums", "low", "high", "levels", "has_missing", "depth"):
+        np.testing.assert_array_equal(getattr(refined, name)[kept], getattr(tree, name)[origin[kept]])
+    inner = kept[group[origin[kept]] < 0]
+    for name in ("feature", "threshold", "cut"):
+        np.testing.assert_array_equal(getattr(refined, name)[inner], getattr(tree, name)[origin[inner]])
+    for t in inner:
+        assert refined.listed_codes(t).tolist() == tree.listed_codes(origin[t]).tolist()
+
+
+LIMITS = (Limits(k=3, l=2), Limits(k=3, t=0.2), Limits(k=2, rsd_min=0.3, spread_min=0.5), Limits(k=3, entropy_l=1.5))
+
+
+@settings(max_examples=100)
+@given(drawn, st.sampled_from(LIMITS))
+def test_refined__groups_satisfy_every_limit(given_, limits):
+    seed, n, _ = given_
+    table, schema = random_table(seed, n + 10)
+    encoded = encode(table, schema)
+    tree = grow(encoded, min_leaf=1)
+    pruning = prune(tree, annotate(tree, encoded), "least", limits=limits, encoded=encoded)
+    refined = refine(pruning, encoded, limits)
+    cut = refined.cut()
+    risk = annotate(refined.tree, encoded)
+    if pruning.satisfied:
+        for margin in margins(refined.tree, risk, encoded, limits):
+            assert margin.passes[cut].all(), margin.limit
+    # Nothing that satisfies the limits was left whole: the two sides of an undone cut cannot both pass.
+    passes = np.logical_and.reduce([margin.passes for margin in margins(refined.tree, risk, encoded, limits)])
+    for t in cut:
+        children = refined.tree.children(int(t))
+        assert not children or not passes[list(children)].all()
+    before = cut_gcp(tree, node_ncp(tree, encoded.encodings), pruning.cut())
+    assert cut_gcp(refined.tree, node_ncp(refined.tree, encoded.encodings), cut) <= before + 1e-12
+
+
+def test_refine__starts_from_any_moment_of_the_pruning():
+    table, schema = random_table(5, 80)
+    encoded = encode(table, schema)
+    tree = grow(encoded, min_leaf=8)
+    pruning = prune(tree, annotate(tree, encoded), "error-risk", 30)
+    assert pruning.n_steps > 0
+    early = refine(pruning, encoded, Limits(k=4), after=0)
+    assert parts(early.group_of_node()[descend(early.tree, encoded)]) == sorted(
+        piece for group in parts(descend(tree, encoded)) for piece in slow_pieces(encoded, group, 4, True)
+    )
+
+
+@pytest.mark.parametrize("method", MONDRIAN)
+def test_mondrian__says_what_it_cannot_do(method):
+    table, schema = random_table(1, 20)
+    encoded = encode(table, schema)
+    with pytest.raises(GuaranteeError, match="fewer than k = 21"):
+        grow_mondrian(encoded, 21, method)
+    with pytest.raises(ParameterError, match="at least 1"):
+        grow_mondrian(encoded, 0, method)
+    with pytest.raises(ParameterError, match="Choose one of median-mondrian"):
+        grow_mondrian(encoded, 2, "mondrian")
+
+
+@pytest.mark.parametrize("method", MONDRIAN)
+def test_mondrian__every_leaf_has_k(method):
+    table, schema = random_table(2, 200)
+    schema = schema.with_target("cost" if method == "regression-mondrian" else "ill")
+    tree = grow_mondrian(encode(table, schema), 7, method)
+    assert tree.n[tree.is_leaf].min() >= 7
+    assert tree.is_leaf.sum() > 4
