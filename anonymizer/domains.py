@@ -74,7 +74,7 @@ class Attribute:
 
     def codes(self, values: "pd.Series[Any]") -> NDArray[np.int64]:
         """(n,) the code of each value. Raises :class:`SchemaError` for a value outside the domain."""
-        codes = self._range_codes(values) if self.cuts is not None else self._level_codes(values)
+        codes: NDArray[np.int64] = self._range_codes(values) if self.cuts is not None else self._level_codes(values)
         outside = codes < 0
         if OTHER in self.levels:
             codes[outside] = self.levels.index(OTHER)
@@ -92,7 +92,7 @@ class Attribute:
 
     def _range_codes(self, values: "pd.Series[Any]") -> NDArray[np.int64]:
         numbers = pd.to_numeric(values.astype("object"), errors="coerce").to_numpy(dtype=np.float64)
-        codes = np.searchsorted(np.array(self.cuts), numbers, side="right").astype(np.int64)
+        codes: NDArray[np.int64] = np.searchsorted(np.array(self.cuts), numbers, side="right").astype(np.int64)
         unknown = np.isnan(numbers)
         codes[unknown] = self.levels.index(MISSING) if MISSING in self.levels else -1
         if MISSING in self.levels:  # text that is no number is not "missing"
@@ -105,7 +105,7 @@ class Attribute:
         found = np.array([place.get(value_text(value), -1) for value in distinct] + [-1], dtype=np.int64)
         if MISSING in self.levels:
             found[-1] = self.levels.index(MISSING)
-        return found[codes]
+        return np.asarray(found[codes])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; the inverse of :meth:`from_dict`."""
@@ -173,7 +173,7 @@ class CodedTable:
     """A table in the codes of public domains: ``codes`` (n, p), ``classes`` (n,)."""
 
     domains: Domains
-    codes: NDArray[np.uint16]
+    codes: NDArray[np.unsignedinteger]
     classes: NDArray[np.uint16]
 
     @property
@@ -256,7 +256,8 @@ def even_cuts(low: float, high: float, bins: int = N_BINS) -> list[float]:
 
 def code(table: pd.DataFrame, domains: Domains) -> CodedTable:
     """The table in the codes of its public domains. Raises :class:`SchemaError` for a value outside them."""
-    codes = np.empty((len(table), len(domains.attributes)), dtype=np.uint16)
+    narrow = all(attribute.n_levels <= 256 for attribute in domains.attributes)
+    codes = np.empty((len(table), len(domains.attributes)), dtype=np.uint8 if narrow else np.uint16)
     for place, attribute in enumerate(domains.attributes):
         codes[:, place] = attribute.codes(table[attribute.name])
     return CodedTable(domains, codes, domains.target.codes(table[domains.target.name]).astype(np.uint16))

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from anonymizer import forest_growth
 from anonymizer.domains import CodedTable, Domains
 from anonymizer.errors import ParameterError
-from anonymizer.forest_growth import Plan
+from anonymizer.forest_growth import Part, Plan
 from anonymizer.mechanisms import Budget, Ledger, Noise, RehearsalNoise, SecureNoise
 from anonymizer.private_tree import Node, prune_tree, shares_of
 
 NEIGHBOURS = "Neighbouring tables differ by one record added or removed; replacing a record costs twice as much."
 DEEPEST = 30
-SPLIT = "hold out records"
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Mode:
     title: str
     private: bool
     guarantee: str
-    grow: Callable[[CodedTable, Budget, Noise, Plan], Node]
+    grow: Callable[[Part, Budget, Noise, Plan], Node]
     prunes: bool = False
 
 
@@ -97,8 +96,8 @@ class Forest:
 
     @property
     def private(self) -> bool:
-        """Whether the forest carries a guarantee that holds, for what was asked of the records."""
-        return MODES[self.mode].private and not self.rehearsal
+        """Whether the forest as a whole is private: mode proved, noise secure, domains public."""
+        return MODES[self.mode].private and not self.rehearsal and not self.domains.read_from_data
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -145,10 +144,10 @@ def grow_forest(
 ) -> Forest:
     """Grow a forest that costs ``epsilon`` (the papers' β), shared equally by its trees.
 
-    ``mode``: a key of :data:`MODES`. ``n_trees``: τ; each tree has another attribute at its root. ``max_depth``: δ, most
-    nodes on a path. ``min_size``: fewest noisy records of a node that is divided (F15: 100; ``strict`` has a rule of
-    its own). ``pruning``: ``line-42``, ``equation-27`` or ``None``, in the modes that prune. ``noise``: by default
-    OpenDP's; anything else makes a rehearsal.
+    ``mode``: a key of :data:`MODES`. ``n_trees``: τ; each tree has another attribute at its root. ``max_depth``: δ,
+    most nodes on a path. ``min_size``: fewest noisy records of a node that is divided (F15: 100; ``strict`` has a
+    rule of its own). ``pruning``: ``line-42``, ``equation-27`` or ``None``, in the modes that prune. ``noise``: by
+    default OpenDP's; anything else makes a rehearsal.
 
     Raises :class:`ParameterError` for parameters outside these bounds.
     """
@@ -162,15 +161,15 @@ def grow_forest(
         )
     if not 1 <= max_depth <= DEEPEST:
         raise ParameterError(f"The depth must be 1 to {DEEPEST}, not {max_depth}.", remedy="5 is usual.")
-    noise = noise or SecureNoise()
+    source: Noise = noise or SecureNoise()
     say = progress or (lambda share, what: None)
     budget = Budget(epsilon)
     grow = MODES[mode].grow
     trees: list[Node] = []
-    plan = Plan(max_depth, min_size)
+    plan, root = Plan(max_depth, min_size), Part.whole(table)
     for number in range(1, n_trees + 1):
         say((number - 1) / n_trees, f"Growing tree {number} of {n_trees}")
-        tree = grow(table, budget.reserve(epsilon / n_trees, f"tree {number}"), noise, plan)
+        tree = grow(root, budget.reserve(epsilon / n_trees, f"tree {number}"), source, plan)
         if tree.attribute is not None:
             plan = replace(plan, barred=plan.barred | {tree.attribute})
         trees.append(tree)
@@ -178,7 +177,7 @@ def grow_forest(
     if kept is not None:
         trees = [prune_tree(tree, kept) for tree in trees]
     say(1.0, "Done")
-    return Forest(mode, table.domains, tuple(trees), budget.ledger(), max_depth, noise.rehearsal, kept)
+    return Forest(mode, table.domains, tuple(trees), budget.ledger(), max_depth, source.rehearsal, kept)
 
 
 def class_shares_of(forest: Forest, codes: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -195,7 +194,7 @@ def class_shares_of(forest: Forest, codes: NDArray[np.integer]) -> NDArray[np.fl
     for share in shares:
         label = share.argmax(axis=1)
         votes[rows, label] += share[rows, label]
-    return votes / votes.sum(axis=1, keepdims=True)
+    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
 
 def predict(forest: Forest, codes: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -258,15 +257,15 @@ def grow_and_measure(
     """
     if not 0 < held_out < 1:
         raise ParameterError("The held-out share must lie between 0 and 1.", remedy="0.2 is usual.")
-    noise = noise or SecureNoise()
+    source: Noise = noise or SecureNoise()
     coin = np.random.default_rng(secrets.randbits(256))
     out = coin.random(table.n_records) < held_out
-    forest = grow_forest(table.part(np.flatnonzero(~out)), epsilon, noise=noise, **parameters)
+    forest = grow_forest(table.part(np.flatnonzero(~out)), epsilon, noise=source, **parameters)
     test = table.part(np.flatnonzero(out))
     hits = int((predict(forest, test.codes) == test.classes).sum())
     budget = Budget(epsilon)
     budget.branch().spend(epsilon, "count right and wrong predictions")
-    answer = noise.discrete_laplace(np.array([hits, test.n_records - hits]), epsilon)
+    answer = source.discrete_laplace(np.array([hits, test.n_records - hits]), epsilon)
     right, wrong = np.maximum(answer, 0)
     total = right + wrong
     accuracy = float(right / total) if total > 0 else math.nan

@@ -68,8 +68,7 @@ class Part:
         ordered = divide(self.table.codes, self.rows, attribute, sizes)
         ends = np.cumsum(sizes)
         return [
-            Part(self.table, ordered[end - size : end], own)
-            for end, size, own in zip(ends, sizes, counts, strict=True)
+            Part(self.table, ordered[end - size : end], own) for end, size, own in zip(ends, sizes, counts, strict=True)
         ]
 
 
@@ -125,32 +124,30 @@ class Plan:
         return [a for a in left if depth > 1 or a not in self.barred]
 
 
-def paper(table: CodedTable, budget: Budget, noise: Noise, plan: Plan) -> Node:
+def paper(root: Part, budget: Budget, noise: Noise, plan: Plan) -> Node:
     """F15, Algorithm 1. **Not differentially private**: the noise of a choice follows the *noisy* number of records."""
     epsilon = budget.limit / (2 * plan.max_depth - 1)
 
     def choose(part: Part, candidates: list[int], size: float) -> int:
         return noise.exponential(normalized_gini(part, candidates).tolist(), epsilon, gini_sensitivity(size))
 
-    return _with_counts(table, budget, noise, plan, epsilon, choose)
+    return _with_counts(root, budget, noise, plan, epsilon, choose)
 
 
-def paper_strict(table: CodedTable, budget: Budget, noise: Noise, plan: Plan) -> Node:
+def paper_strict(root: Part, budget: Budget, noise: Noise, plan: Plan) -> Node:
     """Algorithm 1 with the count-weighted Gini index and its global sensitivity of 2: private at the same accuracy."""
     epsilon = budget.limit / (2 * plan.max_depth - 1)
 
     def choose(part: Part, candidates: list[int], size: float) -> int:
         return noise.exponential(weighted_gini(part, candidates).tolist(), epsilon, 2.0)
 
-    return _with_counts(table, budget, noise, plan, epsilon, choose)
+    return _with_counts(root, budget, noise, plan, epsilon, choose)
 
 
 Choose = Callable[[Part, list[int], float], int]
 
 
-def _with_counts(
-    table: CodedTable, budget: Budget, noise: Noise, plan: Plan, epsilon: float, choose: Choose
-) -> Node:
+def _with_counts(root: Part, budget: Budget, noise: Noise, plan: Plan, epsilon: float, choose: Choose) -> Node:
     """F15, BuildTree: Q1 at every node, Q2 where a node is split; line 16 with ``d < δ``, as (9) pays for."""
 
     def build(part: Part, account: Budget, left: list[int], depth: int) -> Node:
@@ -158,7 +155,8 @@ def _with_counts(
         size = float(drawn.sum())
         candidates = plan.candidates(left, depth)
         pure = size > 0 and bool((drawn / size >= 1).any())
-        attribute, children = None, ()
+        attribute: int | None = None
+        children: tuple[Node, ...] = ()
         if depth < plan.max_depth and size > 0 and size >= plan.min_size and not pure and candidates:
             account.spend(epsilon, CHOOSE, depth)
             attribute = candidates[choose(part, candidates, size)]
@@ -166,10 +164,10 @@ def _with_counts(
             children = tuple(build(child, account.branch(), below, depth + 1) for child in part.split(attribute))
         return Node(size, account.path, drawn, drawn, class_shares(drawn), 0.0, attribute, children)
 
-    return build(Part.whole(table), budget, list(range(len(table.n_levels))), 1)
+    return build(root, budget, list(range(len(root.table.n_levels))), 1)
 
 
-def diffpid3(table: CodedTable, budget: Budget, noise: Noise, plan: Plan, *, weighted: bool) -> Node:
+def diffpid3(root: Part, budget: Budget, noise: Noise, plan: Plan, *, weighted: bool) -> Node:
     """Differentially private ID3: a noisy size at every node, class counts at the leaves only, ε = β / (2δ).
 
     ``weighted``: the count-weighted Gini index with sensitivity 2 (its authors'), else the normalized one with 0.5 (as
@@ -191,7 +189,7 @@ def diffpid3(table: CodedTable, budget: Budget, noise: Noise, plan: Plan, *, wei
         drawn = noise.laplace(part.class_counts, account.spend(epsilon, COUNT, depth))
         return Node(size, account.path, drawn, drawn, class_shares(drawn))
 
-    return build(Part.whole(table), budget, list(range(len(table.n_levels))), 1)
+    return build(root, budget, list(range(len(root.table.n_levels))), 1)
 
 
 @dataclass(frozen=True)
@@ -216,13 +214,13 @@ class Shares:
         return math.fsum(self.counts[level + 1 :]) + math.fsum(self.choices[level + 1 :])
 
 
-def strict(table: CodedTable, budget: Budget, noise: Noise, plan: Plan) -> Node:
+def strict(root: Part, budget: Budget, noise: Noise, plan: Plan) -> Node:
     """The recommended mode: whole-number mechanisms, unequal levels, no split that noise would drown.
 
     Every record pays exactly the tree's budget on its own path: a node that stops spends what its path has left on
     a second count. Then counts are made consistent over the whole tree, which costs nothing.
     """
-    n_levels = table.n_levels
+    n_levels = root.table.n_levels
     shares = Shares.of(budget.limit, min(plan.max_depth, len(n_levels) + 1))
 
     def build(part: Part, account: Budget, left: list[int], level: int, most: float) -> Node:
@@ -231,21 +229,18 @@ def strict(table: CodedTable, budget: Budget, noise: Noise, plan: Plan) -> Node:
         most = min(most, float(drawn.sum()))
         candidates = plan.candidates(left, level + 1)
         below = shares.below(level)
-        if level < len(shares.choices) and candidates:
-            if most / float(np.median(n_levels[candidates])) * below >= WORTH:
-                cost = account.spend(shares.choices[level], CHOOSE, level + 1)
-                scores = [
-                    length - round(int(n_levels[a]) / below * 2**UNIT)
-                    for a, length in zip(candidates, lengths(part, candidates), strict=True)
-                ]
-                attribute = candidates[noise.noisy_max(scores, cost, 2**UNIT + 1)]
-                rest = [a for a in left if a != attribute]
-                children = tuple(
-                    build(child, account.branch(), rest, level + 1, most) for child in part.split(attribute)
-                )
-                return Node(
-                    float(drawn.sum()), account.path, drawn, variance=variance, attribute=attribute, children=children
-                )
+        may_split = level < len(shares.choices) and bool(candidates)
+        if may_split and most / float(np.median(n_levels[candidates])) * below >= WORTH:
+            cost = account.spend(shares.choices[level], CHOOSE, level + 1)
+            scores = [
+                length - round(int(n_levels[a]) / below * 2**UNIT)
+                for a, length in zip(candidates, lengths(part, candidates), strict=True)
+            ]
+            attribute = candidates[noise.noisy_max(scores, cost, 2**UNIT + 1)]
+            rest = [a for a in left if a != attribute]
+            children = tuple(build(child, account.branch(), rest, level + 1, most) for child in part.split(attribute))
+            size = float(drawn.sum())
+            return Node(size, account.path, drawn, variance=variance, attribute=attribute, children=children)
         unspent = math.fsum([*shares.counts[level + 1 :], *shares.choices[level:]])
         if unspent > 0:
             account.spend(unspent, RECOUNT, level + 1)
@@ -254,4 +249,4 @@ def strict(table: CodedTable, budget: Budget, noise: Noise, plan: Plan) -> Node:
             drawn, variance = weight * drawn + (1 - weight) * again, weight * variance
         return Node(float(drawn.sum()), account.path, drawn, variance=variance)
 
-    return make_consistent(build(Part.whole(table), budget, list(range(len(n_levels))), 0, math.inf))
+    return make_consistent(build(root, budget, list(range(len(n_levels))), 0, math.inf))

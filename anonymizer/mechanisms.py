@@ -30,9 +30,11 @@ class BudgetError(ParameterError):
 
 
 class Noise(Protocol):
-    """Where random answers come from. ``rehearsal``: whether nothing drawn from it may be released."""
+    """Where random answers come from."""
 
-    rehearsal: bool
+    @property
+    def rehearsal(self) -> bool:
+        """Whether nothing drawn from it may be released."""
 
     def laplace(self, counts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
         """(c,) counts of sensitivity 1 with real Laplace noise of scale 1/ε each."""
@@ -78,7 +80,7 @@ class RehearsalNoise:
     rehearsal: bool = True
 
     def laplace(self, counts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
-        return counts + self.rng.laplace(0, 1 / epsilon, len(counts))
+        return np.asarray(counts + self.rng.laplace(0, 1 / epsilon, len(counts)))
 
     def discrete_laplace(self, counts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
         stop = -math.expm1(-epsilon)
@@ -98,7 +100,7 @@ def selection_shares(scores: Sequence[float], epsilon: float, sensitivity: float
     """Probability of each choice under the exponential mechanism, F15 (3) and (8)."""
     exponents = epsilon * np.asarray(scores, dtype=np.float64) / (2 * sensitivity)
     weights: NDArray[np.float64] = np.exp(exponents - exponents.max())
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def on_grid(scores: Sequence[float], sensitivity: float) -> tuple[list[int], int]:

@@ -21,11 +21,11 @@ PULL = 4.0
 class Node:
     """A node with a child for every public value of its attribute, whether any record has it or not.
 
-    ``drawn`` (c,): class counts as the mechanism returned them; ``None`` where none were asked for. ``counts`` (c,): the
-    same, or the consistent estimate that replaces them. ``shares`` (c,): class shares, never negative, summing to 1.
-    ``size``: number of records as far as the noise tells (may be negative). ``variance``: of each of ``drawn``, 0 where
-    it is not used. ``attribute``: place of the splitting attribute, ``None`` in a leaf. ``spent``: ε that a record
-    of this node had paid when the node was finished.
+    ``drawn`` (c,): class counts as the mechanism returned them; ``None`` where none were asked for. ``counts`` (c,):
+    the same, or the consistent estimate that replaces them. ``shares`` (c,): class shares, never negative, summing to
+    1. ``size``: number of records as far as the noise tells (may be negative). ``variance``: of each of ``drawn``, 0
+    where it is not used. ``attribute``: place of the splitting attribute, ``None`` in a leaf. ``spent``: ε that a
+    record of this node had paid when the node was finished.
     """
 
     size: float
@@ -84,8 +84,8 @@ PRUNING_RULES: dict[str, Callable[[float, float], bool]] = {"line-42": line_42, 
 def prune_tree(node: Node, rule: str = "line-42") -> Node:
     """The tree without leaves whose average Gini index is worse than their parent's, bottom-up (F15, section 3.2).
 
-    Children are weighted by their noisy sizes over the sum of these; where that sum is not positive they say nothing and
-    go.
+    Children are weighted by their noisy sizes over the sum of these; where that sum is not positive they say nothing
+    and go.
     """
     if rule not in PRUNING_RULES:
         raise ParameterError(f"There is no pruning rule {rule!r}.", remedy=f"Choose one of {', '.join(PRUNING_RULES)}.")
@@ -106,8 +106,8 @@ def make_consistent(root: Node) -> Node:
     """The tree with the weighted least-squares counts, which add up, and smoothed shares.
 
     Hay et al. (2010), for unequal variances and any number of children: a sweep up averages each node's own counts
-    with the sum of its children's by inverse variance, a sweep down shares out what is left over by variance. Shares are
-    then pulled to the parent's (the root's: to equal shares) by :data:`PULL` noise standard deviations.
+    with the sum of its children's by inverse variance, a sweep down shares out what is left over by variance. Shares
+    are then pulled to the parent's (the root's: to equal shares) by :data:`PULL` noise standard deviations.
     """
     best = _upwards(root)
     uniform = np.full(len(_drawn(root)), 1 / len(_drawn(root)))

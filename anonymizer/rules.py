@@ -23,8 +23,8 @@ COLUMNS = ("tree", "node", "rule", "class", "confidence", "support", "epsilon_sp
 class Rule:
     """If all conditions hold, then probably this class.
 
-    ``tree``: from 1; ``node``: from 1, in preorder. ``path``: (attribute, value) codes; empty at the root. ``label``: the
-    code of the likeliest class; ``confidence``: its share; ``support``: noisy number of records, which may be
+    ``tree``: from 1; ``node``: from 1, in preorder. ``path``: (attribute, value) codes; empty at the root. ``label``:
+    the code of the likeliest class; ``confidence``: its share; ``support``: noisy number of records, which may be
     negative; ``counts`` (c,): noisy records of each class. ``spent``: ε that the rule and all those above it cost.
     ``is_leaf``: whether no longer rule continues this one (F15 calls the others subrules).
     """

@@ -271,7 +271,8 @@ def test_pruning_and_confidence__single_nodes(case: Callable[[str], Case]) -> No
     for row in given["rows"]:
         parent = leaf(row["parent"])
         assert gini(parent.drawn) == pytest.approx(row["G_parent"])
-        tree = Node(parent.size, 0.0, parent.drawn, parent.drawn, parent.shares, 0.0, 0, tuple(map(leaf, row["children"])))
+        children = tuple(map(leaf, row["children"]))
+        tree = Node(parent.size, 0.0, parent.drawn, attribute=0, children=children)
         for rule, key in (("line-42", "alg/children"), ("equation-27", "eq27/children")):
             left = "kept" if prune_tree(tree, rule).children else "pruned"
             assert left == row["result"][key], row["case"]
