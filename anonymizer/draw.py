@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from anonymizer.encode import Encoding
 from anonymizer.errors import AnonymizerError, ParameterError
-from anonymizer.explain import class_name, plural, rule_text, step_text
+from anonymizer.explain import Conditions, class_name, plural, regions, rule_text, step_text
 from anonymizer.tree import Tree
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ THEMES: dict[str, dict[str, str]] = {
 """Colours by theme. Steps 1 to 5 run from low to high risk and also differ in lightness; text on all is readable."""
 
 COLOURS: dict[str, str] = {
-    "tidi": "risk of being singled out (TIDI)",
-    "n": "number of records",
-    "error": "error: records outside the largest class",
+    "tidi": "risk (low TIDI)",
+    "n": "few records",
+    "error": "error share",
     "classes": "class shares",
 }
 """What nodes can be coloured by, in words."""
@@ -230,7 +230,8 @@ def dot(
         for group in np.asarray(cut):
             removed[group + 1 : group + tree.size[group]] = True
     levels = None if colour_by == "classes" else risk_levels(risk_scores(tree, risk, colour_by))
-    style = _Style(tree, risk, encodings, labels, shown, palette, k, class_ranks(tree), levels, is_group, removed)
+    found, ranks = regions(tree, encodings, shown.nodes), class_ranks(tree)
+    style = _Style(tree, risk, encodings, labels, shown, palette, k, ranks, levels, is_group, removed, found)
     lines = [
         "digraph tree {",
         f'graph [bgcolor="{palette["page"]}", nodesep=0.18, ranksep=0.42, pad=0.2]',
@@ -258,6 +259,7 @@ class _Style:
     levels: NDArray[np.int64] | None
     is_group: NDArray[np.bool_]
     removed: NDArray[np.bool_]
+    regions: dict[int, Conditions]
 
     def node(self, node: int) -> str:
         """The DOT statement of a node."""
@@ -301,7 +303,7 @@ class _Style:
         few = self.k is not None and n < self.k and (self.shown.ends[node] or self.is_group[node])
         error = f" · E {int(risk.error[node]):,}" if len(self.labels) > 1 else ""
         counted = f"⚠ n = {n:,} < k = {self.k:,}{error}{mark}" if few else f"n = {n:,}{error}{mark}"
-        lines = [step_text(tree, self.encodings, node, brief=True), counted]
+        lines = [step_text(tree, self.encodings, node, brief=True, conditions=self.regions[node]), counted]
         if len(self.labels) > 1:
             largest = int(tree.sums[node].argmax())
             part = tree.sums[node, largest] / max(n, 1)
@@ -324,7 +326,7 @@ class _Style:
         counted = zip(map(class_name, self.labels), tree.sums[node], strict=True)
         counts = ", ".join(f"{name} {int(count):,}" for name, count in counted)
         return [
-            f"Node {node}: {rule_text(tree, self.encodings, node)}",
+            f"Node {node}: {rule_text(tree, self.encodings, node, conditions=self.regions[node])}",
             plural(int(tree.n[node]), "record") + (f" ({counts})" if len(self.labels) > 1 else ""),
             f"BIG {risk.big[node]:.3f} + ICR {risk.icr[node]:.3f} = TIDI {risk.tidi[node]:.3f} bits",
             f"E {int(risk.error[node]):,}",

@@ -5,6 +5,7 @@ escaping for DOT, HTML or Markdown is left to whoever draws it.
 """
 
 import unicodedata
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from anonymizer.encode import Encoding, value_text
 from anonymizer.schema import Kind
 from anonymizer.target import class_shares
-from anonymizer.tree import Condition, Tree, region
+from anonymizer.tree import Condition, Tree, goes_left, region
 
 if TYPE_CHECKING:
     from anonymizer.prune import Pruning
@@ -33,9 +34,14 @@ def visible_text(text: object, limit: int = 0) -> str:
     Control characters are shown as pictures, those that would reorder or break the line as U+FFFD, and text that
     runs from right to left is isolated so that it cannot turn our own words around.
     """
-    shown = "".join(map(_visible_character, str(text)))
+    shown = str(text)
+    plain = shown.isascii() and shown.isprintable()
+    if not plain:
+        shown = "".join(map(_visible_character, shown))
     if limit and len(shown) > limit:
         shown = shown[: limit - 1].rstrip("\u200d ") + "…"
+    if plain:
+        return shown
     if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in shown):
         return f"{_ISOLATE}{shown}{_END_ISOLATE}"
     return shown
@@ -61,19 +67,71 @@ def plural(number: int, one: str) -> str:
     return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
 
 
-def rule_text(tree: Tree, encodings: tuple[Encoding, ...], node: int, *, brief: bool = False) -> str:
-    """The region of a node in words: one condition for each column on its path; "all records" for the root."""
-    conditions = region(tree, encodings, node)
-    return " and ".join(condition_text(c, encodings[c.column], brief=brief) for c in conditions) or "all records"
+Conditions = tuple[Condition, ...]
 
 
-def step_text(tree: Tree, encodings: tuple[Encoding, ...], node: int, *, brief: bool = False) -> str:
+def regions(tree: Tree, encodings: tuple[Encoding, ...], nodes: Iterable[int]) -> dict[int, Conditions]:
+    """:func:`anonymizer.tree.region` of many nodes and all nodes above them: each from its parent's."""
+    found: dict[int, Conditions] = {0: ()}
+    for wanted in nodes:
+        missing = []
+        while wanted not in found:
+            missing.append(int(wanted))
+            wanted = int(tree.parent[wanted])
+        for node in reversed(missing):
+            found[node] = _narrowed(tree, encodings, node, found[int(tree.parent[node])])
+    return found
+
+
+def _narrowed(tree: Tree, encodings: tuple[Encoding, ...], node: int, above: Conditions) -> Conditions:
+    """The conditions of a node from those of its parent."""
+    parent = int(tree.parent[node])
+    column, left = int(tree.feature[parent]), node == parent + 1
+    encoding, known = encodings[column], {condition.column: condition for condition in above}
+    codes = None if encoding.is_interval else tuple(range(len(encoding.labels)))
+    old = known.get(column, Condition(column, -np.inf, np.inf, codes, encoding.missing))
+    if old.codes is None:
+        threshold = float(tree.threshold[parent])
+        low, high = (old.above, min(old.upto, threshold)) if left else (max(old.above, threshold), old.upto)
+        known[column] = Condition(column, low, high, None, old.missing and not left)
+    else:
+        here = goes_left(tree, encoding, parent) == left
+        kept = tuple(code for code in old.codes if here[code])
+        known[column] = Condition(column, -np.inf, np.inf, kept, old.missing and bool(here[-1]))
+    return tuple(known.values())
+
+
+def rule_text(
+    tree: Tree,
+    encodings: tuple[Encoding, ...],
+    node: int,
+    *,
+    brief: bool = False,
+    conditions: Conditions | None = None,
+) -> str:
+    """The region of a node in words: one condition for each column on its path; "all records" for the root.
+
+    ``conditions``: the node's own, when :func:`regions` has found them already.
+    """
+    found = region(tree, encodings, node) if conditions is None else conditions
+    return " and ".join(condition_text(c, encodings[c.column], brief=brief) for c in found) or "all records"
+
+
+def step_text(
+    tree: Tree,
+    encodings: tuple[Encoding, ...],
+    node: int,
+    *,
+    brief: bool = False,
+    conditions: Conditions | None = None,
+) -> str:
     """What the last split on the way to a node asks of its records; "all records" for the root."""
     parent = int(tree.parent[node])
     if parent < 0:
         return "all records"
     column = int(tree.feature[parent])
-    here = next(condition for condition in region(tree, encodings, node) if condition.column == column)
+    found = region(tree, encodings, node) if conditions is None else conditions
+    here = next(condition for condition in found if condition.column == column)
     if here.codes is None:
         threshold, left = float(tree.threshold[parent]), node == parent + 1
         here = Condition(column, -np.inf if left else threshold, threshold if left else np.inf, None, here.missing)
@@ -151,17 +209,18 @@ def group_table(
     labels: tuple[str | None, ...],
     cut: NDArray[np.integer],
 ) -> pd.DataFrame:
-    """One row for each group of a cut, in preorder.
+    """One row for each node of a cut, or of a part of one, in its order.
 
     Columns: node, rule, records, largest class, its share, BIG, ICR and TIDI in bits, E in records.
     """
     cut = np.asarray(cut)
     sums = tree.sums[cut]
     largest = sums.argmax(axis=1)
+    found = regions(tree, encodings, map(int, cut))
     return pd.DataFrame(
         {
             "node": cut,
-            "rule": [rule_text(tree, encodings, int(node)) for node in cut],
+            "rule": [rule_text(tree, encodings, int(node), conditions=found[int(node)]) for node in cut],
             "records": tree.n[cut],
             "largest class": [class_name(labels[code]) for code in largest],
             "its share": class_shares(sums)[np.arange(len(cut)), largest],

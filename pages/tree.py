@@ -14,13 +14,17 @@ from ui.tree_view import downloads, tree_view
 from ui.workspace import Workspace, workspace
 
 GROUPINGS = {
-    "least": "Keep as many groups as k allows (least)",
-    "error-risk": "Merge where risk falls most for each error (error-risk, Yang et al. 2019)",
+    "least": "As many groups as k allows",
+    "error-risk": "Error-risk (Yang et al. 2019)",
 }
+MEANINGS = (
+    "As many groups as k allows: a split stays when both of its sides have k records. "
+    "Error-risk: the branch goes first where risk falls most for each error added; larger groups, coarser data."
+)
 K_LIMIT = 100
 VIEWS = {
-    "pruned": "The groups (pruned tree)",
-    "both": "Groups and what was merged (dashed)",
+    "pruned": "The groups",
+    "both": "Groups, merged parts dashed",
     "grown": "The grown tree",
 }
 
@@ -36,11 +40,12 @@ def method(ws: Workspace) -> None:
         names.index(p.grouping) if p.grouping in names else 0,
         format_func=GROUPINGS.get,
         key="tree grouping",
+        help=MEANINGS,
     )
     with second:
         k = st.slider("k: fewest records in a group", 1, max(K_LIMIT, p.k), p.k, key="tree k")
         slider_ends("more detail, more risk", "less of both")
-    with third.popover("How it is grown", icon=":material/tune:", width="stretch"):
+    with third.popover("Growing", icon=":material/tune:", width="stretch"):
         least = st.number_input("Fewest records of a leaf, before pruning", 1, None, p.min_leaf, key="tree leaf")
         deepest = st.number_input("Deepest level", 1, None, p.max_depth, placeholder="no limit", key="tree deepest")
     ws.set(grouping=grouping, k=int(k), min_leaf=int(least), max_depth=None if deepest is None else int(deepest))

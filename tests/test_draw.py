@@ -14,7 +14,7 @@ from anonymizer.charts import class_figure, curve_figure, pruning_curve
 from anonymizer.draw import COLOURS, THEMES, DrawError, dot, legend, quote, shown_nodes, svg
 from anonymizer.encode import encode
 from anonymizer.errors import ParameterError
-from anonymizer.explain import explain_leaf, group_table, rule_text, step_text, threshold_text, visible_text
+from anonymizer.explain import explain_leaf, group_table, regions, rule_text, step_text, threshold_text, visible_text
 from anonymizer.grow import grow
 from anonymizer.prune import prune
 from anonymizer.risk import annotate
@@ -338,6 +338,16 @@ def test_rule_text__admits_exactly_the_records_of_the_node(grown) -> None:
         for part in rule_text(tree, encoded.encodings, node).split(" and "):
             said &= satisfied(part, frame)
         assert (said == inside).all(), rule_text(tree, encoded.encodings, node)
+
+
+def test_regions__are_those_of_each_node(grown) -> None:
+    encoded, tree, _ = grown
+    found = regions(tree, encoded.encodings, range(tree.n_nodes))
+    assert set(found) == set(range(tree.n_nodes))
+    for node, conditions in found.items():
+        assert conditions == region(tree, encoded.encodings, node)
+    some = regions(tree, encoded.encodings, [tree.n_nodes - 1])
+    assert set(some) == set(tree.path(tree.n_nodes - 1))
 
 
 def satisfied(part: str, frame: pd.DataFrame) -> np.ndarray:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -13,6 +14,8 @@ from anonymizer.explain import explain_leaf, group_table, rule_text
 from anonymizer.prune import Pruning
 from anonymizer.risk import NodeRisk
 from ui.controls import count, plain
+
+MOST_GROUPS = 1000
 
 
 def show_legend(shades: tuple[Shade, ...], what: str) -> None:
@@ -78,9 +81,12 @@ def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str
 def show_groups(
     encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, after: int, on_pick: Callable[[int], None]
 ) -> None:
-    """The groups as a sortable table, smallest first; a row can be picked."""
-    table = group_table(pruning.tree, risk, encoded.encodings, encoded.target.labels, pruning.cut(after))
-    table = table.sort_values(["records", "node"], ignore_index=True)
+    """The groups as a sortable table, smallest first, the first thousand of them; a row can be picked."""
+    cut, tree = pruning.cut(after), pruning.tree
+    cut = cut[np.argsort(tree.n[cut], kind="stable")]
+    if len(cut) > MOST_GROUPS:
+        st.caption(f"The {count(MOST_GROUPS)} smallest of {count(len(cut))} groups.")
+    table = group_table(tree, risk, encoded.encodings, encoded.target.labels, cut[:MOST_GROUPS])
     if encoded.target.n_classes < 2:
         table = table.drop(columns=["largest class", "its share", "E"])
     key = f"groups {after} {len(table)}"
