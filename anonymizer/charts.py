@@ -150,20 +150,27 @@ def distribution_figure(column: "Distribution") -> Any:
         figure.update_yaxes(title_text="records", rangemode="tozero")
         height = 360
     figure.update_layout(
-        title={"text": _moved(column), "font": {"size": 15}},
         height=height,
         bargap=0.25 if column.edges is None else 0.02,
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
-        margin={"l": 10, "r": 10, "t": 72, "b": 10},
+        margin={"l": 10, "r": 10, "t": 34, "b": 10},
     )
     return figure
 
 
-def _moved(column: "Distribution") -> str:
-    name = _literal(_short(column.name))
+def moved_sentence(column: "Distribution") -> str:
+    """How much of a column is elsewhere after than before, as the title of its figure."""
     if column.moved < 0.0005:
-        return f"{name} is distributed as before"
-    return f"{name}: read evenly, {column.moved:.1%} of the records are in another bar"
+        return f"{column.name} is distributed as before"
+    return f"{column.name}: read evenly, {column.moved:.1%} of the records are in another bar"
+
+
+def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:
+    """Which column lost most, and what all lost on average, as the title of their figure."""
+    most = max(ncp_by_column, key=lambda name: ncp_by_column[name])
+    if not ncp_by_column[most]:
+        return "No column lost any detail"
+    return f"{most} lost most detail ({ncp_by_column[most]:.1%}); all columns on average {gcp:.1%} (GCP)"
 
 
 def _axis_values(column: "Distribution") -> Any:
@@ -177,8 +184,8 @@ def _widths(column: "Distribution") -> Any:
     return np.diff(column.edges) / (1000 if column.kind == "date" else 1)
 
 
-def loss_figure(ncp_by_column: Mapping[str, float], gcp: float) -> Any:
-    """How much of its domain a cell of each column leaves open (NCP), the largest first, and the mean (GCP)."""
+def loss_figure(ncp_by_column: Mapping[str, float]) -> Any:
+    """How much of its domain a cell of each column leaves open (NCP), the largest first."""
     import plotly.graph_objects as go
 
     losses = sorted(ncp_by_column.items(), key=lambda item: -item[1])
@@ -192,15 +199,11 @@ def loss_figure(ncp_by_column: Mapping[str, float], gcp: float) -> Any:
         )
     )  # fmt: skip
     figure.update_yaxes(tickvals=at, ticktext=[_literal(name) for name in names], autorange="reversed", automargin=True)
-    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="of the column's domain left open by a cell (NCP)")
-    title = f"{_literal(names[0])} lost most detail ({values[0]:.1%}); all columns on average {gcp:.1%} (GCP)"
-    if not any(values):
-        title = "No column lost any detail"
+    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="of the domain left open (NCP)")
     figure.update_layout(
-        title={"text": title, "font": {"size": 15}},
         showlegend=False,
-        height=110 + 28 * len(names),
-        margin={"l": 10, "r": 10, "t": 44, "b": 10},
+        height=80 + 28 * len(names),
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
     )
     return figure
 

@@ -18,7 +18,7 @@ from anonymizer.schema import Kind
 Floats = NDArray[np.float64]
 
 MOST_BINS = 40
-MOST_LEVELS = 20
+MOST_LEVELS = 12
 _DAY = 86_400e6
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import streamlit as st
 
-from anonymizer.charts import distribution_figure, loss_figure
+from anonymizer.charts import distribution_figure, loss_figure, loss_sentence, moved_sentence
 from anonymizer.generalize import GENERALIZERS, GUARANTEES
 from anonymizer.release import Release
 from anonymizer.report import Report
@@ -15,6 +15,9 @@ from ui.controls import count, plain, plural, share, slider_ends
 from ui.workspace import Workspace
 
 ROWS_SHOWN = 12
+COLUMN_WIDTH = 140
+"""Of every column in both tables, in pixels, so that they stand side by side."""
+
 LETTERS = {Role.QUASI_IDENTIFYING: "Q", Role.SENSITIVE: "S", Role.INSENSITIVE: "N"}
 CONFIG = {"displayModeBar": False}
 
@@ -23,10 +26,12 @@ def choices(ws: Workspace) -> None:
     """How many must look alike, how boxes are made, and what is required of sensitive columns."""
     p = ws.parameters
     with st.container(border=True):
-        first, second, third = st.columns([2, 3, 2], gap="large")
+        first, second = st.columns([2, 3], gap="large")
         with first:
             k = st.slider("k: fewest records that look alike", 1, largest_k(ws), p.k, key="release k")
-            slider_ends("more detail, more risk", "less detail, less risk")
+            slider_ends("more detail", "less risk")
+            with st.expander("Require more of sensitive columns", expanded=not (p.l is None and p.t is None)):
+                least, furthest = requirements(ws)
         with second:
             names = list(GENERALIZERS)
             generalizer = st.selectbox(
@@ -39,8 +44,6 @@ def choices(ws: Workspace) -> None:
             promise = GUARANTEES[generalizer]
             st.caption(f":material/check: **Promises.** {plain(promise.gives)}")
             st.caption(f":material/warning: **Does not promise.** {plain(promise.does_not)}")
-        with third:
-            least, furthest = requirements(ws)
     ws.set(k=int(k), generalizer=generalizer, l=least, t=furthest)
 
 
@@ -51,21 +54,22 @@ def largest_k(ws: Workspace) -> int:
 
 
 def requirements(ws: Workspace) -> tuple[int | None, float | None]:
-    """l and t, when the steward requires them of the sensitive columns; they are checked, not enforced."""
+    """l and t, when the steward requires them: they steer the grouping, and the checker requires them again."""
     p = ws.parameters
     none = not (ws.schema and ws.schema.sensitive)
     least = st.number_input(
-        "Require different sensitive values in every group (l)",
+        "Fewest sensitive values in a group (l)",
         1,
         None,
         None if none or p.l is None else int(p.l),
         placeholder="not required",
         key="release l",
         disabled=none,
-        help="Checked, not enforced. With 2, no group may give a sensitive value away by having only one.",
+        help="Different values. With 2, no group may give a value away by having only one. Smaller groups are merged, "
+        "and the release is checked for it.",
     )
     furthest = st.number_input(
-        "Allow a distance from the whole table (t, 0 to 1)",
+        "Furthest from the whole table (t)",
         0.0,
         1.0,
         None if none else p.t,
@@ -73,7 +77,8 @@ def requirements(ws: Workspace) -> tuple[int | None, float | None]:
         placeholder="any distance",
         key="release t",
         disabled=none,
-        help="Checked, not enforced. 0: sensitive values are distributed in every group as in the whole table.",
+        help="From 0 to 1. With 0, every group has the sensitive values of the whole table. Groups further away are "
+        "merged, and the release is checked for it.",
     )
     if none:
         st.caption("No column is sensitive, so there is nothing to require.")
@@ -157,16 +162,19 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
     place = np.empty_like(release.order)
     place[release.order] = np.arange(release.n_records)
     names = [column.name for column in release.columns]
-    labels = {column.name: f"{LETTERS[column.role]} · {column.name}" for column in release.columns}
+    shown = {
+        column.name: st.column_config.Column(f"{LETTERS[column.role]} · {column.name}", width=COLUMN_WIDTH)
+        for column in release.columns
+    }
     left, right = st.columns(2, gap="medium")
     height = 38 + 35 * len(people)
     left.markdown("**Original**")
     left.dataframe(
-        ws.table[names].iloc[people], hide_index=True, height=height, column_config=labels, key="original rows"
+        ws.table[names].iloc[people], hide_index=True, height=height, column_config=shown, key="original rows"
     )
     right.markdown("**Released**")
     right.dataframe(
-        release.frame().iloc[place[people]], hide_index=True, height=height, column_config=labels, key="released rows"
+        release.frame().iloc[place[people]], hide_index=True, height=height, column_config=shown, key="released rows"
     )
     left_out = ws.schema.identifying if ws.schema else ()
     st.caption(
@@ -180,26 +188,24 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
 def what_changed(ws: Workspace, report: Report) -> None:
     """One column before and after, and the loss of every column."""
     columns = {column.name: column for column in ws.distributions()}
+    utility = report.utility
     st.subheader("What changed", anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
         name = st.selectbox(
-            "Column",
-            list(columns),
-            format_func=lambda name: f"{name}: {share(columns[name].moved)} of the records in another bar",
-            key=f"distribution {ws.edition}",
-            help="The column that changed most comes first.",
+            "Column", list(columns), key=f"distribution {ws.edition}", help="The column that changed most comes first."
         )
+        st.markdown(f"**{plain(moved_sentence(columns[name]))}**")
         st.plotly_chart(distribution_figure(columns[name]), key="distribution", config=CONFIG)
         st.caption(
             "Released cells are read evenly: an interval along its length, a set over its levels. "
             "Sensitive and insensitive columns are released unchanged."
         )
     with right:
-        st.plotly_chart(loss_figure(report.utility.ncp_by_column, report.utility.gcp), key="loss", config=CONFIG)
-        if report.utility.error is not None:
-            target = plain(ws.schema.target) if ws.schema else ""
-            st.caption(
-                f"{share(report.utility.error)} of the released rows do not have the most frequent {target} of their "
-                f"look-alikes. Discernibility: {count(report.utility.discernibility)} (the sum of squared group sizes)."
-            )
+        st.markdown(f"**{plain(loss_sentence(utility.ncp_by_column, utility.gcp))}**")
+        st.plotly_chart(loss_figure(utility.ncp_by_column), key="loss", config=CONFIG)
+        said = [f"Discernibility: {count(utility.discernibility)} (the sum of squared group sizes)."]
+        if utility.error is not None and not ws.encoded().by_numbers:
+            target = plain(ws.encoded().target.name)
+            said.insert(0, f"{share(utility.error)} of the rows lack the most frequent {target} of their look-alikes.")
+        st.caption(" ".join(said))

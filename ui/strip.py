@@ -29,22 +29,26 @@ def figures(ws: Workspace) -> list[Figure]:
     tree, cut = pruning.tree, pruning.cut()
     foreseen = ws.parameters.generalizer == "uniform"
     sizes = tree.n[cut]
-    groups = smallest = highest = loss = "–"
+    groups = smallest = highest = loss = error = "–"
     if released is not None:
         groups, smallest, highest = count(released.groups), count(released.smallest), share(released.highest)
     elif foreseen:
         groups, smallest, highest = count(len(cut)), count(sizes.min()), share(1 / int(sizes.min()))
     if utility is not None:
         loss = share(utility.gcp)
+        error = share(utility.error or 0.0)
     elif foreseen:
         loss = share(cut_gcp(tree, ws.node_ncp(), cut))
+        error = share(cut_error(tree, cut))
+    if ws.encoded().by_numbers:
+        error = "–"
     return [
         Figure("Records", count(sizes.sum()), "Records in the table, and in the release."),
         Figure("Groups", groups, "Groups of look-alike records in the release."),
         Figure("Smallest group", smallest, f"Records in the smallest group. You ask for k = {ws.k}."),
         Figure("Highest risk", highest, "The best chance of linking a person to a row: 1 / smallest group."),
         Figure("Detail lost (GCP)", loss, "How much of each column's range a cell leaves open, on average."),
-        Figure("Error", share(cut_error(tree, cut)), "Records that are not in the most frequent class of their group."),
+        Figure("Error", error, "Records that are not in the most frequent class of their group."),
     ]
 
 

@@ -317,7 +317,7 @@ class Workspace:
         """What the release is still good for: loss, discernibility, error."""
         from anonymizer.utility import measure
 
-        target = self._need_schema().target
+        target = self.encoded().target.name or None
         return self._stage("utility", lambda: measure(self.release(), self.encoded().encodings, target))
 
     def distributions(self) -> "tuple[Distribution, ...]":
