@@ -243,9 +243,10 @@ class Budget:
             raise ParameterError(f"A query needs a positive ε, not {epsilon}.")
         after = self.path + epsilon + max((branch.spent for branch in self._branches), default=0.0)
         if after > self.limit * (1 + TOLERANCE):
+            left = self.limit - (after - epsilon)
+            left = left if left > self.limit * TOLERANCE else 0.0
             raise BudgetError(
-                f"The query '{purpose}' costs {epsilon:g}, but only {max(self.limit - after + epsilon, 0):g} "
-                f"of {self.limit:g} is left.",
+                f"The query '{purpose}' costs {epsilon:g}, but only {left:g} of {self.limit:g} is left.",
                 remedy="Raise the budget, or ask for less.",
             )
         self._steps.append((self.part, level, purpose, epsilon))
