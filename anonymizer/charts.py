@@ -106,7 +106,7 @@ def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) ->
     figure.update_layout(
         title={
             "text": f"{_literal(names[0])} makes up {100 * values[0] / total:.0f} % of {plural(total, 'record')}",
-            "font": {"size": 15},
+            "font": {"size": 13},
         },
         height=96 + 34 * len(names),
         margin={"l": 10, "r": 10, "t": 44, "b": 10},
