@@ -25,6 +25,9 @@ OTHER = "*"
 FEW_NUMBERS = 12
 """A numeric column with at most so many distinct values is taken as categories when its domain is read from it."""
 
+MOST_LEVELS = 200
+"""Most values of a column whose domain is read from it."""
+
 N_BINS = 8
 """Ranges of equal width that a numeric column is cut into when only its two ends are known."""
 
@@ -241,6 +244,12 @@ def read_attribute(values: "pd.Series[Any]", *, as_numbers: bool) -> Attribute:
         numbers = np.asarray(distinct, dtype=np.float64)
         return Attribute.numeric(name, even_cuts(numbers.min(), numbers.max()), missing=missing, public=False)
     texts = sorted({value_text(value) for value in distinct})
+    if len(texts) > MOST_LEVELS:
+        raise SchemaError(
+            f"{name!r} has {len(texts):,} different values, too many for a tree to branch on.",
+            column=name,
+            remedy="Leave the column out, or give it public ranges or a shorter list of values.",
+        )
     levels = tuple(sorted(texts, key=level_order(texts)))
     return Attribute(name, levels + (MISSING,) * (missing or not levels), public=False)
 
@@ -261,6 +270,20 @@ def code(table: pd.DataFrame, domains: Domains) -> CodedTable:
     for place, attribute in enumerate(domains.attributes):
         codes[:, place] = attribute.codes(table[attribute.name])
     return CodedTable(domains, codes, domains.target.codes(table[domains.target.name]).astype(np.uint16))
+
+
+def code_attributes(table: pd.DataFrame, domains: Domains) -> NDArray[np.int64]:
+    """(n, p) the attributes of new records, which need no class. Raises :class:`SchemaError` for what does not fit."""
+    lacking = [attribute.name for attribute in domains.attributes if attribute.name not in table.columns]
+    if lacking:
+        raise SchemaError(
+            f"The records lack the column {lacking[0]!r}.",
+            column=lacking[0],
+            remedy="Give every column that the forest may ask: "
+            + ", ".join(attribute.name for attribute in domains.attributes[:20])
+            + ".",
+        )
+    return np.column_stack([attribute.codes(table[attribute.name]) for attribute in domains.attributes])
 
 
 def read_domains(text: str) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer import forest_growth
-from anonymizer.domains import CodedTable, Domains
+from anonymizer.domains import CodedTable, Domains, code_attributes
 from anonymizer.errors import ParameterError
 from anonymizer.forest_growth import Part, Plan
 from anonymizer.mechanisms import Budget, Ledger, Noise, RehearsalNoise, SecureNoise
@@ -200,6 +201,13 @@ def class_shares_of(forest: Forest, codes: NDArray[np.integer]) -> NDArray[np.fl
 def predict(forest: Forest, codes: NDArray[np.integer]) -> NDArray[np.int64]:
     """(n,) the class that the forest predicts for each record (tie: the first class)."""
     return np.asarray(class_shares_of(forest, codes).argmax(axis=1))
+
+
+def predict_records(forest: Forest, records: pd.DataFrame) -> pd.DataFrame:
+    """The predicted class of new records and its share of the votes, one row a record."""
+    shares = class_shares_of(forest, code_attributes(records, forest.domains))
+    labels = [forest.domains.target.shown(int(code)) for code in shares.argmax(axis=1)]
+    return pd.DataFrame({"class": labels, "confidence": shares.max(axis=1)})
 
 
 # Accuracy.

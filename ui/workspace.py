@@ -104,6 +104,8 @@ class Workspace:
     with, is forgotten.
     ``view``: choices of how pages look (fold depth, colour), by name, which outlive a change of page.
     ``failure``: why the last file could not be used, until another one is brought.
+    ``spent``: privacy budget (ε) spent in this session on each table, by the SHA-256 of its bytes; it outlives the
+    tables, for what was answered cannot be taken back.
     """
 
     reading: Reading | None = None
@@ -114,6 +116,7 @@ class Workspace:
     version: int = 0
     view: dict[str, Any] = field(default_factory=dict)
     failure: AnonymizerError | None = None
+    spent: dict[str, float] = field(default_factory=dict)
     _answers: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     @property
@@ -167,8 +170,8 @@ class Workspace:
         return self.bring(self.source, self.reading.name, options)
 
     def forget(self) -> None:
-        """Drop the table and everything derived from it; keep nothing but the count of editions."""
-        self.__dict__.update(Workspace(edition=self.edition + 1).__dict__)
+        """Drop the table and everything derived from it; keep the count of editions and the budgets spent."""
+        self.__dict__.update(Workspace(edition=self.edition + 1, spent=self.spent).__dict__)
 
     def _refuse(self, error: AnonymizerError) -> None:
         self.failure = error

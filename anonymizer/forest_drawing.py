@@ -1,0 +1,154 @@
+"""Pictures of a private forest: its trees as DOT, its ledger as a bar, its accuracy against the budget."""
+
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from anonymizer.draw import THEMES, quote, quote_tooltip
+from anonymizer.forest import MODES, Forest
+from anonymizer.mechanisms import Ledger
+from anonymizer.private_tree import Node, walk
+from anonymizer.rehearsal import AccuracyCurve
+
+WIDEST = 30
+COLOURS = {
+    "count the classes": "#3a9163",
+    "count the classes again": "#8cc9a3",
+    "count the records": "#6d7f9e",
+    "choose the attribute": "#d99a3d",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """What a drawing shows of a tree: its nodes in preorder, and the parent of each (-1 at the root)."""
+
+    nodes: tuple[Node, ...]
+    parents: tuple[int, ...]
+    paths: tuple[tuple[tuple[int, int], ...], ...]
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes m."""
+        return len(self.nodes)
+
+    def path(self, node: int) -> list[int]:
+        """The nodes from the root to ``node``."""
+        found = [node]
+        while self.parents[found[-1]] >= 0:
+            found.append(self.parents[found[-1]])
+        return found[::-1]
+
+
+def outline(forest: Forest, tree: int) -> Outline:
+    """The outline of one tree, counted from 0."""
+    nodes, paths, parents = [], [], []
+    at: dict[tuple[tuple[int, int], ...], int] = {}
+    for place, (node, path) in enumerate(walk(forest.trees[tree])):
+        at[path] = place
+        nodes.append(node)
+        paths.append(path)
+        parents.append(at[path[:-1]] if path else -1)
+    return Outline(tuple(nodes), tuple(parents), tuple(paths))
+
+
+def tree_dot(forest: Forest, drawn: Outline, *, max_depth: int = 3, max_nodes: int = 400, theme: str = "light") -> str:
+    """One tree as DOT text: each node with its last condition, class, confidence, noisy support and the ε it cost.
+
+    ``max_depth``: levels drawn, the root being the first; deeper branches are folded.
+    """
+    palette, domains = THEMES[theme], forest.domains
+    shown = [place for place, path in enumerate(drawn.paths) if len(path) < max_depth]
+    shown = sorted(sorted(shown, key=lambda place: len(drawn.paths[place]))[:max_nodes])
+    inside = set(shown)
+    lines = [
+        "digraph tree {",
+        f'graph [bgcolor="{palette["page"]}", nodesep=0.18, ranksep=0.42, pad=0.2]',
+        f'node [shape=box, style="filled,rounded", fontname="Arial", fontsize=11, color="{palette["line"]}",'
+        f' fontcolor="{palette["ink"]}", margin="0.14,0.08"]',
+        f'edge [arrowhead=none, color="{palette["line"]}"]',
+    ]
+    if forest.warnings:
+        told = quote(*textwrap.wrap(forest.warnings[0], 90)[:3])
+        lines.append(f'warning [shape=plaintext, style="", fontcolor="{palette["alarm"]}", label={told}]')
+    for place in shown:
+        node, path = drawn.nodes[place], drawn.paths[place]
+        said = ["everybody"]
+        if path:
+            attribute = domains.attributes[path[-1][0]]
+            said = [shorter(f"{attribute.name} = {attribute.shown(path[-1][1])}")]
+        if node.label is not None:
+            said.append(f"{shorter(domains.target.shown(node.label))} · {node.confidence:.0%}")
+        said.append(f"about {node.size:,.0f} records · ε {node.spent:.3g}")
+        folded = bool(node.children) and not any(drawn.parents[child] == place for child in inside)
+        if folded:
+            said.append("▸ folded")
+        colour = palette[f"class{min(node.label or 0, 4)}"] if node.label is not None else palette["1"]
+        lines.append(
+            f'{place} [id="n{place}", label={quote(*said)}, fillcolor="{colour}", '
+            f"tooltip={quote_tooltip(' · '.join(said))}]"
+        )
+    lines += [
+        f'{drawn.parents[place]} -> {place} [id="e{place}", class="p{drawn.parents[place]}"]'
+        for place in shown
+        if drawn.parents[place] in inside
+    ]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def shorter(text: str) -> str:
+    """A text that fits a node."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= WIDEST else flat[: WIDEST - 1] + "…"
+
+
+def ledger_figure(ledger: Ledger) -> Any:
+    """What the dearest path paid, as one bar: a piece for each query, side by side they are the budget spent."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    named: set[str] = set()
+    for part, level, purpose, epsilon in ledger.dearest:
+        where = f"{part}, level {level}" if part else f"level {level}"
+        figure.add_bar(
+            x=[epsilon], y=["β"], orientation="h", name=purpose, legendgroup=purpose, showlegend=purpose not in named,
+            marker={"color": COLOURS.get(purpose, "#8f9b93"), "line": {"color": "white", "width": 1}},
+            hovertemplate=f"{where}: {purpose}<br>ε = {epsilon:.4g}<extra></extra>",
+        )  # fmt: skip
+        named.add(purpose)
+    figure.update_layout(
+        barmode="stack", height=190, margin={"l": 10, "r": 10, "t": 50, "b": 10},
+        title=f"A record pays ε = {ledger.spent:.4g} of the budget of {ledger.budget:.4g}",
+        legend={"orientation": "h", "y": -0.35}, xaxis_title="ε", yaxis_visible=False,
+    )  # fmt: skip
+    return figure
+
+
+def accuracy_figure(curve: AccuracyCurve, here: float | None = None) -> Any:
+    """Accuracy against the budget, with the models that keep no secret; ``here`` marks a budget."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    best = max(curve.modes, key=lambda mode: mode[1][-1])
+    for mode, scores in curve.modes:
+        dash = "solid" if MODES[mode].private else "dot"
+        name = mode if MODES[mode].private else f"{mode} (NOT private)"
+        figure.add_scatter(x=curve.budgets, y=scores, mode="lines+markers", name=name, line={"dash": dash})
+    for name, value in (
+        ("random forest, not private", curve.random_forest),
+        ("tree, not private", curve.tree),
+        ("majority class", curve.majority),
+    ):
+        figure.add_scatter(
+            x=[curve.budgets[0], curve.budgets[-1]], y=[value, value], mode="lines", name=name,
+            line={"dash": "dash", "width": 1.5},
+        )  # fmt: skip
+    if here is not None:
+        figure.add_vline(x=here, line_dash="dot", annotation_text=f"β = {here:g}")
+    ticks = [f"{beta:g}" for beta in curve.budgets]
+    figure.update_layout(
+        title=f"{best[0]} reaches {best[1][-1]:.1%} at β = {curve.budgets[-1]:g}; guessing gives {curve.majority:.1%}",
+        xaxis={"type": "log", "title": "privacy budget β", "tickvals": curve.budgets, "ticktext": ticks},
+        yaxis={"title": "accuracy", "tickformat": ".0%"}, height=400, margin={"l": 10, "r": 10, "t": 50, "b": 10},
+    )  # fmt: skip
+    return figure

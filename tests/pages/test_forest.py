@@ -1,0 +1,161 @@
+"""The Forest page without a browser: empty, its choices, its budget, its results."""
+
+import json
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from anonymizer.domains import domains_of
+from anonymizer.samples import SAMPLES
+from anonymizer.schema import Schema
+from tests.pages.test_data import SHELL, held, texts
+from ui.workspace import Workspace, sample_reading
+
+TABLE = SAMPLES["hospital"].load()
+SCHEMA = Schema.of(
+    TABLE,
+    identifying=["name", "email"],
+    quasi_identifying=["age", "sex", "postcode", "marital_status", "occupation", "admission_date"],
+    sensitive=["diagnosis"],
+)
+COLUMNS = ["age", "sex", "marital_status", "occupation"]
+
+
+def session(public: bool = True) -> Workspace:
+    ws = Workspace(reading=sample_reading("hospital", TABLE), schema=SCHEMA)
+    ws.view["forest columns"] = COLUMNS
+    if public:
+        found = domains_of(TABLE, "diagnosis", columns=COLUMNS, schema=SCHEMA)
+        codebook = found.to_dict()
+        for domain in codebook.values():
+            domain.pop("read_from_data", None)
+        ws.view["forest codebook"] = json.dumps(codebook)
+    return ws
+
+
+def opened(ws: Workspace | None = None) -> AppTest:
+    app = AppTest.from_file(SHELL, default_timeout=120)
+    if ws is not None:
+        app.session_state["workspace"] = ws
+    return app.run().switch_page("../pages/forest.py").run()
+
+
+def said(app: AppTest) -> str:
+    more = [item.value for item in app.success]
+    return "\n".join([texts(app), *more]).replace("\\", "")
+
+
+def figures(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def test_empty__leads_to_the_data() -> None:
+    app = opened()
+    assert not app.exception
+    assert "There is no table yet" in said(app)
+
+
+def test_public_values__strict__spends_exactly_the_budget() -> None:
+    app = opened(session())
+    assert not app.exception
+    assert "All values are public" in said(app)
+    app.button(key="forest grow").click().run()
+    assert not app.exception
+    assert "may be published" in said(app)
+    assert figures(app)["Spent"] == "1"
+    assert figures(app)["Accuracy"] == "not asked"
+    ws = held(app)
+    assert ws.spent == {ws.reading.sha256: 1.0}
+    assert {item.proto.label for item in app.get("download_button")} >= {"Rules (CSV)", "Rules (JSON)", "Rules (text)"}
+
+
+def test_session_budget__repeated_runs_add_up_until_it_refuses() -> None:
+    app = opened(session())
+    for spent in (1.0, 2.0, 3.0):
+        app.button(key="forest grow").click().run()
+        assert list(held(app).spent.values()) == [spent]
+    assert app.button(key="forest grow").disabled
+    assert "That would make 4" in said(app)
+    app.select_slider(key="forest epsilon").set_value(0.1).run()
+    assert app.button(key="forest grow").disabled
+    app.number_input(key="forest limit").set_value(5.0).run()
+    assert not app.button(key="forest grow").disabled
+
+
+def test_session_budget__outlives_the_table() -> None:
+    ws = session()
+    ws.spent["abc"] = 1.5
+    ws.forget()
+    assert ws.table is None
+    assert ws.spent == {"abc": 1.5}
+
+
+def test_values_from_the_records__only_after_a_warning_which_stays() -> None:
+    app = opened(session(public=False))
+    assert "come from the records" in said(app)
+    assert "forest grow" not in {button.key for button in app.button}
+    next(box for box in app.checkbox if "publicly known" in box.label).check().run()
+    app.button(key="forest grow").click().run()
+    assert not app.exception
+    assert "may be published" not in said(app)
+    assert any("read from the records" in error.value for error in app.error)
+
+
+def test_paper__says_that_it_is_not_private_where_chosen_and_where_shown() -> None:
+    app = opened(session())
+    app.selectbox(key="forest mode").set_value("paper").run()
+    assert sum("NOT differentially private" in error.value for error in app.error) == 1
+    app.button(key="forest grow").click().run()
+    assert sum("NOT differentially private" in error.value for error in app.error) == 2
+    assert "may be published" not in said(app)
+
+
+def test_accuracy__measured_on_held_out_records_costs_nothing_more() -> None:
+    app = opened(session())
+    app.toggle(key="forest measure").set_value(True).run()
+    app.button(key="forest grow").click().run()
+    assert not app.exception
+    assert "%" in figures(app)["Accuracy, held out"]
+    assert list(held(app).spent.values()) == [1.0]
+
+
+def test_predict__pasted_records_and_their_faults() -> None:
+    app = opened(session())
+    app.button(key="forest grow").click().run()
+    row = TABLE[COLUMNS].dropna().iloc[:2]
+    app.text_area(key="forest pasted").set_value(row.to_csv(index=False)).run()
+    assert not app.exception
+    predicted = [frame.value for frame in app.dataframe if "predicted diagnosis" in frame.value.columns]
+    assert len(predicted[0]) == 2
+    app.text_area(key="forest pasted").set_value("age,sex\n30,M\n").run()
+    assert any("lack the column" in error.value for error in app.error)
+
+
+def test_rehearsal__on_a_made_up_sample() -> None:
+    app = opened(session())
+    app.button(key="forest rehearse").click().run()
+    assert not app.exception
+    assert "A rehearsal on" in said(app)
+    assert held(app).spent == {}
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "no json"])
+def test_codebook__nonsense_is_one_message(text: str) -> None:
+    ws = session()
+    ws.view["forest codebook"] = text
+    app = opened(ws)
+    assert not app.exception
+    assert len(app.error) == 1
+
+
+def test_texts_of_the_table_are_shown_as_text() -> None:
+    table = pd.DataFrame({"[x](y)": ["<b>a</b>", "**c**"] * 30, "t": ["$u$", ":red[v]"] * 30})
+    ws = Workspace(
+        reading=sample_reading("odd", table), schema=Schema.of(table, quasi_identifying=["[x](y)"], sensitive=["t"])
+    )
+    ws.view["forest codebook"] = json.dumps({"[x](y)": ["<b>a</b>", "**c**"], "t": ["$u$", ":red[v]"]})
+    app = opened(ws)
+    app.button(key="forest grow").click().run()
+    assert not app.exception
+    assert "[x](y)" not in texts(app)

@@ -1,0 +1,244 @@
+"""A private forest on the page: its budget, its rules, its trees, its predictions, and how it would do in public."""
+
+import pandas as pd
+import streamlit as st
+
+from anonymizer.domains import code, domains_of
+from anonymizer.errors import AnonymizerError
+from anonymizer.forest import Forest, Measured, grow_and_measure, grow_forest, predict_records
+from anonymizer.forest_drawing import accuracy_figure, ledger_figure, outline, tree_dot
+from anonymizer.read import read_table
+from anonymizer.rehearsal import BUDGETS, accuracy_curve
+from anonymizer.rules import chosen_rules, rules_csv, rules_json, rules_of, rules_text
+from anonymizer.samples import SAMPLES
+from ui.controls import count, plain, plural, problem, share
+from ui.forest_choices import Asked
+from ui.tree_view import tree_view
+from ui.workspace import Workspace
+
+CONFIG = {"displayModeBar": False}
+LIMIT = 3.0
+SAMPLE = "hospital"
+ANYTHING = "any"
+
+
+def spending(ws: Workspace, asked: Asked) -> None:
+    """What this session has spent on the table, and the button that spends more."""
+    if ws.reading is None:
+        return
+    sha, spent = ws.reading.sha256, ws.spent.get(ws.reading.sha256, 0.0)
+    with st.container(border=True):
+        left, right = st.columns([3, 2], gap="large")
+        limit = right.number_input(
+            "Most that may be spent on this table in this session",
+            0.05,
+            100.0,
+            ws.view.get("forest limit", LIMIT),
+            step=0.5,
+            key="forest limit",
+            help="Answers add up: two forests for β = 1 each protect like one for β = 2.",
+        )
+        ws.view["forest limit"] = limit
+        left.progress(min(spent / limit, 1.0), f"Spent on this table in this session: **{spent:g}** of {limit:g}")
+        left.caption(f"Table with SHA-256 {sha[:16]}…. What was spent elsewhere on the same people counts too.")
+        measure = left.toggle(
+            "Measure its accuracy on a held-out fifth of the records",
+            ws.view.get("forest measure", False),
+            key="forest measure",
+            help="Each record is seen by the forest or by the measurement, so nothing more is spent; but the forest "
+            "learns from fewer records.",
+        )
+        ws.view["forest measure"] = measure
+        over = spent + asked.epsilon > limit * (1 + 1e-9)
+        if right.button(
+            f"Spend β = {asked.epsilon:g} and grow",
+            type="primary",
+            icon=":material/forest:",
+            disabled=over,
+            key="forest grow",
+        ):
+            grow(ws, asked, measure)
+            st.rerun()
+        if over:
+            right.caption(f":material/block: That would make {spent + asked.epsilon:g}. Lower β, or allow more.")
+
+
+def grow(ws: Workspace, asked: Asked, measure: bool) -> None:
+    """Grow the forest and charge the session for it."""
+    if ws.reading is None:
+        return
+    parameters = {"mode": asked.mode, "n_trees": asked.n_trees, "max_depth": asked.max_depth}
+    sha = ws.reading.sha256
+    try:
+        table = code(ws.reading.frame, asked.domains)
+        with st.spinner("Growing the forest…", show_time=True):
+            ws.spent[sha] = ws.spent.get(sha, 0.0) + asked.epsilon
+            measured = grow_and_measure(table, asked.epsilon, **parameters) if measure else None
+            forest = measured.forest if measured else grow_forest(table, asked.epsilon, **parameters)
+        ws.view["forest"] = (sha, forest, measured)
+        ws.view.pop("forest problem", None)
+    except AnonymizerError as error:
+        ws.view["forest problem"] = error
+
+
+def shown_forest(ws: Workspace) -> tuple[Forest, Measured | None] | None:
+    """The newest forest of this table."""
+    held = ws.view.get("forest")
+    if held is None or ws.reading is None or held[0] != ws.reading.sha256:
+        return None
+    return held[1], held[2]
+
+
+def headline(forest: Forest, measured: Measured | None) -> None:
+    """What was made, whether it may leave, and what it cost."""
+    for warning in forest.warnings:
+        st.error(plain(warning), icon=":material/gpp_bad:")
+    if not forest.warnings:
+        st.success(
+            f"This forest may be published: it is {forest.epsilon:g}-differentially private.",
+            icon=":material/verified:",
+        )
+    first, second, third, fourth = st.columns(4)
+    first.metric("Spent", f"{forest.ledger.spent:.4g}", help="ε that a record's data paid, along the dearest path")
+    second.metric("Budget β", f"{forest.epsilon:g}")
+    third.metric("Rules and subrules", count(len(rules_of(forest))))
+    if measured is None:
+        fourth.metric("Accuracy", "not asked", help="Looking at it on private records costs budget.")
+    else:
+        fourth.metric("Accuracy, held out", share(measured.accuracy), help=f"± {share(measured.margin)} from its noise")
+
+
+def budget_panel(forest: Forest) -> None:
+    """The ledger as a stacked bar and as a table."""
+    st.plotly_chart(ledger_figure(forest.ledger), key="forest ledger", config=CONFIG)
+    rows = [
+        {
+            "Part": entry.part,
+            "Level": entry.level,
+            "Query": entry.purpose,
+            "ε of each": entry.epsilon,
+            "Asked": entry.queries,
+            "Composition": entry.composition,
+        }
+        for entry in forest.ledger.entries
+    ]
+    with st.expander(f"Every query: {plural(sum(entry.queries for entry in forest.ledger.entries), 'answer')}"):
+        st.dataframe(pd.DataFrame(rows), hide_index=True)
+        st.caption("Queries of one level see different records: their ε counts once. Levels and trees add up.")
+
+
+def rules_panel(forest: Forest) -> None:
+    """The rules, filtered, and their files."""
+    rules, domains = rules_of(forest), forest.domains
+    first, second, third, fourth, fifth = st.columns([2, 2, 2, 2, 1.4], vertical_alignment="bottom")
+    confidence = first.slider("Least confidence", 0.0, 1.0, 0.0, 0.05, key="rule confidence")
+    support = second.number_input("Least support, records", None, None, 0.0, step=10.0, key="rule support")
+    label = third.selectbox(
+        "Class", [ANYTHING, *map(domains.target.shown, range(domains.target.n_levels))], key="rule class"
+    )
+    column = fourth.selectbox(
+        "With a condition on", [ANYTHING, *(a.name for a in domains.attributes)], key="rule column"
+    )
+    leaves = fifth.toggle("Longest only", key="rule leaves", help="Leave out the subrules that a longer rule continues")
+    kept = chosen_rules(
+        rules, domains, confidence=confidence, support=float(support), leaves=leaves,
+        label=None if label == ANYTHING else label, column=None if column == ANYTHING else column,
+    )  # fmt: skip
+    st.caption(f"{plural(len(kept), 'rule')} of {count(len(rules))}. Support is noisy and can be off, even negative.")
+    table = pd.DataFrame(
+        {
+            "Tree": [rule.tree for rule in kept],
+            "If": [rule.premise(domains) for rule in kept],
+            f"then {domains.target.name}": [domains.target.shown(rule.label) for rule in kept],
+            "Confidence": [rule.confidence for rule in kept],
+            "Support": [round(rule.support) for rule in kept],
+            "ε": [rule.spent for rule in kept],
+        }
+    )
+    st.dataframe(table, hide_index=True, height=min(40 + 35 * len(table), 420))
+    with st.container(horizontal=True):
+        for label, make, name, mime in (
+            ("Rules (CSV)", rules_csv, "rules.csv", "text/csv"),
+            ("Rules (JSON)", rules_json, "rules.json", "application/json"),
+            ("Rules (text)", rules_text, "rules.txt", "text/plain"),
+        ):
+            st.download_button(
+                label, make(forest, kept), name, mime, on_click="ignore", icon=":material/download:", key=f"get {name}"
+            )
+
+
+def trees_panel(ws: Workspace, forest: Forest) -> None:
+    """One tree, drawn; a click picks a node."""
+    first, second = st.columns(2)
+    numbers = list(range(1, len(forest.trees) + 1))
+    number = first.selectbox("Tree", numbers, key=f"forest tree {len(numbers)}") if len(numbers) > 1 else 1
+    depth = second.slider("Levels drawn", 1, 10, 3, key="forest drawn")
+    drawn = outline(forest, number - 1)
+    picked = ws.view.get("forest node")
+    picked = picked if isinstance(picked, int) and picked < drawn.n_nodes else None
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    source = tree_dot(forest, drawn, max_depth=depth, theme=theme)
+
+    def pick(node: int) -> None:
+        ws.view["forest node"] = node
+
+    drawing = tree_view(source, drawn, picked, key=f"forest drawing {number}", on_pick=pick, on_open=pick)
+    if drawing is not None:
+        st.download_button("SVG", drawing, "private_tree.svg", "image/svg+xml", on_click="ignore", key="forest svg")
+    st.download_button("DOT", source, "private_tree.dot", "text/vnd.graphviz", on_click="ignore", key="forest dot")
+
+
+def predict_panel(ws: Workspace, forest: Forest) -> None:
+    """The class of records that are pasted or uploaded; post-processing, which costs nothing."""
+    names = [attribute.name for attribute in forest.domains.attributes]
+    st.caption(
+        "Predicting from a private forest costs no budget. CSV with a header; columns: " + plain(", ".join(names))
+    )
+    pasted = st.text_area("Paste records (CSV with a header)", key="forest pasted", height=110)
+    uploaded = st.file_uploader("or bring them as a file", type=["csv"], key=f"forest records {ws.edition}")
+    source = uploaded.getvalue() if uploaded is not None else pasted.strip().encode()
+    if not source:
+        return
+    try:
+        records = read_table(source, name="records.csv").frame
+        answer = pd.concat([predict_records(forest, records), records.reset_index(drop=True)], axis=1)
+    except AnonymizerError as error:
+        problem(error)
+        return
+    st.dataframe(answer.rename(columns={"class": f"predicted {forest.domains.target.name}"}), hide_index=True)
+
+
+def rehearsal_panel(ws: Workspace, asked: Asked) -> None:
+    """Accuracy against the budget on a table that is public, and labelled so."""
+    st.markdown(
+        "How much accuracy a budget buys can be seen on a **public** table for nothing. On private records every look "
+        "at the accuracy gives something away and costs budget: use the switch above for that."
+    )
+    own = "This table, which is public (or made up)"
+    sample = f"A made-up sample: {SAMPLES[SAMPLE].title}"
+    where = st.radio("Rehearse on", [sample, own], key="forest rehearse on", horizontal=True)
+    if st.button("Rehearse", icon=":material/model_training:", key="forest rehearse"):
+        bar = st.progress(0.0)
+        try:
+            if where == own and ws.table is not None:
+                table = code(ws.table, asked.domains)
+            else:
+                frame = SAMPLES[SAMPLE].load()
+                columns = ["age", "sex", "marital_status", "occupation"]
+                table = code(frame, domains_of(frame, "diagnosis", columns=columns))
+            curve = accuracy_curve(
+                table, tuple(dict.fromkeys((asked.mode, "strict"))), n_trees=asked.n_trees,
+                max_depth=asked.max_depth, progress=lambda part, what: bar.progress(min(part, 1.0), what),
+            )  # fmt: skip
+            ws.view["forest curve"] = (where, curve)
+        except AnonymizerError as error:
+            problem(error)
+        bar.empty()
+    held = ws.view.get("forest curve")
+    if held is not None:
+        here = asked.epsilon if BUDGETS[0] <= asked.epsilon <= BUDGETS[-1] else None
+        st.plotly_chart(accuracy_figure(held[1], here), key="forest curve", config=CONFIG)
+        st.caption(
+            f"A rehearsal on: {held[0]}. {count(held[1].records)} records, {held[1].folds}-fold cross-validation with "
+            "repeatable noise. It says nothing about your own table."
+        )
