@@ -1,0 +1,143 @@
+"""The documents keep their word: their examples run, their links lead somewhere, and they name what is there."""
+
+import copy
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anonymizer.generalize import GENERALIZERS, GUARANTEES
+from anonymizer.privacy_models import MODELS
+from anonymizer.prune import CRITERIA
+from tests.conftest import ROOT
+
+DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+MOST_WORDS = 1300
+"""Two pages, tables and drawing included."""
+
+
+def blocks(document: Path, language: str) -> list[str]:
+    """The code blocks of a document in one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", document.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def commands(block: str) -> list[list[str]]:
+    """The commands of a shell block, word by word; lines may go on behind a backslash."""
+    return [words for line in block.replace("\\\n", " ").splitlines() if (words := shlex.split(line, comments=True))]
+
+
+@pytest.fixture
+def registries() -> Iterator[None]:
+    """What examples add to the dictionaries goes when they end."""
+    dictionaries = (GENERALIZERS, GUARANTEES, CRITERIA, MODELS)
+    before = [copy.copy(dictionary) for dictionary in dictionaries]
+    yield
+    for dictionary, entries in zip(dictionaries, before, strict=True):
+        dictionary.clear()
+        dictionary.update(entries)
+
+
+@pytest.mark.usefixtures("registries")
+@pytest.mark.parametrize(("name", "least"), [("README.md", 1), ("docs/EXTENDING.md", 4)])
+def test_python_examples_run(
+    name: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = blocks(ROOT / name, "python")
+    assert len(found) >= least
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "example"}
+    for block in found:
+        exec(compile(block, name, "exec"), names)
+    assert capsys.readouterr().out.strip(), "the examples show nothing"
+
+
+def test_readme__command_line_example_runs(tmp_path: Path) -> None:
+    (example,) = [commands(block) for block in blocks(ROOT / "README.md", "bash") if "-m anonymizer" in block]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    said = []
+    for command in example:
+        assert command[0] == ".venv/bin/python"
+        answer = subprocess.run(
+            [sys.executable, *command[1:]],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, encoding="utf-8", check=False,
+        )  # fmt: skip
+        assert answer.returncode == 0, answer.stderr + answer.stdout
+        said.append(answer.stdout)
+    assert [("This release is 10-anonymous" in text) for text in said] == [False, True, True]
+    assert {file.name for file in tmp_path.iterdir()} == {"people.csv", "released.csv", "report.json"}
+
+
+def test_readme__opens_with_the_two_commands() -> None:
+    (first, *_) = blocks(ROOT / "README.md", "bash")
+    assert commands(first) == [["python", "run.py"], ["python", "run.py", "test"]]
+    assert "Python 3.11" in (ROOT / "README.md").read_text("utf-8").partition("```")[0]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_links_lead_to_files(document: Path) -> None:
+    targets = [target.partition("#")[0] for target in LINK.findall(document.read_text("utf-8"))]
+    missing = [
+        target
+        for target in targets
+        if target and not target.startswith(("http://", "https://")) and not (document.parent / target).exists()
+    ]
+    assert not missing
+
+
+def test_links__every_document_can_be_reached_from_the_readme() -> None:
+    targets = {target.partition("#")[0] for target in LINK.findall((ROOT / "README.md").read_text("utf-8"))}
+    assert {f"docs/{document.name}" for document in DOCUMENTS if document.parent.name == "docs"} <= targets
+
+
+def modules() -> set[str]:
+    """The modules of the package that are kept in version control, without their folder."""
+    listed = subprocess.run(
+        ["git", "ls-files", "anonymizer/*.py"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    files = map(Path, listed) if listed else (path.relative_to(ROOT) for path in ROOT.glob("anonymizer/**/*.py"))
+    return {file.parent.name if file.name == "__init__.py" else file.stem for file in files} - {"anonymizer"}
+
+
+def test_architecture__names_every_module_and_no_other() -> None:
+    text = (ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8")
+    section = text.partition("## The modules")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(\w+)`", section)) - {"anonymizer"}
+    assert len(named) > 40
+    assert not modules() - named, "modules that ARCHITECTURE.md does not name"
+    absent = [
+        name for name in named
+        if not list(ROOT.glob(f"anonymizer/**/{name}.py")) and not (ROOT / "anonymizer" / name).is_dir()
+    ]  # fmt: skip
+    assert not absent, "named, but not there"
+
+
+def test_architecture__is_two_pages_at_most() -> None:
+    assert len((ROOT / "docs" / "ARCHITECTURE.md").read_text("utf-8").split()) <= MOST_WORDS
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_paths_in_documents_exist(document: Path) -> None:
+    """Paths of our own files, as documents write them: `tests/papers/test_mart_cases.py`, `kernels/splits.py`."""
+    named = re.findall(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|toml))`", document.read_text("utf-8"))
+    absent = [name for name in named if not (ROOT / name).exists() and not (ROOT / "anonymizer" / name).exists()]
+    assert not absent
+
+
+def test_decisions__are_dated() -> None:
+    headings = re.findall(r"^### (.*)$", (ROOT / "docs" / "DECISIONS.md").read_text("utf-8"), re.MULTILINE)
+    assert len(headings) >= 20
+    assert [heading for heading in headings if not re.match(r"20\d\d-\d\d-\d\d · \S", heading)] == []
+
+
+def test_screenshot__is_a_picture_of_a_fair_size() -> None:
+    content = (ROOT / "docs" / "screenshot.png").read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = (int.from_bytes(content[at : at + 4], "big") for at in (16, 20))
+    assert (width, height) == (1440, 900)
+    assert 20_000 < len(content) < 400_000
