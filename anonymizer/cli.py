@@ -25,6 +25,7 @@ from anonymizer.prune import CRITERIA as GROUPINGS
 from anonymizer.read import Reading, ReadOptions, read_table
 from anonymizer.release import FORMATS, kind_of_cells, read_release
 from anonymizer.report import digest, schema_from
+from anonymizer.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.schema import Column, Kind, Role, Schema, kind_of
 from anonymizer.verify import Verification, verify
 
@@ -61,7 +62,7 @@ def commands() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="command", required=True, parser_class=OneLine)
 
     make = subparsers.add_parser("anonymize", help="from a table to a checked release and its report")
-    make.add_argument("input", help="csv, csv.gz, parquet or xlsx")
+    make.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
     add_roles(make)
     add_reading(make)
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
@@ -70,6 +71,7 @@ def commands() -> argparse.ArgumentParser:
     make.add_argument("--criterion", choices=list(CRITERIA), help="default: sse for a numeric target, else entropy")
     make.add_argument("--min-leaf", type=int, default=2, help="fewest records of a leaf of the grown tree")
     make.add_argument("--max-depth", type=int, help="longest path of the grown tree (default: no limit)")
+    make.add_argument("--weight", type=float, default=0.5, help="of the target in a blend, 0 to 1 (default: 0.5)")
     add_limits(make)
     make.add_argument("--significance", type=float, help="α of the covariance test (numeric sensitive columns)")
     make.add_argument("--tested", default="inner", choices=list(TESTS), help="where α is tested (default: inner)")
@@ -144,7 +146,9 @@ def pairs(text: str) -> dict[str, str]:
 
 
 def reading_of(path: str, chosen: argparse.Namespace) -> Reading:
-    """The table in a file, read as the options say."""
+    """The table in a file, read as the options say, or a built-in sample."""
+    if path.startswith(SAMPLE_PREFIX):
+        return sample_reading(path.removeprefix(SAMPLE_PREFIX))
     options = ReadOptions(
         delimiter=chosen.delimiter,
         encoding=chosen.encoding,
@@ -194,6 +198,7 @@ def run_anonymize(chosen: argparse.Namespace) -> int:
         criterion=chosen.criterion,
         min_leaf=chosen.min_leaf,
         max_depth=chosen.max_depth,
+        weight=chosen.weight,
         **limits_of(chosen),
         reading=reading,
         progress=show,

@@ -21,6 +21,7 @@ from anonymizer.generalize import GUARANTEES, Guarantee
 from anonymizer.linkage import LinkageRisk
 from anonymizer.parse import DEFAULT_MISSING
 from anonymizer.read import Reading, ReadOptions
+from anonymizer.samples import SAMPLE_PREFIX
 from anonymizer.schema import Kind, Schema, kind_of
 from anonymizer.utility import Utility
 from anonymizer.verify import Verification
@@ -29,7 +30,7 @@ from anonymizer.version import VERSION
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "scipy", "scikit-learn")
 
 PARAMETERS = (
-    "k", "grouping", "generalizer", "criterion", "min_leaf", "max_depth", "l", "entropy_l", "t", "rsd_min",
+    "k", "grouping", "generalizer", "criterion", "min_leaf", "max_depth", "weight", "l", "entropy_l", "t", "rsd_min",
     "spread_min", "significance", "tested",
 )  # fmt: skip
 """What a report records of the steward's choices beside the schema: what another run needs."""
@@ -180,6 +181,8 @@ def provenance(
     if reading is not None and natural is None:
         natural = {str(name): kind_of(reading.frame[name]) for name in reading.frame.columns}
     name = reading.name if reading else SHORT_PATH
+    if reading is not None and reading.format == "sample":
+        name = SAMPLE_PREFIX + name
     used = read_options(reading)
     return Provenance(
         input_name=name,
@@ -273,6 +276,9 @@ def python_lines(name: str, schema: Schema, parameters: Mapping[str, Any], used:
     options = ", ".join(
         f"{option}={tuple(value) if isinstance(value, list) else value!r}" for option, value in used.items()
     )
+    table = f"an.read_table({name!r}, options=an.ReadOptions({options})).frame"
+    if name.startswith(SAMPLE_PREFIX):
+        table = f"an.SAMPLES[{name.removeprefix(SAMPLE_PREFIX)!r}].load()"
     given = ", ".join(f"{option}={value!r}" for option, value in parameters.items() if value is not None)
     return "\n".join(
         (
@@ -281,7 +287,7 @@ def python_lines(name: str, schema: Schema, parameters: Mapping[str, Any], used:
             "",
             'report = json.load(open("REPORT.json", encoding="utf-8"))',
             'schema = an.Schema.from_json(json.dumps(report["provenance"]["schema"]))',
-            f"table = an.read_table({name!r}, options=an.ReadOptions({options})).frame",
+            f"table = {table}",
             f"result = an.anonymize(table, schema, {given})",
             'result.release.write("RELEASE.csv")',
         )

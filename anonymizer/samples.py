@@ -1,5 +1,6 @@
 """Tables to try things on: the papers' two small examples, made-up hospital admissions, and Adult from the internet."""
 
+import hashlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError, ReadError
+from anonymizer.read import Reading, ReadOptions
 
 ADULT_WAIT = 60.0
 """Seconds to wait for Adult at most."""
@@ -246,3 +248,22 @@ SAMPLES: dict[str, Sample] = {
         ),
     )
 }
+
+SAMPLE_PREFIX = "sample:"
+"""How a built-in sample is named where a file is expected: ``sample:hospital``."""
+
+
+def sample_reading(name: str, frame: pd.DataFrame | None = None) -> Reading:
+    """A sample as if it had been read from a file: no problems, and a digest of its values.
+
+    ``frame``: the sample, when it has been loaded already. Raises :class:`ReadError` when there is no such sample.
+    """
+    if frame is None:
+        if name not in SAMPLES:
+            raise ReadError(f"There is no sample {name!r}.", remedy=f"Choose one of {', '.join(SAMPLES)}.")
+        frame = SAMPLES[name].load()
+    values = frame.to_csv(index=False).encode()
+    digest = hashlib.sha256(values).hexdigest()
+    return Reading(
+        frame=frame, options=ReadOptions(), problems=(), sha256=digest, size=len(values), name=name, format="sample"
+    )

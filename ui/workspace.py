@@ -14,7 +14,6 @@ strip is drawn after them.
 Stages raise :class:`anonymizer.errors.AnonymizerError`; pages show it with :func:`ui.controls.problem`.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,7 +30,7 @@ from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.pipeline import natural_criterion, require_satisfied
 from anonymizer.profile import ColumnFacts, profile, suggest
 from anonymizer.read import Reading, ReadOptions, read_table
-from anonymizer.samples import SAMPLES
+from anonymizer.samples import SAMPLES, sample_reading
 from anonymizer.schema import Schema
 from anonymizer.tree import Tree
 
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-SAW_TREE = ("criterion", "min_leaf", "max_depth")
+SAW_TREE = ("criterion", "min_leaf", "max_depth", "weight", "least_leaf")
 LIMITS = tuple(limit.name for limit in fields(Limits))
 SAW_PRUNING = (*SAW_TREE, "grouping", *LIMITS)
 SAW_RELEASE = (*SAW_PRUNING, "generalizer")
@@ -82,6 +81,7 @@ class Parameters:
     criterion: str | None = None
     min_leaf: int = 2
     max_depth: int | None = None
+    weight: float = 0.5
     l: float | None = None  # noqa: E741
     entropy_l: float | None = None
     t: float | None = None
@@ -250,7 +250,7 @@ class Workspace:
         p = self.parameters
         return self._stage(
             "tree",
-            lambda: grow(self.encoded(), criterion=self.criterion, min_leaf=p.min_leaf, max_depth=p.max_depth),
+            lambda: grow(self.encoded(), self.criterion, p.least_leaf, p.max_depth, weight=p.weight),
         )
 
     def leaf(self) -> NDArray[np.int32]:
@@ -393,15 +393,6 @@ class Workspace:
         if self.schema is None:
             self.schema = self.suggested()
         return self.schema
-
-
-def sample_reading(name: str, frame: pd.DataFrame) -> Reading:
-    """A built-in sample as if it had been read from a file: no problems, and a digest of its values."""
-    values = frame.to_csv(index=False).encode()
-    digest = hashlib.sha256(values).hexdigest()
-    return Reading(
-        frame=frame, options=ReadOptions(), problems=(), sha256=digest, size=len(values), name=name, format="sample"
-    )
 
 
 def workspace() -> Workspace:

@@ -2,12 +2,15 @@
 
 import json
 import re
+import shlex
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.charts import loss_sentence, moved_sentence
+from anonymizer.cli import main
 from anonymizer.generalize import GENERALIZERS, GUARANTEES
 from anonymizer.linkage import linkage_risk
 from anonymizer.pipeline import anonymize
@@ -40,7 +43,9 @@ def hospital() -> Workspace:
     table = SAMPLES["hospital"].load()
     known = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
     schema = Schema.of(table, identifying=["name", "email"], quasi_identifying=known, sensitive=["diagnosis"])
-    return session(10, table=table, schema=schema)
+    ws = Workspace(reading=sample_reading("hospital", table), schema=schema)
+    ws.set(k=10)
+    return ws
 
 
 def opened(ws: Workspace | None = None) -> AppTest:
@@ -210,6 +215,30 @@ def test_report__holds_the_digest_of_every_file_and_no_order() -> None:
         assert len(read_release(content)) == len(CUSTOMERS)
     assert report["override"] is None
     assert "order" not in report["provenance"]
+
+
+def test_command_and_python__make_the_same_groups_again(
+    hospital: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = hospital.report()
+    Path("REPORT.json").write_text(made.to_json(), "utf-8")
+    app = opened(hospital)
+    assert made.provenance.command in [item.value for item in app.code]
+    assert made.provenance.python in [item.value for item in app.code]
+    python, module, package, *arguments = shlex.split(made.provenance.command)
+    assert (python, module, package) == ("python", "-m", "anonymizer")
+    assert main(arguments) == 0
+    by_command = linkage_risk(read_release("RELEASE.csv"), hospital.schema.quasi_identifying)
+    assert (by_command.groups, by_command.smallest) == (made.after.groups, made.after.smallest)
+    Path("RELEASE.csv").unlink()
+    exec(made.provenance.python, {})
+    by_python = linkage_risk(read_release("RELEASE.csv"), hospital.schema.quasi_identifying)
+    assert (by_python.groups, by_python.smallest) == (made.after.groups, made.after.smallest)
+    check = shlex.split(next(item.value for item in app.code if " verify " in item.value))
+    hospital.release().write(check[check.index("verify") + 1])
+    Path(check[check.index("--schema") + 1]).write_text(made.to_json(), "utf-8")
+    assert main(check[3:]) == 0
 
 
 def test_charts__follow_the_chosen_column() -> None:
