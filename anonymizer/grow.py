@@ -9,13 +9,17 @@ from dataclasses import fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.blend import blend_responses
 from anonymizer.encode import EncodedTable, Encoding
 from anonymizer.errors import ParameterError
 from anonymizer.records import WORKERS, Branch, Growth, InMemory, Node, RecordSource, Split
 from anonymizer.tree import Tree
 
-CRITERIA = ("entropy", "gini", "sse")
-"""Splitting criteria, by their number in the kernels: impurities of classes, and squared error of numbers."""
+CRITERIA = ("entropy", "gini", "sse", "blend")
+"""Splitting criteria: impurities of classes, squared error of numbers, and of numbers and columns together."""
+
+KERNEL_CRITERIA = ("entropy", "gini", "sse")
+"""The same by their number in the kernels."""
 
 TABLE_SIZE = 1 << 14
 ABSENT = 2
@@ -31,6 +35,7 @@ def grow(
     min_leaf: int = 2,
     max_depth: int | None = None,
     exhaustive_max: int = 8,
+    weight: float = 0.5,
 ) -> Tree:
     """Grow a binary tree on the quasi-identifiers: for classes by ``entropy`` or ``gini``, for numbers by ``sse``.
 
@@ -42,6 +47,10 @@ def grow(
     for more, every subset is tried when at most ``exhaustive_max`` levels are present, and otherwise those along the
     first principal component of the class shares or means. Levels that a node does not hold go to the larger child.
 
+    ``blend`` lowers the squared error of the target, times ``weight``, and of the quasi-identifiers themselves, times
+    1 − ``weight``: see :mod:`anonymizer.blend`; its subsets always follow the principal component. Grow it with
+    ``min_leaf`` = k.
+
     ``min_leaf``: fewest records of a child. ``max_depth``: longest path, ``None`` for no limit.
     Raises :class:`ParameterError` for an unknown criterion, one that does not fit the target, or a number out of range.
     """
@@ -52,6 +61,9 @@ def grow(
             "min_leaf must be at least 1, max_depth at least 0 and exhaustive_max from 0 to 16.",
             remedy="Correct the number.",
         )
+    if criterion == "blend":
+        source = InMemory(encoded, blend_responses(encoded, weight))
+        return grow_from(source, encoded.encodings, "sse", min_leaf, max_depth, 0)
     if (criterion == "sse") != encoded.by_numbers:
         raise ParameterError(
             f"The criterion {criterion!r} does not fit the target, which is "
@@ -76,7 +88,7 @@ def grow_from(
     impurity = source.impurity(criterion)
     rounding = 8 * np.finfo(float).eps * root.n * np.log2(root.n + 1)  # of sums of n log n, if one class has nearly all
     growth = Growth(
-        CRITERIA.index(criterion),
+        KERNEL_CRITERIA.index(criterion),
         min_leaf,
         -1 if max_depth is None else max_depth,
         exhaustive_max,

@@ -57,6 +57,7 @@ def anonymize(
     criterion: str | None = None,
     min_leaf: int = 2,
     max_depth: int | None = None,
+    weight: float = 0.5,
     l: float | None = None,  # noqa: E741 - the field's name
     entropy_l: float | None = None,
     t: float | None = None,
@@ -74,7 +75,8 @@ def anonymize(
     ``grouping``: how splits are taken back, a key of :data:`anonymizer.prune.CRITERIA`: ``least``, ``error-risk``
     (Y19) or ``error-digression`` (L14). ``generalizer``: a key of :data:`anonymizer.generalize.GENERALIZERS`.
     ``criterion``: by default ``entropy`` for a categorical target and ``sse`` for a numeric one, which all numeric
-    sensitive columns then guide together; ``min_leaf``, ``max_depth``: see :func:`anonymizer.grow.grow`. ``k`` and the
+    sensitive columns then guide together; ``min_leaf``, ``max_depth``: see :func:`anonymizer.grow.grow`; ``blend`` uses ``weight`` and
+    never grows groups below k. ``k`` and the
     other limits on every group: see :class:`anonymizer.limits.Limits`; they steer pruning, and the checker
     requires them of the release again. ``against_original``: let the checker also compare with the table.
     ``reading``: how the table came in, for the report. ``rng``: for the row order; by default a fresh secret.
@@ -94,7 +96,7 @@ def anonymize(
         )
     say(0.1, "Growing the tree")
     criterion = criterion or natural_criterion(encoded)
-    tree = grow(encoded, criterion, min_leaf, max_depth)
+    tree = grow(encoded, criterion, least_leaf(criterion, min_leaf, k), max_depth, weight=weight)
     say(0.3, "Scoring its nodes")
     risk = annotate(tree, encoded)
     say(0.4, "Pruning it")
@@ -115,11 +117,12 @@ def anonymize(
         "criterion": criterion,
         "min_leaf": min_leaf,
         "max_depth": max_depth,
+        "weight": weight,
         **asdict(limits),
     }
     report = report_of(
         schema,
-        parameters,
+        recorded(parameters, criterion),
         encoded,
         before=linkage_risk(table, schema.quasi_identifying),
         after=linkage_risk(released, schema.quasi_identifying),
@@ -134,6 +137,17 @@ def anonymize(
 def natural_criterion(encoded: EncodedTable) -> str:
     """How to grow when nothing is said: squared error for a numeric target, entropy for any other."""
     return "sse" if encoded.by_numbers else "entropy"
+
+
+def recorded(parameters: dict[str, Any], criterion: str) -> dict[str, Any]:
+    """The parameters as a report keeps them: the criterion as used, and a weight only where it mattered."""
+    weight = parameters["weight"] if criterion == "blend" else None
+    return parameters | {"criterion": criterion, "weight": weight}
+
+
+def least_leaf(criterion: str, min_leaf: int, k: int) -> int:
+    """Fewest records of a grown leaf: a blended tree is grown to its end, so its leaves are groups already."""
+    return max(min_leaf, k) if criterion == "blend" else min_leaf
 
 
 def require_satisfied(pruning: Pruning, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> None:

@@ -110,26 +110,31 @@ class RecordSource(Protocol):
 class InMemory:
     """Records of one :class:`EncodedTable`, packed by column and partitioned in place as the tree grows."""
 
-    def __init__(self, encoded: EncodedTable) -> None:
+    def __init__(self, encoded: EncodedTable, responses: NDArray[np.float64] | None = None) -> None:
+        """``responses`` (n, r), centred: what guides the growing in place of the target; moved with the records."""
         from anonymizer import kernels
 
         n, p = encoded.codes.shape
         self.encodings = encoded.encodings
         self.encoded = encoded
-        self.stride = encoded.target.n_classes
+        self.by_numbers = responses is not None or encoded.by_numbers
+        self.stride = 1 if self.by_numbers else encoded.target.n_classes
         self.n_codes = np.array([encoding.n_codes for encoding in encoded.encodings], dtype=np.int64)
         self.by_order = np.array([encoding.by_order for encoding in encoded.encodings], dtype=np.bool_)
         cells = int(self.n_codes.max()) * self.stride
         self.packed = np.empty((p, n), dtype=np.uint16 if cells <= 1 << 16 else np.uint32)
-        kernels.pack(encoded.codes, encoded.target.codes, self.stride, self.packed)
+        classes = np.zeros(n, dtype=np.uint8) if self.by_numbers else encoded.target.codes
+        kernels.pack(encoded.codes, classes, self.stride, self.packed)
         self.order = np.arange(n, dtype=np.uint32)
         self.runs: list[tuple[int, int]] = [(0, n)]
-        self.by_numbers = encoded.by_numbers and encoded.numeric is not None
-        self.responses = np.empty((0, n))
-        self.totals: NDArray[Any] = np.bincount(encoded.target.codes, minlength=self.stride).astype(np.int64)
-        if encoded.by_numbers and encoded.numeric is not None:
-            self.responses = np.array(encoded.numeric.values.T, order="C")
-            self.totals = np.append(float(n), self.responses.sum(axis=1))
+        self.responses = np.empty((n, 0))
+        self.totals: NDArray[Any] = np.bincount(classes, minlength=self.stride).astype(np.int64)
+        if responses is not None:
+            self.responses = responses
+        elif encoded.by_numbers and encoded.numeric is not None:
+            self.responses = np.array(encoded.numeric.values)
+        if self.by_numbers:
+            self.totals = np.append(float(n), self.responses.sum(axis=0))
         self.cell_type = np.float64 if self.by_numbers else np.int32
 
     def root(self) -> Node:
@@ -175,7 +180,7 @@ class InMemory:
         middle = start + int(np.count_nonzero(chosen))
         left_sums: NDArray[Any]
         if self.by_numbers:
-            left_sums = np.append(float(middle - start), self.responses[:, start:end] @ goes_left)
+            left_sums = np.append(float(middle - start), goes_left @ self.responses[start:end])
         else:
             classes = row[start:end] % row.dtype.type(self.stride)
             left_sums = np.bincount(classes[chosen], minlength=self.stride).astype(np.int64)
@@ -187,7 +192,8 @@ class InMemory:
         def move(row: NDArray[Any]) -> None:
             kernels.swap(row, from_left, from_right, pairs)
 
-        list(in_threads(move, [*(self.packed[j] for j in np.flatnonzero(active)), self.order, *self.responses]))
+        list(in_threads(move, [*(self.packed[j] for j in np.flatnonzero(active)), self.order]))
+        kernels.swap_rows(self.responses, from_left, from_right, pairs)
         self.runs += [(start, middle), (middle, end)]
         left = Node(len(self.runs) - 2, node.depth + 1, middle - start, left_sums, active)
         return left, Node(len(self.runs) - 1, node.depth + 1, end - middle, node.sums - left_sums, active)

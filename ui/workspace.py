@@ -27,7 +27,7 @@ from anonymizer.encode import EncodedTable, encode
 from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.limits import Limits
 from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
-from anonymizer.pipeline import natural_criterion, require_satisfied
+from anonymizer.pipeline import least_leaf, natural_criterion, recorded, require_satisfied
 from anonymizer.profile import ColumnFacts, profile, suggest
 from anonymizer.read import Reading, ReadOptions, read_table
 from anonymizer.samples import SAMPLES, sample_reading
@@ -92,6 +92,11 @@ class Parameters:
     prosecutor_limit: int = 10
     journalist_limit: int = 10
     marketer_limit: int = 20
+
+    @property
+    def least_leaf(self) -> int:
+        """Fewest records of a grown leaf."""
+        return least_leaf(self.criterion or "", self.min_leaf, self.k)
 
 
 @dataclass
@@ -198,7 +203,9 @@ class Workspace:
     def criterion(self) -> str:
         """How the tree grows: as chosen where that fits the target, or what suits it."""
         chosen, natural = self.parameters.criterion, natural_criterion(self.encoded())
-        return natural if chosen is None or (chosen == "sse") != (natural == "sse") else chosen
+        if chosen is None or (chosen != "blend" and (chosen == "sse") != (natural == "sse")):
+            return natural
+        return chosen
 
     def facts(self) -> tuple[ColumnFacts, ...]:
         """Facts about each column of the table."""
@@ -347,7 +354,7 @@ class Workspace:
             "report",
             lambda: report_of(
                 self._need_schema(),
-                asdict(self.parameters) | {"criterion": self.criterion},
+                recorded(asdict(self.parameters), self.criterion),
                 self.encoded(),
                 before=self.linkage(),
                 after=self.released_risk(),

@@ -4,7 +4,7 @@ Importing this package loads the compiler, so modules import it inside the funct
 kept on disk beside the sources after the first use.
 """
 
-from anonymizer.kernels.branch import grow_branch, mark_sides, misplaced, pack, swap
+from anonymizer.kernels.branch import grow_branch, mark_sides, misplaced, pack, swap, swap_rows
 from anonymizer.kernels.nodes import (
     add_moments,
     add_up,
@@ -43,4 +43,5 @@ __all__ = [
     "route",
     "sizes_and_depths",
     "swap",
+    "swap_rows",
 ]

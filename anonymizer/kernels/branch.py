@@ -1,7 +1,7 @@
 """Growing a branch on packed columns, partitioned in place.
 
 Row j of ``packed`` (p, n) holds, for each record, ``code * stride + class``, so one read gives the cell of the
-histogram to add to (stride = number of classes; for numeric responses stride = 1 and the responses (r, n) travel
+histogram to add to (stride = number of classes; for numeric responses stride = 1 and the responses (n, r) travel
 beside the codes). A node's records are a contiguous run of every row:
 
     packed[j] = [ . . . | node's records | . . . ]        order = original row of each position
@@ -76,6 +76,15 @@ def swap(row, from_left, from_right, pairs):
     for i in range(pairs):
         a, b = from_left[i], from_right[i]
         row[a], row[b] = row[b], row[a]
+
+
+@njit(cache=True, nogil=True)
+def swap_rows(table, from_left, from_right, pairs):
+    """Exchange the rows of a table at paired positions."""
+    for i in range(pairs):
+        a, b = from_left[i], from_right[i]
+        for c in range(table.shape[1]):
+            table[a, c], table[b, c] = table[b, c], table[a, c]
 
 
 @njit(cache=True, nogil=True)
@@ -272,10 +281,10 @@ def grow_branch(
             n_left += goes_left[i]
         if criterion == SSE:
             left[0] = n_left
-            for q in range(width - 1):
-                for i in range(n):
-                    if goes_left[i]:
-                        left[1 + q] += responses[q, s + i]
+            for i in range(n):
+                if goes_left[i]:
+                    for q in range(width - 1):
+                        left[1 + q] += responses[s + i, q]
         else:
             for i in range(n):
                 left[int(row[s + i]) % stride] += goes_left[i]
@@ -301,8 +310,7 @@ def grow_branch(
                 swap(packed[j], from_left, from_right, pairs)
         swap(order, from_left, from_right, pairs)
         if criterion == SSE:
-            for q in range(width - 1):
-                swap(responses[q], from_left, from_right, pairs)
+            swap_rows(responses, from_left, from_right, pairs)
 
         if waiting + 2 > room:
             room *= 2

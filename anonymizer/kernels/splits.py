@@ -35,12 +35,12 @@ def purity(sums, n, criterion, table):
 def add_records(hist, row, responses, start, end, stride, width, criterion):
     """Add the records start..end of one packed column to a histogram of (code, sum) cells."""
     if criterion == SSE:
-        r = responses.shape[0]
+        r = responses.shape[1]
         for i in range(start, end):
             cell = int(row[i]) * width
             hist[cell] += 1
             for q in range(r):
-                hist[cell + 1 + q] += responses[q, i]
+                hist[cell + 1 + q] += responses[i, q]
     else:
         for i in range(start, end):
             hist[row[i]] += 1
@@ -144,6 +144,49 @@ def best_cut(hist, present, found, total, n, width, min_leaf, criterion, table, 
 
 
 @njit(cache=True, nogil=True)
+def first_component(points, weights):
+    """The first principal axis (r,) of weighted, centred points (q, r); its first entry that is not 0 is positive.
+
+    From whichever of the (r, r) scatter and the (q, q) products is smaller: a hundred responses cost what the few
+    levels in the node cost.
+    """
+    q, r = points.shape
+    axis = np.zeros(r)
+    if q < r:
+        products = np.zeros((q, q))
+        for a in range(q):
+            for b in range(a + 1):
+                total = 0.0
+                for c in range(r):
+                    total += points[a, c] * points[b, c]
+                products[a, b] = products[b, a] = total * np.sqrt(weights[a] * weights[b])
+        mixture = np.linalg.eigh(products)[1][:, q - 1].copy()
+        length = 0.0
+        for c in range(r):
+            for a in range(q):
+                axis[c] += mixture[a] * np.sqrt(weights[a]) * points[a, c]
+            length += axis[c] * axis[c]
+        if length > 0.0:
+            axis /= np.sqrt(length)
+    else:
+        scatter = np.zeros((r, r))
+        for position in range(q):
+            for a in range(r):
+                for b in range(a + 1):
+                    scatter[a, b] += weights[position] * points[position, a] * points[position, b]
+        for a in range(r):
+            for b in range(a):
+                scatter[b, a] = scatter[a, b]
+        axis[:] = np.linalg.eigh(scatter)[1][:, r - 1]
+    for c in range(r):
+        if abs(axis[c]) > 1e-9:
+            if axis[c] < 0:
+                axis *= -1.0
+            break
+    return axis
+
+
+@njit(cache=True, nogil=True)
 def class_order(hist, present, found, width, criterion, order):
     """Order the present codes for a categorical column; ``order`` receives them.
 
@@ -178,27 +221,14 @@ def class_order(hist, present, found, width, criterion, order):
                 means[position, c] = hist[cell + first + c] / weight
                 centre[c] += hist[cell + first + c]
         centre /= weights.sum()
-        scatter = np.zeros((r, r))
         for position in range(found):
-            for a in range(r):
-                for b in range(a + 1):
-                    scatter[a, b] += (
-                        weights[position] * (means[position, a] - centre[a]) * (means[position, b] - centre[b])
-                    )
-        for a in range(r):
-            for b in range(a):
-                scatter[b, a] = scatter[a, b]
-        vectors = np.linalg.eigh(scatter)[1]
-        axis = vectors[:, r - 1].copy()
-        for c in range(r):  # an eigenvector's sign is arbitrary: the first entry that is not 0 is positive
-            if abs(axis[c]) > 1e-9:
-                if axis[c] < 0:
-                    axis = -axis
-                break
+            for c in range(r):
+                means[position, c] -= centre[c]
+        axis = first_component(means, weights)
         for position in range(found):
             score = 0.0
             for c in range(r):
-                score += (means[position, c] - centre[c]) * axis[c]
+                score += means[position, c] * axis[c]
             scores[position] = score
     ranks = np.argsort(scores, kind="mergesort")
     for position in range(found):

@@ -1,0 +1,62 @@
+"""One tree for two ends: keep the target predictable, and keep the quasi-identifiers themselves close together.
+
+A blended tree predicts the target *and* the columns it splits on, so its groups are alike in both. The weight slides
+between a tree that only serves the analysis (1) and boxes that are as tight as they can be (0).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.encode import EncodedTable, Encoding
+from anonymizer.errors import ParameterError
+from anonymizer.target import ClassTarget
+
+
+def blend_responses(encoded: EncodedTable, weight: float) -> NDArray[np.float64]:
+    """Responses of a blended tree, (n, r), each centred and times the root of its weight, so that squared errors add.
+
+    With ``weight`` w: the class indicators of the target, or the scaled numeric sensitive columns when they guide. With
+    1 − w: every quasi-identifier, numeric ones scaled to their domain, categorical ones as indicators of their levels
+    divided by √2, so that two different levels are as far apart as the two ends of a range. A missing number lies at
+    the column's mean and is told apart by an indicator of its own.
+
+    Raises :class:`ParameterError` unless the weight is from 0 to 1.
+    """
+    if not 0.0 <= weight <= 1.0:
+        raise ParameterError(f"The weight of a blend must be from 0 to 1, not {weight}.", value=weight)
+    rows: list[NDArray[np.float64]] = []
+    if weight > 0.0:
+        if encoded.by_numbers and encoded.numeric is not None:
+            target = list(encoded.numeric.values.T)
+        else:
+            target = class_indicators(encoded.target)
+        rows += [np.sqrt(weight) * row for row in target]
+    if weight < 1.0:
+        for position, encoding in enumerate(encoded.encodings):
+            rows += [np.sqrt(1.0 - weight) * row for row in column_responses(encoded.codes[:, position], encoding)]
+    found = np.stack(rows, axis=1) if rows else np.zeros((encoded.n_records, 1))
+    return found - found.mean(axis=0)
+
+
+def class_indicators(target: ClassTarget) -> list[NDArray[np.float64]]:
+    """One indicator a class; of two classes one is enough, times √2."""
+    if target.n_classes == 2:
+        return [np.sqrt(2.0) * (target.codes == 1)]
+    return [(target.codes == code).astype(np.float64) for code in range(target.n_classes)]
+
+
+def column_responses(codes: NDArray[np.unsignedinteger], encoding: Encoding) -> list[NDArray[np.float64]]:
+    """What one quasi-identifier adds to the responses, each (n,)."""
+    missing = codes == len(encoding.labels)
+    if not encoding.is_interval:
+        if encoding.n_codes == 2:
+            return [(codes == 1).astype(np.float64)]
+        return [(codes == code) / np.sqrt(2.0) for code in range(encoding.n_codes)]
+    width = encoding.domain[1] - encoding.domain[0]
+    if width <= 0 or missing.all():
+        return [missing.astype(np.float64)] if encoding.missing else []
+    middle = (encoding.low + encoding.high) / 2
+    values = (np.append(middle, np.nan)[codes] - encoding.domain[0]) / width
+    if not encoding.missing:
+        return [values]
+    return [np.where(missing, values[~missing].mean(), values), missing.astype(np.float64)]
