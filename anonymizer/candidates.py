@@ -220,7 +220,8 @@ def _column(
 def _allowed(
     cells: Sequence[Cell], position: dict[str, int], numbers: NDArray[np.float64], missing: int, n_codes: int
 ) -> AllowedCodes:
-    """Cells as codes: withheld allows all, an interval its run, a set its levels; missing only where it is named."""
+    """Cells as codes: withheld allows all, an interval its run, a set its levels, a mean or median every number;
+    missing only where it is named."""
     low, high = np.ones(len(cells), dtype=np.int32), np.zeros(len(cells), dtype=np.int32)
     listed: list[list[int]] = []
     for q, cell in enumerate(cells):
@@ -228,7 +229,9 @@ def _allowed(
         if cell.withheld:
             low[q], high[q] = 0, n_codes - 1
         else:
-            if cell.low is not None and cell.high is not None and len(numbers):
+            if cell.estimate:
+                low[q], high[q] = 0, len(numbers) - 1
+            elif cell.low is not None and cell.high is not None and len(numbers):
                 low[q] = np.searchsorted(numbers, cell.low, side="left")
                 high[q] = np.searchsorted(numbers, cell.high, side="right") - 1
             if not len(numbers):

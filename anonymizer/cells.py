@@ -9,6 +9,7 @@
 ``*``                           withheld: anything in the column's domain
 (empty cell)                    missing
 ``a+b``, ``a:4+b:1``            concatenation, with counts when weighted
+``~41.5``, ``{~41.5, missing}``  mean or median of a group's numbers or dates; a person's own value can be any
 ==============================  ===============================================
 
 Text that could be mistaken for any of this, or that a spreadsheet would run as a formula, is written as a JSON
@@ -27,6 +28,7 @@ from anonymizer.schema import Kind
 
 MISSING_WORD = "missing"
 WITHHELD_SIGN = "*"
+ESTIMATE_SIGN = "~"
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"-?[0-9]{4,}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?")
@@ -42,7 +44,8 @@ class Cell:
     ``low``, ``high``: the closed interval (numbers; dates as microseconds since 1970), ``None`` when there is
     none; ``ends``: the same two as they are written. ``levels``: the possible levels. ``missing``: the value
     may be missing. ``withheld``: anything in the domain. ``joined``: a concatenation; ``counts``: how many
-    records have each of its levels (that of "missing" last), empty when not weighted.
+    records have each of its levels (that of "missing" last), empty when not weighted. ``estimate``: the number is a
+    mean or median of several, so it is no bound for anybody's value.
 
     Use the constructors; they refuse what cannot be written.
     """
@@ -55,6 +58,7 @@ class Cell:
     ends: tuple[str, str] | None = None
     joined: bool = False
     counts: tuple[int, ...] = ()
+    estimate: bool = False
 
     WITHHELD: ClassVar["Cell"]
     MISSING: ClassVar["Cell"]
@@ -75,6 +79,15 @@ class Cell:
         if low > high:
             _refuse(f"[{low_text}, {high_text}]", "the lower end is above the upper end")
         return cls(low=low, high=high, ends=(low_text, high_text), missing=missing)
+
+    @classmethod
+    def estimated(cls, text: str, missing: bool = False) -> "Cell":
+        """A mean or median of numbers or dates; ``missing``: some of them are missing.
+
+        Raises :class:`CellError` when it is neither a finite number nor a date.
+        """
+        number = number_of(text)
+        return cls(low=number, high=number, ends=(text, text), missing=missing, estimate=True)
 
     @classmethod
     def of_levels(cls, levels: tuple[str, ...] | list[str], missing: bool = False) -> "Cell":
@@ -105,7 +118,7 @@ class Cell:
     @property
     def is_single(self) -> bool:
         """Whether the cell leaves exactly one possibility."""
-        if self.withheld:
+        if self.withheld or self.estimate:
             return False
         if self.ends is not None:
             return self.ends[0] == self.ends[1] and not self.missing
@@ -118,6 +131,7 @@ class Cell:
         if self.ends is not None:
             low, high = self.ends
             inner = low if low == high else f"[{low}, {high}]"
+            inner = ESTIMATE_SIGN + inner if self.estimate else inner
             return f"{{{inner}, {MISSING_WORD}}}" if self.missing else inner
         members = [member_text(level) for level in self.levels]
         if self.missing:
@@ -140,6 +154,8 @@ class Cell:
             return True
         if value_text is None:
             return self.missing
+        if self.estimate:
+            return number is not None
         if self.low is not None and self.high is not None:
             return number is not None and self.low <= number <= self.high
         return value_text in self.levels
@@ -218,10 +234,16 @@ def parse_cell(text: str | None, kind: Kind) -> Cell:
     if text[0] == "{":
         return _set(text, kind)
     if kind is not Kind.CATEGORICAL:
-        return Cell.interval(text, text)
+        return _number(text, missing=False)
     if text[0] != '"' and "+" not in text and ":" not in text:
         return Cell.of_levels((text,))
     return _joined(text)
+
+
+def _number(part: str, missing: bool) -> Cell:
+    if part.startswith(ESTIMATE_SIGN):
+        return Cell.estimated(part.removeprefix(ESTIMATE_SIGN), missing)
+    return Cell.interval(part, part, missing)
 
 
 def _interval(part: str, text: str, missing: bool) -> Cell:
@@ -238,7 +260,7 @@ def _set(text: str, kind: Kind) -> Cell:
         if inner.startswith("["):
             return _interval(inner, text, missing=True)
         if kind is not Kind.CATEGORICAL:
-            return Cell.interval(inner, inner, missing=True)
+            return _number(inner, missing=True)
     if text[-1] != "}":
         _refuse(text, "a set ends with a closing brace")
     levels: list[str] = []

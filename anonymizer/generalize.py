@@ -1,24 +1,27 @@
-"""From groups to a release: every quasi-identifier of a record is replaced by a cell that also holds others' values.
+"""From groups to a release: every quasi-identifier of a record is replaced by a cell that also speaks of others.
 
-A generalizer says which records share a box (:data:`GENERALIZERS`); what a box looks like as a cell is the same for
-all of them. Nothing here trusts the outcome: :mod:`anonymizer.verify` recomputes every promise from the release.
+Two choices are free of each other: which records share a box (:data:`GENERALIZERS`), and how a box is written
+(:data:`WRITINGS` for levels, :data:`NUMBERS` for numbers and dates). Nothing here trusts the outcome:
+:mod:`anonymizer.verify` recomputes every promise from the release.
 """
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell
-from anonymizer.encode import EncodedTable, Encoding, distinct_numbers, levels_of, numbers_of, value_text
-from anonymizer.errors import EncodeError, ParameterError
+from anonymizer.boxes import Boxes, interval_cells, kept_column, level_cells
+from anonymizer.encode import EncodedTable, value_text
+from anonymizer.errors import ParameterError
+from anonymizer.limits import Limits
+from anonymizer.refine import median_groups
 from anonymizer.release import Release, ReleasedColumn
-from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.tiers import Grouping, Parts, tiered, tiered_strict, uniform
+from anonymizer.schema import Role, Schema
+from anonymizer.tiers import Grouping, Parts, disjoint, tiered, tiered_strict, uniform
 from anonymizer.tree import Tree
 
 
@@ -41,30 +44,34 @@ def generalize(
     method: str = "uniform",
     k: int = 10,
     *,
+    writing: str = "sets",
+    numbers: str = "range",
+    limits: Limits | None = None,
     after: int | None = None,
     leaf: NDArray[np.int32] | None = None,
     rng: np.random.Generator | None = None,
 ) -> Release:
     """The release of ``table`` (n rows) in the groups of a pruned tree.
 
-    ``method``: a key of :data:`GENERALIZERS`; ``k``: what the tiered methods fill up to, in records. ``after``: the
-    groups after that many pruning steps (all by default). ``leaf`` (n,): each record's leaf in the unpruned tree,
-    found when not given. ``rng`` shuffles the rows; without it a fresh secret seed does, as every real release needs.
+    ``method``: a key of :data:`GENERALIZERS`, or "concatenate", short for "uniform" written that way. ``k``: what the
+    tiered methods fill up to and what refined groups keep, in records. ``writing``: a key of :data:`WRITINGS`;
+    ``numbers``: a key of :data:`NUMBERS`. ``limits``: what "refine" keeps in every group besides k.
+
+    ``after``: the groups after that many pruning steps (all by default). ``leaf`` (n,): each record's leaf in the
+    unpruned tree, found when not given. ``rng`` shuffles the rows; without it a fresh secret seed does, as every real
+    release needs.
 
     Identifying columns are dropped. A column whose values share codes gets exact intervals all the same: they are
     read from ``table``.
 
-    Raises :class:`ParameterError` for an unknown method, k below 1, or a table that is not the encoded one;
-    :class:`GuaranteeError` when a tiered method meets a group with fewer than k records.
+    Raises :class:`ParameterError` for an unknown method or writing, one of groups with a method that shares records
+    between them, k below 1, or a table that is not the encoded one; :class:`GuaranteeError` when a tiered method
+    meets a group with fewer than k records.
     """
     schema.check(table)
-    make = GENERALIZERS.get(method)
-    if make is None:
-        raise ParameterError(
-            f"There is no generalizer {method!r}.",
-            value=method,
-            remedy="Choose one of: " + ", ".join(GENERALIZERS) + ".",
-        )
+    if method == "concatenate":
+        method, writing = "uniform", "concatenate"
+    check_choices(method, writing, numbers)
     if k < 1:
         raise ParameterError(f"k must be at least 1, not {k}.", value=k, remedy="Ten is a common choice.")
     if len(table) != encoded.n_records or schema.quasi_identifying != encoded.names:
@@ -77,8 +84,8 @@ def generalize(
         from anonymizer.records import descend
 
         leaf = descend(pruning.tree, encoded)
-    grouping = Grouping(pruning.tree, encoded, leaf, np.asarray(pruning.group_of_node(after)))
-    boxes = _Boxes.of(make(grouping, k))
+    grouping = Grouping(pruning.tree, encoded, leaf, np.asarray(pruning.group_of_node(after)), limits)
+    boxes = Boxes.of(GENERALIZERS[method](grouping, k))
     if rng is None:
         rng = np.random.Generator(np.random.PCG64DXSM(secrets.randbits(128)))
     order = rng.permutation(len(table))
@@ -87,143 +94,55 @@ def generalize(
     for name in schema.released:
         column = schema[name]
         if column.role is not Role.QUASI_IDENTIFYING:
-            columns.append(_kept(table[name], column, order))
+            columns.append(kept_column(table[name], column, order))
             continue
         position = encoded.names.index(name)
-        encoding = encoded.encodings[position]
+        encoding, codes = encoded.encodings[position], encoded.codes[:, position]
         if encoding.is_interval:
-            cells, index, domain = _intervals(table[name], column, encoded.codes[:, position], encoding, boxes)
+            cells, index, domain = interval_cells(table[name], column, codes, encoding, boxes, numbers)
         else:
-            cells, index = _sets(encoded.codes[:, position], encoding, boxes)
+            cells, index = level_cells(codes, encoding, boxes, writing)
             domain = tuple(value_text(level) for level in encoding.labels)
         columns.append(
             ReleasedColumn(name, column.role, column.kind, domain, encoding.missing, cells, index.astype(np.int32)[box])
         )
-    return Release(tuple(columns), order, method)
+    return Release(tuple(columns), order, method, writing, numbers)
 
 
-_Integers = NDArray[np.int64]
-_FiveArrays = tuple[_Integers, _Integers, _Integers, _Integers, _Integers]
+def check_choices(method: str, writing: str, numbers: str) -> None:
+    """Raise :class:`ParameterError` unless the three exist and go together."""
+    for chosen, known, what in (
+        (method, GENERALIZERS, "generalizer"),
+        (writing, WRITINGS, "way to write levels"),
+        (numbers, NUMBERS, "way to write numbers"),
+    ):
+        if chosen not in known:
+            raise ParameterError(
+                f"There is no {what} {chosen!r}.", value=chosen, remedy="Choose one of: " + ", ".join(known) + "."
+            )
+    if method == "tiered" and (writing == "weighted" or numbers != "range"):
+        raise ParameterError(
+            f"{method!r} shares records between boxes, so counts, means and medians of a box would count people twice.",
+            remedy="Write sets and ranges, or choose uniform, refine or tiered-strict.",
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class _Boxes:
-    """Boxes of parts first, then one for every record that some part shares.
+def refined(grouping: Grouping, k: int) -> Parts:
+    """The groups, those of at least 2k cut further at medians: see :mod:`anonymizer.refine`."""
+    from anonymizer.records import descend
 
-    ``of_record`` (n,): the record's box; ``box_part``: the own part of each of the latter; the pairs (q,): a shared
-    record, the part that shares it, the record's box.
-    """
-
-    n: int
-    of_record: NDArray[np.int64]
-    parts: Parts
-    pair_box: NDArray[np.int64]
-    box_part: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, parts: Parts) -> "_Boxes":
-        shared, which = np.unique(parts.shared_record, return_inverse=True)
-        of_record = parts.part
-        if len(shared):
-            of_record = of_record.copy()
-            of_record[shared] = parts.n_parts + np.arange(len(shared))
-        return cls(parts.n_parts + len(shared), of_record, parts, parts.n_parts + which, parts.part[shared])
-
-    def arguments(self) -> "_FiveArrays":
-        """The arrays that say which boxes hold a record, as the kernels of hulls take them."""
-        return self.parts.part, self.parts.shared_record, self.parts.shared_part, self.pair_box, self.box_part
-
-
-def _intervals(
-    values: "pd.Series[Any]", column: Column, codes: NDArray[Any], encoding: Encoding, boxes: _Boxes
-) -> tuple[tuple[Cell, ...], NDArray[np.int64], tuple[str, ...]]:
-    """The distinct cells of a numeric or date column, the cell of every box, and the domain as text."""
-    from anonymizer import tier_kernels
-
-    labels = encoding.labels
-    if np.any(encoding.low < encoding.high):
-        numbers, restore = numbers_of(values, column)
-        codes, distinct = distinct_numbers(numbers)
-        labels = restore(distinct)
-    b = len(labels)
-    low, high, absent = np.empty(boxes.n, np.int64), np.empty(boxes.n, np.int64), np.zeros(boxes.n, np.bool_)
-    tier_kernels.ranges(codes, *boxes.arguments(), b, low, high, absent)
-    keys, index = np.unique((low * (b + 1) + high + 1) * 2 + absent, return_inverse=True)
-    pairs, missing = np.divmod(keys, 2)
-    lows, highs = np.divmod(pairs, b + 1)
-    texts = {int(code): value_text(labels[code]) for code in np.union1d(lows, highs - 1) if 0 <= code < b}
-    cells = tuple(
-        Cell.MISSING if at_most < at_least else Cell.interval(texts[at_least], texts[at_most], bool(or_missing))
-        for at_least, at_most, or_missing in zip(lows.tolist(), (highs - 1).tolist(), missing, strict=True)
+    limits = grouping.limits or Limits(k=k)
+    tree, group = median_groups(
+        grouping.tree, grouping.group, grouping.leaf, grouping.encoded, replace(limits, k=max(k, limits.k))
     )
-    if column.domain is not None:
-        domain = tuple(_domain_text(end, column.kind) for end in column.domain)
-    else:
-        domain = (value_text(labels[0]), value_text(labels[-1])) if b else ()
-    return cells, index, domain
-
-
-def _domain_text(end: Any, kind: Kind) -> str:
-    return value_text(pd.Timestamp(end) if kind is Kind.DATE else end)
-
-
-def _sets(codes: NDArray[Any], encoding: Encoding, boxes: _Boxes) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
-    """The distinct cells of a categorical column, and the cell of every box. All codes of the domain: withheld."""
-    from anonymizer import tier_kernels
-
-    b, values = encoding.n_codes, len(encoding.labels)
-    bits = np.zeros((boxes.n, (b + 63) // 64), dtype=np.uint64)
-    tier_kernels.level_sets(codes, *boxes.arguments(), bits)
-    if bits.shape[1] == 1:
-        distinct, index = np.unique(bits[:, 0], return_inverse=True)
-        distinct = distinct[:, None]
-    else:
-        distinct, index = np.unique(bits, axis=0, return_inverse=True)
-    cells = []
-    for words in distinct:
-        present = np.flatnonzero(np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little"))
-        levels = tuple(encoding.labels[code] for code in present if code < values)
-        whole = len(present) == b >= 2
-        cells.append(Cell.WITHHELD if whole else Cell.of_levels(levels, missing=bool(present[-1] == values)))
-    return tuple(cells), index.reshape(-1)
-
-
-def _kept(values: "pd.Series[Any]", column: Column, order: NDArray[np.int64]) -> ReleasedColumn:
-    """A column that leaves as it is, in the order of the release, with nothing of its past: no index, no attributes,
-    no categories that do not occur or that stand in the order of their first appearance."""
-    may_miss = bool(values.isna().any())
-    if column.kind is not Kind.CATEGORICAL:
-        if isinstance(values.dtype, pd.CategoricalDtype):
-            values = pd.Series(np.asarray(values))
-        kept = pd.Series(values.array.take(order), name=column.name)
-        return ReleasedColumn(column.name, column.role, column.kind, _kept_range(values, column), may_miss, values=kept)
-    codes, levels = levels_of(values, column)
-    domain = tuple(levels) if len(levels) <= max(20, len(order) // 10) else ()
-    if isinstance(values.dtype, pd.CategoricalDtype) or values.dtype == object:
-        used = np.unique(codes[codes < len(levels)])
-        place = np.full(len(levels) + 1, -1)
-        place[used] = np.arange(len(used))
-        categories = pd.Index([levels[code] for code in used], dtype="str")
-        kept = pd.Series(pd.Categorical.from_codes(place[codes[order]], categories), name=column.name)
-    else:
-        kept = pd.Series(values.array.take(order), name=column.name)
-    return ReleasedColumn(column.name, column.role, column.kind, domain, may_miss, values=kept)
-
-
-def _kept_range(values: "pd.Series[Any]", column: Column) -> tuple[str, ...]:
-    """Lowest and highest value as text; nothing for a kept column that does not hold what its kind says."""
-    try:
-        numbers, restore = numbers_of(values, column)
-    except EncodeError:
-        return ()
-    present = numbers[~np.isnan(numbers)]
-    return tuple(value_text(end) for end in restore(np.array([present.min(), present.max()]))) if len(present) else ()
+    return disjoint(group[descend(tree, grouping.encoded)], tree.n_nodes)
 
 
 GENERALIZERS: dict[str, Callable[[Grouping, int], Parts]] = {
     "uniform": uniform,
     "tiered": tiered,
     "tiered-strict": tiered_strict,
+    "refine": refined,
 }
 """Every way to generalize: which records share a box."""
 
@@ -265,5 +184,60 @@ GUARANTEES: dict[str, Guarantee] = {
         "A limit on sensitive values that the groups keep need not hold in these smaller boxes: check it on the "
         "release. The ends of an interval are values of real people.",
     ),
+    "refine": Guarantee(
+        "Refine: groups cut further at medians",
+        True,
+        "Groups of at least 2k are cut where their boxes are widest, and still every row looks like at least k − 1 "
+        "others; limits on sensitive values that were asked for hold in every part. Boxes are much tighter.",
+        "The cuts do not look at the target, so how well it can be predicted should be compared. It does not hide what "
+        "a whole group has in common. The ends of an interval are values of real people.",
+    ),
 }
 """For each key of :data:`GENERALIZERS` what it guarantees, said so that a steward can repeat it."""
+
+
+WRITINGS: dict[str, Guarantee] = {
+    "sets": Guarantee(
+        "Sets: {a, b}", True, "A cell lists the levels that occur in its box; all levels of the domain are a *.", ""
+    ),
+    "concatenate": Guarantee(
+        "Concatenated: a+b",
+        True,
+        "A cell joins the levels that occur in its box, also when these are all (L14): it says the same as a set.",
+        "",
+    ),
+    "weighted": Guarantee(
+        "Concatenated with counts: a:4+b:1",
+        True,
+        "An analyst can give each level its share of the group: see expand(). Rows still look like the others of "
+        "their group.",
+        "Counts tell how frequent each level is within the group: where 9 of 10 share a level, it can be guessed of "
+        "each of them; somebody who knows the others knows the last one.",
+    ),
+}
+"""How the levels of a box are written, and what that gives away besides."""
+
+NUMBERS: dict[str, Guarantee] = {
+    "range": Guarantee(
+        "Range: [29, 61]",
+        True,
+        "A cell is the smallest interval that holds the values of its box.",
+        "Its ends are values of real people.",
+    ),
+    "mean": Guarantee(
+        "Mean: ~41.5",
+        True,
+        "One number for the whole group, ready for a regression. Rows still look like the others of their group.",
+        "It need not contain anybody's value, so the checker cannot compare it with the original, and it bounds "
+        "nothing: its loss counts as 1. Somebody who knows all of a group but one can work out the last value.",
+    ),
+    "median": Guarantee(
+        "Median: ~40",
+        True,
+        "One number for the whole group that a few extreme values do not move. Rows still look like the others of "
+        "their group.",
+        "It need not contain anybody's value, so the checker cannot compare it with the original, and it bounds "
+        "nothing: its loss counts as 1. In a group of odd size it is the value of a real person.",
+    ),
+}
+"""How the numbers and dates of a box are written, and what that gives away besides."""

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.cells import ESTIMATE_SIGN
 from anonymizer.consistency import Consistency
 from anonymizer.diversity import ClassHistograms, ClassSpread
-from anonymizer.schema import Role, Schema
+from anonymizer.schema import Kind, Role, Schema
 
 TOLERANCE = 1e-9
 """Computed figures may miss a required one by this much, relative, and still count as equal."""
@@ -217,20 +218,42 @@ def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
 
 
 def containment(evidence: Evidence) -> tuple[Check, ...]:
-    """People can be assigned to rows one to one so that all cells contain their values and kept columns agree."""
-    beside = evidence.beside
+    """People can be assigned to rows one to one so that all cells contain their values and kept columns agree.
+
+    Means and medians contain nobody's value, which is said even without an original.
+    """
+    beside, said = evidence.beside, estimates(evidence)
     if beside is None:
-        return ()
+        return said
     worst = ""
     if beside.contained:
-        sentence = "Every cell contains its person's original value, and the kept columns are unchanged."
+        but = " but the means and medians" if said else ""
+        sentence = f"Every cell{but} contains its person's original value, and the kept columns are unchanged."
     elif beside.contained is None:
         sentence = f"Whether every cell contains its original value was not computed: {beside.reason}."
     else:
         sentence = f"The release does not fit the original: {beside.mismatch}."
         if beside.misfit is not None:
             worst = f"row {beside.misfit + 1}: {evidence.cells_of(beside.misfit)}"
-    return (Check("containment", None, None, beside.contained, worst, sentence),)
+    return (*said, Check("containment", None, None, beside.contained, worst, sentence))
+
+
+def estimates(evidence: Evidence) -> tuple[Check, ...]:
+    """Says which columns hold means or medians: cells that need not contain anybody's value."""
+    found = [
+        name
+        for name in evidence.schema.quasi_identifying
+        if evidence.schema[name].kind is not Kind.CATEGORICAL
+        and any(str(text).startswith((ESTIMATE_SIGN, "{" + ESTIMATE_SIGN)) for text in evidence.released[name].unique())
+    ]
+    if not found:
+        return ()
+    sentence = (
+        f"Cells of {', '.join(found)} marked {ESTIMATE_SIGN} are a mean or median of a group. They need not contain "
+        "their person's value, so a comparison with the original says nothing about them: it lets them fit everybody. "
+        "An attacker who knows how they were made, or knows most of a group, can learn more from them."
+    )
+    return (Check("means and medians", None, len(found), None, ", ".join(found), sentence),)
 
 
 def _count_check(

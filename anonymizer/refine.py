@@ -41,24 +41,45 @@ def refine(
     limits = limits or Limits(k=pruning.k)
     leaf = descend(pruning.tree, encoded) if leaf is None else leaf
     group = pruning.group_of_node(after)
-    tree = with_median_cuts(pruning.tree, group, leaf, encoded, limits.k)
-    risk = annotate(tree, encoded)
-    fails = ~np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, limits)])
-    fails[origin_of(pruning.tree, group, tree) >= 0] = False  # what was kept before stays
-    return keep_from_the_top(pruning, tree, fails, limits.k)
+    tree, fails = judged(pruning.tree, group, leaf, encoded, limits)
+    kept, smaller_child = kept_from_the_top(tree, fails)
+    undone = np.flatnonzero((tree.feature >= 0) & ~kept)
+    steps = undone[np.argsort(tree.n[undone], kind="stable")].astype(np.int32)
+    ratios = np.full(len(steps), np.nan)
+    return replace(pruning, tree=tree, k=limits.k, steps=steps, ratios=ratios, smallest=smaller_child[steps])
 
 
-def keep_from_the_top(pruning: Pruning, tree: Tree, fails: NDArray[np.bool_], k: int) -> Pruning:
-    """The largest pruning of ``tree`` without a group that fails; the rest as in ``pruning``."""
+def median_groups(
+    tree: Tree, group: NDArray[np.int32], leaf: NDArray[np.int32], encoded: EncodedTable, limits: Limits
+) -> tuple[Tree, NDArray[np.int32]]:
+    """The refined tree, and for each of its nodes the group that holds it, -1 above them: see :func:`refine`."""
+    from anonymizer import kernels
+
+    refined, fails = judged(tree, group, leaf, encoded, limits)
+    kept, _ = kept_from_the_top(refined, fails)
+    found = np.empty(refined.n_nodes, dtype=np.int32)
+    kernels.groups_below(refined.parent, refined.feature, ~kept, found)
+    return refined, found
+
+
+def judged(
+    tree: Tree, group: NDArray[np.int32], leaf: NDArray[np.int32], encoded: EncodedTable, limits: Limits
+) -> tuple[Tree, NDArray[np.bool_]]:
+    """The tree with all median cuts, and which of its nodes cannot be groups; what was there before always can."""
+    refined = with_median_cuts(tree, group, leaf, encoded, limits.k)
+    risk = annotate(refined, encoded)
+    fails = ~np.logical_and.reduce([margin.passes for margin in margins(refined, risk, encoded, limits)])
+    fails[origin_of(tree, group, refined) >= 0] = False
+    return refined, fails
+
+
+def kept_from_the_top(tree: Tree, fails: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which splits stay when no side may fail and those above must stay too, and the smaller child of each (m,)."""
     from anonymizer import kernels
 
     kept, smaller_child = np.empty(tree.n_nodes, dtype=np.bool_), np.zeros(tree.n_nodes, dtype=np.int64)
     kernels.keep_splits(tree.parent, tree.size, tree.feature, tree.n, fails, kept, smaller_child)
-    undone = np.flatnonzero((tree.feature >= 0) & ~kept)
-    steps = undone[np.argsort(tree.n[undone], kind="stable")].astype(np.int32)
-    return replace(
-        pruning, tree=tree, k=k, steps=steps, ratios=np.full(len(steps), np.nan), smallest=smaller_child[steps]
-    )
+    return kept, smaller_child
 
 
 def origin_of(old: Tree, group: NDArray[np.int32], new: Tree) -> NDArray[np.int32]:

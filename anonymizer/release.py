@@ -69,7 +69,8 @@ class ReleasedColumn:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """n released rows. ``method``: which generalizer made them, a key of ``GENERALIZERS``.
+    """n released rows. ``method``: which generalizer made them, a key of ``GENERALIZERS``; ``writing``, ``numbers``:
+    how their cells are written, keys of ``WRITINGS`` and ``NUMBERS``.
 
     ``order`` (n,): the original row of each released row. It is a secret for checks against the original inside
     this process; nothing here writes it.
@@ -78,6 +79,8 @@ class Release:
     columns: tuple[ReleasedColumn, ...]
     order: NDArray[np.int64]
     method: str
+    writing: str = "sets"
+    numbers: str = "range"
 
     @property
     def n_records(self) -> int:
@@ -101,7 +104,7 @@ class Release:
 
     def dictionary(self) -> list[dict[str, Any]]:
         """The data dictionary, JSON-ready, one entry a column: name, role, kind, what a cell may be, and the domain."""
-        return [_described(column) for column in self.columns]
+        return [_described(column, self.numbers) for column in self.columns]
 
     def to_bytes(self, format: str = "csv") -> bytes:
         """The file's content; ``format`` is one of :data:`FORMATS`, anything else a :class:`ParameterError`."""
@@ -178,7 +181,7 @@ def _kept_cell(value: Any) -> str:
     return value_text(value) if plain else kept_text(str(value))
 
 
-def _described(column: ReleasedColumn) -> dict[str, Any]:
+def _described(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": column.name, "role": column.role.value, "kind": column.kind.value}
     interval = column.kind is not Kind.CATEGORICAL
     if not column.generalized:
@@ -186,6 +189,12 @@ def _described(column: ReleasedColumn) -> dict[str, Any]:
     elif interval:
         one = "number" if column.kind is Kind.NUMERIC else "date"
         form = f"One {one}, or a closed interval [lowest, highest] that holds it."
+        if any(cell.estimate for cell in column.cells):
+            form = f"One {one}, the value itself; or ~ and the {numbers} of the row's group, not the value itself."
+    elif any(cell.counts for cell in column.cells):
+        form = "The levels of the row's group, one of which holds, each with how many of the group have it: a:4+b:1."
+    elif any(cell.joined for cell in column.cells):
+        form = "One level, or the levels a+b of the row's group, one of which holds."
     else:
         form = "One level, or a set {a, b} that holds it. * is any level of the domain."
     if column.may_miss:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from anonymizer.encode import EncodedTable
 from anonymizer.errors import GuaranteeError
+from anonymizer.limits import Limits
 from anonymizer.tree import Tree
 
 
@@ -23,13 +24,14 @@ class Grouping:
     """n records in the leaves of an unpruned tree and in groups of them.
 
     ``leaf`` (n,): each record's leaf; ``group`` (m,): the node of the pruned tree's leaf that is at or above each
-    node, -1 above them.
+    node, -1 above them. ``limits``: what groups must keep when they are divided.
     """
 
     tree: Tree
     encoded: EncodedTable
     leaf: NDArray[np.int32]
     group: NDArray[np.int32]
+    limits: Limits | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class Parts:
 
 def uniform(grouping: Grouping, k: int) -> Parts:
     """Every record of a group gets the group's hull (Y19, uniform generalization). ``k`` plays no part."""
-    return _disjoint(grouping.group[grouping.leaf], grouping.tree.n_nodes)
+    return disjoint(grouping.group[grouping.leaf], grouping.tree.n_nodes)
 
 
 def tiered(grouping: Grouping, k: int) -> Parts:
@@ -70,7 +72,7 @@ def tiered(grouping: Grouping, k: int) -> Parts:
     tier_kernels.share(
         grouping.encoded.codes, nodes.rows, nodes.start, tree.parent, tree.size, small, k, *nodes.scale, record, leaf
     )
-    parts = _disjoint(grouping.leaf, tree.n_nodes)
+    parts = disjoint(grouping.leaf, tree.n_nodes)
     number = np.cumsum(tree.is_leaf & (nodes.count > 0)) - 1
     return Parts(parts.part, parts.n_parts, record, number[leaf].astype(np.int64))
 
@@ -98,10 +100,11 @@ def tiered_strict(grouping: Grouping, k: int) -> Parts:
     )  # fmt: skip
     cell_of_record = np.empty_like(cell)
     cell_of_record[nodes.rows] = cell
-    return _disjoint(cell_of_record, tree.n_nodes)
+    return disjoint(cell_of_record, tree.n_nodes)
 
 
-def _disjoint(node: NDArray[Any], n_nodes: int) -> Parts:
+def disjoint(node: NDArray[Any], n_nodes: int) -> Parts:
+    """Parts without shared records: the records of a node are a part. ``node`` (n,)."""
     used = np.zeros(n_nodes, dtype=bool)
     used[node] = True
     number = np.cumsum(used) - 1

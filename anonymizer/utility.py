@@ -28,12 +28,13 @@ def cell_ncp(cell: Cell, encoding: Encoding) -> float:
     """Normalized certainty penalty of one cell, Y19 (11): the share of the domain that it leaves open.
 
     0 for a single value; interval width / domain width; number of levels / number of levels of the domain; 1 when
-    withheld. "Missing" counts as a level of a categorical column, and as a share w = 1 / b of a numeric domain of b
-    codes: an interval that may also be missing has (1 − w) · width + w. A constant column has 0.
+    withheld, and for a mean or median, which bounds nobody's value. "Missing" counts as a level of a categorical
+    column, and as a share w = 1 / b of a numeric domain of b codes: an interval that may also be missing has
+    (1 − w) · width + w. A constant column has 0.
     """
     if cell.is_single:
         return 0.0
-    if cell.withheld:
+    if cell.withheld or cell.estimate:
         return 1.0 if encoding.n_codes > 1 else 0.0
     if cell.low is not None and cell.high is not None:
         w = encoding.missing_share if cell.missing else 0.0

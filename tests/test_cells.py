@@ -33,6 +33,8 @@ def interval_cells(draw):
     dates = st.dates().map(lambda day: day.isoformat()) | st.datetimes().map(lambda moment: moment.isoformat())
     ends = draw(st.lists(draw(st.sampled_from([numbers, dates])), min_size=2, max_size=2))
     ends.sort(key=number_of)
+    if draw(st.integers(0, 4)) == 0:
+        return Cell.estimated(ends[0], draw(st.booleans()))
     if draw(st.booleans()):
         ends[1] = ends[0]
     return Cell.interval(ends[0], ends[1], draw(st.booleans()))
@@ -88,6 +90,8 @@ def test_no_cell__can_act_as_a_formula(cell):
         (Cell.interval("-2.5", "1e+20", missing=True), "{[-2.5, 1e+20], missing}"),
         (Cell.interval("29", "29", missing=True), "{29, missing}"),
         (Cell.interval("2024-01-01", "2024-05-17T08:30:00"), "[2024-01-01, 2024-05-17T08:30:00]"),
+        (Cell.estimated("41.5"), "~41.5"),
+        (Cell.estimated("2024-01-01", missing=True), "{~2024-01-01, missing}"),
         (Cell.of_levels(("Married", "Not Married")), "{Married, Not Married}"),
         (Cell.of_levels(("a",), missing=True), "{a, missing}"),
         (Cell.of_levels(("a, b", "missing")), '{"a, b", "missing"}'),
@@ -152,6 +156,19 @@ def test_admits__intervals_missing_and_withheld():
     assert Cell.WITHHELD.admits("anything")
     assert Cell.MISSING.admits(None)
     assert not Cell.MISSING.admits("a")
+
+
+def test_estimates__promise_nothing_about_a_value_and_are_no_level():
+    cell = Cell.estimated("41.5")
+    assert cell.admits("90", 90.0)
+    assert not cell.admits(None)
+    assert Cell.estimated("41.5", missing=True).admits(None)
+    assert not cell.is_single
+    assert cell != Cell.interval("41.5", "41.5")
+    assert parse_cell("~41.5", Kind.CATEGORICAL) == Cell.value("~41.5")
+    for text in ("~", "~a", "~~1", "~[1, 2]", "~1e999"):
+        with pytest.raises(CellError):
+            parse_cell(text, Kind.NUMERIC)
 
 
 def test_json_of_a_level__is_one_line_of_printable_text():

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anonymizer.cells import parse_cell
 from anonymizer.encode import encode, value_text
 from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.generalize import GENERALIZERS, GUARANTEES, generalize
 from anonymizer.grow import grow
+from anonymizer.limits import Limits
 from anonymizer.linkage import class_sizes
 from anonymizer.prune import prune
 from anonymizer.records import descend
@@ -17,6 +19,7 @@ from anonymizer.risk import annotate
 from anonymizer.schema import Schema
 from anonymizer.tiers import Grouping
 from tests import naive_generalize as naive
+from tests.naive_refine import slow_pieces
 
 QUASI = ["age", "born", "city", "grade"]
 
@@ -72,6 +75,7 @@ def test_boxes__agree_with_the_slow_twins_and_k_holds(drawn):
         "uniform": [set(np.flatnonzero(group[leaf] == group[t])) for t in leaf],
         "tiered": naive.tiered_boxes(pruning.tree, encoded, leaf, group, k),
         "tiered-strict": naive.strict_cells(pruning.tree, encoded, leaf, group, k),
+        "refine": pieces_of(encoded, group[leaf], k),
     }
     assert set(members) == set(GENERALIZERS)
     for method, held in members.items():
@@ -84,6 +88,131 @@ def test_boxes__agree_with_the_slow_twins_and_k_holds(drawn):
                 )
         if GUARANTEES[method].strict:
             assert class_sizes(release.frame(), QUASI).min() >= k
+
+
+def pieces_of(encoded, group, k):
+    """For every record the records of its piece of a group, cut at medians."""
+    pieces = [
+        piece for g in np.unique(group) for piece in slow_pieces(encoded, list(np.flatnonzero(group == g)), k, True)
+    ]
+    home = {row: set(piece) for piece in pieces for row in piece}
+    return [home[row] for row in range(len(group))]
+
+
+WRITTEN = [("concatenate", "range"), ("weighted", "mean"), ("weighted", "median"), ("sets", "mean")]
+
+
+@settings(max_examples=120)
+@given(trees, st.sampled_from(["uniform", "refine", "tiered-strict"]), st.sampled_from(WRITTEN))
+def test_writings__agree_with_slow_twins_and_read_back(drawn, method, written):
+    table, schema, encoded, pruning = grown(*drawn)
+    writing, numbers = written
+    rng = [np.random.default_rng(1) for _ in range(2)]
+    plain = generalize(table, schema, encoded, pruning, method, drawn[2], rng=rng[0])
+    release = generalize(
+        table, schema, encoded, pruning, method, drawn[2], writing=writing, numbers=numbers, rng=rng[1]
+    )
+    original = table.iloc[release.order].reset_index(drop=True)
+    box = plain.frame()[QUASI].astype(object).fillna("(missing)").agg(tuple, axis=1)
+    # Boxes that look alike are one to the reader; counts and means are those of each box, so compare per true box.
+    group = pd.factorize(release_boxes(table, schema, encoded, pruning, method, drawn[2])[release.order])[0]
+    for name in QUASI:
+        cells = [release[name].cells[i] for i in release[name].index]
+        for g in np.unique(group):
+            rows = np.flatnonzero(group == g)
+            assert len({cells[row] for row in rows}) == 1, "one box, one cell"
+            assert len({box[row] for row in rows}) == 1
+            expected = expected_text(original[name].iloc[rows], schema[name], writing, numbers, encoded)
+            assert cells[rows[0]].text() == expected
+            assert parse_cell(expected, schema[name].kind) == cells[rows[0]]
+    assert class_sizes(release.frame(), QUASI).min() >= drawn[2]
+    assert release.writing == writing
+    assert release.numbers == numbers
+
+
+def release_boxes(table, schema, encoded, pruning, method, k):
+    leaf, group = descend(pruning.tree, encoded), pruning.group_of_node()
+    return GENERALIZERS[method](Grouping(pruning.tree, encoded, leaf, group), k).part
+
+
+def expected_text(values, column, writing, numbers, encoded):
+    """A cell of the original values of one box, in plain Python."""
+    present = values.dropna()
+    absent = len(present) < len(values)
+    if column.name in ("city", "grade"):
+        encoding = next(e for e in encoded.encodings if e.name == column.name)
+        found = [str(level) for level in encoding.labels if (present == level).any()]
+        counts = [int((present == level).sum()) for level in found]
+        if absent:
+            found, counts = [*found, "missing"], [*counts, len(values) - len(present)]
+        if writing == "weighted":
+            return "+".join(f"{level}:{count}" for level, count in zip(found, counts, strict=True))
+        if found == ["missing"]:
+            return None
+        if writing == "concatenate":
+            return "+".join(found)
+        if len(found) == encoding.n_codes >= 2:
+            return "*"
+        return found[0] if len(found) == 1 else "{" + ", ".join(found) + "}"
+    if not len(present):
+        return None
+    low, high = (value_text(end) for end in (present.min(), present.max()))
+    if low == high:
+        text = low
+    elif numbers == "range":
+        text = f"[{low}, {high}]"
+    elif column.name == "age":
+        text = "~" + value_text(float(f"{getattr(present, numbers)():.15g}"))
+    else:
+        day = (present - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+        text = "~" + value_text(pd.Timestamp("1970-01-01") + pd.Timedelta(days=round(getattr(day, numbers)())))
+    return "{" + text + ", missing}" if absent else text
+
+
+def test_concatenate__is_short_for_uniform_written_that_way():
+    given_ = grown(1, 60, 3)
+    rng = [np.random.default_rng(7) for _ in range(2)]
+    short = generalize(*given_, "concatenate", 3, rng=rng[0])
+    long = generalize(*given_, "uniform", 3, writing="concatenate", rng=rng[1])
+    pd.testing.assert_frame_equal(short.frame(), long.frame())
+    assert short.method == "uniform"
+    assert short.writing == "concatenate"
+
+
+@pytest.mark.parametrize("written", [{"writing": "weighted"}, {"numbers": "mean"}, {"numbers": "median"}])
+def test_tiered__shares_records_and_so_has_no_counts_or_means(written):
+    with pytest.raises(ParameterError, match="twice"):
+        generalize(*grown(1, 60, 3), "tiered", 3, **written)
+
+
+@pytest.mark.parametrize("unknown", [{"writing": "words"}, {"numbers": "mode"}])
+def test_unknown_writings__are_refused(unknown):
+    with pytest.raises(ParameterError, match="Choose one of"):
+        generalize(*grown(1, 60, 3), "uniform", 3, **unknown)
+
+
+def test_the_dictionary__says_what_cells_may_be():
+    given_ = grown(1, 60, 3)
+    release = generalize(*given_, "uniform", 6, writing="weighted", numbers="median")
+    said = {entry["name"]: entry["cells"] for entry in release.dictionary()}
+    assert "median" in said["age"]
+    assert "not the value itself" in said["born"]
+    assert "a:4+b:1" in said["city"]
+
+
+def test_refine__keeps_limits_in_every_part():
+    table, schema, encoded, pruning = grown(11, 60, 6)
+    limits = Limits(k=3, l=2)
+    pruning = prune(pruning.tree, annotate(pruning.tree, encoded), limits=limits, encoded=encoded)
+    free = generalize(table, schema, encoded, pruning, "refine", 3)
+    kept = generalize(table, schema, encoded, pruning, "refine", 3, limits=limits)
+
+    def mixed(release):
+        frame = release.frame()
+        return frame.groupby([frame[name].astype(object).fillna("") for name in QUASI])["class"].nunique().min()
+
+    assert mixed(free) == 1
+    assert mixed(kept) == 2
 
 
 def says(cell, encoding):
