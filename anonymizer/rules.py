@@ -140,10 +140,13 @@ def rules_text(forest: Forest, rules: Iterable[Rule]) -> str:
         f"Budget: {forest.epsilon:g}, spent: {forest.ledger.spent:g}. Mode: {forest.mode}.",
         "",
     ]
-    for rule in rules:
-        lines.append(
-            f"[tree {rule.tree}] if {rule.premise(forest.domains)} then {forest.domains.target.name} = "
-            f"{forest.domains.target.shown(rule.label)} (confidence {rule.confidence:.3f}, "
-            f"support {rule.support:.1f}, ε {rule.spent:.4g})"
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(rule_sentence(forest, rule) for rule in rules)]) + "\n"
+
+
+def rule_sentence(forest: Forest, rule: Rule) -> str:
+    """One rule in one line."""
+    return (
+        f"[tree {rule.tree}] if {rule.premise(forest.domains)} then {forest.domains.target.name} = "
+        f"{forest.domains.target.shown(rule.label)} (confidence {rule.confidence:.3f}, "
+        f"support {rule.support:.1f}, ε {rule.spent:.4g})"
+    )

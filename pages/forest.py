@@ -41,15 +41,22 @@ def main() -> None:
     if held is not None:
         forest, measured = held
         headline(forest, measured)
-        rules, budget, trees, predictions = st.tabs(["Rules", "Budget", "Trees", "Predict"])
-        with rules:
-            rules_panel(forest)
-        with budget:
-            budget_panel(forest)
-        with trees:
-            trees_panel(ws, forest)
-        with predictions:
-            predict_panel(ws, forest)
+        panels = {
+            "Rules": lambda: rules_panel(forest),
+            "Budget": lambda: budget_panel(forest),
+            "Trees": lambda: trees_panel(ws, forest),
+            "Predict": lambda: predict_panel(ws, forest),
+        }
+        chosen = st.segmented_control(
+            "What to see",
+            list(panels),
+            default=ws.view.get("forest panel", "Rules"),
+            required=True,
+            key="forest panel",
+            label_visibility="collapsed",
+        )
+        ws.view["forest panel"] = chosen
+        panels[chosen or "Rules"]()
     if asked is not None:
         with st.expander("Accuracy against the budget, rehearsed on a public table", icon=":material/show_chart:"):
             rehearsal_panel(ws, asked)

@@ -9,7 +9,7 @@ from anonymizer.forest import Forest, Measured, grow_and_measure, grow_forest, p
 from anonymizer.forest_drawing import accuracy_figure, ledger_figure, outline, tree_dot
 from anonymizer.read import read_table
 from anonymizer.rehearsal import BUDGETS, accuracy_curve
-from anonymizer.rules import chosen_rules, rules_csv, rules_json, rules_of, rules_text
+from anonymizer.rules import chosen_rules, rule_sentence, rules_csv, rules_json, rules_of, rules_text
 from anonymizer.samples import SAMPLES
 from ui.controls import count, plain, plural, problem, share
 from ui.forest_choices import Asked
@@ -171,8 +171,8 @@ def trees_panel(ws: Workspace, forest: Forest) -> None:
     """One tree, drawn; a click picks a node."""
     first, second = st.columns(2)
     numbers = list(range(1, len(forest.trees) + 1))
-    number = first.selectbox("Tree", numbers, key=f"forest tree {len(numbers)}") if len(numbers) > 1 else 1
-    depth = second.slider("Levels drawn", 1, 10, 3, key="forest drawn")
+    depth = first.slider("Levels drawn", 1, 10, 3, key="forest drawn")
+    number = second.selectbox("Tree", numbers, key=f"forest tree {len(numbers)}") if len(numbers) > 1 else 1
     drawn = outline(forest, number - 1)
     picked = ws.view.get("forest node")
     picked = picked if isinstance(picked, int) and picked < drawn.n_nodes else None
@@ -183,6 +183,10 @@ def trees_panel(ws: Workspace, forest: Forest) -> None:
         ws.view["forest node"] = node
 
     drawing = tree_view(source, drawn, picked, key=f"forest drawing {number}", on_pick=pick, on_open=pick)
+    if picked is not None:
+        rule = next((rule for rule in rules_of(forest) if (rule.tree, rule.node) == (number, picked + 1)), None)
+        if rule is not None:
+            st.info(plain(rule_sentence(forest, rule)), icon=":material/rule:")
     if drawing is not None:
         st.download_button("SVG", drawing, "private_tree.svg", "image/svg+xml", on_click="ignore", key="forest svg")
     st.download_button("DOT", source, "private_tree.dot", "text/vnd.graphviz", on_click="ignore", key="forest dot")

@@ -123,6 +123,7 @@ def test_accuracy__measured_on_held_out_records_costs_nothing_more() -> None:
 def test_predict__pasted_records_and_their_faults() -> None:
     app = opened(session())
     app.button(key="forest grow").click().run()
+    app.segmented_control(key="forest panel").set_value("Predict").run()
     row = TABLE[COLUMNS].dropna().iloc[:2]
     app.text_area(key="forest pasted").set_value(row.to_csv(index=False)).run()
     assert not app.exception
