@@ -2,4 +2,6 @@
 
 import streamlit as st
 
-app = st.App("ui/shell.py")
+from ui.warm import lifespan
+
+app = st.App("ui/shell.py", lifespan=lifespan)
