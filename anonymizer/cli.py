@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
+from anonymizer.cli_disclosure import add_disclosure
 from anonymizer.cli_forest import add_forest
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.generalize import GENERALIZERS
@@ -90,6 +91,7 @@ def commands() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="print the checks as JSON")
     check.set_defaults(run=run_verify)
     add_forest(subparsers, add_reading, reading_of, names, pairs)
+    add_disclosure(subparsers, add_reading, reading_of, names, pairs)
     return parser
 
 

@@ -124,7 +124,7 @@ def rivals(tree: KeyedTree, rule: Rule, node: int) -> list[int]:
     for j, encoding in enumerate(encodings):
         if not encoding.by_order:
             codes = tree.keys.codes[run, j]
-            sizes = np.bincount(codes, weights=tree.keys.counts[run])
+            sizes: Floats = np.bincount(codes, weights=tree.keys.counts[run]).astype(np.float64)
             if not subsets_were_tried(sizes[sizes > 0], tree.n_classes, rule):
                 continue
         found.append(j)
@@ -150,7 +150,9 @@ def count_constraints(tree: KeyedTree, knowledge: Knowledge) -> Counts:
     leaves = outline.leaves
     held, c = int((tree.n[leaves] > 0).sum()), tree.n_classes
     internal = cuts = 0
-    for node in np.flatnonzero(outline.feature >= 0) if rule else ():
+    for node in np.flatnonzero(outline.feature >= 0):
+        if rule is None:
+            break
         run = slice(tree.first[node], tree.last[node])
         for column in rivals(tree, rule, int(node)):
             internal += int(column != outline.feature[node])
@@ -188,7 +190,7 @@ def slacks(tree: KeyedTree, rule: Rule, posterior: Floats) -> Iterator[tuple[Can
             held = np.zeros((len(present), masses.shape[1]))
             for x in range(masses.shape[1]):
                 held[:, x] = np.bincount(position, weights=masses[run, x], minlength=len(present))
-            sizes = np.bincount(position, weights=keys.counts[run])
+            sizes: Floats = np.bincount(position, weights=keys.counts[run]).astype(np.float64)
             found = best_candidate(
                 held, sizes, rule, keys.encodings[column].is_interval, keys.encodings[column].by_order
             )
@@ -198,6 +200,31 @@ def slacks(tree: KeyedTree, rule: Rule, posterior: Floats) -> Iterator[tuple[Can
             group = np.full(keys.encodings[column].n_codes, NOWHERE, dtype=np.int32)
             group[present] = side
             yield Candidate(int(node), column, group), (value - asked) / float(tree.n[node])
+
+
+def candidates_of(tree: KeyedTree, rule: Rule, node: int) -> Iterator[Candidate]:
+    """Every candidate question of a node that is known not to be better: by level, by cut, and by subset."""
+    run = slice(int(tree.first[node]), int(tree.last[node]))
+    for column in rivals(tree, rule, node):
+        encoding = tree.keys.encodings[column]
+        present, position = np.unique(tree.keys.codes[run, column], return_inverse=True)
+        v = len(present)
+        if v < 2:
+            continue
+        sizes = np.bincount(position, weights=tree.keys.counts[run])
+        if rule.splits == "multiway" and not encoding.is_interval:
+            sides = np.arange(v)[None, :]
+        elif encoding.by_order:
+            sides = (np.arange(v)[None, :] > np.arange(v - 1)[:, None]).astype(np.int64)
+        else:
+            sides = 1 - ((np.arange(1, 2 ** (v - 1))[:, None] >> np.arange(v)) & 1)
+        if rule.splits == "binary":
+            right = sides @ sizes
+            sides = sides[np.minimum(right, sizes.sum() - right) >= rule.min_leaf]
+        for side in sides:
+            group = np.full(encoding.n_codes, NOWHERE, dtype=np.int32)
+            group[present] = side
+            yield Candidate(node, column, group)
 
 
 def measured(groups: Floats, measure: str) -> float:

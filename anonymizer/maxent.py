@@ -49,8 +49,8 @@ class Estimate:
     """What the adversary believes. ``posterior`` (d, c): P(x|q) of each distinct key, in the tree's order of keys.
 
     ``entropy``: H(X|Q), nats; ``bound``: the same without internal constraints, an upper bound. ``method``: ``closed
-    form``, ``scaling`` or ``interior point``; ``status``: the solver's word; ``converged``: whether it is an optimum and
-    breaks nothing. ``variables``: unknowns solved for; ``active``: the internal constraints that had to be added.
+    form``, ``scaling`` or ``interior point``; ``status``: the solver's word; ``converged``: whether it is an optimum
+    and breaks nothing. ``variables``: unknowns solved for; ``active``: the internal constraints that had to be added.
     ``starts``: every start, the best first; ``seconds``.
     """
 
@@ -156,7 +156,8 @@ class Search:
             if round_ or not self.active:
                 if not self.extend(outcome.posterior):
                     break
-                guess = outcome.posterior if round_ else guess
+                if round_:
+                    guess = 0.7 * outcome.posterior + 0.3 * self.tree.truth
             self.rounds += 1
             share = at + width * (1 - 0.7**round_)
             program = build(self.tree, self.knowledge, self.base, self.active)
@@ -190,18 +191,22 @@ class Search:
 def first_guesses(
     tree: KeyedTree, knowledge: Knowledge, base: Floats, starts: int, rng: np.random.Generator
 ) -> list[tuple[str, Floats]]:
-    """Where the solver starts from. The steward knows the truth, which always satisfies the constraints."""
-    guesses = [("from the leaves", base), ("half-way to the truth", 0.5 * base + 0.5 * tree.truth)]
+    """Where the solver starts from. The truth satisfies every constraint, so mixtures with it are near to doing so.
+
+    That is a device of the steward's to find good optima soon; what an optimum says does not depend on the truth.
+    """
+
+    def towards_truth(guess: Floats, part: float) -> Floats:
+        return np.asarray((1 - part) * guess + part * tree.truth)
+
+    guesses = [
+        ("half-way between leaves and truth", towards_truth(base, 0.5)),
+        ("near the truth", towards_truth(base, 0.9)),
+    ]
     for number in range(2, starts):
         noisy = base * rng.gamma(0.5, size=base.shape) + 1e-6
         noisy /= noisy.sum(axis=1, keepdims=True)
-        if knowledge.rates:
-            keys, label = np.arange(tree.n_keys), tree.label[tree.leaf_of_key]
-            right = (tree.correct / np.maximum(tree.n, 1))[tree.leaf_of_key]
-            rest = 1 - noisy[keys, label]
-            noisy *= ((1 - right) / np.maximum(rest, 1e-12))[:, None]
-            noisy[keys, label] = right
-        guesses.append((f"random {number - 1}", noisy))
+        guesses.append((f"random {number - 1}", towards_truth(noisy, 0.5)))
     return guesses[: max(starts, 1)]
 
 
@@ -236,7 +241,7 @@ def closed_form(tree: KeyedTree, rates: bool) -> Floats:
 
 
 def scale_to_totals(tree: KeyedTree) -> tuple[Floats, bool]:
-    """With rates and totals: p = min(1 − e, a · w) in each leaf, a for the leaf and w for the class. (d, c), whether it fits.
+    """With rates and totals: p = min(1 − e, a · w), a of the leaf and w of the class. (d, c), whether it fits.
 
     Alternates between the exact a of every leaf and the exact w of every class: coordinate ascent on the dual, which is
     concave. A boundary optimum (some w = 0) may be approached too slowly; then it does not fit.

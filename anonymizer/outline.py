@@ -56,6 +56,10 @@ class Outline:
             return np.asarray(codes >= self.cut[node], dtype=np.int64)
         return np.asarray(sides[codes], dtype=np.int64)
 
+    def path(self, node: int) -> list[int]:
+        """The nodes from the root to ``node``, both included."""
+        return [*self.above(node), node]
+
     def above(self, node: int) -> list[int]:
         """The nodes above a node, from the root down."""
         found = []

@@ -76,7 +76,7 @@ def cells_of(tree: KeyedTree, knowledge: Knowledge, active: Sequence[Candidate])
     _, example, cell = np.unique(signature[free], return_index=True, return_inverse=True)
     of_key[free] = cell
     example = np.flatnonzero(free)[example]
-    weight = np.bincount(cell, weights=tree.keys.counts[free], minlength=len(example))
+    weight = np.bincount(cell, weights=tree.keys.counts[free], minlength=len(example)).astype(np.float64)
     return Cells(of_key, weight, tree.leaf_of_key[example], example)
 
 
@@ -362,7 +362,7 @@ def _watcher(n_unknowns: int, n_rows: int, tick: Tick) -> Any:
     """A callback for the solver that calls ``tick`` at each iteration and stops it when told to."""
     import casadi
 
-    class Watcher(casadi.Callback):  # type: ignore[misc]
+    class Watcher(casadi.Callback):
         def __init__(self) -> None:
             casadi.Callback.__init__(self)
             self.iteration = 0
