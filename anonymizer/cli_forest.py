@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from anonymizer.audit import PAIRS, Finding, audit
-from anonymizer.domains import CodedTable, code, domains_of, read_domains
+from anonymizer.cut_points import buy_cuts
+from anonymizer.domains import Domains, code, domains_of, read_domains
 from anonymizer.errors import ParameterError
 from anonymizer.forest import MODES, NEIGHBOURS, Forest, grow_and_measure, grow_forest, rehearsed_accuracy
+from anonymizer.mechanisms import Budget
 from anonymizer.read import Reading
 from anonymizer.rules import rules_csv, rules_json, rules_of, rules_text
 from anonymizer.schema import Schema
@@ -34,6 +36,9 @@ def add_forest(subparsers: Any, add_reading: Any, reading_of: Any, names: Any, p
     grow.add_argument("--max-depth", type=int, default=5, help="δ, most nodes on a path (default: 5)")
     grow.add_argument("--min-size", type=float, default=100, help="fewest noisy records of a divided node (not strict)")
     grow.add_argument("--domains", metavar="JSON", help="the public values of each column; without, they are read")
+    grow.add_argument(
+        "--cut-share", type=float, default=0.0, metavar="SHARE", help="share of the budget that buys cut points"
+    )
     grow.add_argument("--columns", type=names, metavar="A,B", help="the columns to split on (default: all others)")
     grow.add_argument("--identifying", type=names, default=[], metavar="N", help="columns never to look at")
     grow.add_argument("--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric or categorical")
@@ -58,11 +63,11 @@ def add_forest(subparsers: Any, add_reading: Any, reading_of: Any, names: Any, p
     check.set_defaults(run=run_audit)
 
 
-def coded_table(reading: Reading, chosen: argparse.Namespace) -> CodedTable:
-    """The table in the codes of its public domains, as the options say."""
+def public_domains(reading: Reading, chosen: argparse.Namespace) -> Domains:
+    """The public domains of the table, as the options say."""
     schema = Schema.of(reading.frame, quasi_identifying=[], identifying=chosen.identifying, kinds=chosen.kinds)
     given = read_domains(Path(chosen.domains).read_text("utf-8")) if chosen.domains else None
-    return code(reading.frame, domains_of(reading.frame, chosen.target, given, columns=chosen.columns, schema=schema))
+    return domains_of(reading.frame, chosen.target, given, columns=chosen.columns, schema=schema)
 
 
 def run_forest(chosen: argparse.Namespace, reading: Reading) -> int:
@@ -70,7 +75,16 @@ def run_forest(chosen: argparse.Namespace, reading: Reading) -> int:
     ending = Path(chosen.rules).suffix.lower().lstrip(".") if chosen.rules else ""
     if chosen.rules and ending not in WRITERS:
         raise ParameterError(f"{chosen.rules} has no ending that can be written.", remedy="Use .json, .csv or .txt.")
-    table = coded_table(reading, chosen)
+    if not 0 <= chosen.cut_share < 1 or (chosen.cut_share and chosen.hold_out is not None):
+        raise ParameterError(
+            "The share for cut points must be from 0 to below 1, and cannot be combined with --hold-out.",
+            remedy="0.1 is usual.",
+        )
+    domains = public_domains(reading, chosen)
+    paid = Budget(chosen.epsilon)
+    if chosen.cut_share:
+        domains = buy_cuts(reading.frame, domains, paid, chosen.cut_share * chosen.epsilon)
+    left, table = chosen.epsilon - paid.spent, code(reading.frame, domains)
     parameters = {
         "mode": chosen.mode, "n_trees": chosen.trees, "max_depth": chosen.max_depth, "min_size": chosen.min_size,
     }  # fmt: skip
@@ -86,9 +100,9 @@ def run_forest(chosen: argparse.Namespace, reading: Reading) -> int:
             "note": "Private: each record was seen by the forest or by the measurement, so both cost the budget once.",
         }
     else:
-        forest = grow_forest(table, chosen.epsilon, **parameters)
+        forest = grow_forest(table, chosen.epsilon, paid=paid, **parameters)
     if chosen.folds is not None:
-        scores = rehearsed_accuracy(table, chosen.epsilon, folds=chosen.folds, seed=chosen.seed, **parameters)
+        scores = rehearsed_accuracy(table, left, folds=chosen.folds, seed=chosen.seed, **parameters)
         found |= {
             "accuracy": float(scores.mean()),
             "accuracy_of_folds": scores.tolist(),

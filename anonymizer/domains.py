@@ -7,7 +7,7 @@ rare value is published without noise: each such column is marked, and the mark 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,15 @@ class Attribute:
 
     ``levels``: its values in order; ``None`` stands for missing, ``"*"`` for anything else. ``cuts``: for numbers, the
     inner ends of the ranges: range i holds cuts[i-1] <= value < cuts[i]; values beyond the ends fall into the outer
-    ranges. ``public``: whether this came from the steward rather than from the records.
+    ranges. ``public``: whether this came from the steward rather than from the records. ``bounds``: the two ends, where
+    only they are known and the cuts in between are even; :mod:`anonymizer.cut_points` can buy better ones.
     """
 
     name: str
     levels: tuple[str | None, ...]
     cuts: tuple[float, ...] | None = None
     public: bool = True
+    bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if not self.levels or len(set(self.levels)) != len(self.levels):
@@ -64,6 +66,14 @@ class Attribute:
             ranges.append(first if integer and high - low == 1 else f"{first} to < {last}")
         levels: list[str | None] = [*ranges, f">= {texts[-1]}"]
         return cls(name, tuple(levels + [MISSING] * missing), ends, public)
+
+    @classmethod
+    def between(
+        cls, name: str, low: float, high: float, bins: int = N_BINS, *, missing: bool = False, public: bool = True
+    ) -> "Attribute":
+        """Ranges of equal width between two ends."""
+        plain = cls.numeric(name, even_cuts(low, high, bins), missing=missing, public=public)
+        return replace(plain, bounds=(low, high)) if low < high else plain
 
     @property
     def n_levels(self) -> int:
@@ -113,6 +123,8 @@ class Attribute:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; the inverse of :meth:`from_dict`."""
         described: dict[str, Any] = {"levels": list(self.levels)} if self.cuts is None else {"cuts": list(self.cuts)}
+        if self.bounds is not None and self.cuts is not None:
+            described = {"low": self.bounds[0], "high": self.bounds[1], "bins": len(self.cuts) + 1}
         if self.cuts is not None and MISSING in self.levels:
             described["missing"] = True
         return described if self.public else described | {"read_from_data": True}
@@ -128,10 +140,10 @@ class Attribute:
             if "levels" in described:
                 levels = [None if level is None else value_text(level) for level in described["levels"]]
                 return cls(name, tuple(levels), public=public)
-            cuts = described.get("cuts")
-            if cuts is None:
-                cuts = even_cuts(float(described["low"]), float(described["high"]), int(described.get("bins", N_BINS)))
-            return cls.numeric(name, [float(cut) for cut in cuts], missing=missing, public=public)
+            if "cuts" in described:
+                return cls.numeric(name, [float(cut) for cut in described["cuts"]], missing=missing, public=public)
+            low, high = float(described["low"]), float(described["high"])
+            return cls.between(name, low, high, int(described.get("bins", N_BINS)), missing=missing, public=public)
         except SchemaError:
             raise
         except (KeyError, TypeError, ValueError) as error:
@@ -229,7 +241,7 @@ def domains_of(
             return Attribute(name, tuple(str(level) for level in column.domain))
         if column is not None and column.domain is not None and column.kind is Kind.NUMERIC:
             low, high = (float(end) for end in column.domain)
-            return Attribute.numeric(name, even_cuts(low, high), missing=True)
+            return Attribute.between(name, low, high, missing=True)
         kind = column.kind if column is not None else kind_of(table[name])
         return read_attribute(table[name], as_numbers=kind is Kind.NUMERIC and not is_class)
 
@@ -242,7 +254,7 @@ def read_attribute(values: "pd.Series[Any]", *, as_numbers: bool) -> Attribute:
     distinct = values.dropna().unique()
     if as_numbers and len(distinct) > FEW_NUMBERS:
         numbers = np.asarray(distinct, dtype=np.float64)
-        return Attribute.numeric(name, even_cuts(numbers.min(), numbers.max()), missing=missing, public=False)
+        return Attribute.between(name, float(numbers.min()), float(numbers.max()), missing=missing, public=False)
     texts = sorted({value_text(value) for value in distinct})
     if len(texts) > MOST_LEVELS:
         raise SchemaError(

@@ -141,6 +141,7 @@ def grow_forest(
     min_size: float = 100,
     pruning: str | None = "line-42",
     noise: Noise | None = None,
+    paid: Budget | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> Forest:
     """Grow a forest that costs ``epsilon`` (the papers' β), shared equally by its trees.
@@ -148,7 +149,8 @@ def grow_forest(
     ``mode``: a key of :data:`MODES`. ``n_trees``: τ; each tree has another attribute at its root. ``max_depth``: δ,
     most nodes on a path. ``min_size``: fewest noisy records of a node that is divided (F15: 100; ``strict`` has a
     rule of its own). ``pruning``: ``line-42``, ``equation-27`` or ``None``, in the modes that prune. ``noise``: by
-    default OpenDP's; anything else makes a rehearsal.
+    default OpenDP's; anything else makes a rehearsal. ``paid``: the budget of ``epsilon`` from which something was
+    bought already (cut points); the trees share what is left.
 
     Raises :class:`ParameterError` for parameters outside these bounds.
     """
@@ -164,13 +166,16 @@ def grow_forest(
         raise ParameterError(f"The depth must be 1 to {DEEPEST}, not {max_depth}.", remedy="5 is usual.")
     source: Noise = noise or SecureNoise()
     say = progress or (lambda share, what: None)
-    budget = Budget(epsilon)
+    budget = paid or Budget(epsilon)
+    if budget.limit != epsilon:
+        raise ParameterError(f"The budget that was opened is {budget.limit:g}, not {epsilon:g}.")
+    left = epsilon - budget.spent
     grow = MODES[mode].grow
     trees: list[Node] = []
     plan, root = Plan(max_depth, min_size), Part.whole(table)
     for number in range(1, n_trees + 1):
         say((number - 1) / n_trees, f"Growing tree {number} of {n_trees}")
-        tree = grow(root, budget.reserve(epsilon / n_trees, f"tree {number}"), source, plan)
+        tree = grow(root, budget.reserve(left / n_trees, f"tree {number}"), source, plan)
         if tree.attribute is not None:
             plan = replace(plan, barred=plan.barred | {tree.attribute})
         trees.append(tree)

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from anonymizer.audit import PAIRS, audit, lower_bound
 from anonymizer.cli import main
+from anonymizer.cut_points import buy_cuts
 from anonymizer.domains import Attribute, CodedTable, Domains, code, domains_of, even_cuts, read_domains
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.forest import MODES, Forest, grow_and_measure, grow_forest, predict, rehearsed_accuracy
 from anonymizer.forest_growth import Part
-from anonymizer.mechanisms import RehearsalNoise
+from anonymizer.mechanisms import Budget, RehearsalNoise
 from anonymizer.private_tree import walk
 from anonymizer.rules import chosen_rules, rules_csv, rules_json, rules_of, rules_text
 from anonymizer.schema import Schema
@@ -212,6 +213,35 @@ def test_numeric_ranges__hold_what_they_say() -> None:
         "< 30", "< 30", "30 to < 40", "30 to < 40", ">= 40", ">= 40",
     ]  # fmt: skip
     assert even_cuts(0, 80) == [10, 20, 30, 40, 50, 60, 70]
+
+
+def test_bought_cuts__follow_the_records_and_are_paid_from_the_same_budget() -> None:
+    rng = np.random.default_rng(3)
+    age = np.concatenate([rng.normal(30, 2, 3000), rng.uniform(0, 100, 300)]).clip(0, 99)
+    table = pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], 3300), "t": np.where(age < 30, "u", "v")})
+    given = {"age": {"low": 0, "high": 100}, "sex": ["f", "m"], "t": ["u", "v"]}
+    domains = domains_of(table, "t", given)
+    budget = Budget(1.0)
+    better = buy_cuts(table, domains, budget, 0.1)
+    assert budget.spent == pytest.approx(0.1)
+    assert better.attributes[0].cuts is not None
+    assert sum(25 < cut < 35 for cut in better.attributes[0].cuts) >= 4
+    assert better.attributes[1] == domains.attributes[1]
+    assert not better.warning
+    forest = grow_forest(code(table, better), 1.0, paid=budget, n_trees=2)
+    assert forest.ledger.spent == pytest.approx(1.0)
+    assert forest.ledger.dearest[0][2] == "find cut points of age"
+    accurate = (predict(forest, code(table, better).codes) == code(table, better).classes).mean()
+    plain = grow_forest(code(table, domains), 1.0, n_trees=2)
+    assert accurate > (predict(plain, code(table, domains).codes) == code(table, domains).classes).mean()
+
+
+def test_bought_cuts__nothing_to_buy_costs_nothing() -> None:
+    table = pd.DataFrame({"sex": ["f", "m"], "t": ["u", "v"]})
+    budget = Budget(1.0)
+    domains = domains_of(table, "t", {"sex": ["f", "m"], "t": ["u", "v"]})
+    assert buy_cuts(table, domains, budget, 0.5) == domains
+    assert budget.spent == 0
 
 
 # Rules.

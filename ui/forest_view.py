@@ -3,10 +3,12 @@
 import pandas as pd
 import streamlit as st
 
+from anonymizer.cut_points import buy_cuts
 from anonymizer.domains import code, domains_of
 from anonymizer.errors import AnonymizerError
 from anonymizer.forest import Forest, Measured, grow_and_measure, grow_forest, predict_records
 from anonymizer.forest_drawing import accuracy_figure, ledger_figure, outline, tree_dot
+from anonymizer.mechanisms import Budget
 from anonymizer.read import read_table
 from anonymizer.rehearsal import BUDGETS, accuracy_curve
 from anonymizer.rules import chosen_rules, rule_sentence, rules_csv, rules_json, rules_of, rules_text
@@ -18,6 +20,7 @@ from ui.workspace import Workspace
 
 CONFIG = {"displayModeBar": False}
 LIMIT = 3.0
+CUT_SHARE = 0.1
 SAMPLE = "hospital"
 ANYTHING = "any"
 
@@ -49,6 +52,16 @@ def spending(ws: Workspace, asked: Asked) -> None:
             "learns from fewer records.",
         )
         ws.view["forest measure"] = measure
+        numbers = [attribute.name for attribute in asked.domains.attributes if attribute.bounds is not None]
+        buy = bool(numbers) and left.toggle(
+            f"Buy better cut points of {plural(len(numbers), 'numeric column')} with a tenth of the budget",
+            ws.view.get("forest cuts", False),
+            key="forest cuts",
+            disabled=measure,
+            help="Only the two ends of these columns are known; without this they are cut into even ranges. Not "
+            "together with a held-out part.",
+        )
+        ws.view["forest cuts"] = buy
         over = spent + asked.epsilon > limit * (1 + 1e-9)
         if right.button(
             f"Spend β = {asked.epsilon:g} and grow",
@@ -57,13 +70,13 @@ def spending(ws: Workspace, asked: Asked) -> None:
             disabled=over,
             key="forest grow",
         ):
-            grow(ws, asked, measure)
+            grow(ws, asked, measure, buy and not measure)
             st.rerun()
         if over:
             right.caption(f":material/block: That would make {spent + asked.epsilon:g}. Lower β, or allow more.")
 
 
-def grow(ws: Workspace, asked: Asked, measure: bool) -> None:
+def grow(ws: Workspace, asked: Asked, measure: bool, buy: bool) -> None:
     """Grow the forest and charge the session for it."""
     if ws.reading is None:
         return
@@ -74,7 +87,11 @@ def grow(ws: Workspace, asked: Asked, measure: bool) -> None:
         with st.spinner("Growing the forest…", show_time=True):
             ws.spent[sha] = ws.spent.get(sha, 0.0) + asked.epsilon
             measured = grow_and_measure(table, asked.epsilon, **parameters) if measure else None
-            forest = measured.forest if measured else grow_forest(table, asked.epsilon, **parameters)
+            paid = Budget(asked.epsilon)
+            if buy:
+                better = buy_cuts(ws.reading.frame, asked.domains, paid, asked.epsilon * CUT_SHARE)
+                table = code(ws.reading.frame, better)
+            forest = measured.forest if measured else grow_forest(table, asked.epsilon, paid=paid, **parameters)
         ws.view["forest"] = (sha, forest, measured)
         ws.view.pop("forest problem", None)
     except AnonymizerError as error:

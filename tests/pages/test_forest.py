@@ -120,6 +120,20 @@ def test_accuracy__measured_on_held_out_records_costs_nothing_more() -> None:
     assert list(held(app).spent.values()) == [1.0]
 
 
+def test_cut_points__bought_with_a_tenth_of_the_budget() -> None:
+    ws = session()
+    codebook = json.loads(ws.view["forest codebook"])
+    ws.view["forest codebook"] = json.dumps(codebook | {"age": {"low": 0, "high": 110, "missing": True}})
+    app = opened(ws)
+    app.toggle(key="forest cuts").set_value(True).run()
+    app.button(key="forest grow").click().run()
+    assert not app.exception
+    app.segmented_control(key="forest panel").set_value("Budget").run()
+    queries = next(frame.value for frame in app.dataframe if "Query" in frame.value.columns)
+    assert queries.set_index("Query").loc["find cut points of age", "ε of each"] == pytest.approx(0.1)
+    assert figures(app)["Spent"] == "1"
+
+
 def test_predict__pasted_records_and_their_faults() -> None:
     app = opened(session())
     app.button(key="forest grow").click().run()
