@@ -1,0 +1,69 @@
+"""Disclosure page: what somebody who knows everyone's quasi-identifying columns learns from a published tree."""
+
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.schema import Kind
+from ui.controls import empty_state, problem
+from ui.disclosure_view import (
+    assessed_tree,
+    assumed,
+    compared,
+    confidence_slider,
+    drawing,
+    estimated,
+    headline,
+    histogram,
+    repair_panel,
+)
+from ui.workspace import workspace
+
+
+def main() -> None:
+    ws = workspace()
+    st.title("What would a published tree tell?", anchor=False)
+    schema = ws.schema
+    if ws.table is None or schema is None:
+        page, label = ("data", "Bring a table") if ws.table is None else ("roles", "Say what each column is")
+        empty_state(
+            "No tree yet",
+            "A tree can be published instead of records. What it tells needs a table, and the role of each column.",
+            page,
+            label,
+        )
+        return
+    if schema.target is None or schema[schema.target].kind is not Kind.CATEGORICAL:
+        empty_state(
+            "No categories to predict",
+            "What a tree tells is worked out for a sensitive column of categories. Make one the target.",
+            "roles",
+            "Go to Roles",
+        )
+        return
+    st.markdown(
+        "Nothing but a decision tree is published, yet it tells about people. Somebody who knows everyone's "
+        "quasi-identifying columns puts each person into a leaf and believes what the tree implies, and no more: the "
+        "estimate of **maximum entropy** (Zhu and Du 2010)."
+    )
+    try:
+        tree, rule, key = assessed_tree(ws)
+        knowledge = assumed(ws, rule)
+        exposure = estimated(ws, tree, knowledge, key)
+    except AnonymizerError as error:
+        problem(error)
+        return
+    if exposure is None:
+        return
+    confidence = confidence_slider(ws)
+    headline(tree, exposure, confidence)
+    histogram(exposure, confidence)
+    drawing(ws, tree, exposure)
+    with st.expander("How this changes with what the adversary knows", icon=":material/rule:"):
+        compared(ws, tree, rule, key)
+    try:
+        repair_panel(ws, tree, exposure, key)
+    except AnonymizerError as error:
+        problem(error)
+
+
+main()

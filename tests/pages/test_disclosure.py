@@ -1,0 +1,106 @@
+"""The Disclosure page without a browser: empty, a formula's estimate, the solver's, repair."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from anonymizer.schema import Schema
+from tests.pages.test_data import SHELL, held
+from ui.workspace import Workspace, sample_reading
+
+
+def people(n: int = 240) -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    age, job = rng.integers(0, 4, n), rng.integers(0, 3, n)
+    illness = (age + job + (rng.random(n) < 0.4) * rng.integers(0, 3, n)) % 3
+    return pd.DataFrame(
+        {
+            "age": np.array(["20s", "30s", "40s", "50s"])[age],
+            "job": np.array(["clerk", "nurse", "smith"])[job],
+            "illness": np.array(["flu", "gout", "none"])[illness],
+        }
+    )
+
+
+TABLE = people()
+SCHEMA = Schema.of(TABLE, quasi_identifying=["age", "job"], sensitive=["illness"])
+
+
+def opened(ws: Workspace | None = None) -> AppTest:
+    app = AppTest.from_file(SHELL, default_timeout=60)
+    if ws is not None:
+        app.session_state["workspace"] = ws
+    return app.run().switch_page("../pages/disclosure.py").run()
+
+
+def session(schema: Schema = SCHEMA) -> Workspace:
+    return Workspace(reading=sample_reading("people", TABLE), schema=schema)
+
+
+def metric(app: AppTest, label: str) -> str:
+    return next(item.value for item in app.metric if item.label.startswith(label))
+
+
+def test_empty__leads_to_the_data_page() -> None:
+    app = opened()
+    assert not app.exception
+    assert "No tree yet" in app.subheader[0].value
+
+
+def test_numeric_target__leads_to_the_roles() -> None:
+    table = TABLE.assign(pay=range(len(TABLE)))
+    schema = Schema.of(table, quasi_identifying=["age", "job"], sensitive=["pay"])
+    app = opened(Workspace(reading=sample_reading("people", table), schema=schema))
+    assert not app.exception
+    assert "No categories" in app.subheader[0].value
+
+
+def test_estimate__is_that_of_the_leaves() -> None:
+    app = opened(session())
+    assert not app.exception
+    ws = held(app)
+    pruning = ws.pruning()
+    sums = pruning.tree.sums[pruning.cut()]
+    shares = sums.max(axis=1) / sums.sum(axis=1)
+    assert metric(app, "Highest posterior") == f"{100 * shares.max():.1f}".removesuffix(".0") + " %"
+    assert metric(app, "Best guess") == f"{100 * sums.max(axis=1).sum() / len(TABLE):.1f}".removesuffix(".0") + " %"
+
+
+def test_without_rates__nothing_is_told() -> None:
+    app = opened(session())
+    app.toggle(key="disclosure rates").set_value(False)
+    app.run()
+    assert not app.exception
+    assert metric(app, "Highest posterior") == "33.3 %"
+
+
+def test_repair__offers_to_withhold_and_to_prune() -> None:
+    app = opened(session())
+    app.slider(key="bound").set_value(0.5)
+    app.run()
+    assert not app.exception
+    options = next(radio for radio in app.radio if radio.label == "What is published").options
+    assert options[0].startswith("Withhold the error rates")
+    assert options[1].startswith("Prune")
+    assert "NOT kept" not in " ".join(options)
+
+
+@pytest.mark.parametrize("source", ["multiway", "grown"])
+def test_how_it_was_grown__is_estimated_in_the_background(source: str) -> None:
+    app = opened(session())
+    app.radio(key="disclosure source").set_value(source)
+    app.toggle(key="disclosure rule").set_value(True)
+    app.run()
+    assert not app.exception
+    assert not [item for item in app.metric if item.label.startswith("Highest posterior")]
+    app.button(key="begin estimate job").click().run()
+    until = time.monotonic() + 60
+    while not [item for item in app.metric if item.label.startswith("Highest posterior")]:
+        assert not app.exception
+        assert time.monotonic() < until
+        time.sleep(0.3)
+        app.run()
+    assert held(app).view["estimate job"].answer.estimate.converged
