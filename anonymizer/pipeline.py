@@ -104,7 +104,7 @@ def anonymize(
     require_satisfied(pruning, risk, encoded, limits)
     say(0.5, "Generalizing the records")
     leaf = descend(tree, encoded)
-    release = generalize(table, schema, encoded, pruning, method=generalizer, k=k, leaf=leaf, rng=rng)
+    release = generalize(table, schema, encoded, pruning, method=generalizer, k=k, limits=limits, leaf=leaf, rng=rng)
     say(0.6, "Checking the release")
     released = release.frame()
     original = table if against_original else None
