@@ -75,10 +75,10 @@ def anonymize(
     ``grouping``: how splits are taken back, a key of :data:`anonymizer.prune.CRITERIA`: ``least``, ``error-risk``
     (Y19) or ``error-digression`` (L14). ``generalizer``: a key of :data:`anonymizer.generalize.GENERALIZERS`.
     ``criterion``: by default ``entropy`` for a categorical target and ``sse`` for a numeric one, which all numeric
-    sensitive columns then guide together; ``min_leaf``, ``max_depth``: see :func:`anonymizer.grow.grow`; ``blend`` uses ``weight`` and
-    never grows groups below k. ``k`` and the
-    other limits on every group: see :class:`anonymizer.limits.Limits`; they steer pruning, and the checker
-    requires them of the release again. ``against_original``: let the checker also compare with the table.
+    sensitive columns then guide together; ``min_leaf``, ``max_depth``: see :func:`anonymizer.grow.grow`; ``blend``
+    uses ``weight`` and never grows groups below k. ``k`` and the other limits on every group: see
+    :class:`anonymizer.limits.Limits`; they steer pruning, and the checker requires them of the release again.
+    ``against_original``: let the checker also compare with the table.
     ``reading``: how the table came in, for the report. ``rng``: for the row order; by default a fresh secret.
     ``progress``: called with a share from 0 to 1 and what is being done.
 
