@@ -236,8 +236,8 @@ def drawing(ws: Workspace, tree: KeyedTree, exposure: Exposure) -> None:
         worst = groups[0]
         st.markdown(
             f"The most exposed: of the {count(worst.records)} people with {plain(conditions[worst.node])}, the "
-            f"adversary is **{share(worst.posterior)}** sure that {target} is {plain(class_name(worst.guess))}; it is for "
-            f"{count(worst.right)} of them."
+            f"adversary is **{share(worst.posterior)}** sure that {target} is {plain(class_name(worst.guess))}; it is "
+            f"for {count(worst.right)} of them."
         )
     theme = "dark" if st.context.theme.type == "dark" else "light"
     source = exposure_dot(tree, exposure, document, theme=theme)

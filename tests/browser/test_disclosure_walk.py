@@ -1,0 +1,65 @@
+"""The walk of somebody who publishes a tree: Nursery, a bound, the repaired tree, assessed again from its file."""
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from anonymizer.publish import from_json, knowledge_of
+from anonymizer.read import read_table
+from tests.browser.test_bring_a_table import drop, number, opened, step
+from tests.browser.test_release_walk import downloaded, roles, settled
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.browser
+
+BOUND = 0.8
+
+
+@pytest.mark.parametrize("way", ["Withhold", "Prune"])
+def test_nursery__bound__repair__download__assessed_again(
+    app_server: str, page: Page, data: Callable[[str], Path], tmp_path: Path, way: str
+) -> None:
+    content = gzip.decompress(data("nursery.csv.gz").read_bytes())
+    original = tmp_path / "nursery.csv"
+    original.write_bytes(content)
+    frame = read_table(original).frame
+    known = [name for name in frame.columns if name != "class"]
+
+    opened(page, app_server)
+    drop(page, content, original.name)
+    expect(page.get_by_role("heading", name=original.name)).to_be_visible(timeout=60_000)
+    roles(page, frame, "class")
+    step(page, "Disclosure").click()
+    expect(number(page, "Highest posterior")).to_have_text("100 %", timeout=120_000)
+    settled(page)
+    expect(page.get_by_text("Highest posterior allowed")).to_be_visible()
+    expect(page.get_by_role("slider", name="Highest posterior allowed")).to_have_attribute("aria-valuenow", str(BOUND))
+    page.get_by_text(re.compile(f"^{way}")).first.click()
+    settled(page)
+    published = downloaded(page, "Tree (JSON)", tmp_path)
+
+    found = assessed(original, known, published, BOUND)
+    assert found["within_bound"]
+    assert found["highest_posterior"] <= BOUND + 1e-6
+    knowledge = knowledge_of(from_json(published.read_text("utf-8")))
+    assert knowledge.rates == (way == "Prune")
+    assert not knowledge.totals
+    assert knowledge.rule is None
+    assert "n" not in json.loads(published.read_text("utf-8"))["nodes"][0]
+
+
+def assessed(original: Path, known: list[str], published: Path, bound: float) -> dict[str, object]:
+    """What the command line finds in the downloaded tree."""
+    command = [sys.executable, "-m", "anonymizer", "disclosure", str(original), "--quasi-identifying", ",".join(known)]
+    command += ["--target", "class", "--tree", str(published), "--bound", str(bound), "--json"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert answer.returncode == 0, answer.stderr + answer.stdout[-2000:]
+    found: dict[str, object] = json.loads(answer.stdout)
+    return found
