@@ -1,7 +1,7 @@
 """What a private forest is asked for: the class, the columns and their public values, the mode, the budget."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 import streamlit as st
@@ -9,7 +9,7 @@ import streamlit as st
 from anonymizer.domains import Attribute, Domains, domains_of, read_domains
 from anonymizer.errors import AnonymizerError
 from anonymizer.forest import MODES, NEIGHBOURS
-from anonymizer.schema import Kind
+from anonymizer.schema import Kind, Schema
 from ui.controls import plain, plural, problem, slider_ends
 from ui.workspace import Workspace
 
@@ -128,7 +128,7 @@ def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | 
         try:
             given = read_domains(ws.view.get("forest codebook", "{}"))
             given = {name: domain for name, domain in given.items() if name in (target, *columns)}
-            domains = domains_of(ws.table, target, given, columns=columns, schema=ws.schema or ws.suggested())
+            domains = domains_of(ws.table, target, given, columns=columns, schema=declared(ws))
         except AnonymizerError as error:
             problem(error)
             return None
@@ -153,6 +153,16 @@ def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | 
         key=f"forest accepted {ws.edition} {target} {len(columns)}",
     )
     return domains if accepted else None
+
+
+def declared(ws: Workspace) -> Schema:
+    """The schema with the domains that the steward declared; those that were suggested come from the records."""
+    schema, suggested = ws.schema or ws.suggested(), ws.suggested()
+    read = [column.name for column in schema.columns if column.domain == suggested[column.name].domain]
+    return Schema(
+        tuple(replace(column, domain=None) if column.name in read else column for column in schema.columns),
+        schema.target,
+    )
 
 
 def described(attribute: Attribute) -> dict[str, str]:

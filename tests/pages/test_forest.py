@@ -7,9 +7,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.domains import domains_of
+from anonymizer.profile import suggest
 from anonymizer.samples import SAMPLES
 from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL, held, texts
+from ui.forest_choices import declared
 from ui.workspace import Workspace, sample_reading
 
 TABLE = SAMPLES["hospital"].load()
@@ -100,6 +102,17 @@ def test_values_from_the_records__only_after_a_warning_which_stays() -> None:
     assert not app.exception
     assert "may be published" not in said(app)
     assert any("read from the records" in error.value for error in app.error)
+
+
+def test_suggested_order_of_levels__is_not_taken_for_a_public_domain() -> None:
+    table = pd.DataFrame({"pain": ["low", "medium", "high"] * 30, "t": ["u", "v", "v"] * 30})
+    suggested = suggest(table)
+    assert suggested["pain"].domain == ("low", "medium", "high")
+    ws = Workspace(reading=sample_reading("pain", table), schema=suggested)
+    ws.view["forest codebook"] = json.dumps({"t": ["u", "v"]})
+    assert declared(ws)["pain"].domain is None
+    ws.set_schema(suggested.with_column("pain", domain=("none", "low", "medium", "high")))
+    assert declared(ws)["pain"].domain == ("none", "low", "medium", "high")
 
 
 def test_paper__says_that_it_is_not_private_where_chosen_and_where_shown() -> None:
