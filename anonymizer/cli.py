@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from anonymizer.cli_disclosure import add_disclosure
+from anonymizer.cli_experiment import add_evaluate
 from anonymizer.cli_forest import add_forest
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.generalize import GENERALIZERS
@@ -92,6 +93,7 @@ def commands() -> argparse.ArgumentParser:
     check.set_defaults(run=run_verify)
     add_forest(subparsers, add_reading, reading_of, names, pairs)
     add_disclosure(subparsers, add_reading, reading_of, names, pairs)
+    add_evaluate(subparsers, add_roles, add_reading, reading_of, schema_of, names, Progress)
     return parser
 
 

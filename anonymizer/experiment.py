@@ -1,0 +1,411 @@
+"""Cross-validated comparison of groupings and generalizers, as Y19 and L14 report it.
+
+Each fold is left out in turn. The tree is grown and pruned on the training records only; a test record is routed
+through that tree and takes the cells of the training records it meets there. A model is fitted to the generalized
+training records and judged on the generalized test records: see :mod:`anonymizer.predict`.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.boxes import Boxes, interval_cells, level_cells
+from anonymizer.encode import EncodedTable, encode
+from anonymizer.errors import ParameterError
+from anonymizer.generalize import GENERALIZERS, check_choices
+from anonymizer.grow import grow
+from anonymizer.limits import Limits
+from anonymizer.mondrian import MONDRIAN, grow_mondrian
+from anonymizer.predict import Floats, Rows, cell_of, classify, regress, seen
+from anonymizer.prune import CRITERIA, prune
+from anonymizer.records import descend
+from anonymizer.refine import median_groups
+from anonymizer.risk import NodeRisk, annotate
+from anonymizer.schema import Schema
+from anonymizer.tiers import Grouping, Parts, disjoint
+from anonymizer.tree import Tree
+from anonymizer.utility import cell_ncp, mape, relative_squared_distance
+
+GROUPINGS = (*CRITERIA, *MONDRIAN, "blend")
+"""Ways to make groups: prunings of the grown tree, Mondrian, and blended trees with at least k records a leaf.
+
+"blend:0.2" is a blend of that weight.
+"""
+
+ORIGINAL = "original"
+"""The grouping of records that were not generalized at all, for comparison."""
+
+MEASURES = {
+    "gcp": "loss (GCP)",
+    "error": "classification error",
+    "rsd": "RSD",
+    "mape_linear": "MAPE, linear regression",
+    "mape_tree": "MAPE, regression tree",
+    "groups": "groups",
+    "smallest": "smallest group",
+    "seconds": "seconds",
+}
+"""What is measured in every fold, and how it is called."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One setting in f folds. ``measured``: for each key of :data:`MEASURES` an array (f,), NaN where it means nothing.
+
+    ``gcp``: Y19 (12), of the training records. ``error``: share of test records whose class is predicted wrongly by
+    a decision tree. ``rsd``: L14 (10), mean over numeric sensitive columns, of the groups of training records.
+    ``mape_linear``, ``mape_tree``: L14 (11), of the test records, mean over these columns. ``groups``, ``smallest``: of
+    the training records. ``seconds``: to group and generalize them. ``left_out``: test values in all that were 0
+    and do not count in MAPE.
+    """
+
+    grouping: str
+    generalizer: str
+    k: int
+    measured: dict[str, Floats]
+    left_out: int
+
+    @property
+    def folds(self) -> int:
+        """Number of folds f."""
+        return len(self.measured["gcp"])
+
+    def mean(self, measure: str) -> float:
+        """The mean over folds (of seconds the median: the first fold may compile), NaN where it means nothing."""
+        values = self.measured[measure]
+        middle = np.nanmedian if measure == "seconds" else np.nanmean
+        return float(middle(values)) if np.isfinite(values).any() else float("nan")
+
+
+def evaluate(
+    table: pd.DataFrame,
+    schema: Schema,
+    *,
+    folds: int = 10,
+    ks: Sequence[int] = (10, 20, 30),
+    groupings: Sequence[str] = ("least", "median-mondrian"),
+    generalizers: Sequence[str] = ("uniform",),
+    writing: str = "sets",
+    numbers: str = "range",
+    significance: float | None = None,
+    weight: float = 0.5,
+    run: int | None = None,
+    seed: int = 0,
+    progress: Callable[[float, str], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> tuple[Outcome, ...]:
+    """Every grouping with every generalizer at every k, and the original records first.
+
+    ``groupings``: of :data:`GROUPINGS`; ``generalizers``: keys of :data:`anonymizer.generalize.GENERALIZERS`.
+    ``writing``, ``numbers``: see :func:`anonymizer.generalize.generalize`. ``significance``: α of error-digression, on
+    inner nodes. ``weight``: of blended trees that do not name one. ``run``: how many of the folds are run, all by
+    default. ``seed``: of the folds, which are stratified by a categorical target. ``progress``: called with a share
+    from 0 to 1 and what is being done; ``cancelled``: asked before each setting; when it says so, the folds that are
+    complete are returned.
+
+    Raises :class:`ParameterError` for unknown names, impossible numbers, or a grouping that does not fit the target.
+    """
+    check_settings(groupings, generalizers, writing, numbers, ks, folds, run, len(table))
+    encoded = encode(table, schema)
+    asked = [(grouping, generalizer, k) for k in ks for grouping in groupings for generalizer in generalizers]
+    settings = [(ORIGINAL, "none", 1), *asked]
+    rules = Rules(writing, numbers, significance, weight)
+    found: dict[tuple[str, str, int], list[Measured]] = {setting: [] for setting in settings}
+    pairs = list(folds_of(encoded, folds, seed))[:run]
+    for number, (train, test) in enumerate(pairs):
+        fold = Fold.of(table, schema, encoded, train, test, rules)
+        measured = []
+        for place, setting in enumerate(settings):
+            if cancelled is not None and cancelled():
+                return outcomes(found)
+            if progress is not None:
+                share = (number * len(settings) + place) / (len(pairs) * len(settings))
+                progress(share, f"fold {number + 1} of {len(pairs)}: {setting[0]}, {setting[1]}, k = {setting[2]}")
+            measured.append(fold.measure(*setting))
+        for setting, figures in zip(settings, measured, strict=True):
+            found[setting].append(figures)
+    return outcomes(found)
+
+
+class Rules(NamedTuple):
+    """What all settings of one evaluation share."""
+
+    writing: str
+    numbers: str
+    significance: float | None
+    weight: float
+
+
+class Measured(NamedTuple):
+    """One setting in one fold: see :class:`Outcome`."""
+
+    gcp: float
+    error: float
+    rsd: float
+    mape_linear: float
+    mape_tree: float
+    groups: float
+    smallest: float
+    seconds: float
+    left_out: int
+
+
+def outcomes(found: dict[tuple[str, str, int], list[Measured]]) -> tuple[Outcome, ...]:
+    """The folds that were measured, setting by setting; nothing when no fold is complete."""
+    return tuple(
+        Outcome(
+            *setting,
+            measured={name: np.array([getattr(figures, name) for figures in measured]) for name in MEASURES},
+            left_out=sum(figures.left_out for figures in measured),
+        )
+        for setting, measured in found.items()
+        if measured
+    )
+
+
+def check_settings(
+    groupings: Sequence[str],
+    generalizers: Sequence[str],
+    writing: str,
+    numbers: str,
+    ks: Sequence[int],
+    folds: int,
+    run: int | None,
+    n: int,
+) -> None:
+    """Raise :class:`ParameterError` for what cannot be evaluated."""
+    for grouping in groupings:
+        name, _, weight = grouping.partition(":")
+        if name not in GROUPINGS or (weight and not (name == "blend" and is_share(weight))):
+            raise ParameterError(
+                f"There is no grouping {grouping!r}.", value=grouping, remedy=f"Choose among {', '.join(GROUPINGS)}."
+            )
+    for generalizer in generalizers:
+        check_choices(generalizer, writing, numbers)
+    if not 2 <= folds <= n or (run is not None and not 1 <= run <= folds):
+        raise ParameterError(
+            f"{n:,} records cannot be evaluated in {folds} folds{'' if run is None else f', of which {run} are run'}.",
+            remedy="Use 2 to 10 folds.",
+        )
+    most = n - -(-n // folds)
+    if not ks or not all(1 <= k <= most for k in ks):
+        raise ParameterError(
+            f"Every k must be from 1 to the {most:,} training records of a fold.", remedy="Choose a smaller k."
+        )
+
+
+def is_share(text: str) -> bool:
+    """Whether a text is a number from 0 to 1."""
+    try:
+        return 0 <= float(text) <= 1
+    except ValueError:
+        return False
+
+
+def folds_of(encoded: EncodedTable, folds: int, seed: int) -> Iterator[tuple[Rows, Rows]]:
+    """Training and test rows of every fold, stratified by the classes of the target when all can be in every fold."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    classes = encoded.target.codes
+    counts = np.bincount(classes)
+    rare = counts[counts > 0].min() < folds
+    splitter = (KFold if rare else StratifiedKFold)(folds, shuffle=True, random_state=seed)
+    for train, test in splitter.split(np.zeros((len(classes), 1)), classes):
+        yield train.astype(np.int64), test.astype(np.int64)
+
+
+def rows_of(encoded: EncodedTable, rows: Rows) -> EncodedTable:
+    """The same encoding of some of the records; numeric sensitive columns are centred on these."""
+    target = replace(encoded.target, codes=encoded.target.codes[rows])
+    others = tuple(replace(other, codes=other.codes[rows]) for other in encoded.others)
+    numeric = encoded.numeric
+    if numeric is not None:
+        values = numeric.values[rows]
+        middle = values.mean(axis=0)
+        numeric = replace(numeric, values=values - middle, centre=numeric.centre + middle)
+    codes = np.ascontiguousarray(encoded.codes[rows])
+    return replace(encoded, codes=codes, target=target, others=others, numeric=numeric)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Training and test records in one encoding. ``grown``: trees that several settings share, filled as needed."""
+
+    train: EncodedTable
+    test: EncodedTable
+    values: pd.DataFrame
+    schema: Schema
+    rules: Rules
+    grown: dict[str, tuple[Tree, NodeRisk]]
+
+    @classmethod
+    def of(
+        cls, table: pd.DataFrame, schema: Schema, encoded: EncodedTable, train: Rows, test: Rows, rules: Rules
+    ) -> "Fold":
+        """The records of these rows."""
+        values = table[list(schema.quasi_identifying)].iloc[train]
+        return cls(rows_of(encoded, train), rows_of(encoded, test), values, schema, rules, {})
+
+    def measure(self, grouping: str, generalizer: str, k: int) -> Measured:
+        """Group, generalize, fit and judge."""
+        start = time.perf_counter()
+        if grouping == ORIGINAL:
+            return self.judged(Boxed.original(self.train, self.test), start)
+        tree, group = self.groups(grouping, k)
+        leaf = descend(tree, self.train)
+        if generalizer == "refine":
+            tree, group = median_groups(tree, group, leaf, self.train, Limits(k=k))
+            leaf = descend(tree, self.train)
+            parts = disjoint(group[leaf], tree.n_nodes)
+        else:
+            parts = GENERALIZERS[generalizer](Grouping(tree, self.train, leaf, group), k)
+        boxes = Boxes.of(parts)
+        features, losses = self.cells(boxes)
+        seconds = time.perf_counter() - start
+        box_of_test = part_of_leaf(leaf, parts, tree)[descend(tree, self.test)]
+        return self.judged(Boxed(features, losses, boxes.of_record, box_of_test, parts.part), start, seconds)
+
+    def groups(self, grouping: str, k: int) -> tuple[Tree, NDArray[np.int32]]:
+        """The tree of a grouping, and the group that holds each of its nodes."""
+        if grouping in CRITERIA:
+            if "pruned" not in self.grown:
+                tree = grow(self.train, "sse" if self.train.by_numbers else "entropy")
+                self.grown["pruned"] = tree, annotate(tree, self.train)
+            tree, risk = self.grown["pruned"]
+            steered = self.rules.significance if grouping == "error-digression" else None
+            limits = Limits(k=k, significance=steered)
+            return tree, prune(tree, risk, grouping, limits=limits, encoded=self.train).group_of_node()
+        name, _, weight = grouping.partition(":")
+        if name == "blend":
+            tree = grow(self.train, "blend", min_leaf=k, weight=float(weight) if weight else self.rules.weight)
+        else:
+            tree = grow_mondrian(self.train, k, grouping)
+        group = np.where(tree.is_leaf, np.arange(tree.n_nodes), -1).astype(np.int32)
+        return tree, group
+
+    def cells(self, boxes: Boxes) -> tuple[Floats, Floats]:
+        """What a model sees of each box (boxes, d), and each box's NCP (boxes, p)."""
+        features, losses = [], []
+        for position, encoding in enumerate(self.train.encodings):
+            codes = self.train.codes[:, position]
+            if encoding.is_interval:
+                column = self.schema[encoding.name]
+                values = self.values[encoding.name]
+                cells, index, _ = interval_cells(values, column, codes, encoding, boxes, self.rules.numbers)
+            else:
+                cells, index = level_cells(codes, encoding, boxes, self.rules.writing)
+            features.append(np.array([seen(cell, encoding) for cell in cells])[index])
+            losses.append(np.array([cell_ncp(cell, encoding) for cell in cells])[index])
+        return np.concatenate(features, axis=1), np.column_stack(losses)
+
+    def judged(self, boxed: "Boxed", start: float, seconds: float | None = None) -> Measured:
+        """Fit models to the boxes of training records and judge them on those of test records."""
+        seconds = time.perf_counter() - start if seconds is None else seconds
+        error = rsd = linear = tree = float("nan")
+        left_out = 0
+        seen_by_test = boxed.features[boxed.of_test]
+        if self.train.target.name:
+            predicted = classify(boxed.features, boxed.of_train, self.train.target.codes, seen_by_test)
+            error = float(np.mean(predicted != self.test.target.codes))
+        if self.train.numeric is not None and self.test.numeric is not None:
+            rsd = float(relative_squared_distance(self.train.numeric.values, boxed.groups).mean())
+            given, true = (own_unit(side.numeric) for side in (self.train, self.test))
+            predicted_by = regress(boxed.features, boxed.of_train, given, seen_by_test)
+            scores = [[mape(true[:, j], predicted[:, j]) for j in range(true.shape[1])] for predicted in predicted_by]
+            linear, tree = (mean_of([score for score, _ in of_model]) for of_model in scores)
+            left_out = sum(zeros for _, zeros in scores[0])
+        count = np.bincount(np.unique(boxed.groups, return_inverse=True)[1])
+        loss = float(boxed.losses[boxed.of_train].mean()) if boxed.losses.size else 0.0
+        return Measured(loss, error, rsd, linear, tree, len(count), int(count.min()), seconds, left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxed:
+    """``features`` (boxes, d) and ``losses`` (boxes, p); the box of each training and test record; ``groups`` of the
+    training records."""
+
+    features: Floats
+    losses: Floats
+    of_train: Rows
+    of_test: Rows
+    groups: Rows
+
+    @classmethod
+    def original(cls, train: EncodedTable, test: EncodedTable) -> "Boxed":
+        """Every record for itself; groups are equal records."""
+        codes = np.concatenate([train.codes, test.codes])
+        distinct, box = np.unique(codes, axis=0, return_inverse=True)
+        box = box.reshape(-1).astype(np.int64)
+        features = [
+            np.array([seen(cell_of(code, encoding), encoding) for code in range(encoding.n_codes)])[distinct[:, j]]
+            for j, encoding in enumerate(train.encodings)
+        ]
+        of_train, of_test = box[: train.n_records], box[train.n_records :]
+        return cls(np.concatenate(features, axis=1), np.empty((0, 0)), of_train, of_test, of_train)
+
+
+def part_of_leaf(leaf: NDArray[np.int32], parts: Parts, tree: Tree) -> Rows:
+    """The part that most training records of each leaf belong to (tie: the lower), (m,); where a test record goes."""
+    pairs, counts = np.unique(np.column_stack([leaf, parts.part]), axis=0, return_counts=True)
+    order = np.lexsort((-pairs[:, 1], counts, pairs[:, 0]))  # the last of each leaf wins
+    found = np.full(tree.n_nodes, -1, dtype=np.int64)
+    found[pairs[order, 0]] = pairs[order, 1]
+    return found
+
+
+def own_unit(numeric: Any) -> Floats:
+    """Numeric sensitive values in their own unit, (n, r)."""
+    return np.asarray(numeric.low + numeric.width * (numeric.values + numeric.centre))
+
+
+def mean_of(values: Sequence[float]) -> float:
+    """The mean of the values that are not NaN; NaN when all are."""
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+
+
+class Difference(NamedTuple):
+    """The mean of one outcome less that of another, and the p-value of the paired t-test over their folds."""
+
+    difference: float
+    p_value: float
+
+
+def paired_t_test(first: Outcome, second: Outcome, measure: str) -> Difference:
+    """Whether two settings differ in a measure, as L14 reports it: a two-sided paired t-test over the same folds.
+
+    Folds overlap in their training records, so the p-value is too small rather than too large. NaN with fewer than
+    two folds; 1 when no fold differs.
+    """
+    from scipy.stats import t as student
+
+    apart = first.measured[measure] - second.measured[measure]
+    apart = apart[np.isfinite(apart)]
+    if len(apart) < 2:
+        return Difference(mean_of(list(apart)) if len(apart) else float("nan"), float("nan"))
+    spread = float(apart.std(ddof=1)) / np.sqrt(len(apart))
+    if spread == 0:
+        return Difference(float(apart.mean()), 1.0 if apart[0] == 0 else 0.0)
+    return Difference(float(apart.mean()), float(2 * student.sf(abs(apart.mean()) / spread, len(apart) - 1)))
+
+
+def as_table(found: Sequence[Outcome]) -> pd.DataFrame:
+    """One row a setting: its names, the number of folds, and the mean of every measure that applies to one of them."""
+    frame = pd.DataFrame(
+        [
+            {
+                "grouping": outcome.grouping,
+                "generalizer": outcome.generalizer,
+                "k": outcome.k,
+                "folds": outcome.folds,
+                **{measure: outcome.mean(measure) for measure in MEASURES},
+                "left_out": outcome.left_out,
+            }
+            for outcome in found
+        ]
+    )
+    return frame.dropna(axis=1, how="all")
