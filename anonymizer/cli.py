@@ -132,6 +132,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sheet", help="of a spreadsheet")
     parser.add_argument("--no-header", dest="header", action="store_false", help="the first line is a record")
     parser.add_argument("--missing", action="append", metavar="TEXT", help="a text that means missing; repeatable")
+    parser.add_argument(
+        "--no-missing", dest="missing", action="store_const", const=[], help="every text is a real value, blanks too"
+    )
     parser.add_argument("--keep", action="append", default=[], metavar="TEXT", help="a text that is a real value")
 
 
@@ -250,7 +253,8 @@ def released_schema(released: pd.DataFrame, original: pd.DataFrame | None, chose
     """The schema of a released file: kinds from its cells, or from the original where a column was kept."""
     if chosen.schema:
         schema = schema_from(chosen.schema)
-        return Schema(tuple(c for c in schema.columns if c.name in released.columns), schema.target)
+        needed = (c for c in schema.columns if c.name in released.columns or c.role is Role.QUASI_IDENTIFYING)
+        return Schema(tuple(needed))
     given = schema_of(released, chosen)
     columns = []
     for column in given.columns:

@@ -35,6 +35,9 @@ PARAMETERS = (
 )  # fmt: skip
 """What a report records of the steward's choices beside the schema: what another run needs."""
 
+CHECKED = ("k", "l", "entropy_l", "t", "rsd_min", "spread_min")
+"""Those of the parameters that a checker can require of a released file."""
+
 SHORT_PATH = "TABLE"
 """How an input that has no file name is called in commands."""
 
@@ -227,7 +230,7 @@ def command_line(
 ) -> str:
     """The command that repeats the run. A schema with domains or ordered levels is taken from the report itself."""
     words = ["python", "-m", "anonymizer", "anonymize", name]
-    if any(column.domain is not None or column.ordered or "," in column.name for column in schema.columns):
+    if any(column.domain is not None or column.ordered or not sayable(column.name) for column in schema.columns):
         words += ["--schema", "REPORT.json"]
     else:
         for option, names in (
@@ -247,10 +250,15 @@ def command_line(
     return shlex.join(words)
 
 
+def sayable(name: str) -> bool:
+    """Whether a column's name can stand in a list of names on the command line."""
+    return "," not in name and name == name.strip() and not name.startswith("-")
+
+
 def check_line(made: Provenance, released: str, report: str) -> str:
     """The command that checks a released file beside its original, by what the file ``report`` says of the columns."""
     words = ["python", "-m", "anonymizer", "verify", released, "--original", made.input_name, "--schema", report]
-    words += [*_reading_words(made.read_with), *_parameter_words(made.parameters, ("k", "l", "t"))]
+    words += [*_reading_words(made.read_with), *_parameter_words(made.parameters, CHECKED)]
     return shlex.join(words)
 
 
@@ -260,6 +268,8 @@ def _reading_words(used: Mapping[str, Any]) -> list[str]:
     for option, value in used.items():
         if option == "header":
             words.append("--no-header")
+        elif value == []:
+            words.append(f"--no-{option}")
         else:
             words += [f"--{option}={item}" for item in (value if isinstance(value, list) else [value])]
     return words
@@ -303,7 +313,8 @@ def schema_from(path: str | Path) -> Schema:
         raise ReadError(
             f"{Path(path).name} cannot be read as a schema.", remedy="Give a schema or a report in JSON."
         ) from error
-    inside = found.get("provenance", {}).get("schema") if isinstance(found, dict) else None
+    made = found.get("provenance") if isinstance(found, dict) else None
+    inside = made.get("schema") if isinstance(made, dict) else None
     return Schema.from_json(json.dumps(inside) if inside else text)
 
 
