@@ -20,7 +20,9 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 def warm_up() -> None:
     """Run the whole flow once on each kind of table."""
     import anonymizer as an
+    from anonymizer.domains import code, domains_of
     from anonymizer.draw import svg
+    from anonymizer.forest import grow_forest
     from anonymizer.samples import customers, employees, hospital
 
     svg("digraph { a }")
@@ -29,3 +31,5 @@ def warm_up() -> None:
         grouping = "error-digression" if numeric else "error-risk"
         for generalizer in an.GENERALIZERS:
             an.anonymize(table, schema, grouping=grouping, generalizer=generalizer, k=2)
+    table = customers()
+    grow_forest(code(table, domains_of(table, str(table.columns[-1]))), 100.0)
