@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.constraints import Knowledge, Rule
-from anonymizer.disclosure import CONFIDENT, Exposure, assess, compare
+from anonymizer.disclosure import CONFIDENT, Exposure, assess, compare, leaves_alone
 from anonymizer.encode import encode
 from anonymizer.errors import ParameterError
 from anonymizer.grow import grow
@@ -140,6 +140,7 @@ def tree_and_knowledge(chosen: argparse.Namespace, keys: Keys) -> tuple[KeyedTre
 def summary(tree: KeyedTree, exposure: Exposure, seconds: float, confidence: float) -> dict[str, Any]:
     """The figures of one assessment, JSON-ready."""
     leaves = tree.outline.leaves
+    alone = None if exposure.knowledge.rule is None else leaves_alone(tree, exposure.knowledge)
     return {
         "records": tree.n_records,
         "keys": tree.n_keys,
@@ -147,6 +148,7 @@ def summary(tree: KeyedTree, exposure: Exposure, seconds: float, confidence: flo
         "leaves": int((tree.n[leaves] > 0).sum()),
         "unreduced_variables": tree.n_keys * tree.n_classes,
         **exposure.to_dict(confidence),
+        "leaves_alone": None if alone is None else alone.to_dict(confidence),
         "estimate_seconds": exposure.estimate.seconds,
         "seconds": seconds,
     }
@@ -162,6 +164,7 @@ def print_figures(told: dict[str, Any], chosen: argparse.Namespace) -> None:
         ("  of them rightly", f"{told['people_above_and_right']:,}"),
         ("best guess is right", f"{100 * told['best_guess_accuracy']:.1f} %"),
         ("D_overall, nats", "infinite" if told["mean_divergence"] is None else f"{told['mean_divergence']:.4f}"),
+        *before_rows(told),
         ("entropy, its bound", f"{told['entropy']:.5f}, {told['entropy_bound']:.5f}"),
         ("internal constraints", f"{told['constraints']['internal']:,}, {told['active']:,} active"),
         ("unknowns", f"{told['variables']:,} of {told['unreduced_variables']:,}"),
@@ -187,6 +190,15 @@ def print_figures(told: dict[str, Any], chosen: argparse.Namespace) -> None:
         print("The solver found no optimum: these figures are not an estimate. Try more --starts.")
     if "within_bound" in told:
         print(f"The bound {told['bound']:g} is {'kept' if told['within_bound'] else 'EXCEEDED'}.")
+
+
+def before_rows(told: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the leaves alone tell, where how the tree was grown was known as well."""
+    alone = told["leaves_alone"]
+    if alone is None:
+        return []
+    divergence = "infinite" if alone["mean_divergence"] is None else f"{alone['mean_divergence']:.4f}"
+    return [("  from the leaves alone", f"{divergence}, highest {alone['highest_posterior']:.3f}")]
 
 
 def progress_line() -> Callable[[float, str], None] | None:

@@ -4,7 +4,6 @@ The steward knows the truth, so the figures say how near the estimate comes to i
 never single keys, are shown; the most exposed of them only to the steward.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from anonymizer.constraints import Counts, Knowledge, Rule, count_constraints
 from anonymizer.errors import ParameterError
 from anonymizer.maxent import Cancelled, Estimate, Progress, maximum_entropy
 from anonymizer.multiway import Floats
-from anonymizer.outline import KeyedTree
+from anonymizer.outline import KeyedTree, distinct_rows
 
 CONFIDENT = 0.9
 """Above this posterior a person counts as exposed, unless another confidence is chosen."""
@@ -120,21 +119,40 @@ class Group:
 
 def figures_of(tree: KeyedTree, posterior: Floats) -> Figures:
     """Compare an estimate (d, c) with the truth."""
-    keys, truth = tree.keys, tree.truth
+    return compared_with(tree.keys.classes, posterior)
+
+
+def figures_of_shares(codes: NDArray[np.unsignedinteger], classes: NDArray[np.integer], shares: Floats) -> Figures:
+    """The same for anything published that gives every record class shares: ``codes`` (n, p), ``shares`` (n, c).
+
+    Whoever holds a differentially private forest, for example, believes its shares. ``classes`` (n,): the truth.
+    """
+    c = shares.shape[1]
+    distinct, key, _ = distinct_rows(codes)
+    held = np.bincount(key * c + classes, minlength=len(distinct) * c).reshape(-1, c)
+    first = np.zeros(len(distinct), dtype=np.int64)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    return compared_with(held, shares[first])
+
+
+def compared_with(classes: NDArray[np.integer], posterior: Floats) -> Figures:
+    """Compare an estimate (d, c) with the true class counts of each key (d, c)."""
+    counts = classes.sum(axis=1)
+    truth = classes / counts[:, None]
     known = truth > 0
     with np.errstate(divide="ignore"):
         logs = np.log(np.where(known, posterior, 1.0))
     own = np.log(np.where(known, truth, 1.0))
     divergence = np.maximum(np.where(known, truth * (own - logs), 0.0).sum(axis=1), 0.0)
     guess = (posterior >= posterior.max(axis=1, keepdims=True) - ROUNDING).argmax(axis=1)
-    right = keys.classes[np.arange(tree.n_keys), guess]
+    right = classes[np.arange(len(classes)), guess]
     return Figures(
         divergence=divergence,
-        mean_divergence=float(keys.counts @ divergence / tree.n_records),
+        mean_divergence=float(counts @ divergence / counts.sum()),
         highest=posterior.max(axis=1),
         guess=guess,
-        accuracy=float(right.sum() / tree.n_records),
-        counts=keys.counts,
+        accuracy=float(right.sum() / counts.sum()),
+        counts=counts,
         right=right,
     )
 
@@ -222,12 +240,9 @@ def leaf_posterior(tree: KeyedTree, knowledge: Knowledge) -> Floats:
     return maximum_entropy(tree, replace(knowledge, rule=None)).posterior
 
 
-def added_by_rule(tree: KeyedTree, exposure: Exposure) -> Sequence[float]:
-    """What the internal nodes add: the ten largest rises of D_individual's closeness, largest first (Z10, figure 7)."""
-    before = figures_of(tree, leaf_posterior(tree, exposure.knowledge)).divergence
-    gained = before - exposure.figures.divergence
-    gained = gained[np.isfinite(gained)]
-    return tuple(float(x) for x in np.sort(gained)[::-1][:10])
+def leaves_alone(tree: KeyedTree, knowledge: Knowledge) -> Figures:
+    """The figures of somebody who does not know how the tree was grown; what internal nodes add starts there."""
+    return figures_of(tree, leaf_posterior(tree, knowledge))
 
 
 def finite(value: float) -> float | None:

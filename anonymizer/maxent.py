@@ -105,7 +105,7 @@ def maximum_entropy(
         done = time.perf_counter() - began
         return Estimate(base, entropy, entropy, method, status, fine, found, variables, (), (), 0, done)
     search = Search(tree, knowledge, base, stopped, say)
-    origins = first_guesses(tree, knowledge, base, starts, rng or np.random.default_rng(0))
+    origins = first_guesses(tree, base, starts, rng or np.random.default_rng(0))
     outcomes: list[tuple[Start, Outcome]] = []
     for number, (origin, guess) in enumerate(origins):
         outcomes.append(search.run(origin, guess, number / len(origins), 1 / len(origins)))
@@ -188,9 +188,7 @@ class Search:
         return bool(broken)
 
 
-def first_guesses(
-    tree: KeyedTree, knowledge: Knowledge, base: Floats, starts: int, rng: np.random.Generator
-) -> list[tuple[str, Floats]]:
+def first_guesses(tree: KeyedTree, base: Floats, starts: int, rng: np.random.Generator) -> list[tuple[str, Floats]]:
     """Where the solver starts from. The truth satisfies every constraint, so mixtures with it are near to doing so.
 
     That is a device of the steward's to find good optima soon; what an optimum says does not depend on the truth.

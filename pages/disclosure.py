@@ -12,9 +12,12 @@ from ui.disclosure_view import (
     confidence_slider,
     drawing,
     estimated,
+    forest_panel,
     headline,
     histogram,
     repair_panel,
+    source,
+    whole_people,
 )
 from ui.workspace import workspace
 
@@ -46,7 +49,11 @@ def main() -> None:
         "estimate of **maximum entropy** (Zhu and Du 2010)."
     )
     try:
-        tree, rule, key = assessed_tree(ws)
+        chosen = source(ws)
+        if chosen == "forest":
+            forest_panel(ws)
+            return
+        tree, rule, key = assessed_tree(ws, chosen)
         knowledge = assumed(ws, rule)
         exposure = estimated(ws, tree, knowledge, key)
     except AnonymizerError as error:
@@ -55,11 +62,13 @@ def main() -> None:
     if exposure is None:
         return
     confidence = confidence_slider(ws)
-    headline(tree, exposure, confidence)
-    histogram(exposure, confidence)
+    headline(ws, tree, exposure, confidence)
+    histogram(exposure.figures, confidence)
     drawing(ws, tree, exposure)
     with st.expander("How this changes with what the adversary knows", icon=":material/rule:"):
         compared(ws, tree, rule, key)
+    with st.expander("Whole people instead of shares", icon=":material/group:"):
+        whole_people(ws, tree, exposure, key)
     try:
         repair_panel(ws, tree, exposure, key)
     except AnonymizerError as error:

@@ -13,7 +13,7 @@ import pytest
 from anonymizer.cli import main
 from anonymizer.constraints import Candidate, Knowledge, Rule, candidates_of, count_constraints, measured, residuals
 from anonymizer.constraints import slacks as all_slacks
-from anonymizer.disclosure import assess, assumptions, figures_of, most_exposed
+from anonymizer.disclosure import assess, assumptions, figures_of, figures_of_shares, leaves_alone, most_exposed
 from anonymizer.encode import encode
 from anonymizer.errors import ParameterError
 from anonymizer.grow import grow
@@ -477,3 +477,25 @@ def test_command__figures_repair_and_the_file_assessed_again(tmp_path, capsys) -
     assert again["highest_posterior"] == pytest.approx(repaired["highest_posterior"])
     assert main([*asked, "--repair"]) == 2
     assert "needs a bound" in capsys.readouterr().err
+
+
+def test_figures_of_shares__are_those_of_the_keys() -> None:
+    table = table_of(6, 80)
+    encoded = encode(table, Schema.of(table, quasi_identifying=["a", "b", "x"], sensitive=["y"]))
+    tree = keyed(grow_multiway(keys_of(encoded), "gini", 2, 2), keys_of(encoded))
+    posterior = closed_form(tree, True)
+    of_key = {tuple(row): share for row, share in zip(tree.keys.codes.tolist(), posterior, strict=True)}
+    shares = np.array([of_key[tuple(row)] for row in encoded.codes.tolist()])
+    by_record = figures_of_shares(encoded.codes, encoded.target.codes, shares)
+    by_key = figures_of(tree, posterior)
+    assert by_record.mean_divergence == pytest.approx(by_key.mean_divergence)
+    assert by_record.accuracy == pytest.approx(by_key.accuracy)
+    assert by_record.people_above(0.7) == by_key.people_above(0.7)
+
+
+def test_leaves_alone__ignore_how_the_tree_was_grown() -> None:
+    tree, rule = grown(2)
+    assert (
+        leaves_alone(tree, Knowledge(rule=rule)).mean_divergence
+        == figures_of(tree, closed_form(tree, True)).mean_divergence
+    )

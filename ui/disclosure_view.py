@@ -1,25 +1,27 @@
 """The Disclosure page's parts: what is assessed and assumed, the estimate with its progress, figures, repair, files."""
 
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
 from anonymizer.constraints import Knowledge, Rule
-from anonymizer.disclosure import Exposure, assess, compare, most_exposed
-from anonymizer.errors import AnonymizerError
+from anonymizer.disclosure import Exposure, Figures, assess, compare, figures_of_shares, leaves_alone, most_exposed
+from anonymizer.domains import code
 from anonymizer.explain import class_name
 from anonymizer.exposure_drawing import exposure_dot, posterior_figure
-from anonymizer.maxent import CancelledError
+from anonymizer.forest import class_shares_of
+from anonymizer.integer_posterior import integer_posterior
 from anonymizer.multiway import grow_multiway
 from anonymizer.outline import KeyedTree, keyed, keys_of, outline_of
 from anonymizer.publish import WRITERS, conditions_of, publish
 from anonymizer.repair import Repair, repairs
-from ui.controls import count, plain, problem, share, slider_ends
+from ui.controls import count, plain, share, slider_ends
 from ui.downloads import file_stem
+from ui.forest_view import shown_forest
+from ui.job import finished
 from ui.tree_view import tree_view
 from ui.workspace import Workspace
 
@@ -27,6 +29,7 @@ SOURCES = {
     "groups": "The pruned tree of the Tree page",
     "grown": "The tree of the Tree page before pruning",
     "multiway": "A tree with a child for every value (Zhu and Du 2010)",
+    "forest": "The private forest of the Forest page",
 }
 MEASURE_LABELS = {"gini": "Gini impurity", "entropy": "information gain (entropy)", "gain-ratio": "gain ratio (C4.5)"}
 FILES = {
@@ -37,36 +40,6 @@ FILES = {
 STARTS = 3
 
 
-@dataclass
-class Job:
-    """Work in a thread of its own, so that it can be watched and stopped."""
-
-    key: Any
-    share: float = 0.0
-    what: str = "Beginning"
-    answer: Any = None
-    failure: Exception | None = None
-    stopped: threading.Event = field(default_factory=threading.Event)
-    done: threading.Event = field(default_factory=threading.Event)
-
-    def begin(self, work: Callable[["Job"], Any]) -> None:
-        """Start the work."""
-
-        def run() -> None:
-            try:
-                self.answer = work(self)
-            except Exception as error:
-                self.failure = error
-            finally:
-                self.done.set()
-
-        threading.Thread(target=run, daemon=True).start()
-
-    def say(self, share: float, what: str) -> None:
-        """How far it is."""
-        self.share, self.what = min(max(share, 0.0), 1.0), what
-
-
 def held(ws: Workspace, name: str, key: Any, make: Callable[[], Any]) -> Any:
     """An answer kept for the session as long as what it depends on stays the same."""
     kept = ws.view.get(name)
@@ -75,19 +48,24 @@ def held(ws: Workspace, name: str, key: Any, make: Callable[[], Any]) -> Any:
     return kept[1]
 
 
-def assessed_tree(ws: Workspace) -> tuple[KeyedTree, Rule | None, Any]:
+def source(ws: Workspace) -> str:
+    """Which tree is to be published."""
+    names = list(SOURCES)
+    chosen = st.radio(
+        "Which tree would be published?",
+        names,
+        names.index(ws.view.get("disclosure source", "groups")),
+        format_func=SOURCES.get,
+        key="disclosure source",
+    )
+    ws.view["disclosure source"] = chosen
+    return str(chosen)
+
+
+def assessed_tree(ws: Workspace, chosen: str) -> tuple[KeyedTree, Rule | None, Any]:
     """The tree to be published, how it was grown where that says something, and a key of it."""
     view = ws.view
-    with st.container(border=True):
-        names = list(SOURCES)
-        chosen = st.radio(
-            "Which tree would be published?",
-            names,
-            names.index(view.get("disclosure source", "groups")),
-            format_func=SOURCES.get,
-            key="disclosure source",
-        )
-        view["disclosure source"] = chosen
+    with st.container():
         encoded = ws.encoded()
         keys = held(ws, "disclosure keys", encoded, lambda: keys_of(encoded))
         if chosen == "multiway":
@@ -151,50 +129,8 @@ def estimated(ws: Workspace, tree: KeyedTree, knowledge: Knowledge, key: Any) ->
     )
 
 
-def finished(ws: Workspace, name: str, key: Any, label: str, work: Callable[[Job], Any]) -> Any:
-    """The answer of a job, or ``None`` as long as there is none; draws its button, progress and Cancel."""
-    job: Job | None = ws.view.get(name)
-    if job is not None and job.key != key:
-        job.stopped.set()
-        job = ws.view[name] = None
-    if job is None:
-        if not st.button(label, key=f"begin {name}", type="primary", icon=":material/calculate:"):
-            return None
-        job = ws.view[name] = Job(key)
-        job.begin(work)
-    if not job.done.is_set():
-        watch(job, name)
-        return None
-    if job.failure is not None:
-        if isinstance(job.failure, CancelledError):
-            st.info("Stopped. Nothing was estimated.", icon=":material/info:")
-        elif isinstance(job.failure, AnonymizerError):
-            problem(job.failure)
-        else:
-            st.error(
-                "The estimate failed unexpectedly. Try another tree or fewer assumptions.", icon=":material/error:"
-            )
-        if st.button("Try again", key=f"again {name}"):
-            ws.view[name] = None
-            st.rerun()
-        return None
-    return job.answer
-
-
-@st.fragment(run_every=1.0)
-def watch(job: Job, name: str) -> None:
-    """How far a job is, drawn again every second, and its Cancel button."""
-    if job.done.is_set():
-        st.rerun()
-    st.progress(job.share, text=plain(job.what))
-    if st.button("Cancel", key=f"cancel {name}", icon=":material/cancel:"):
-        job.stopped.set()
-
-
-def headline(tree: KeyedTree, exposure: Exposure, confidence: float) -> None:
-    """The figures of an estimate, and how far it can be relied on."""
-    figures, estimate = exposure.figures, exposure.estimate
-    blind = float(tree.sums[0].max() / tree.n_records)
+def show_figures(figures: Figures, confidence: float, blind: float) -> None:
+    """The four figures of an estimate; ``blind``: how often guessing the most frequent value is right."""
     places = st.columns(4)
     places[0].metric("Highest posterior", share(figures.highest_posterior), help="How sure about one person at most")
     above = figures.people_above(confidence)
@@ -208,6 +144,19 @@ def headline(tree: KeyedTree, exposure: Exposure, confidence: float) -> None:
     shown = "∞" if divergence == float("inf") else f"{divergence:.3f}"
     places[3].metric("Distance to the truth", shown, help="D_overall: mean KL divergence, nats; near 0 tells all")
     st.caption(f"The best guess is compared with always guessing the most frequent value ({share(blind)}).")
+
+
+def headline(ws: Workspace, tree: KeyedTree, exposure: Exposure, confidence: float) -> None:
+    """The figures of an estimate, and how far it can be relied on."""
+    estimate = exposure.estimate
+    show_figures(exposure.figures, confidence, float(tree.sums[0].max() / tree.n_records))
+    if exposure.knowledge.rule is not None:
+        knowledge = exposure.knowledge
+        alone = held(ws, "leaves alone", (tree, knowledge), lambda: leaves_alone(tree, knowledge))
+        st.caption(
+            f"The leaves alone: highest posterior {share(alone.highest_posterior)}, best guess right for "
+            f"{share(alone.accuracy)}, distance {alone.mean_divergence:.3f}. The rest is what the questions add."
+        )
     if not estimate.converged:
         st.warning(
             f"The solver found no optimum ({plain(estimate.status)}). These figures are not an estimate.",
@@ -266,9 +215,9 @@ def drawing(ws: Workspace, tree: KeyedTree, exposure: Exposure) -> None:
         )
 
 
-def histogram(exposure: Exposure, confidence: float) -> None:
+def histogram(figures: Figures, confidence: float) -> None:
     """How sure the adversary is, over people."""
-    figure = posterior_figure(exposure.figures, confidence)
+    figure = posterior_figure(figures, confidence)
     st.plotly_chart(figure, key="posteriors", config={"displayModeBar": False})
 
 
@@ -367,6 +316,53 @@ def files(ws: Workspace, way: Repair) -> None:
         )
         with st.expander("Check the downloaded tree again", icon=":material/terminal:"):
             st.code(line, language="bash", wrap_lines=True)
+
+
+def forest_panel(ws: Workspace) -> None:
+    """How near the class shares of the private forest come to the truth. Internal: the budget does not cover it."""
+    held_forest = shown_forest(ws)
+    if held_forest is None or ws.table is None:
+        st.info("No forest was grown from this table yet. Grow one on the Forest page.", icon=":material/info:")
+        return
+    forest = held_forest[0]
+    table = code(ws.table, forest.domains)
+    figures = figures_of_shares(table.codes, table.classes, class_shares_of(forest, table.codes))
+    blind = float(np.bincount(table.classes).max() / len(table.classes))
+    confidence = confidence_slider(ws)
+    show_figures(figures, confidence, blind)
+    histogram(figures, confidence)
+    st.caption(
+        "Somebody who holds the forest believes the class shares that it gives. What it may reveal about anybody is "
+        "limited by its budget, not by these figures; they use the true values, cost no budget, and so are internal."
+    )
+
+
+def whole_people(ws: Workspace, tree: KeyedTree, exposure: Exposure, key: Any) -> None:
+    """The exact posterior of somebody who counts whole people, where that is feasible."""
+    knowledge = exposure.knowledge
+    st.markdown(
+        "Maximum entropy treats people as shares. Whoever counts whole people can be surer: of all ways to give values "
+        "to people, those that contradict the tree are ruled out. That can be counted where leaves are small."
+    )
+    found = finished(
+        ws,
+        "count job",
+        (key, knowledge),
+        "Count",
+        lambda job: integer_posterior(tree, knowledge, cancelled=job.stopped.is_set),
+    )
+    if found is None:
+        return
+    people = int(tree.keys.counts[found.exact].sum())
+    if not people:
+        st.info("No leaf of this tree is small enough to be counted.", icon=":material/info:")
+        return
+    exact, estimate = found.posterior[found.exact].max(axis=1), exposure.figures.highest[found.exact]
+    surer = int(tree.keys.counts[found.exact][exact > estimate + 1e-6].sum())
+    st.markdown(
+        f"Counted for **{count(people)}** of {count(tree.n_records)} people: the highest posterior is "
+        f"**{share(float(exact.max()))}**, and {count(surer)} people are more exposed than the estimate says."
+    )
 
 
 def confidence_slider(ws: Workspace) -> float:

@@ -7,8 +7,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from anonymizer.domains import code, domains_of
+from anonymizer.forest import grow_forest, predict
 from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL, held
+from ui.controls import share
 from ui.workspace import Workspace, sample_reading
 
 
@@ -75,6 +78,38 @@ def test_without_rates__nothing_is_told() -> None:
     app.run()
     assert not app.exception
     assert metric(app, "Highest posterior") == "33.3 %"
+
+
+def test_private_forest__asks_for_one_first() -> None:
+    app = opened(session())
+    app.radio(key="disclosure source").set_value("forest")
+    app.run()
+    assert not app.exception
+    assert "No forest was grown" in app.info[0].value
+
+
+def test_private_forest__is_compared_with_the_truth() -> None:
+    ws = session()
+    table = code(TABLE, domains_of(TABLE, "illness"))
+    forest = grow_forest(table, 2.0, n_trees=1, max_depth=3)
+    ws.view["forest"] = (ws.reading.sha256, forest, None)
+    ws.view["disclosure source"] = "forest"
+    app = opened(ws)
+    assert not app.exception
+    right = (predict(forest, table.codes) == table.classes).mean()
+    assert metric(app, "Best guess") == share(right)
+
+
+def test_whole_people__are_counted() -> None:
+    app = opened(session())
+    app.button(key="begin count job").click().run()
+    until = time.monotonic() + 60
+    while "Counted for" not in " ".join(item.value for item in app.markdown):
+        assert not app.exception
+        assert time.monotonic() < until
+        time.sleep(0.3)
+        app.run()
+    assert "240** of 240 people" in " ".join(item.value for item in app.markdown)
 
 
 def test_repair__offers_to_withhold_and_to_prune() -> None:
