@@ -35,7 +35,7 @@ def blend_responses(encoded: EncodedTable, weight: float) -> NDArray[np.float64]
         for position, encoding in enumerate(encoded.encodings):
             rows += [np.sqrt(1.0 - weight) * row for row in column_responses(encoded.codes[:, position], encoding)]
     found = np.stack(rows, axis=1) if rows else np.zeros((encoded.n_records, 1))
-    return found - found.mean(axis=0)
+    return np.asarray(found - found.mean(axis=0))
 
 
 def class_indicators(target: ClassTarget) -> list[NDArray[np.float64]]:

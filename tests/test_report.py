@@ -205,7 +205,7 @@ def parquet(table: pd.DataFrame) -> bytes:
     return sink.getvalue()
 
 
-ODD = {"age": "age", "zip": "-zip", "sex": "sex, or not", "level": "le=vel", "ill": "--ill"}
+ODD = {"zip": "-zip", "sex": "sex, or not", "level": "le=vel", "ill": "--ill"}
 PLAIN = {"quasi_identifying": ["age", "zip", "sex"], "sensitive": ["ill", "pay"]}
 MARKED = people().assign(sex=np.resize(["f", "m", "NA", "", "n/k"], 120))
 AGAIN = {
