@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.explain import class_name, plural
+from anonymizer.explain import class_name, mean_text, number_text, plural
 
 if TYPE_CHECKING:
+    from anonymizer.digression import NumericRisk
     from anonymizer.distributions import Distribution
     from anonymizer.prune import Pruning
     from anonymizer.risk import NodeRisk
@@ -26,7 +27,8 @@ class PruningCurve:
     """What the groups were after some of the pruning steps; one entry a moment.
 
     ``after``: steps done; ``groups``: their number; ``smallest``: records of the smallest; ``error``: records outside
-    the largest class of their group, Y19 (9); ``tidi``: the least TIDI of a group, bits, Y19 (6).
+    the largest class of their group, Y19 (9); ``tidi``: the least TIDI of a group, bits, Y19 (6). Where a sensitive
+    column is numeric, sums over the groups of squared error, ``sse``, and ``digression``, L09; otherwise ``None``.
     """
 
     after: NDArray[np.int64]
@@ -34,35 +36,45 @@ class PruningCurve:
     smallest: NDArray[np.int64]
     error: NDArray[np.int64]
     tidi: NDArray[np.float64]
+    sse: NDArray[np.float64] | None = None
+    digression: NDArray[np.float64] | None = None
 
 
 def pruning_curve(pruning: "Pruning", risk: "NodeRisk", *, moments: int = 60) -> PruningCurve:
     """Follow the groups from the grown tree to the last step, at most at ``moments`` evenly spaced moments."""
     after = np.unique(np.linspace(0, pruning.n_steps, moments).astype(np.int64))
     cuts = [pruning.cut(int(steps)) for steps in after]
+    numeric = risk.numeric
     return PruningCurve(
         after,
         np.array([len(cut) for cut in cuts]),
         np.array([risk.n[cut].min() for cut in cuts]),
         np.array([risk.error[cut].sum() for cut in cuts]),
         np.array([risk.tidi[cut].min() for cut in cuts]),
+        None if numeric is None else np.array([numeric.sse[cut].sum() for cut in cuts]),
+        None if numeric is None else np.array([numeric.digression[cut].sum() for cut in cuts]),
     )
 
 
 def curve_figure(curve: PruningCurve, k: int, here: int | None = None) -> Any:
-    """Groups, smallest group and error along the pruning steps; ``here`` marks a step."""
+    """Groups, smallest group, and error or digression along the pruning steps; ``here`` marks a step."""
     from plotly.subplots import make_subplots
 
-    panels = (
+    panels: list[tuple[str, NDArray[Any]]] = [
         (f"{_change(curve.groups)} groups", curve.groups),
         (f"smallest group: {_change(curve.smallest)} records", curve.smallest),
-        (f"error: {_change(curve.error)} records", curve.error),
-    )
-    figure = make_subplots(rows=1, cols=3, subplot_titles=[title for title, _ in panels], horizontal_spacing=0.07)
+    ]
+    if curve.error.any() or curve.digression is None:
+        panels.append((f"error: {_change(curve.error)} records", curve.error))
+    if curve.digression is not None:
+        first, last = (number_text(curve.digression[at]) for at in (0, -1))
+        panels.append((f"digression in all: {first} → {last}", curve.digression))
+    titles = [title for title, _ in panels]
+    figure = make_subplots(rows=1, cols=len(panels), subplot_titles=titles, horizontal_spacing=0.07)
     for column, (title, values) in enumerate(panels, start=1):
         figure.add_scatter(
             x=curve.after, y=values, mode="lines", line={"shape": "hv", "width": 2.5, "color": RELEASED},
-            row=1, col=column, name=title, hovertemplate="after step %{x:,}: %{y:,}<extra></extra>",
+            row=1, col=column, name=title, hovertemplate="after step %{x:,}: %{y:,.6~g}<extra></extra>",
         )  # fmt: skip
         figure.update_xaxes(title_text="pruning step", row=1, col=column, range=[0, max(int(curve.after[-1]), 1)])
         figure.update_yaxes(rangemode="tozero", row=1, col=column)
@@ -110,6 +122,41 @@ def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) ->
         },
         height=96 + 34 * len(names),
         margin={"l": 10, "r": 10, "t": 44, "b": 10},
+    )
+    return figure
+
+
+def numbers_sentence(numeric: "NumericRisk", node: int) -> str:
+    """Which numeric sensitive column a node tells most about: that with the lowest RSD."""
+    most = int(numeric.rsd[node].argmin())
+    error = numeric.rsd[node, most]
+    if error >= 0.9995:
+        return "The means here bring an attacker no closer than the whole table's"
+    return f"{numeric.names[most]}: guessing the mean here leaves {error:.1%} of the squared error of a blind guess"
+
+
+def numbers_figure(numeric: "NumericRisk", node: int) -> Any:
+    """Of each numeric sensitive column, what a node leaves open: its RSD and its spread, 1 = as the whole table."""
+    import plotly.graph_objects as go
+
+    at = list(range(len(numeric.names)))
+    figure = go.Figure()
+    for name, values, colour in (("RSD", numeric.rsd, ORIGINAL), ("spread", numeric.spread, RELEASED)):
+        figure.add_bar(
+            y=at, x=values[node], orientation="h", name=name, marker_color=colour, textposition="auto",
+            text=[f"{value:.2f}" for value in values[node]], hoverinfo="skip",
+        )  # fmt: skip
+    labels = [
+        f"{_literal(_short(name))}<br>mean {mean_text(numeric, node, place)}"
+        for place, name in enumerate(numeric.names)
+    ]
+    figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
+    figure.update_xaxes(range=[0, max(1.0, float(numeric.spread[node].max()))], title_text="1 = as the whole table")
+    figure.update_layout(
+        height=120 + 58 * len(at),
+        bargap=0.25,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        margin={"l": 10, "r": 10, "t": 30, "b": 10},
     )
     return figure
 

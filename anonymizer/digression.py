@@ -29,7 +29,7 @@ class NumericRisk:
 
     Of each column (m, r): ``mean`` in its own unit; ``rsd``, Σ(y − ȳ_t)² / Σ(y − Ȳ)² over the node's records, (10):
     how little closer the node's mean brings an attacker than the file's, 0 is full disclosure; ``spread``: the node's
-    standard deviation as a share of the file's.
+    standard deviation as a share of the file's. ``dates``: which of ``names`` are dates, their means in µs since 1970.
     """
 
     names: tuple[str, ...]
@@ -42,6 +42,7 @@ class NumericRisk:
     mean: Floats
     rsd: Floats
     spread: Floats
+    dates: frozenset[str] = frozenset()
 
 
 def annotate_numbers(tree: Tree, target: NumericTarget) -> NumericRisk:
@@ -72,6 +73,7 @@ def annotate_numbers(tree: Tree, target: NumericTarget) -> NumericRisk:
         mean=target.low + target.width * (means(moments) + target.centre),
         rsd=np.minimum(1.0, np.divide(own, squares, out=np.ones_like(own), where=squares > SINGULAR)),
         spread=np.sqrt(np.divide(variance, whole, out=np.ones_like(variance), where=whole > 0)),
+        dates=target.dates,
     )
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from anonymizer.encode import Encoding
 from anonymizer.errors import AnonymizerError, ParameterError
-from anonymizer.explain import Conditions, class_name, plural, regions, rule_text, step_text
+from anonymizer.explain import Conditions, class_name, number_lines, number_text, plural, regions, rule_text, step_text
 from anonymizer.tree import Tree
 
 if TYPE_CHECKING:
@@ -50,8 +50,9 @@ COLOURS: dict[str, str] = {
     "n": "few records",
     "error": "error share",
     "classes": "class shares",
+    "digression": "digression Δ",
 }
-"""What nodes can be coloured by, in words."""
+"""What nodes can be coloured by, in words; digression where a sensitive column is numeric."""
 
 
 class DrawError(AnonymizerError):
@@ -119,14 +120,26 @@ def shown_nodes(
     return Shown(nodes, frozenset(t for t in nodes if t not in opened and not ends[t]), ends)
 
 
+def colours_of(tree: Tree, risk: "NodeRisk") -> list[str]:
+    """The keys of :data:`COLOURS` that fit the sensitive columns, the one that suits most first."""
+    classes = ["tidi", "n", *(["error", "classes"] if tree.sums.shape[1] > 1 else [])]
+    if risk.numeric is None:
+        return classes
+    return [*classes, "digression"] if len(classes) > 2 else ["digression", *classes]
+
+
 def risk_scores(tree: Tree, risk: "NodeRisk", colour_by: str) -> NDArray[np.float64]:
-    """(m,) a number that is larger where the risk is larger: −TIDI, −log2 n (bits), or E/n (share)."""
+    """(m,) a number that is larger where the risk is larger: −TIDI, −log2 n (bits), E/n (share), or digression."""
     if colour_by == "error":
         return np.asarray(risk.error / np.maximum(tree.n, 1), dtype=np.float64)
     if colour_by in ("tidi", "n"):
         return -np.asarray(risk.tidi if colour_by == "tidi" else risk.icr, dtype=np.float64)
+    if colour_by == "digression" and risk.numeric is not None:
+        return risk.numeric.digression
     raise ParameterError(
-        f"Nodes cannot be coloured by {colour_by!r}.", value=colour_by, remedy=f"Choose one of {', '.join(COLOURS)}."
+        f"Nodes cannot be coloured by {colour_by!r}.",
+        value=colour_by,
+        remedy=f"Choose one of {', '.join(colours_of(tree, risk))}.",
     )
 
 
@@ -152,13 +165,15 @@ def legend(
         return (*shades, *([Shade(0, GLYPHS[3], palette["class3"], ", ".join(others))] if others else []))
     scores = risk_scores(tree, risk, colour_by)
     levels = risk_levels(scores)
-    units = {"tidi": (risk.tidi, "TIDI {} bits"), "n": (tree.n, "{} records")}
+    units = {"tidi": (risk.tidi, "TIDI {} bits"), "n": (tree.n, "{} records"), "digression": (scores, "Δ {}")}
     values, unit = units.get(colour_by, (100 * scores, "{} % error"))
     shades = []
     for level in range(1, LEVELS + 1):
         held = np.asarray(values)[levels == level]
         if len(held):
-            ends = [f"{end:,.0f}" if colour_by == "n" else f"{end:.1f}" for end in (held.min(), held.max())]
+            ends = [
+                f"{end:.1f}" if colour_by in ("tidi", "error") else number_text(end) for end in (held.min(), held.max())
+            ]
             text = unit.format(ends[0] if ends[0] == ends[1] else " to ".join(ends))
             shades.append(Shade(level, gauge(level), palette[str(level)], text))
     return tuple(shades)
@@ -213,9 +228,10 @@ def dot(
 ) -> str:
     """The tree as DOT text; ``labels`` are the target's c classes, the other choices as in :func:`shown_nodes`.
 
-    Each node says what its last split asks, its records, class shares, BIG, ICR, TIDI (bits) and E (records). A
-    group of the cut has a double border; what pruning removed is dashed; a folded branch is a folder with the
-    number of groups in it; a group with fewer than ``k`` records is marked.
+    Each node says what its last split asks, its records, class shares, BIG, ICR, TIDI (bits) and E (records), and where
+    a sensitive column is numeric its digression Δ, p-value and SSE. A group of the cut has a double border; what
+    pruning removed is dashed; a folded branch is a folder with the number of groups in it; a group with fewer than
+    ``k`` records is marked.
     Raises :class:`ParameterError` for an unknown ``colour_by`` or ``theme``.
     """
     if theme not in THEMES:
@@ -308,6 +324,10 @@ class _Style:
             largest = int(tree.sums[node].argmax())
             part = tree.sums[node, largest] / max(n, 1)
             lines.append(f"{share_bar(tree.sums[node], self.ranks)}  {class_name(self.labels[largest], 18)} {part:.0%}")
+        if risk.numeric is not None:
+            figures = risk.numeric
+            p_value = "" if np.isnan(figures.p_value[node]) else f" · p {figures.p_value[node]:.2g}"
+            lines.append(f"Δ {number_text(figures.digression[node])}{p_value} · SSE {number_text(figures.sse[node])}")
         if node in self.shown.folded:
             return [*lines, self.folded_text(node)]
         return [*lines, f"BIG {risk.big[node]:.2f} + ICR {risk.icr[node]:.2f} = TIDI {risk.tidi[node]:.2f}"]
@@ -329,7 +349,8 @@ class _Style:
             f"Node {node}: {rule_text(tree, self.encodings, node, conditions=self.regions[node])}",
             plural(int(tree.n[node]), "record") + (f" ({counts})" if len(self.labels) > 1 else ""),
             f"BIG {risk.big[node]:.3f} + ICR {risk.icr[node]:.3f} = TIDI {risk.tidi[node]:.3f} bits",
-            f"E {int(risk.error[node]):,}",
+            *([f"E {int(risk.error[node]):,}"] if len(self.labels) > 1 else []),
+            *([] if risk.numeric is None else number_lines(risk.numeric, node)),
         ]
 
     def stripes(self, node: int) -> str:

@@ -198,11 +198,9 @@ def encode_sensitive(
         if count
     )
     values.flags.writeable = False
-    return (
-        NumericTarget(tuple(column.name for column in measured), values, low, width, centre, missing),
-        others,
-        notes,
-    )
+    names = tuple(column.name for column in measured)
+    dates = frozenset(column.name for column in measured if column.kind is Kind.DATE)
+    return NumericTarget(names, values, low, width, centre, missing, dates), others, notes
 
 
 def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarget:

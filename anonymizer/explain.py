@@ -6,18 +6,21 @@ escaping for DOT, HTML or Markdown is left to whoever draws it.
 
 import unicodedata
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.encode import Encoding, value_text
+from anonymizer.encode import EncodedTable, Encoding, value_text
+from anonymizer.limits import Limits, Margin, margins
 from anonymizer.schema import Kind
 from anonymizer.target import class_shares
 from anonymizer.tree import Condition, Tree, goes_left, region
 
 if TYPE_CHECKING:
+    from anonymizer.digression import NumericRisk
     from anonymizer.prune import Pruning
     from anonymizer.risk import NodeRisk
 
@@ -202,6 +205,67 @@ def threshold_text(encoding: Encoding, threshold: float) -> str:
     return value_text(threshold)
 
 
+def number_text(value: float) -> str:
+    """A measure to three digits, large ones in full."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def mean_text(numeric: "NumericRisk", node: int, position: int) -> str:
+    """The mean of one numeric sensitive column in a node: four digits, or the day."""
+    mean = float(numeric.mean[node, position])
+    if numeric.names[position] in numeric.dates:
+        return value_text(np.datetime64(round(mean), "us").astype("datetime64[D]"))
+    return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.4g}"
+
+
+def number_lines(numeric: "NumericRisk", node: int) -> list[str]:
+    """What a node tells about numeric sensitive columns, one line for all and one for each."""
+    p_value = "p not defined" if np.isnan(numeric.p_value[node]) else f"p {numeric.p_value[node]:.3g}"
+    lines = [f"SSE {number_text(numeric.sse[node])}, digression {number_text(numeric.digression[node])}, {p_value}"]
+    for position, name in enumerate(numeric.names):
+        rsd, spread = numeric.rsd[node, position], numeric.spread[node, position]
+        said = (
+            f"mean {mean_text(numeric, node, position)}, RSD {rsd:.3f}, standard deviation {spread:.0%} of the table's"
+        )
+        lines.append(f"{visible_text(name)}: {said}")
+    return lines
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The group of a cut that is the worst by one figure; ``what`` says the figure, its column and its number."""
+
+    figure: str
+    column: str
+    node: int
+    what: str
+
+
+def worst_groups(tree: Tree, risk: "NodeRisk", encoded: EncodedTable, cut: NDArray[np.integer]) -> tuple[Worst, ...]:
+    """The worst group of a cut by every figure that fits the sensitive columns; ties: the first column, then group.
+
+    Lowest TIDI (Y19); lowest number of different values (l) of a categorical sensitive column; largest digression
+    (L09), and lowest RSD and spread of a numeric one.
+    """
+    cut = np.asarray(cut)
+    node = int(cut[np.argmin(risk.tidi[cut])])
+    found = {"TIDI": Worst("TIDI", "", node, f"lowest TIDI: {risk.tidi[node]:.2f} bits")}
+    if risk.numeric is not None:
+        node = int(cut[np.argmax(risk.numeric.digression[cut])])
+        said = f"largest digression: {number_text(risk.numeric.digression[node])}"
+        found["digression"] = Worst("digression", "", node, said)
+    lowest: dict[str, float] = {}
+    for margin in margins(tree, risk, encoded, Limits(k=1, l=1, rsd_min=0, spread_min=0))[1:]:
+        name = "l" if margin.limit == "l-diversity" else margin.limit
+        node = int(cut[np.argmin(margin.achieved[cut])])
+        value = float(margin.achieved[node])
+        if value < lowest.get(name, np.inf):
+            lowest[name] = value
+            what = f"lowest {name}: {number_text(value)} ({visible_text(margin.column)})"
+            found[name] = Worst(name, margin.column, node, what)
+    return tuple(found.values())
+
+
 def group_table(
     tree: Tree,
     risk: "NodeRisk",
@@ -211,25 +275,32 @@ def group_table(
 ) -> pd.DataFrame:
     """One row for each node of a cut, or of a part of one, in its order.
 
-    Columns: node, rule, records, largest class, its share, BIG, ICR and TIDI in bits, E in records.
+    Columns: node, rule, records, largest class, its share, BIG, ICR and TIDI in bits, E in records; with numeric
+    sensitive columns also digression, SSE, p-value, and of each column its mean, RSD and spread.
     """
     cut = np.asarray(cut)
     sums = tree.sums[cut]
     largest = sums.argmax(axis=1)
     found = regions(tree, encodings, map(int, cut))
-    return pd.DataFrame(
-        {
-            "node": cut,
-            "rule": [rule_text(tree, encodings, int(node), conditions=found[int(node)]) for node in cut],
-            "records": tree.n[cut],
-            "largest class": [class_name(labels[code]) for code in largest],
-            "its share": class_shares(sums)[np.arange(len(cut)), largest],
-            "BIG": risk.big[cut],
-            "ICR": risk.icr[cut],
-            "TIDI": risk.tidi[cut],
-            "E": risk.error[cut],
-        }
-    )
+    table: dict[str, Any] = {
+        "node": cut,
+        "rule": [rule_text(tree, encodings, int(node), conditions=found[int(node)]) for node in cut],
+        "records": tree.n[cut],
+        "largest class": [class_name(labels[code]) for code in largest],
+        "its share": class_shares(sums)[np.arange(len(cut)), largest],
+        "BIG": risk.big[cut],
+        "ICR": risk.icr[cut],
+        "TIDI": risk.tidi[cut],
+        "E": risk.error[cut],
+    }
+    if risk.numeric is not None:
+        numeric = risk.numeric
+        table |= {"digression": numeric.digression[cut], "SSE": numeric.sse[cut], "p-value": numeric.p_value[cut]}
+        for position, name in enumerate(numeric.names):
+            table[f"mean of {name}"] = [mean_text(numeric, int(node), position) for node in cut]
+            table[f"RSD of {name}"] = numeric.rsd[cut, position]
+            table[f"spread of {name}"] = numeric.spread[cut, position]
+    return pd.DataFrame(table)
 
 
 def explain_leaf(
@@ -239,13 +310,17 @@ def explain_leaf(
     encodings: tuple[Encoding, ...],
     node: int,
     after: int | None = None,
+    *,
+    limits: tuple[Margin, ...] = (),
+    significance: float | None = None,
 ) -> str:
     """Why the records of a node are one group, or why they are not, in one sentence.
 
-    ``after``: the number of pruning steps done so far; ``None``: all. Costs compare the group with the grown tree's
-    branch, Y19 (8) and (9) for records, (5) and (6) for bits. A node inside a group is explained with that group.
+    ``after``: the number of pruning steps done so far; ``None``: all. ``limits``: what the pruning kept, as
+    :func:`anonymizer.limits.margins` gives it (k is known without); ``significance``: α where inner nodes are tested.
+    Costs compare the group with the grown tree's branch: Y19 (8) and (9) for records, (5) and (6) for bits, L09 (8)
+    for squared error and digression. A node inside a group is explained with that group.
     """
-    done = [int(step) for step in pruning.steps[:after]]
     cut = np.asarray(pruning.cut(after))
     n, k = int(tree.n[node]), pruning.k
     inside = tree.n[_in_branch(tree, cut, node)]
@@ -256,52 +331,93 @@ def explain_leaf(
                 f"{plural(len(inside), 'group')}, the smallest of {plural(int(inside.min()), 'record')}."
             )
         group = next(t for t in reversed(tree.path(node)) if t in cut)
-        whole = explain_leaf(tree, risk, pruning, encodings, group, after)
+        whole = explain_leaf(tree, risk, pruning, encodings, group, after, limits=limits, significance=significance)
         return f"These {plural(n, 'record')} were merged into a larger group: {whole[0].lower()}{whole[1:]}"
     these = f"These {plural(n, 'record')}" if n != 1 else "This 1 record"
     if tree.is_leaf[node]:
-        verb = "are" if n != 1 else "is"
-        if n >= k:
-            were, they = ("were", "they are") if n != 1 else ("was", "it is")
+        were, they, are = ("were", "they are", "are") if n != 1 else ("was", "it is", "is")
+        failed = _failed(limits, np.array([node]))
+        if n >= k and failed is None:
             return f"{these} {were} not merged: {they} a leaf of the grown tree, and at least k = {k}."
-        return f"{these} {verb} a leaf of the grown tree, fewer than k = {k}; a later step merges the branch around."
-    when = done.index(node)
-    parts = _in_branch(tree, np.asarray(pruning.cut(when)), node)
+        short = f"fewer than k = {k}" if n < k or failed is None else f"where {failed[0].shortfall(node)}"
+        then = "a later step merges the branch around" if node else "and nothing is left to merge with"
+        return f"{these} {are} a leaf of the grown tree, {short}; {then}."
+    when = [int(step) for step in pruning.steps[:after]].index(node)
+    why = _reason(tree, risk, pruning, encodings, node, when, limits, significance)
+    if pruning.criterion != "least":
+        ratio = _ratio_text(pruning.criterion, float(pruning.ratios[when]))
+        why += f", and this branch came first by the {pruning.criterion} measure, {ratio}"
+    *costs, last = _costs(tree, risk, pruning.criterion, node)
+    said = f"{', '.join(costs)} and {last}" if costs else last
+    n_leaves = int(tree.is_leaf[node : node + tree.size[node]].sum())
+    return f"{these} were merged {why}; merging the {n_leaves} leaves of the grown tree {said}."
+
+
+def _reason(
+    tree: Tree,
+    risk: "NodeRisk",
+    pruning: "Pruning",
+    encodings: tuple[Encoding, ...],
+    node: int,
+    when: int,
+    limits: tuple[Margin, ...],
+    significance: float | None,
+) -> str:
+    """What offended when a branch was collapsed: a small group, another limit, its own test, or a split above."""
+    k, parts = pruning.k, _in_branch(tree, np.asarray(pruning.cut(when)), node)
     smallest = int(parts[np.argmin(tree.n[parts])])
-    few = int(tree.n[smallest])
-    where = step_text(tree, encodings, smallest, brief=True)
-    above = _undone_above(tree, node, k) if few >= k else -1
-    if above >= 0:
-        undone = step_text(tree, encodings, above + 1, brief=True)
-        least = min(int(tree.n[child]) for child in tree.children(above))
-        why = (
-            f"because a split above ({undone}) leaves a group of {least:,}, fewer than k = {k}, and goes with all below"
-        )
-    elif few >= k:
-        why = "because this branch, or a group in it, did not keep the other limits asked for"
-    elif int(tree.parent[smallest]) == node:
-        why = f"because the split on {where} left a group of {few:,}, fewer than k = {k}"
-    else:
-        why = f"because one of the {len(parts)} groups below ({where}) had {plural(few, 'record')}, fewer than k = {k}"
-    if pruning.criterion == "error-risk":
-        why += f", and this branch came first by the error-risk measure, {_ratio_text(float(pruning.ratios[when]))}"
+    few, failed = int(tree.n[smallest]), _failed(limits, parts)
+    if few < k:
+        where = step_text(tree, encodings, smallest, brief=True)
+        if int(tree.parent[smallest]) == node:
+            return f"because the split on {where} left a group of {few:,}, fewer than k = {k}"
+        return f"because one of the {len(parts)} groups below ({where}) had {plural(few, 'record')}, fewer than k = {k}"
+    if failed is not None:
+        margin, part = failed
+        where = step_text(tree, encodings, part, brief=True)
+        if int(tree.parent[part]) == node:
+            return f"because the split on {where} left a group where {margin.shortfall(part)}"
+        return f"because in one of the {len(parts)} groups below ({where}) {margin.shortfall(part)}"
+    if significance is not None and risk.numeric is not None and risk.numeric.p_value[node] < significance:
+        p_value = risk.numeric.p_value[node]
+        below = f"(p = {p_value:.3g}, below α = {significance:g})"
+        return f"because their sensitive values vary unlike the whole table's {below}"
+    for above in reversed(tree.path(node)[:-1]):
+        undone, children = step_text(tree, encodings, above + 1, brief=True), tree.children(above)
+        least, failed = min(int(tree.n[child]) for child in children), _failed(limits, np.array(children))
+        if least < k:
+            short = f"of {least:,}, fewer than k = {k}"
+        elif failed is not None:
+            short = f"where {failed[0].shortfall(failed[1])}"
+        else:
+            continue
+        return f"because a split above ({undone}) leaves a group {short}, and goes with all below"
+    return "because this branch, or a group in it, did not keep the other limits asked for"
+
+
+def _failed(limits: tuple[Margin, ...], nodes: NDArray[np.integer]) -> tuple[Margin, int] | None:
+    """The first limit that some of the nodes fail, and which of them is furthest off."""
+    for margin in limits:
+        if not margin.passes[nodes].all():
+            values = margin.achieved[nodes]
+            return margin, int(nodes[np.argmin(values) if margin.least else np.argmax(values)])
+    return None
+
+
+def _costs(tree: Tree, risk: "NodeRisk", criterion: str, node: int) -> list[str]:
+    """What merging a branch of the grown tree cost and brought, in words."""
     costs = []
     if tree.sums.shape[1] > 1:
         errors = int(risk.error[node] - risk.branch_error[node])
         costs.append(f"cost {plural(errors, 'more misclassified record')}" if errors else "cost no further error")
+    if risk.numeric is not None and (criterion == "error-digression" or tree.sums.shape[1] == 1):
+        error = float(risk.numeric.sse[node] - risk.numeric.branch_sse[node])
+        before, now = float(risk.numeric.branch_digression[node]), float(risk.numeric.digression[node])
+        costs.append(f"raised the squared error by {number_text(error)}")
+        costs.append(f"changed the digression from {number_text(before)} to {number_text(now)}")
     bits = float(risk.tidi[node] - risk.branch_tidi[node])
     harder = f"made an attacker's best case {bits:.2f} bits harder"
-    costs.append(harder if bits >= 0.005 else "left an attacker's best case as it was")
-    n_leaves = int(tree.is_leaf[node : node + tree.size[node]].sum())
-    return f"{these} were merged {why}; merging the {n_leaves} leaves of the grown tree {' and '.join(costs)}."
-
-
-def _undone_above(tree: Tree, node: int, k: int) -> int:
-    """The nearest node above whose own split leaves fewer than k records on a side; -1 when there is none."""
-    for above in reversed(tree.path(node)[:-1]):
-        if min(int(tree.n[child]) for child in tree.children(above)) < k:
-            return above
-    return -1
+    return [*costs, harder if bits >= 0.005 else "left an attacker's best case as it was"]
 
 
 def _in_branch(tree: Tree, cut: NDArray[np.integer], node: int) -> NDArray[np.integer]:
@@ -310,8 +426,10 @@ def _in_branch(tree: Tree, cut: NDArray[np.integer], node: int) -> NDArray[np.in
     return inside
 
 
-def _ratio_text(ratio: float) -> str:
-    """ω of a pruning step in words."""
+def _ratio_text(criterion: str, ratio: float) -> str:
+    """ω or q of a pruning step in words."""
+    if criterion == "error-risk":
+        return "as it cost no error" if np.isinf(ratio) else f"{ratio:.3g} bits for each record of error"
     if np.isinf(ratio):
-        return "as it cost no error"
-    return f"{ratio:.3g} bits for each record of error"
+        return "though it took no digression away"
+    return f"{ratio:.3g} of squared error for each unit of digression" if ratio else "as it cost no squared error"

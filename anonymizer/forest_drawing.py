@@ -9,6 +9,7 @@ from anonymizer.forest import MODES, Forest
 from anonymizer.mechanisms import Ledger
 from anonymizer.private_tree import Node, walk
 from anonymizer.rehearsal import AccuracyCurve
+from anonymizer.rules import condition_text
 
 WIDEST = 30
 COLOURS = {
@@ -76,7 +77,7 @@ def tree_dot(forest: Forest, drawn: Outline, *, max_depth: int = 3, max_nodes: i
         said = ["everybody"]
         if path:
             attribute = domains.attributes[path[-1][0]]
-            said = [shorter(f"{attribute.name} = {attribute.shown(path[-1][1])}")]
+            said = [shorter(condition_text(attribute.name, attribute.shown(path[-1][1])))]
         if node.label is not None:
             said.append(f"{shorter(domains.target.shown(node.label))} · {node.confidence:.0%}")
         said.append(f"about {node.size:,.0f} records · ε {node.spent:.3g}")

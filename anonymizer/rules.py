@@ -48,7 +48,7 @@ class Rule:
 
     def premise(self, domains: Domains) -> str:
         """The conditions as one line."""
-        return " and ".join(f"{name} = {value}" for name, value in self.conditions(domains)) or "always"
+        return " and ".join(condition_text(name, value) for name, value in self.conditions(domains)) or "always"
 
     def to_dict(self, domains: Domains) -> dict[str, Any]:
         """JSON-ready."""
@@ -63,6 +63,11 @@ class Rule:
             "epsilon_spent": self.spent,
             "is_leaf": self.is_leaf,
         }
+
+
+def condition_text(name: str, value: str) -> str:
+    """A condition in words: ``age < 30``, ``sex = female``."""
+    return f"{name} {value}" if value.startswith(("< ", ">= ")) else f"{name} = {value}"
 
 
 def rules_of(forest: Forest) -> list[Rule]:

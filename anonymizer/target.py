@@ -37,7 +37,8 @@ class NumericTarget:
 
     ``values`` (n, r): scaled to [0, 1] over the whole file (L14; constant columns: 0), less ``centre``, their means, so
     that nothing cancels in sums; missing values are at the centre, 0. ``low``, ``width`` (r,): a value is
-    ``low + width · (scaled)`` in the column's own unit. ``missing`` (r,): how many were missing.
+    ``low + width · (scaled)`` in the column's own unit (dates: µs since 1970). ``missing`` (r,): how many were missing.
+    ``dates``: which of ``names`` are dates.
     """
 
     names: tuple[str, ...]
@@ -46,6 +47,7 @@ class NumericTarget:
     width: Floats
     centre: Floats
     missing: NDArray[np.int64]
+    dates: frozenset[str] = frozenset()
 
     @property
     def n_responses(self) -> int:

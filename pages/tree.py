@@ -7,69 +7,13 @@ import streamlit as st
 from anonymizer.charts import curve_figure, pruning_curve
 from anonymizer.draw import COLOURS, dot, legend
 from anonymizer.errors import AnonymizerError
+from anonymizer.pipeline import require_satisfied
 from anonymizer.prune import Pruning
-from ui.controls import count, empty_state, next_step, plural, problem, slider_ends
-from ui.tree_panel import show_groups, show_legend, show_node
+from ui.controls import empty_state, next_step, plural, problem
+from ui.tree_choices import method, view_choices
+from ui.tree_panel import show_groups, show_legend, show_node, show_worst
 from ui.tree_view import downloads, tree_view
 from ui.workspace import Workspace, workspace
-
-GROUPINGS = {
-    "least": "As many groups as k allows",
-    "error-risk": "Error-risk (Yang et al. 2019)",
-}
-MEANINGS = (
-    "As many groups as k allows: a split stays when both of its sides have k records. "
-    "Error-risk: the branch goes first where risk falls most for each error added; larger groups, coarser data."
-)
-K_LIMIT = 100
-VIEWS = {
-    "pruned": "The groups",
-    "both": "Groups, merged parts dashed",
-    "grown": "The grown tree",
-}
-
-
-def method(ws: Workspace) -> None:
-    """How the tree is grown and pruned."""
-    p = ws.parameters
-    first, second, third = st.columns([4, 4, 2], gap="medium")
-    names = list(GROUPINGS)
-    grouping = first.selectbox(
-        "Which splits are taken back",
-        names,
-        names.index(p.grouping) if p.grouping in names else 0,
-        format_func=GROUPINGS.get,
-        key="tree grouping",
-        help=MEANINGS,
-    )
-    with second:
-        k = st.slider("k: fewest records in a group", 1, max(K_LIMIT, p.k), p.k, key="tree k")
-        slider_ends("more detail, more risk", "less of both")
-    with third.popover("Growing", icon=":material/tune:", width="stretch"):
-        least = st.number_input("Fewest records of a leaf, before pruning", 1, None, p.min_leaf, key="tree leaf")
-        deepest = st.number_input("Deepest level", 1, None, p.max_depth, placeholder="no limit", key="tree deepest")
-    ws.set(grouping=grouping, k=int(k), min_leaf=int(least), max_depth=None if deepest is None else int(deepest))
-
-
-def view_choices(ws: Workspace, pruning: Pruning) -> None:
-    """What is drawn, kept in ``ws.view``; a new tree or pruning starts afresh."""
-    view = ws.view
-    if view.get("pruning of the view") is not pruning:
-        view |= {"pruning of the view": pruning, "after": pruning.n_steps}
-    if view.get("tree of the view") is not pruning.tree:
-        view |= {"tree of the view": pruning.tree, "node": None, "focus": None}
-    first, second, third = st.columns([4, 3, 3], gap="medium")
-    names = list(VIEWS)
-    kept = names.index(view.get("what", "both"))
-    view["what"] = first.selectbox("Show", names, kept, format_func=VIEWS.get, key="tree view")
-    colours = list(COLOURS) if ws.encoded().target.n_classes > 1 else ["tidi", "n"]
-    at = colours.index(view["colour"]) if view.get("colour") in colours else 0
-    view["colour"] = second.selectbox("Colour by", colours, at, format_func=COLOURS.get, key="tree colour")
-    below = "Below the root, or below the node you look closer at"
-    view["depth"] = third.slider("Levels unfolded", 1, 12, view.get("depth", 4), key="tree depth", help=below)
-    if pruning.n_steps:
-        label = f"Pruning steps done, of {count(pruning.n_steps)}: from the grown tree to the groups of the release"
-        view["after"] = st.slider(label, 0, pruning.n_steps, view["after"], key=f"after {id(pruning)}")
 
 
 def show(ws: Workspace, pruning: Pruning) -> None:
@@ -91,6 +35,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
             st.button("Look closer from the picked node", icon=":material/zoom_in:", on_click=look_closer, args=(node,))
         if focus is not None:
             st.button("Whole tree again", icon=":material/unfold_more:", on_click=view.update, args=({"focus": None},))
+    show_worst(ws, pruning, cut, pick)
     labels, theme = encoded.target.labels, "dark" if st.context.theme.type == "dark" else "light"
     draw = partial(
         dot, tree, risk, encoded.encodings, labels, cut=None if view["what"] == "grown" else cut,
@@ -103,7 +48,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     if node is None:
         st.info("Pick a node to read its rule, its risk, and why its records were merged.", icon=":material/ads_click:")
     else:
-        show_node(encoded, risk, pruning, node, after)
+        show_node(ws, pruning, node, after)
     with st.expander(f"All {plural(len(cut), 'group')}, smallest first", expanded=len(cut) <= 40):
         show_groups(encoded, risk, pruning, after, look_closer)
     if pruning.n_steps:
@@ -129,7 +74,9 @@ try:
 except AnonymizerError as error:
     problem(error)
     st.stop()
-if not pruning.satisfied:
-    st.warning(f"The table has only {count(pruning.tree.n[0])} records: no grouping can reach k = {pruning.k}.")
+try:
+    require_satisfied(pruning, ws.risk(), ws.encoded(), ws.limits)
+except AnonymizerError as error:
+    problem(error, "Nothing can be released like this; the tree below shows what there is.")
 st.fragment(show)(ws, pruning)
 next_step("release", "Next: release the groups")

@@ -43,6 +43,20 @@ hypothesis.settings.register_profile("copse", deadline=None, derandomize=bool(os
 hypothesis.settings.load_profile("copse")
 
 
+# A program of its own.
+
+
+def run_python(command: list[str], folder: Path) -> str:
+    """What a program that must succeed prints; it runs in ``folder`` and finds the package."""
+    answer = subprocess.run(
+        [sys.executable, *command],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+        capture_output=True, text=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr + answer.stdout
+    return answer.stdout
+
+
 # What is absent: a skip, or a failure where it is required.
 
 

@@ -1,15 +1,13 @@
 """The documents keep their word: their examples run, their links lead somewhere, and they name what is there."""
 
-import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, run_python
 
 DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -27,17 +25,6 @@ def commands(block: str) -> list[list[str]]:
     return [words for line in block.replace("\\\n", " ").splitlines() if (words := shlex.split(line, comments=True))]
 
 
-def run(command: list[str], folder: Path) -> str:
-    """What a program that must succeed prints; it runs in ``folder`` and finds the package."""
-    answer = subprocess.run(
-        [sys.executable, *command],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
-        capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
-    assert answer.returncode == 0, answer.stderr + answer.stdout
-    return answer.stdout
-
-
 @pytest.mark.parametrize(
     ("name", "least", "says"),
     [("README.md", 1, "This release is 10-anonymous"), ("docs/EXTENDING.md", 4, "have the same diagnosis")],
@@ -46,13 +33,13 @@ def test_python_examples_run(name: str, least: int, says: str, tmp_path: Path) -
     found = blocks(ROOT / name, "python")
     assert len(found) >= least
     (tmp_path / "example.py").write_text("\n".join(found), "utf-8")
-    assert says in run(["example.py"], tmp_path)
+    assert says in run_python(["example.py"], tmp_path)
 
 
 def test_readme__command_line_example_runs(tmp_path: Path) -> None:
     (example,) = [commands(block) for block in blocks(ROOT / "README.md", "bash") if "-m anonymizer" in block]
     assert {command[0] for command in example} == {".venv/bin/python"}
-    said = [run(command[1:], tmp_path) for command in example]
+    said = [run_python(command[1:], tmp_path) for command in example]
     assert [("This release is 10-anonymous" in text) for text in said] == [False, True, True]
     assert {file.name for file in tmp_path.iterdir()} == {"people.csv", "released.csv", "report.json"}
 

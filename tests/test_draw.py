@@ -10,13 +10,25 @@ import pandas as pd
 import pytest
 
 from anonymizer import draw
-from anonymizer.charts import class_figure, curve_figure, pruning_curve
-from anonymizer.draw import COLOURS, THEMES, DrawError, dot, legend, quote, shown_nodes, svg
+from anonymizer.charts import class_figure, curve_figure, numbers_figure, numbers_sentence, pruning_curve
+from anonymizer.draw import COLOURS, THEMES, DrawError, colours_of, dot, legend, quote, shown_nodes, svg
 from anonymizer.encode import encode
 from anonymizer.errors import ParameterError
-from anonymizer.explain import explain_leaf, group_table, regions, rule_text, step_text, threshold_text, visible_text
+from anonymizer.explain import (
+    explain_leaf,
+    group_table,
+    number_text,
+    regions,
+    rule_text,
+    step_text,
+    threshold_text,
+    visible_text,
+    worst_groups,
+)
 from anonymizer.grow import grow
+from anonymizer.limits import Limits, margins
 from anonymizer.prune import prune
+from anonymizer.records import descend
 from anonymizer.risk import annotate
 from anonymizer.schema import Schema
 from anonymizer.tree import region
@@ -61,6 +73,17 @@ def grown():
     frame, schema = table()
     encoded = encode(frame, schema)
     tree = grow(encoded, min_leaf=2)
+    return encoded, tree, annotate(tree, encoded)
+
+
+@pytest.fixture(scope="module")
+def by_numbers():
+    """A tree on two numeric sensitive columns, their values scaled to 0 to 1, and a date that is sensitive too."""
+    frame, _ = table()
+    frame["income"] = 1000 + 40 * frame["age"].fillna(50) + np.random.default_rng(2).normal(0, 400, len(frame))
+    schema = Schema.of(frame, quasi_identifying=["age", "job"], sensitive=["income", "day"])
+    encoded = encode(frame, schema)
+    tree = grow(encoded, "sse", 2)
     return encoded, tree, annotate(tree, encoded)
 
 
@@ -259,10 +282,12 @@ def test_dot__what_pruning_removed_is_dashed_and_groups_are_doubled(figure1) -> 
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("colour_by", COLOURS)
-def test_legend__covers_every_node_and_says_what_it_covers(grown, colour_by: str, theme: str) -> None:
-    encoded, tree, risk = grown
+def test_legend__covers_every_node_and_says_what_it_covers(grown, by_numbers, colour_by: str, theme: str) -> None:
+    shown = by_numbers if colour_by == "digression" else grown
+    encoded, tree, risk = shown
+    assert colour_by in colours_of(tree, risk)
     shades = legend(tree, risk, encoded.target.labels, colour_by, theme)
-    source = drawn(grown, colour_by=colour_by, theme=theme, max_depth=100, max_nodes=10**6)
+    source = drawn(shown, colour_by=colour_by, theme=theme, max_depth=100, max_nodes=10**6)
     assert svg(source)
     if colour_by == "classes":
         assert [shade.gauge for shade in shades] == list("█▓▒")
@@ -274,6 +299,25 @@ def test_legend__covers_every_node_and_says_what_it_covers(grown, colour_by: str
     assert (np.diff(levels[np.argsort(scores, kind="stable")]) >= 0).all()
     assert levels.min() == 1
     assert levels.max() == 5
+
+
+def test_numbers__every_node_says_its_digression(by_numbers) -> None:
+    encoded, tree, risk = by_numbers
+    cut = prune(tree, risk, "error-digression", 20).cut()
+    drawing = svg(drawn(by_numbers, cut=cut, max_depth=100, k=20))
+    on_nodes, numeric = nodes_in(drawing), risk.numeric
+    assert set(cut) <= set(on_nodes)
+    for node, text in on_nodes.items():
+        assert f"Δ {number_text(numeric.digression[node])} · p {numeric.p_value[node]:.2g}" in text
+        assert f"SSE {number_text(numeric.sse[node])}" in text
+        assert not re.search(r"\bE ", text)
+    titles = [element.text for element in ElementTree.fromstring(drawing).iter(f"{SVG}title")]
+    for node, title in zip(on_nodes, titles, strict=True):
+        assert f"RSD {numeric.rsd[node, 0]:.3f}" in title
+        assert f"standard deviation {numeric.spread[node, 1]:.0%} of the table's" in title
+    frame, _ = table()
+    assert f"day: mean {frame['day'].mean().date()}" in titles[0]
+    assert colours_of(tree, risk) == ["digression", "tidi", "n"]
 
 
 def test_risk_scores__low_tidi_few_records_and_much_error_are_risky(grown) -> None:
@@ -496,6 +540,78 @@ def test_explain_leaf__numbers_alone_have_no_classes_and_other_limits_are_named(
     assert "0.89 bits harder" in said
 
 
+def test_explain_leaf__digression_and_limits_by_their_numbers(by_numbers) -> None:
+    encoded, tree, risk = by_numbers
+    leaves = tree.is_leaf
+    limits = Limits(k=10, rsd_min=0.3)
+    pruning = prune(tree, risk, "error-digression", limits=limits, encoded=encoded)
+    kept, kinds = margins(tree, risk, encoded, limits), set()
+    for node in map(int, pruning.cut()):
+        said = explain_leaf(tree, risk, pruning, encoded.encodings, node, limits=kept)
+        if leaves[node]:
+            assert "not merged" in said
+            continue
+        branch = np.arange(node, node + tree.size[node])
+        branch = branch[leaves[branch]]
+        moved = risk.numeric.digression
+        assert f"from {number_text(moved[branch].sum())} to {number_text(moved[node])}" in said
+        added = risk.numeric.sse[node] - risk.numeric.sse[branch].sum()
+        assert f"squared error by {number_text(added)}" in said
+        assert "misclassified" not in said
+        few = re.search(r"(?:left a group of|\) had) (\d+)", said)
+        short = re.search(r"RSD of (income|day) is ([\d.e-]+), and at least 0.3 is required", said)
+        assert few or short
+        assert int(few[1]) < 10 if few else float(short[2]) < 0.3
+        kinds.add("few" if few else "short")
+    assert kinds == {"few", "short"}
+    pairs = Limits(k=2, rsd_min=0.3)
+    pruning = prune(tree, risk, "error-digression", limits=pairs, encoded=encoded)
+    kept = margins(tree, risk, encoded, pairs)
+    start = [t for t in np.flatnonzero(leaves) if tree.n[t] >= 2 and risk.numeric.rsd[t].min() < 0.3]
+    said = explain_leaf(tree, risk, pruning, encoded.encodings, int(start[0]), 0, limits=kept)
+    assert "is required; a later step" in said
+
+
+def test_explain_leaf__a_branch_that_its_own_test_offends(by_numbers) -> None:
+    encoded, tree, risk = by_numbers
+    pruning = prune(tree, risk, "error-digression", limits=Limits(k=1, significance=0.3), encoded=encoded)
+    merged = [int(t) for t in pruning.cut() if not tree.is_leaf[t]]
+    assert merged
+    for node in merged:
+        p_value = risk.numeric.p_value[node]
+        assert p_value < 0.3
+        said = explain_leaf(tree, risk, pruning, encoded.encodings, node, significance=0.3)
+        assert f"unlike the whole table's (p = {p_value:.3g}, below α = 0.3)" in said
+
+
+def test_worst_groups__of_a_cut(by_numbers) -> None:
+    encoded, tree, risk = by_numbers
+    cut = prune(tree, risk, "least", 10).cut()
+    found = {worst.figure: worst for worst in worst_groups(tree, risk, encoded, cut)}
+    assert set(found) == {"TIDI", "digression", "RSD", "spread"}
+    assert risk.tidi[found["TIDI"].node] == min(risk.tidi[t] for t in cut)
+    assert risk.numeric.digression[found["digression"].node] == max(risk.numeric.digression[t] for t in cut)
+    lowest = min((risk.numeric.rsd[t, at], name) for t in cut for at, name in enumerate(risk.numeric.names))
+    assert (found["RSD"].column, found["RSD"].what) == (
+        lowest[1],
+        f"lowest RSD: {number_text(lowest[0])} ({lowest[1]})",
+    )
+
+
+def test_group_table__numbers_of_every_group(by_numbers) -> None:
+    encoded, tree, risk = by_numbers
+    cut = prune(tree, risk, "least", 30).cut()
+    groups = group_table(tree, risk, encoded.encodings, encoded.target.labels, cut)
+    leaf = descend(tree, encoded)
+    income = encoded.numeric.values[:, encoded.numeric.names.index("income")]
+    for row in groups.itertuples():
+        here = income[(leaf >= row.node) & (leaf < row.node + tree.size[row.node])]
+        squared = ((here - here.mean()) ** 2).sum() / ((here - income.mean()) ** 2).sum()
+        assert groups.loc[row.Index, "RSD of income"] == pytest.approx(squared)
+        assert groups.loc[row.Index, "spread of income"] == pytest.approx(here.std() / income.std())
+    assert pd.to_datetime(groups["mean of day"]).between("2020-01-01", "2022-07-01").all()
+
+
 def test_group_table__one_row_a_group(grown) -> None:
     encoded, tree, risk = grown
     cut = prune(tree, risk, "least", 8).cut()
@@ -521,6 +637,26 @@ def test_pruning_curve__replays_the_steps(grown) -> None:
     assert curve.tidi[0] == pytest.approx(risk.branch_tidi[0])
     titles = [note.text for note in curve_figure(curve, 8, here=3).layout.annotations]
     assert f"{curve.groups[0]:,} → {curve.groups[-1]:,} groups" in titles
+
+
+def test_curve_and_figure_of_numbers(by_numbers) -> None:
+    _, tree, risk = by_numbers
+    pruning = prune(tree, risk, "error-digression", 20)
+    curve = pruning_curve(pruning, risk, moments=5)
+    assert curve.sse[0] == pytest.approx(risk.numeric.branch_sse[0])
+    assert curve.digression[-1] == pytest.approx(risk.numeric.digression[pruning.cut()].sum())
+    titles = [note.text for note in curve_figure(curve, 20).layout.annotations]
+    assert f"digression in all: {number_text(curve.digression[0])} → {number_text(curve.digression[-1])}" in titles
+    assert not any("error" in title for title in titles)
+    node = int(pruning.cut()[0])
+    bars = {bar.name: list(bar.x) for bar in numbers_figure(risk.numeric, node).data}
+    assert bars == {"RSD": list(risk.numeric.rsd[node]), "spread": list(risk.numeric.spread[node])}
+    most = int(risk.numeric.rsd[node].argmin())
+    said = numbers_sentence(risk.numeric, node)
+    assert said.startswith(
+        f"{risk.numeric.names[most]}: guessing the mean here leaves {risk.numeric.rsd[node, most]:.1%}"
+    )
+    assert "no closer" in numbers_sentence(risk.numeric, 0)
 
 
 def test_class_figure__title_holds_the_number_and_escapes() -> None:

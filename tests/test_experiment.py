@@ -2,6 +2,7 @@
 
 import json
 import math
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ from anonymizer.experiment import (
 )
 from anonymizer.generalize import GENERALIZERS, generalize
 from anonymizer.grow import grow
-from anonymizer.predict import classify, regress, seen
+from anonymizer.predict import classify, pruned_by_confidence, regress, seen
 from anonymizer.prune import prune
 from anonymizer.records import descend
 from anonymizer.risk import annotate
@@ -160,9 +161,37 @@ def test_models__of_boxes_are_those_of_records():
     assert linear == pytest.approx(LinearRegression().fit(features[box], y).predict(features), abs=1e-9)
     slow = DecisionTreeRegressor(min_samples_leaf=5, random_state=0).fit(features[box], y)
     assert tree == pytest.approx(slow.predict(features), abs=1e-9)
-    by_records = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=5, random_state=0)
+    by_records = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=0)
     by_records.fit(features[box], classes)
-    assert classify(features, box, classes, features).tolist() == by_records.predict(features).tolist()
+    with not_pruned():
+        assert classify(features, box, classes, features).tolist() == by_records.predict(features).tolist()
+
+
+def not_pruned():
+    return mock.patch("anonymizer.predict.pruned_by_confidence", lambda left, right, records: np.arange(len(left)))
+
+
+def test_pruning__takes_back_splits_that_learn_noise():
+    #        0 (9 a, 9 b)
+    #      1 (9 a, 0)  2 (0, 9 b)
+    left, right = np.array([1, -1, -1]), np.array([2, -1, -1])
+    useful = np.array([[9.0, 9.0], [9.0, 0.0], [0.0, 9.0]])
+    assert pruned_by_confidence(left, right, useful).tolist() == [0, 1, 2]
+    noise = np.array([[9.0, 1.0], [5.0, 0.0], [4.0, 1.0]])
+    assert pruned_by_confidence(left, right, noise).tolist() == [0, 0, 0]
+    deep_left, deep_right = np.array([1, 2, -1, -1, -1]), np.array([4, 3, -1, -1, -1])
+    records = np.array([[9.0, 10.0], [9.0, 1.0], [5.0, 0.0], [4.0, 1.0], [0.0, 9.0]])
+    assert pruned_by_confidence(deep_left, deep_right, records).tolist() == [0, 1, 1, 1, 4]
+    by_heart = pruned = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(2000, 4))
+        classes = ((features[:, 0] > 0) ^ (rng.random(2000) < 0.2)).astype(int)
+        asked = (features[:1000], np.arange(1000), classes[:1000], features[1000:])
+        pruned += (classify(*asked) != classes[1000:]).sum()
+        with not_pruned():
+            by_heart += (classify(*asked) != classes[1000:]).sum()
+    assert pruned < 0.9 * by_heart
 
 
 def test_mape__leaves_zeros_out_and_counts_them():

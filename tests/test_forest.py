@@ -19,9 +19,11 @@ from anonymizer.cut_points import buy_cuts
 from anonymizer.domains import Attribute, CodedTable, Domains, code, domains_of, even_cuts, read_domains
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.forest import MODES, Forest, grow_and_measure, grow_forest, predict, rehearsed_accuracy
+from anonymizer.forest_drawing import accuracy_figure, ledger_figure, outline, tree_dot
 from anonymizer.forest_growth import Part
 from anonymizer.mechanisms import Budget, RehearsalNoise
 from anonymizer.private_tree import walk
+from anonymizer.rehearsal import accuracy_curve
 from anonymizer.rules import chosen_rules, rules_csv, rules_json, rules_of, rules_text
 from anonymizer.schema import Schema
 
@@ -352,3 +354,40 @@ def test_forest_command__bad_input(nursery: str, options: list[str], capsys: pyt
 def test_audit_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "--mode", "strict", "--runs", "200", "--seed", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["violated"] is False
+
+
+# Drawings.
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_drawing__nodes_edges_and_the_warning(theme: str) -> None:
+    forest = grown("paper", 20.0, n_trees=2)
+    drawn = outline(forest, 1)
+    source = tree_dot(forest, drawn, max_depth=10, theme=theme)
+    assert drawn.n_nodes == sum(1 for _ in walk(forest.trees[1])) > 3
+    assert source.count(" -> ") == drawn.n_nodes - 1
+    assert "NOT differentially private" in source
+    assert drawn.path(drawn.n_nodes - 1)[0] == 0
+    folded = tree_dot(forest, drawn, max_depth=1)
+    assert folded.count(" -> ") == 0
+    assert "folded" in folded
+
+
+def test_ledger_figure__pieces_add_up_to_the_budget() -> None:
+    forest = grown("strict", 0.7, n_trees=2)
+    figure = ledger_figure(forest.ledger)
+    assert math.fsum(float(bar.x[0]) for bar in figure.data) == pytest.approx(0.7)
+    assert "0.7" in figure.layout.title.text
+
+
+def test_accuracy_curve__beside_models_without_privacy() -> None:
+    curve = accuracy_curve(made(1500), ("paper", "strict"), budgets=(0.1, 5.0), folds=3)
+    assert [mode for mode, _ in curve.modes] == ["paper", "strict"]
+    assert curve.modes[1][1][1] > curve.majority
+    assert curve.random_forest > 0.85
+    assert curve.tree > 0.85
+    names = [trace.name for trace in accuracy_figure(curve, 1.0).data]
+    assert "paper (NOT private)" in names
+    assert "majority class" in names
+    with pytest.raises(ParameterError):
+        accuracy_curve(made(4), ("strict",))

@@ -22,6 +22,7 @@ from anonymizer.release import FORMATS, read_release
 from anonymizer.report import PARAMETERS, check_line, digest, provenance, schema_from
 from anonymizer.samples import hospital, sample_reading
 from anonymizer.schema import Schema
+from tests.conftest import run_python
 
 N = 240
 
@@ -303,7 +304,7 @@ def test_check_line__agrees_with_the_report(
 def test_python__makes_the_same_release_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     again, result = run_again(name)
-    exec(compile(result.report.provenance.python, name, "exec"), {"__name__": "again"})
+    run_python(["-c", result.report.provenance.python], tmp_path)
     assert rows_of(read_release("RELEASE.csv")) == rows_of(read_release(result.release.to_bytes()))
 
 

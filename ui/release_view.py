@@ -12,6 +12,8 @@ from anonymizer.report import Report
 from anonymizer.schema import Role
 from anonymizer.verify import Check, Verification
 from ui.controls import count, plain, plural, share, slider_ends
+from ui.limits_panel import limits_panel
+from ui.tree_choices import fit_grouping
 from ui.workspace import Workspace
 
 ROWS_SHOWN = 12
@@ -24,14 +26,13 @@ CONFIG = {"displayModeBar": False}
 
 def choices(ws: Workspace) -> None:
     """How many must look alike, how boxes are made, and what is required of sensitive columns."""
+    fit_grouping(ws)
     p = ws.parameters
     with st.container(border=True):
         first, second = st.columns([2, 3], gap="large")
         with first:
             k = st.slider("k: fewest records that look alike", 1, largest_k(ws), p.k, key="release k")
             slider_ends("more detail", "less risk")
-            with st.expander("Require more of sensitive columns", expanded=not (p.l is None and p.t is None)):
-                least, furthest = requirements(ws)
         with second:
             names = list(GENERALIZERS)
             generalizer = st.selectbox(
@@ -44,46 +45,14 @@ def choices(ws: Workspace) -> None:
             promise = GUARANTEES[generalizer]
             st.caption(f":material/check: **Promises.** {plain(promise.gives)}")
             st.caption(f":material/warning: **Does not promise.** {plain(promise.does_not)}")
-    ws.set(k=int(k), generalizer=generalizer, l=least, t=furthest)
+        limits_panel(ws, "release")
+    ws.set(k=int(k), generalizer=generalizer)
 
 
 def largest_k(ws: Workspace) -> int:
     """Where the slider of k ends: never beyond the number of records, never below the k that is chosen."""
     records = 0 if ws.table is None else len(ws.table)
     return max(2, ws.k, min(100, records))
-
-
-def requirements(ws: Workspace) -> tuple[int | None, float | None]:
-    """l and t, when the steward requires them: they steer the grouping, and the checker requires them again."""
-    p = ws.parameters
-    none = not (ws.schema and ws.schema.sensitive)
-    least = st.number_input(
-        "Fewest sensitive values in a group (l)",
-        1,
-        None,
-        None if none or p.l is None else int(p.l),
-        placeholder="not required",
-        key="release l",
-        disabled=none,
-        help="Different values. With 2, no group may give a value away by having only one. Smaller groups are merged, "
-        "and the release is checked for it.",
-    )
-    furthest = st.number_input(
-        "Furthest from the whole table (t)",
-        0.0,
-        1.0,
-        None if none else p.t,
-        step=0.05,
-        placeholder="any distance",
-        key="release t",
-        disabled=none,
-        help="From 0 to 1. With 0, every group has the sensitive values of the whole table. Groups further away are "
-        "merged, and the release is checked for it.",
-    )
-    if none:
-        st.caption("No column is sensitive, so there is nothing to require.")
-        return None, None
-    return (None if least is None else int(least)), furthest
 
 
 def examined(ws: Workspace) -> Report:

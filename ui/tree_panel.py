@@ -6,15 +6,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
-from anonymizer.charts import class_figure
+from anonymizer.charts import class_figure, numbers_figure, numbers_sentence
+from anonymizer.digression import NumericRisk
 from anonymizer.draw import Shade
 from anonymizer.encode import EncodedTable
-from anonymizer.explain import explain_leaf, group_table, rule_text
+from anonymizer.explain import explain_leaf, group_table, mean_text, number_text, rule_text, worst_groups
+from anonymizer.limits import margins
 from anonymizer.prune import Pruning
 from anonymizer.risk import NodeRisk
-from ui.controls import count, plain
+from ui.controls import count, plain, share
+from ui.workspace import Workspace, widget_state
 
+CONFIG = {"displayModeBar": False}
 MOST_GROUPS = 1000
 
 
@@ -42,20 +47,42 @@ def _html(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def show_node(encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, node: int, after: int) -> None:
-    """One node: its rule, why its records are together, its measures in words, and its classes."""
-    tree, encodings, labels = pruning.tree, encoded.encodings, encoded.target.labels
+def show_worst(ws: Workspace, pruning: Pruning, cut: NDArray[np.integer], on_pick: Callable[[int], None]) -> None:
+    """The worst group by every figure, each a button that picks it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Worst groups:", width="content")
+        for worst in worst_groups(pruning.tree, ws.risk(), ws.encoded(), cut):
+            st.button(
+                f"{plain(worst.what)} · group {worst.node:,}",
+                key=f"worst {worst.figure}",
+                type="tertiary",
+                on_click=on_pick,
+                args=(worst.node,),
+                help="Pick this group",
+            )
+
+
+def show_node(ws: Workspace, pruning: Pruning, node: int, after: int) -> None:
+    """One node: its rule, why its records are together, its measures in words, and its sensitive values."""
+    encoded, risk, tree, p = ws.encoded(), ws.risk(), pruning.tree, ws.parameters
+    encodings, labels = encoded.encodings, encoded.target.labels
     what = "group" if pruning.group_of_node(after)[node] == node else "node"
     st.subheader(f"{what.capitalize()} {node:,}: {count(tree.n[node])} of {count(tree.n[0])} records", anchor=False)
     st.markdown(f"**Rule.** {plain(rule_text(tree, encodings, node))}")
-    st.info(plain(explain_leaf(tree, risk, pruning, encodings, node, after)), icon=":material/call_merge:")
+    kept = margins(tree, risk, encoded, ws.limits)
+    tested = p.significance if p.tested == "inner" else None
+    why = explain_leaf(tree, risk, pruning, encodings, node, after, limits=kept, significance=tested)
+    st.info(plain(why), icon=":material/call_merge:")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         for value, words in measures(risk, encoded, node):
             st.markdown(f"**{value}** · {words}")
     with right:
         if len(labels) > 1:
-            st.plotly_chart(class_figure(tree.sums[node], labels), key="classes", config={"displayModeBar": False})
+            st.plotly_chart(class_figure(tree.sums[node], labels), key="classes", config=CONFIG)
+        if risk.numeric is not None:
+            st.markdown(f"**{plain(numbers_sentence(risk.numeric, node))}**")
+            st.plotly_chart(numbers_figure(risk.numeric, node), key="numbers", config=CONFIG)
 
 
 def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str, str]]:
@@ -75,6 +102,35 @@ def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str
     if encoded.target.n_classes > 1:
         name = plain(encoded.target.name)
         facts.append((f"{count(risk.error[node])} records", f"are not in the largest class of {name} here (E)."))
+    return facts if risk.numeric is None else [*facts, *number_measures(risk.numeric, node)]
+
+
+def number_measures(numeric: NumericRisk, node: int) -> list[tuple[str, str]]:
+    """What a node tells about numeric sensitive columns, in plain words with the symbol after."""
+    p_value = numeric.p_value[node]
+    tested = "of drawing records that vary together this unlike the whole table, by chance (p-value)."
+    facts = [
+        (
+            number_text(numeric.digression[node]),
+            "is how far the scatter of the sensitive numbers here falls short of the whole table's (digression Δ): "
+            "0 for the whole table, and the larger, the more the group gives away.",
+        ),
+        (
+            number_text(numeric.sse[node]),
+            "is the squared error around the means here, each column scaled to 0–1 (SSE).",
+        ),
+        ("No chance known", "of the test: the table's own numbers move in step (p-value).")
+        if np.isnan(p_value)
+        else (f"{p_value:.3g}", f"is the chance {tested}"),
+    ]
+    for position, name in enumerate(numeric.names):
+        rsd, spread = numeric.rsd[node, position], numeric.spread[node, position]
+        words = (
+            f"is the mean of {plain(name)}, for the whole table {plain(mean_text(numeric, 0, position))}. Guessing it "
+            f"leaves {share(float(rsd))} of the squared error of a blind guess (RSD), and the values vary "
+            f"{share(float(spread))} as much as in the table (spread, of standard deviations)."
+        )
+        facts.append((mean_text(numeric, node, position), words))
     return facts
 
 
@@ -92,7 +148,8 @@ def show_groups(
     key = f"groups {after} {len(table)}"
 
     def picked() -> None:
-        rows = st.session_state[key]["selection"]["rows"]
+        state = widget_state(key)
+        rows = state["selection"]["rows"] if state else []
         if rows and 0 <= rows[0] < len(table):
             on_pick(int(table["node"].iloc[rows[0]]))
 
@@ -115,5 +172,8 @@ def group_columns(table: pd.DataFrame) -> dict[str, Any]:
         "ICR": st.column_config.NumberColumn("ICR, bits", help="Still needed to find one person: log₂ n", **bits),
         "TIDI": st.column_config.NumberColumn("TIDI, bits", help="BIG + ICR; low is risky", **bits),
         "E": st.column_config.NumberColumn("E", help="Records outside the largest class", format="localized"),
+        "digression": st.column_config.NumberColumn("Δ", help="Digression; large is risky", format="%.4g"),
+        "SSE": st.column_config.NumberColumn("SSE", help="Squared error around the means", format="%.4g"),
+        "p-value": st.column_config.NumberColumn("p", help="Of the covariance test", format="%.3g"),
     }
-    return {name: columns[name] for name in table}
+    return {name: columns[name] for name in table if name in columns}

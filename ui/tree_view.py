@@ -12,6 +12,7 @@ import streamlit as st
 
 from anonymizer.draw import DrawError, svg
 from anonymizer.tree import Tree
+from ui.workspace import widget_state
 
 HERE = Path(__file__).parent
 HTML = """
@@ -59,7 +60,7 @@ def tree_view(
 
     def report(what: str, tell: Callable[[int], None]) -> Callable[[], None]:
         def told() -> None:
-            node = asked_node(st.session_state.get(key), what, tree.n_nodes)
+            node = asked_node(widget_state(key), what, tree.n_nodes)
             if node is not None:
                 tell(node)
 

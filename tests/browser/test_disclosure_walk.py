@@ -13,8 +13,8 @@ from playwright.sync_api import Page, expect
 
 from anonymizer.publish import from_json, knowledge_of
 from anonymizer.read import read_table
-from tests.browser.test_bring_a_table import drop, number, opened, step
-from tests.browser.test_release_walk import downloaded, roles, settled
+from tests.browser.steps import downloaded, drop, number, opened, settled, step
+from tests.browser.test_release_walk import roles
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.browser

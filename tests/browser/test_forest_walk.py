@@ -11,15 +11,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.test_bring_a_table import drop, number, opened, step
+from tests.browser.steps import downloaded, drop, number, opened, settled, step
 
 pytestmark = pytest.mark.browser
-
-
-def settled(page: Page) -> None:
-    """Wait until the page is drawn."""
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=120_000)
-    page.wait_for_timeout(300)
 
 
 def panel(page: Page, name: str) -> Locator:
@@ -27,15 +21,8 @@ def panel(page: Page, name: str) -> Locator:
     return page.get_by_test_id("stButtonGroup").get_by_text(name, exact=True)
 
 
-def downloaded(page: Page, label: str) -> str:
-    """The text of a file that a button gives."""
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name=label).click()
-    return Path(waiting.value.path()).read_text("utf-8")
-
-
 def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
-    app_server: str, page: Page, data: Callable[[str], Path]
+    app_server: str, page: Page, data: Callable[[str], Path], tmp_path: Path
 ) -> None:
     path = data("nursery.csv.gz")
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -64,18 +51,18 @@ def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
     expect(number(page, "Spent")).to_have_text("1")
     expect(page.get_by_text("Spent on this table in this session: 1 of 3")).to_be_visible()
 
-    described = json.loads(downloaded(page, "Rules (JSON)"))
+    described = json.loads(downloaded(page, "Rules (JSON)", tmp_path).read_text("utf-8"))
     assert described["private"]
     assert described["warnings"] == []
     assert described["mode"] == "strict"
     assert math.fsum(query["epsilon"] for query in described["ledger"]["dearest"]) == pytest.approx(1.0, rel=1e-9)
     assert described["spent"] == pytest.approx(1.0, rel=1e-9)
-    rules = list(csv.DictReader(downloaded(page, "Rules (CSV)").splitlines()))
+    rules = list(csv.DictReader(downloaded(page, "Rules (CSV)", tmp_path).read_text("utf-8").splitlines()))
     assert len(rules) == len(described["rules"]) > 20
     assert {rule["class"] for rule in rules} <= set(codebook["class"])
     right = sum(json_rule["class"] == "not_recom" for json_rule in described["rules"])
     assert right > 0
-    assert "if " in downloaded(page, "Rules (text)")
+    assert "if " in downloaded(page, "Rules (text)", tmp_path).read_text("utf-8")
 
     panel(page, "Budget").click()
     expect(page.get_by_text("A record pays ε = 1 of the budget of 1")).to_be_visible(timeout=60_000)

@@ -1,6 +1,5 @@
 """The main walk: drop a table, give roles, release, download; the command line agrees with the page."""
 
-import contextlib
 import gzip
 import hashlib
 import json
@@ -19,7 +18,7 @@ from anonymizer.profile import suggest
 from anonymizer.read import read_table
 from anonymizer.release import read_release
 from anonymizer.schema import Role
-from tests.browser.test_bring_a_table import choose_role, drop, known_text, number, opened, step
+from tests.browser.steps import downloaded, drop, give_role, known_text, number, opened, settled, step
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -31,12 +30,6 @@ TABLES = {
     "adult": "income",
 }
 """Each table and its sensitive column."""
-
-
-def settled(page: Page) -> None:
-    """Wait until the page is drawn: a grid that is typed into while it is drawn again forgets what was typed."""
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=120_000)
-    page.wait_for_timeout(300)
 
 
 def roles(page: Page, table: pd.DataFrame, sensitive: str) -> None:
@@ -56,28 +49,6 @@ def roles(page: Page, table: pd.DataFrame, sensitive: str) -> None:
     settled(page)
     page.get_by_role("button", name="All others quasi-identifying").click()
     expect(page.get_by_text(known_text(len(table.columns) - 1)).first).to_be_visible(timeout=60_000)
-
-
-def give_role(page: Page, row: int, typed: str, known: int) -> None:
-    """A role chosen in the grid. A click can be lost while the grid is drawn anew: then once more."""
-    told = page.get_by_text(known_text(known)).first
-    for _ in range(4):
-        settled(page)
-        page.get_by_test_id("stDataFrame").first.hover(position={"x": 240, "y": 20})
-        choose_role(page, row, typed)
-        with contextlib.suppress(AssertionError):
-            expect(told).to_be_visible(timeout=10_000)
-            return
-    expect(told).to_be_visible()
-
-
-def downloaded(page: Page, label: str, folder: Path) -> Path:
-    """A file fetched by its button."""
-    with page.expect_download(timeout=60_000) as waiting:
-        page.get_by_role("button", name=label, exact=True).click()
-    path = folder / waiting.value.suggested_filename
-    waiting.value.save_as(path)
-    return path
 
 
 def figure(page: Page, label: str) -> str:

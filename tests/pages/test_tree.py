@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.explain import explain_leaf, rule_text
+from anonymizer.explain import explain_leaf, number_text, rule_text
+from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL, texts
 from tests.test_draw import table
-from ui.controls import plain
+from ui.controls import plain, share
+from ui.tree_choices import GROUPINGS
 from ui.tree_view import asked_node
 from ui.workspace import Workspace, sample_reading
 
@@ -111,11 +113,11 @@ def test_picked_node__is_explained() -> None:
     ws.view["node"] = merged
     app.run()
     assert not app.exception
-    said = texts(app)
-    assert plain(rule_text(pruning.tree, encoded.encodings, merged)) in said
-    assert plain(explain_leaf(pruning.tree, ws.risk(), pruning, encoded.encodings, merged)) in said
-    assert f"**{ws.risk().tidi[merged]:.2f} bits**" in said
-    assert f"**{ws.risk().error[merged]} records**" in said
+    shown = texts(app)
+    assert plain(rule_text(pruning.tree, encoded.encodings, merged)) in shown
+    assert plain(explain_leaf(pruning.tree, ws.risk(), pruning, encoded.encodings, merged)) in shown
+    assert f"**{ws.risk().tidi[merged]:.2f} bits**" in shown
+    assert f"**{ws.risk().error[merged]} records**" in shown
     next(button for button in app.button if button.label == "Look closer from the picked node").click().run()
     assert ws.view["focus"] == merged
     next(button for button in app.button if button.label == "Whole tree again").click().run()
@@ -130,12 +132,198 @@ def test_too_few_records__is_said() -> None:
     ws.set(k=10)
     app = opened(ws)
     assert not app.exception
-    assert re.search(r"only 5 records: no grouping can reach k = 10", texts(app))
+    assert "group size is 5, and at least 10 is required" in said(app)
 
 
-@pytest.mark.parametrize("said", [None, {}, {"picked": "1"}, {"picked": -1}, {"picked": 7}, {"picked": True}, {"x": 1}])
-def test_asked_node__refuses_what_is_no_node(said: object) -> None:
-    assert asked_node(said, "picked", 7) is None
+def said(app: AppTest) -> str:
+    """Everything that is said on the page, without the escapes of Markdown."""
+    return re.sub(r"[\\\u2060]", "", texts(app))
+
+
+def numbers(k: int = 8, categories: bool = False) -> Workspace:
+    """A session whose sensitive columns are two numbers, or these beside the illness that guides the tree."""
+    frame, _ = table()
+    rng = np.random.default_rng(2)
+    frame["income"] = (1000 + 40 * frame["age"].fillna(50) + rng.normal(0, 400, len(frame))).round()
+    frame["stay"] = rng.integers(1, 30, len(frame))
+    sensitive = ["illness", "income", "stay"] if categories else ["income", "stay"]
+    if not categories:
+        frame = frame.drop(columns="illness")
+    schema = Schema.of(frame, quasi_identifying=["age", "job", "day"], sensitive=sensitive)
+    ws = Workspace(reading=sample_reading("four hundred with numbers", frame), schema=schema)
+    ws.set(k=k)
+    return ws
+
+
+def groups(ws: Workspace) -> list[np.ndarray]:
+    """The rows of every group, found by sending the records down the tree."""
+    pruning = ws.pruning()
+    group = pruning.group_of_node()[ws.leaf()]
+    return [np.flatnonzero(group == node) for node in pruning.cut()]
+
+
+def rsd_and_spread(values: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
+    """By their definitions, from the records."""
+    here = values[rows]
+    around = ((here - values.mean()) ** 2).sum()
+    return ((here - here.mean()) ** 2).sum() / around, here.std() / values.std()
+
+
+@pytest.mark.parametrize(
+    ("ws", "offered"),
+    [
+        (session(), ["least", "error-risk"]),
+        (numbers(), ["least", "error-digression"]),
+        (numbers(categories=True), ["least", "error-risk", "error-digression"]),
+    ],
+    ids=["classes", "numbers", "both"],
+)
+def test_groupings__are_those_that_fit_the_sensitive_columns(ws: Workspace, offered: list[str]) -> None:
+    app = opened(ws)
+    assert not app.exception
+    assert app.selectbox(key="tree grouping").options == [GROUPINGS[name][0] for name in offered]
+
+
+def test_grouping__that_no_longer_fits_after_a_change_of_roles_is_left() -> None:
+    ws = session()
+    ws.set(grouping="error-digression", rsd_min=0.2, significance=0.05)
+    app = opened(ws)
+    assert not app.exception
+    assert not app.error
+    assert ws.parameters.grouping == "least"
+    assert (ws.parameters.rsd_min, ws.parameters.significance) == (None, None)
+
+
+def test_numbers__the_picked_node_is_explained_by_its_records() -> None:
+    ws = numbers()
+    app = opened(ws)
+    app.selectbox(key="tree grouping").set_value("error-digression").run()
+    assert not app.exception
+    assert ws.pruning().criterion == "error-digression"
+    node = next(int(t) for t in ws.pruning().cut() if not ws.tree().is_leaf[t])
+    ws.view["node"] = node
+    app.run()
+    assert not app.exception
+    found = said(app)
+    rows = next(rows for rows, t in zip(groups(ws), ws.pruning().cut(), strict=True) if t == node)
+    values = ws.table[["income", "stay"]].to_numpy(float)
+    scaled = (values - values.min(axis=0)) / (values.max(axis=0) - values.min(axis=0))
+    within = [np.cov(part.T, bias=True) * len(part) for part in (scaled, scaled[rows])]
+    assert f"**{number_text(np.linalg.det(within[0] - within[1]))}** · is how far the scatter" in found
+    assert f"**{number_text(np.trace(within[1]))}** · is the squared error around the means" in found
+    for position, name in enumerate(("income", "stay")):
+        rsd, spread = rsd_and_spread(values[:, position], rows)
+        assert f"is the mean of {name}, for the whole table" in found
+        assert f"leaves {share(rsd)} of the squared error of a blind guess (RSD)" in found
+        assert f"vary {share(spread)} as much as in the table" in found
+    assert "error-digression measure" in found
+    assert "changed the digression from" in found
+
+
+def test_worst_groups__are_named_and_can_be_picked() -> None:
+    ws = numbers(categories=True)
+    app = opened(ws)
+    assert not app.exception
+    cut, rows = ws.pruning().cut(), groups(ws)
+    rsd = [rsd_and_spread(ws.table["income"].to_numpy(float), part)[0] for part in rows]
+    stay = [rsd_and_spread(ws.table["stay"].to_numpy(float), part)[0] for part in rows]
+    worst = int(cut[int(np.argmin(np.minimum(rsd, stay)))])
+    button = app.button(key="worst RSD")
+    assert f"lowest RSD: {number_text(min(*rsd, *stay))}" in re.sub(r"\\", "", button.label)
+    assert button.label.endswith(f"group {worst:,}")
+    button.click().run()
+    assert ws.view["node"] == worst
+    distinct = min(ws.table["illness"].iloc[part].nunique() for part in rows)
+    assert f"lowest l: {distinct}" in re.sub(r"\\", "", app.button(key="worst l").label)
+    assert {f"worst {name}" for name in ("TIDI", "digression", "RSD", "spread", "l")} <= {b.key for b in app.button}
+
+
+def test_blend__the_weight_has_ends_in_words_and_changes_the_tree() -> None:
+    ws = numbers()
+    app = opened(ws)
+    app.selectbox(key="tree criterion sse").set_value("blend").run()
+    assert not app.exception
+    assert ws.criterion == "blend"
+    assert {"keep the columns", "keep the analysis"} <= {caption.value for caption in app.caption}
+    losses = []
+    for weight in (0.0, 1.0):
+        app.slider(key="tree weight").set_value(weight).run()
+        assert not app.exception
+        assert ws.parameters.weight == weight
+        losses.append(ws.node_ncp()[ws.pruning().cut()].mean())
+    assert losses[0] < losses[1]
+    app.selectbox(key="tree criterion sse").set_value("sse").run()
+    assert ws.parameters.criterion is None
+
+
+def reason(app: AppTest, ws: Workspace, node: int) -> str:
+    """Why the records of a node are one group, as the page says."""
+    ws.view["node"] = node
+    app.run()
+    return next(info.value for info in app.info if "merged" in info.value)
+
+
+@pytest.mark.parametrize("grouping", ["least", "error-digression"])
+@pytest.mark.parametrize(("limit", "place"), [("rsd_min", 0), ("spread_min", 1)])
+def test_limits_of_numbers__hold_in_every_group(grouping: str, limit: str, place: int) -> None:
+    ws = numbers()
+    ws.set(grouping=grouping)
+    app = opened(ws)
+    before = len(groups(ws))
+    lowest = min(rsd_and_spread(ws.table["income"].to_numpy(float), rows)[place] for rows in groups(ws))
+    required = 0.9 if place else 0.7
+    assert lowest < required, "the limit must bite"
+    app.number_input(key=f"tree {limit}").set_value(required).run()
+    assert not app.exception
+    for name in ("income", "stay"):
+        values = ws.table[name].to_numpy(float)
+        assert min(rsd_and_spread(values, rows)[place] for rows in groups(ws)) >= required - 1e-9
+    assert len(groups(ws)) <= before
+    merged = [int(t) for t in ws.pruning().cut() if not ws.tree().is_leaf[t]]
+    assert any("is required" in reason(app, ws, node) for node in merged)
+
+
+@pytest.mark.parametrize("tested", ["inner", "leaves"])
+def test_significance__is_explained_where_it_is_tested(tested: str) -> None:
+    ws = numbers()
+    ws.set(grouping="error-digression")
+    app = opened(ws)
+    app.selectbox(key="tree tested").set_value(tested).run()
+    assert not app.exception
+    assert (ws.parameters.significance, ws.parameters.tested) == (0.05, tested)
+    promise = "Promises: nothing about what is released" in said(app).replace("**", "")
+    assert promise == (tested == "inner")
+    app.selectbox(key="tree tested").set_value("").run()
+    assert ws.parameters.significance is None
+
+
+def test_limit_that_cannot_be_met__says_which_and_the_page_stays() -> None:
+    ws = session()
+    app = opened(ws)
+    app.number_input(key="tree l").set_value(4).run()
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "l-diversity of illness is 3, and at least 4 is required" in re.sub(r"\\", "", app.error[0].value)
+    assert any(slider.label.startswith("Pruning steps") for slider in app.slider)
+    app.number_input(key="tree l").set_value(3).run()
+    assert not app.error
+    assert min(ws.table["illness"].iloc[rows].nunique() for rows in groups(ws)) == 3
+
+
+def test_limits__without_sensitive_columns_there_are_none() -> None:
+    frame, _ = table()
+    schema = Schema.of(frame, quasi_identifying=["age", "job", "day"])
+    ws = Workspace(reading=sample_reading("four hundred", frame), schema=schema)
+    ws.set(l=2, t=0.1)
+    app = opened(ws)
+    assert not app.exception
+    assert "nothing to limit" in said(app)
+    assert (ws.parameters.l, ws.parameters.t) == (None, None)
+
+
+@pytest.mark.parametrize("told", [None, {}, {"picked": "1"}, {"picked": -1}, {"picked": 7}, {"picked": True}, {"x": 1}])
+def test_asked_node__refuses_what_is_no_node(told: object) -> None:
+    assert asked_node(told, "picked", 7) is None
 
 
 def test_asked_node__takes_a_node() -> None:

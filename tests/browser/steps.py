@@ -1,0 +1,92 @@
+"""What every walk does in the browser: open, drop a file, wait until drawn, give roles, download."""
+
+import base64
+import contextlib
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+DROP = """([target, encoded, name]) => {
+    const bytes = Uint8Array.from(atob(encoded), letter => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], name));
+    for (const kind of ['dragenter', 'dragover', 'drop'])
+        target.dispatchEvent(new DragEvent(kind, {dataTransfer: transfer, bubbles: true, cancelable: true}));
+}"""
+ROW_HEIGHT = 35
+"""Pixels of a row of a grid."""
+
+
+def opened(page: Page, address: str, path: str = "") -> None:
+    """The dashboard, its frame drawn."""
+    page.goto(f"{address}/{path}")
+    expect(step(page, "Data")).to_be_visible(timeout=60_000)
+
+
+def settled(page: Page) -> None:
+    """Wait until the page is drawn: a grid that is typed into while it is drawn again forgets what was typed."""
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=120_000)
+    page.wait_for_timeout(300)
+
+
+def drop(page: Page, data: bytes, name: str) -> None:
+    """A file dropped on the page by drag and drop."""
+    zone = page.get_by_test_id("stFileUploaderDropzone").first
+    zone.wait_for()
+    page.evaluate(DROP, [zone.element_handle(), base64.b64encode(data).decode(), name])
+
+
+def step(page: Page, title: str) -> Any:
+    """The link to a step, in the line of steps."""
+    return page.get_by_test_id("stTopNavLink").filter(has_text=title)
+
+
+def number(page: Page, label: str) -> Any:
+    """The value of a metric."""
+    return page.get_by_test_id("stMetric").filter(has_text=label).get_by_test_id("stMetricValue")
+
+
+def known_text(columns: int) -> re.Pattern[str]:
+    """The sentence that says how many columns an attacker is taken to know."""
+    return re.compile(rf"the {columns} quasi-identifying column")
+
+
+def columns_known(page: Page) -> int:
+    """How many columns are quasi-identifying, as the page says."""
+    sentence = page.get_by_text(re.compile(r"the \d+ quasi-identifying column")).first
+    expect(sentence).to_be_visible()
+    found = re.search(r"the (\d+) quasi-identifying column", sentence.inner_text())
+    assert found
+    return int(found.group(1))
+
+
+def give_role(page: Page, row: int, typed: str, known: int) -> None:
+    """A role chosen in the grid with the keyboard, as a person does: click the cell, open it, type, take it.
+
+    ``known`` columns are quasi-identifying after it. A click can be lost while the grid is drawn anew: then once more.
+    """
+    told = page.get_by_text(known_text(known)).first
+    for _ in range(4):
+        settled(page)
+        grid = page.get_by_test_id("stDataFrame").first
+        grid.scroll_into_view_if_needed()
+        grid.hover(position={"x": 240, "y": 20})
+        grid.click(position={"x": 240, "y": ROW_HEIGHT * (row + 1) + ROW_HEIGHT // 2})
+        page.keyboard.press("Enter")
+        page.keyboard.type(typed)
+        page.keyboard.press("Enter")
+        with contextlib.suppress(AssertionError):
+            expect(told).to_be_visible(timeout=10_000)
+            return
+    expect(told).to_be_visible()
+
+
+def downloaded(page: Page, label: str, folder: Path) -> Path:
+    """A file fetched by its button."""
+    with page.expect_download(timeout=60_000) as waiting:
+        page.get_by_role("button", name=label, exact=True).click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path
