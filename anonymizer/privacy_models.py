@@ -181,23 +181,31 @@ def t_closeness(evidence: Evidence) -> tuple[Check, ...]:
     return tuple(checks)
 
 
-def value_disclosure(evidence: Evidence) -> tuple[Check, ...]:
-    """No class lets a numeric sensitive value be estimated much closer than the whole table does (RSD and spread)."""
-    checks = []
-    for found in evidence.spreads:
-        for name, values, required, what in (
-            ("RSD", found.rsd, evidence.rsd_min, "of the squared error that the whole table's mean leaves there"),
-            ("spread", found.spread, evidence.spread_min, "of the whole table's standard deviation"),
-        ):
-            worst = int(np.argmin(values))
-            achieved = float(values[worst])
-            passed = None if required is None else _at_least(achieved, required)
-            says = f"Knowing the class leaves at least {achieved:.1%} {what} for {found.column}"
-            if passed is False:
-                says = f"A class leaves only {achieved:.1%} {what} for {found.column}; {required:.1%} was required"
-            title = f"{name} of {found.column}"
-            checks.append(Check(title, required, achieved, passed, evidence.where(worst), f"{says} ({name})."))
-    return tuple(checks)
+def rsd(evidence: Evidence) -> tuple[Check, ...]:
+    """No class leaves too little squared error to who guesses a numeric sensitive value by the class's mean."""
+    what = "of the squared error that the whole table's mean leaves there"
+    return tuple(_value_disclosure(evidence, "RSD", s.column, s.rsd, evidence.rsd_min, what) for s in evidence.spreads)
+
+
+def spread(evidence: Evidence) -> tuple[Check, ...]:
+    """No class holds the numeric sensitive values of its people too close together."""
+    what = "of the whole table's standard deviation"
+    return tuple(
+        _value_disclosure(evidence, "spread", s.column, s.spread, evidence.spread_min, what) for s in evidence.spreads
+    )
+
+
+def _value_disclosure(
+    evidence: Evidence, name: str, column: str, values: NDArray[np.float64], required: float | None, what: str
+) -> Check:
+    """The class that leaves least of one numeric sensitive column; ``values``: a figure of each class."""
+    worst = int(np.argmin(values))
+    achieved = float(values[worst])
+    passed = None if required is None else _at_least(achieved, required)
+    says = f"Knowing the class leaves at least {achieved:.1%} {what} for {column}"
+    if required is not None and not passed:
+        says = f"A class leaves only {achieved:.1%} {what} for {column}; {required:.1%} was required"
+    return Check(f"{name} of {column}", required, achieved, passed, evidence.where(worst), f"{says} ({name}).")
 
 
 def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
@@ -374,7 +382,8 @@ MODELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
     "distinct l-diversity": distinct_l_diversity,
     "entropy l-diversity": entropy_l_diversity,
     "t-closeness": t_closeness,
-    "value disclosure": value_disclosure,
+    "RSD": rsd,
+    "spread": spread,
     "homogeneity": homogeneity,
     "containment": containment,
     "(1,k)": one_k,

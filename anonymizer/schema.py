@@ -80,10 +80,7 @@ class Column:
                     remedy="List every level once.",
                 )
         else:
-            if self.kind is Kind.NUMERIC:
-                domain = tuple(float(cast(float, end)) for end in domain)
-            else:
-                domain = tuple(pd.Timestamp(end).isoformat() for end in domain)
+            domain = tuple(self._end(end) for end in domain)
             if len(domain) != 2 or not domain[0] <= domain[1]:  # type: ignore[operator]
                 raise SchemaError(
                     f"The domain of {self.name!r} must be two ends, the lower one first.",
@@ -92,6 +89,25 @@ class Column:
                     remedy="Write it as lowest, highest.",
                 )
         object.__setattr__(self, "domain", domain)
+
+    def _end(self, end: object) -> float | str:
+        """One end of a numeric or date domain, as it is kept."""
+        try:
+            if self.kind is Kind.NUMERIC:
+                return float(cast(float, end))
+            stamp = pd.Timestamp(cast(str, end))
+            if stamp is pd.NaT:
+                raise ValueError
+            return stamp.isoformat()
+        except (ValueError, TypeError):
+            what = "number" if self.kind is Kind.NUMERIC else "date"
+            said = "is missing" if end is None or end == "" else f"is no {what}: {str(end)[:40]!r}"
+            raise SchemaError(
+                f"An end of the domain of {self.name!r} {said}.",
+                column=self.name,
+                value=end,
+                remedy="Write numbers as 3.5 and dates as 1990-12-31.",
+            ) from None
 
     @property
     def by_order(self) -> bool:

@@ -111,6 +111,8 @@ def test_from_json__anything_else_is_refused(text: str) -> None:
         ("numeric", 5),
         ("date", ("2021-01-01", "2020-01-01")),
         ("date", ("yesterday evening", "2020-01-01")),
+        ("date", ("", "2020-01-01")),
+        ("numeric", (None, 1)),
         ("categorical", ()),
         ("categorical", ("a", "a")),
         ("categorical", ("1", 1)),

@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from anonymizer.encode import Encoding, encode_column
-from anonymizer.errors import AnonymizerError, SchemaError
+from anonymizer.errors import AnonymizerError
 from anonymizer.schema import Column, Kind
 from ui.controls import count, problem
 from ui.workspace import Workspace
@@ -45,10 +45,6 @@ def domain_editor(ws: Workspace) -> None:
             encode_column(ws.table[name], changed[name])
         except AnonymizerError as error:
             problem(error)
-            return
-        except (TypeError, ValueError):
-            text = "Both ends of the domain are needed, and both must be readable."
-            problem(SchemaError(text, column=name, remedy="Write numbers as 3.5 and dates as 1990-12-31."))
             return
         ws.set_schema(changed.with_target(ws.schema.target))
         st.rerun()
