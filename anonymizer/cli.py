@@ -18,12 +18,12 @@ from anonymizer.cli_disclosure import add_disclosure
 from anonymizer.cli_experiment import add_evaluate
 from anonymizer.cli_forest import add_forest
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
-from anonymizer.generalize import GENERALIZERS
+from anonymizer.generalize import GENERALIZERS, NUMBERS, WRITINGS
+from anonymizer.grouping import GROUPINGS
 from anonymizer.grow import CRITERIA
 from anonymizer.limits import TESTS, Limits
 from anonymizer.parse import DEFAULT_MISSING
 from anonymizer.pipeline import Result, anonymize
-from anonymizer.prune import CRITERIA as GROUPINGS
 from anonymizer.read import Reading, ReadOptions, read_table
 from anonymizer.release import FORMATS, kind_of_cells, read_release
 from anonymizer.report import digest, schema_from
@@ -69,7 +69,10 @@ def commands() -> argparse.ArgumentParser:
     add_reading(make)
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
     make.add_argument("--grouping", default="least", choices=list(GROUPINGS))
-    make.add_argument("--generalizer", default="uniform", choices=list(GENERALIZERS))
+    make.add_argument("--generalizer", default="uniform", choices=[*GENERALIZERS, "concatenate"])
+    make.add_argument("--refine", action="store_true", help="cut large groups further at medians")
+    make.add_argument("--writing", default="sets", choices=list(WRITINGS), help="how levels are written")
+    make.add_argument("--numbers", default="range", choices=list(NUMBERS), help="how numbers are written")
     make.add_argument("--criterion", choices=list(CRITERIA), help="default: sse for a numeric target, else entropy")
     make.add_argument("--min-leaf", type=int, default=2, help="fewest records of a leaf of the grown tree")
     make.add_argument("--max-depth", type=int, help="longest path of the grown tree (default: no limit)")
@@ -206,6 +209,9 @@ def run_anonymize(chosen: argparse.Namespace) -> int:
         min_leaf=chosen.min_leaf,
         max_depth=chosen.max_depth,
         weight=chosen.weight,
+        writing=chosen.writing,
+        numbers=chosen.numbers,
+        refine=chosen.refine,
         **limits_of(chosen),
         reading=reading,
         progress=show,

@@ -18,11 +18,10 @@ from anonymizer.boxes import Boxes, interval_cells, level_cells
 from anonymizer.encode import EncodedTable, encode
 from anonymizer.errors import ParameterError
 from anonymizer.generalize import GENERALIZERS, check_choices
-from anonymizer.grow import grow
+from anonymizer.grouping import GROUPINGS as TREES
+from anonymizer.grouping import Recipe, group, grow_by, recipe_of
 from anonymizer.limits import Limits
-from anonymizer.mondrian import MONDRIAN, grow_mondrian
 from anonymizer.predict import Floats, Rows, cell_of, classify, regress, seen
-from anonymizer.prune import CRITERIA, prune
 from anonymizer.records import descend
 from anonymizer.refine import median_groups
 from anonymizer.risk import NodeRisk, annotate
@@ -31,7 +30,7 @@ from anonymizer.tiers import Grouping, Parts, disjoint
 from anonymizer.tree import Tree
 from anonymizer.utility import cell_ncp, mape, relative_squared_distance
 
-GROUPINGS = (*CRITERIA, *MONDRIAN, "blend")
+GROUPINGS = (*TREES, "blend")
 """Ways to make groups: prunings of the grown tree, Mondrian, and blended trees with at least k records a leaf.
 
 "blend:0.2" is a blend of that weight.
@@ -141,6 +140,14 @@ class Rules(NamedTuple):
     weight: float
 
 
+class Grown(NamedTuple):
+    """A tree with the scores of its nodes, and the seconds that both took."""
+
+    tree: Tree
+    risk: NodeRisk
+    seconds: float
+
+
 class Measured(NamedTuple):
     """One setting in one fold: see :class:`Outcome`."""
 
@@ -241,7 +248,7 @@ class Fold:
     values: pd.DataFrame
     schema: Schema
     rules: Rules
-    grown: dict[str, tuple[Tree, NodeRisk]]
+    grown: dict[Recipe, "Grown"]
 
     @classmethod
     def of(
@@ -252,41 +259,40 @@ class Fold:
         return cls(rows_of(encoded, train), rows_of(encoded, test), values, schema, rules, {})
 
     def measure(self, grouping: str, generalizer: str, k: int) -> Measured:
-        """Group, generalize, fit and judge."""
+        """Group, generalize, fit and judge. Trees are shared, and the time to grow one counts each time."""
         start = time.perf_counter()
         if grouping == ORIGINAL:
             return self.judged(Boxed.original(self.train, self.test), start)
-        tree, group = self.groups(grouping, k)
-        leaf = descend(tree, self.train)
+        name, _, weight = grouping.partition(":")
+        criterion = None
+        if name == "blend":
+            name, criterion = "least", "blend"
+        recipe = recipe_of(name, k, criterion=criterion, weight=float(weight) if weight else self.rules.weight)
+        grown = self.grown.get(recipe) or self.grow(recipe)
+        steered = self.rules.significance if name == "error-digression" else None
+        start = time.perf_counter()
+        tree = grown.tree
+        pruning = group(tree, grown.risk, self.train, name, Limits(k=k, significance=steered))
+        group_of_node, leaf = pruning.group_of_node(), descend(tree, self.train)
         if generalizer == "refine":
-            tree, group = median_groups(tree, group, leaf, self.train, Limits(k=k))
+            tree, group_of_node = median_groups(tree, group_of_node, leaf, self.train, Limits(k=k))
             leaf = descend(tree, self.train)
-            parts = disjoint(group[leaf], tree.n_nodes)
+            parts = disjoint(group_of_node[leaf], tree.n_nodes)
         else:
-            parts = GENERALIZERS[generalizer](Grouping(tree, self.train, leaf, group), k)
+            parts = GENERALIZERS[generalizer](Grouping(tree, self.train, leaf, group_of_node), k)
         boxes = Boxes.of(parts)
         features, losses = self.cells(boxes)
-        seconds = time.perf_counter() - start
+        seconds = grown.seconds + time.perf_counter() - start
         box_of_test = part_of_leaf(leaf, parts, tree)[descend(tree, self.test)]
         return self.judged(Boxed(features, losses, boxes.of_record, box_of_test, parts.part), start, seconds)
 
-    def groups(self, grouping: str, k: int) -> tuple[Tree, NDArray[np.int32]]:
-        """The tree of a grouping, and the group that holds each of its nodes."""
-        if grouping in CRITERIA:
-            if "pruned" not in self.grown:
-                tree = grow(self.train, "sse" if self.train.by_numbers else "entropy")
-                self.grown["pruned"] = tree, annotate(tree, self.train)
-            tree, risk = self.grown["pruned"]
-            steered = self.rules.significance if grouping == "error-digression" else None
-            limits = Limits(k=k, significance=steered)
-            return tree, prune(tree, risk, grouping, limits=limits, encoded=self.train).group_of_node()
-        name, _, weight = grouping.partition(":")
-        if name == "blend":
-            tree = grow(self.train, "blend", min_leaf=k, weight=float(weight) if weight else self.rules.weight)
-        else:
-            tree = grow_mondrian(self.train, k, grouping)
-        group = np.where(tree.is_leaf, np.arange(tree.n_nodes), -1).astype(np.int32)
-        return tree, group
+    def grow(self, recipe: Recipe) -> "Grown":
+        """A tree of the training records, kept for the settings that share it."""
+        start = time.perf_counter()
+        tree = grow_by(recipe, self.train)
+        risk = annotate(tree, self.train)
+        self.grown[recipe] = Grown(tree, risk, time.perf_counter() - start)
+        return self.grown[recipe]
 
     def cells(self, boxes: Boxes) -> tuple[Floats, Floats]:
         """What a model sees of each box (boxes, d), and each box's NCP (boxes, p)."""

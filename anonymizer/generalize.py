@@ -46,6 +46,7 @@ def generalize(
     *,
     writing: str = "sets",
     numbers: str = "range",
+    refine: bool = False,
     limits: Limits | None = None,
     after: int | None = None,
     leaf: NDArray[np.int32] | None = None,
@@ -55,7 +56,8 @@ def generalize(
 
     ``method``: a key of :data:`GENERALIZERS`, or "concatenate", short for "uniform" written that way. ``k``: what the
     tiered methods fill up to and what refined groups keep, in records. ``writing``: a key of :data:`WRITINGS`;
-    ``numbers``: a key of :data:`NUMBERS`. ``limits``: what "refine" keeps in every group besides k.
+    ``numbers``: a key of :data:`NUMBERS`. ``refine``: cut large groups further, as the method "refine" does of its own.
+    ``limits``: what refined groups keep besides k.
 
     ``after``: the groups after that many pruning steps (all by default). ``leaf`` (n,): each record's leaf in the
     unpruned tree, found when not given. ``rng`` shuffles the rows; without it a fresh secret seed does, as every real
@@ -69,8 +71,7 @@ def generalize(
     meets a group with fewer than k records.
     """
     schema.check(table)
-    if method == "concatenate":
-        method, writing = "uniform", "concatenate"
+    method, writing = settled_choices(method, writing, refine)
     check_choices(method, writing, numbers)
     if k < 1:
         raise ParameterError(f"k must be at least 1, not {k}.", value=k, remedy="Ten is a common choice.")
@@ -107,6 +108,22 @@ def generalize(
             ReleasedColumn(name, column.role, column.kind, domain, encoding.missing, cells, index.astype(np.int32)[box])
         )
     return Release(tuple(columns), order, method, writing, numbers)
+
+
+def settled_choices(method: str, writing: str, refine: bool) -> tuple[str, str]:
+    """The method and the writing that abbreviations stand for: "concatenate", and ``refine`` beside a method.
+
+    Raises :class:`ParameterError` for ``refine`` beside a tiered method, which has finer boxes of its own.
+    """
+    if method == "concatenate":
+        method, writing = "uniform", "concatenate"
+    if refine and method in ("tiered", "tiered-strict"):
+        raise ParameterError(
+            f"{method!r} makes finer boxes of its own and cannot be refined as well.",
+            value=method,
+            remedy="Choose one of the two.",
+        )
+    return "refine" if refine and method == "uniform" else method, writing
 
 
 def check_choices(method: str, writing: str, numbers: str) -> None:

@@ -3,8 +3,6 @@
 LeFevre, DeWitt and Ramakrishnan 2006 (median), 2008 (information gain, regression).
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from anonymizer.encode import EncodedTable
@@ -35,7 +33,16 @@ def grow_mondrian(encoded: EncodedTable, k: int, method: str = "median-mondrian"
             f"The table has {encoded.n_records:,} records, fewer than k = {k:,}: no group can have {k:,}.",
             remedy="Choose a smaller k or bring more records.",
         )
-    return MONDRIAN[method](encoded, k)
+    criterion = MONDRIAN[method]
+    if criterion is None:
+        return median(encoded, k)
+    needed = "numeric" if criterion == "sse" else "categorical"
+    if not (encoded.by_numbers if criterion == "sse" else encoded.target.name):
+        raise ParameterError(
+            f"{method} needs a {needed} sensitive column as its target.",
+            remedy="Choose another target, or median-mondrian, which needs none.",
+        )
+    return grow(encoded, criterion, min_leaf=k)
 
 
 def median(encoded: EncodedTable, k: int) -> Tree:
@@ -45,19 +52,9 @@ def median(encoded: EncodedTable, k: int) -> Tree:
     return with_median_cuts(whole, everybody[:1], everybody, encoded, k, by_frequency=False)
 
 
-def infogain(encoded: EncodedTable, k: int) -> Tree:
-    """InfoGain Mondrian: the classification tree with at least k records a leaf."""
-    return grow(encoded, "entropy", min_leaf=k)
-
-
-def regression(encoded: EncodedTable, k: int) -> Tree:
-    """Regression Mondrian: the regression tree with at least k records a leaf."""
-    return grow(encoded, "sse", min_leaf=k)
-
-
-MONDRIAN: dict[str, Callable[[EncodedTable, int], Tree]] = {
-    "median-mondrian": median,
-    "infogain-mondrian": infogain,
-    "regression-mondrian": regression,
+MONDRIAN: dict[str, str | None] = {
+    "median-mondrian": None,
+    "infogain-mondrian": "entropy",
+    "regression-mondrian": "sse",
 }
-"""Mondrian methods by the name of the grouping that they make: (table, k) -> tree."""
+"""Mondrian methods, by the name of the grouping that they make: the criterion of their splits, if they have one."""

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.encode import EncodedTable, encode
-from anonymizer.errors import GuaranteeError, ParameterError
-from anonymizer.generalize import GENERALIZERS, generalize
-from anonymizer.grow import grow
+from anonymizer.errors import GuaranteeError
+from anonymizer.generalize import check_choices, generalize, settled_choices
+from anonymizer.grouping import group, grow_by, recipe_of, recorded, settled
 from anonymizer.limits import Limits, margins
 from anonymizer.linkage import linkage_risk
-from anonymizer.prune import CRITERIA, Pruning, prune
+from anonymizer.prune import Pruning
 from anonymizer.read import Reading
 from anonymizer.records import descend
 from anonymizer.release import Release
@@ -58,6 +58,9 @@ def anonymize(
     min_leaf: int = 2,
     max_depth: int | None = None,
     weight: float = 0.5,
+    writing: str = "sets",
+    numbers: str = "range",
+    refine: bool = False,
     l: float | None = None,  # noqa: E741 - the field's name
     entropy_l: float | None = None,
     t: float | None = None,
@@ -72,19 +75,23 @@ def anonymize(
 ) -> Result:
     """From a table to a verified release and its report.
 
-    ``grouping``: how splits are taken back, a key of :data:`anonymizer.prune.CRITERIA`: ``least``, ``error-risk``
-    (Y19) or ``error-digression`` (L14). ``generalizer``: a key of :data:`anonymizer.generalize.GENERALIZERS`.
-    ``criterion``: by default ``entropy`` for a categorical target and ``sse`` for a numeric one, which all numeric
-    sensitive columns then guide together; ``min_leaf``, ``max_depth``: see :func:`anonymizer.grow.grow`; ``blend``
-    uses ``weight`` and never grows groups below k. ``k`` and the other limits on every group: see
-    :class:`anonymizer.limits.Limits`; they steer pruning, and the checker requires them of the release again.
+    ``grouping``: one of :data:`anonymizer.grouping.GROUPINGS`. ``least``, ``error-risk`` (Y19) and
+    ``error-digression`` (L14) take back splits of a grown tree; ``median-mondrian``, ``infogain-mondrian`` and
+    ``regression-mondrian`` (LeFevre et al.) are the baselines. ``criterion``: of the grown tree, by default ``entropy``
+    for a categorical target and ``sse`` for a numeric one, which all numeric sensitive columns then guide together;
+    ``min_leaf``, ``max_depth``: see :func:`anonymizer.grow.grow`; ``blend`` uses ``weight`` and never grows groups
+    below k. ``generalizer``, ``writing``, ``numbers``, ``refine``: see :func:`anonymizer.generalize.generalize`.
+    ``k`` and the other limits on every group: see :class:`anonymizer.limits.Limits`; they steer pruning, that of the
+    baselines too, and the checker requires them of the release again.
     ``against_original``: let the checker also compare with the table.
     ``reading``: how the table came in, for the report. ``rng``: for the row order; by default a fresh secret.
     ``progress``: called with a share from 0 to 1 and what is being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, and whatever its steps raise.
     """
-    check_choices(grouping, generalizer)
+    generalizer, writing = settled_choices(generalizer, writing, refine)
+    check_choices(generalizer, writing, numbers)
+    recipe = recipe_of(grouping, k, criterion=criterion, min_leaf=min_leaf, max_depth=max_depth, weight=weight)
     limits = Limits(k, l, entropy_l, t, rsd_min, spread_min, significance, tested)
     say = progress or (lambda share, what: None)
     say(0.0, "Encoding the table")
@@ -95,16 +102,28 @@ def anonymize(
             remedy="Choose a smaller k or bring more records.",
         )
     say(0.1, "Growing the tree")
-    criterion = criterion or natural_criterion(encoded)
-    tree = grow(encoded, criterion, least_leaf(criterion, min_leaf, k), max_depth, weight=weight)
+    recipe = settled(recipe, encoded)
+    tree = grow_by(recipe, encoded)
     say(0.3, "Scoring its nodes")
     risk = annotate(tree, encoded)
     say(0.4, "Pruning it")
-    pruning = prune(tree, risk, grouping, limits=limits, encoded=encoded)
+    pruning = group(tree, risk, encoded, grouping, limits)
     require_satisfied(pruning, risk, encoded, limits)
     say(0.5, "Generalizing the records")
     leaf = descend(tree, encoded)
-    release = generalize(table, schema, encoded, pruning, method=generalizer, k=k, limits=limits, leaf=leaf, rng=rng)
+    release = generalize(
+        table,
+        schema,
+        encoded,
+        pruning,
+        method=generalizer,
+        k=k,
+        writing=writing,
+        numbers=numbers,
+        limits=limits,
+        leaf=leaf,
+        rng=rng,
+    )
     say(0.6, "Checking the release")
     released = release.frame()
     original = table if against_original else None
@@ -118,11 +137,13 @@ def anonymize(
         "min_leaf": min_leaf,
         "max_depth": max_depth,
         "weight": weight,
+        "writing": writing,
+        "numbers": numbers,
         **asdict(limits),
     }
     report = report_of(
         schema,
-        recorded(parameters, criterion),
+        recorded(parameters, recipe),
         encoded,
         before=linkage_risk(table, schema.quasi_identifying),
         after=linkage_risk(released, schema.quasi_identifying),
@@ -132,22 +153,6 @@ def anonymize(
     )
     say(1.0, "Done")
     return Result(schema, encoded, tree, risk, pruning, release, verification, measured, report)
-
-
-def natural_criterion(encoded: EncodedTable) -> str:
-    """How to grow when nothing is said: squared error for a numeric target, entropy for any other."""
-    return "sse" if encoded.by_numbers else "entropy"
-
-
-def recorded(parameters: dict[str, Any], criterion: str) -> dict[str, Any]:
-    """The parameters as a report keeps them: the criterion as used, and a weight only where it mattered."""
-    weight = parameters["weight"] if criterion == "blend" else None
-    return parameters | {"criterion": criterion, "weight": weight}
-
-
-def least_leaf(criterion: str, min_leaf: int, k: int) -> int:
-    """Fewest records of a grown leaf: a blended tree is grown to its end, so its leaves are groups already."""
-    return max(min_leaf, k) if criterion == "blend" else min_leaf
 
 
 def require_satisfied(pruning: Pruning, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> None:
@@ -160,10 +165,3 @@ def require_satisfied(pruning: Pruning, risk: NodeRisk, encoded: EncodedTable, l
         column=failed[0].column or None,
         remedy="Relax this limit.",
     )
-
-
-def check_choices(grouping: str, generalizer: str) -> None:
-    """Raise :class:`ParameterError` for names that do not exist."""
-    for what, name, known in (("grouping", grouping, CRITERIA), ("generalizer", generalizer, GENERALIZERS)):
-        if name not in known:
-            raise ParameterError(f"There is no {what} {name!r}.", remedy=f"Choose one of {', '.join(known)}.")

@@ -17,7 +17,7 @@ from typing import Any
 
 from anonymizer.encode import EncodedTable
 from anonymizer.errors import ReadError
-from anonymizer.generalize import GUARANTEES, Guarantee
+from anonymizer.generalize import GUARANTEES, NUMBERS, WRITINGS, Guarantee
 from anonymizer.linkage import LinkageRisk
 from anonymizer.parse import DEFAULT_MISSING
 from anonymizer.read import Reading, ReadOptions
@@ -30,8 +30,8 @@ from anonymizer.version import VERSION
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "scipy", "scikit-learn")
 
 PARAMETERS = (
-    "k", "grouping", "generalizer", "criterion", "min_leaf", "max_depth", "weight", "l", "entropy_l", "t", "rsd_min",
-    "spread_min", "significance", "tested",
+    "k", "grouping", "generalizer", "writing", "numbers", "criterion", "min_leaf", "max_depth", "weight", "l",
+    "entropy_l", "t", "rsd_min", "spread_min", "significance", "tested",
 )  # fmt: skip
 """What a report records of the steward's choices beside the schema: what another run needs."""
 
@@ -86,12 +86,14 @@ class Provenance:
 class Report:
     """Everything a reviewer needs beside the released file.
 
-    ``guarantee``: what the generalizer promises and what not, in words. ``override``: why the release was let go
+    ``guarantee``: what the generalizer promises and what not, in words; ``written``: the same of how levels and numbers
+    are written. ``override``: why the release was let go
     although a check failed; empty when none did or it was not let go.
     """
 
     provenance: Provenance
     guarantee: Guarantee
+    written: tuple[Guarantee, ...]
     notes: tuple[str, ...]
     before: LinkageRisk
     after: LinkageRisk
@@ -110,6 +112,10 @@ class Report:
                 "promises": self.guarantee.gives,
                 "does_not_promise": self.guarantee.does_not,
                 "k_anonymous_by_construction": self.guarantee.strict,
+                "cells": [
+                    {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None}
+                    for way in self.written
+                ],
             },
             "notes": list(self.notes),
             "override": self.override or None,
@@ -148,6 +154,7 @@ def report_of(
     return Report(
         provenance=provenance(schema, chosen, encoded.n_records, reading),
         guarantee=GUARANTEES[chosen["generalizer"]],
+        written=(WRITINGS[chosen["writing"]], NUMBERS[chosen["numbers"]]),
         notes=encoded.notes,
         before=before,
         after=after,

@@ -90,8 +90,9 @@ def assessed_tree(ws: Workspace, chosen: str) -> tuple[KeyedTree, Rule | None, A
     cut = pruning.cut() if chosen == "groups" else None
     key = (encoded, chosen, pruning)
     tree = held(ws, "disclosure tree", key, lambda: keyed(outline_of(pruning.tree, encoded.encodings, cut), keys))
-    known = ws.criterion in ("gini", "entropy")
-    return tree, Rule(ws.criterion, "binary", ws.parameters.least_leaf) if known else None, key
+    recipe = ws.recipe
+    known = recipe.criterion in ("gini", "entropy")
+    return tree, Rule(recipe.criterion or "", "binary", recipe.min_leaf) if known else None, key
 
 
 def assumed(ws: Workspace, rule: Rule | None) -> Knowledge:

@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 
 from anonymizer.encode import EncodedTable, encode
 from anonymizer.errors import AnonymizerError, ParameterError
+from anonymizer.grouping import Recipe, group, grow_by, natural_criterion, recipe_of, recorded, settled
 from anonymizer.limits import Limits
 from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
-from anonymizer.pipeline import least_leaf, natural_criterion, recorded, require_satisfied
+from anonymizer.pipeline import require_satisfied
 from anonymizer.profile import ColumnFacts, profile, suggest
 from anonymizer.read import Reading, ReadOptions, read_table
 from anonymizer.samples import SAMPLES, sample_reading
@@ -45,10 +46,10 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-SAW_TREE = ("criterion", "min_leaf", "max_depth", "weight", "least_leaf")
+SAW_TREE = ("recipe",)
 LIMITS = tuple(limit.name for limit in fields(Limits))
 SAW_PRUNING = (*SAW_TREE, "grouping", *LIMITS)
-SAW_RELEASE = (*SAW_PRUNING, "generalizer")
+SAW_RELEASE = (*SAW_PRUNING, "generalizer", "writing", "numbers")
 
 DEPENDS: dict[str, tuple[str, ...]] = {
     "encoded": (),
@@ -78,6 +79,8 @@ class Parameters:
     k: int = 10
     grouping: str = "least"
     generalizer: str = "uniform"
+    writing: str = "sets"
+    numbers: str = "range"
     criterion: str | None = None
     min_leaf: int = 2
     max_depth: int | None = None
@@ -94,9 +97,10 @@ class Parameters:
     marketer_limit: int = 20
 
     @property
-    def least_leaf(self) -> int:
-        """Fewest records of a grown leaf."""
-        return least_leaf(self.criterion or "", self.min_leaf, self.k)
+    def recipe(self) -> Recipe:
+        """All that the tree depends on."""
+        growth = {name: getattr(self, name) for name in ("criterion", "min_leaf", "max_depth", "weight")}
+        return recipe_of(self.grouping, self.k, **growth)
 
 
 @dataclass
@@ -200,12 +204,17 @@ class Workspace:
         return Limits(**{name: getattr(self.parameters, name) for name in LIMITS})
 
     @property
-    def criterion(self) -> str:
-        """How the tree grows: as chosen where that fits the target, or what suits it."""
-        chosen, natural = self.parameters.criterion, natural_criterion(self.encoded())
-        if chosen is None or (chosen != "blend" and (chosen == "sse") != (natural == "sse")):
-            return natural
-        return chosen
+    def recipe(self) -> Recipe:
+        """How the tree comes to be: by the criterion that was chosen where it fits the target, or what suits it."""
+        recipe, natural = self.parameters.recipe, natural_criterion(self.encoded())
+        if recipe.criterion in ("sse", "entropy", "gini") and (recipe.criterion == "sse") != (natural == "sse"):
+            recipe = recipe if recipe.mondrian else replace(recipe, criterion=natural)
+        return settled(recipe, self.encoded())
+
+    @property
+    def criterion(self) -> str | None:
+        """What a good split of the tree does; ``None`` for median cuts."""
+        return self.recipe.criterion
 
     def facts(self) -> tuple[ColumnFacts, ...]:
         """Facts about each column of the table."""
@@ -252,13 +261,7 @@ class Workspace:
 
     def tree(self) -> Tree:
         """The grown tree, unpruned."""
-        from anonymizer.grow import grow
-
-        p = self.parameters
-        return self._stage(
-            "tree",
-            lambda: grow(self.encoded(), self.criterion, p.least_leaf, p.max_depth, weight=p.weight),
-        )
+        return self._stage("tree", lambda: grow_by(self.recipe, self.encoded()))
 
     def leaf(self) -> NDArray[np.int32]:
         """(n,) the leaf of the grown tree that each record reaches."""
@@ -274,13 +277,9 @@ class Workspace:
 
     def pruning(self) -> "Pruning":
         """The recorded pruning steps and the cut that satisfies k."""
-        from anonymizer.prune import prune
-
         return self._stage(
             "pruning",
-            lambda: prune(
-                self.tree(), self.risk(), self.parameters.grouping, limits=self.limits, encoded=self.encoded()
-            ),
+            lambda: group(self.tree(), self.risk(), self.encoded(), self.parameters.grouping, self.limits),
         )
 
     def release(self) -> "Release":
@@ -298,6 +297,9 @@ class Workspace:
                 self.pruning(),
                 method=p.generalizer,
                 k=p.k,
+                writing=p.writing,
+                numbers=p.numbers,
+                limits=self.limits,
                 leaf=self.leaf(),
             ),
         )
@@ -354,7 +356,7 @@ class Workspace:
             "report",
             lambda: report_of(
                 self._need_schema(),
-                recorded(asdict(self.parameters), self.criterion),
+                recorded(asdict(self.parameters), self.recipe),
                 self.encoded(),
                 before=self.linkage(),
                 after=self.released_risk(),
