@@ -98,7 +98,7 @@ class Column:
             stamp = pd.Timestamp(cast(str, end))
             if stamp is pd.NaT:
                 raise ValueError
-            return stamp.isoformat()
+            return str(stamp.isoformat())
         except (ValueError, TypeError):
             what = "number" if self.kind is Kind.NUMERIC else "date"
             said = "is missing" if end is None or end == "" else f"is no {what}: {str(end)[:40]!r}"
