@@ -106,15 +106,24 @@ def prune(
         fails = tree.n < asked.k
     else:
         fails = ~np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, asked)])
-    offends = np.zeros(tree.n_nodes, dtype=np.bool_)
-    if asked.significance is not None and asked.tested == "inner" and risk.numeric is not None:
-        offends = (risk.numeric.p_value < asked.significance) & ~tree.is_leaf
+    return collapse(tree, risk, criterion, asked.k, fails, offending(tree, risk, asked))
+
+
+def offending(tree: Tree, risk: NodeRisk, limits: Limits) -> Flags:
+    """Which branches (m,) offend by themselves: a significant covariance test, when it is on for inner nodes."""
+    if limits.significance is None or limits.tested != "inner" or risk.numeric is None:
+        return np.zeros(tree.n_nodes, dtype=np.bool_)
+    return np.asarray((risk.numeric.p_value < limits.significance) & ~tree.is_leaf)
+
+
+def collapse(tree: Tree, risk: NodeRisk, criterion: str, k: int, fails: Flags, offends: Flags) -> Pruning:
+    """:func:`prune` when it is known which nodes fail as groups and which branches offend, both (m,)."""
     steps = CRITERIA[criterion](tree, risk, fails, offends)
     for array in steps:
         array.flags.writeable = False
     collapsed = len(steps.nodes) > 0 and steps.nodes[-1] == 0
     satisfied = not (fails[0] and (collapsed or tree.n_nodes == 1))
-    return Pruning(tree, criterion, asked.k, *steps, satisfied=satisfied)
+    return Pruning(tree, criterion, k, *steps, satisfied=satisfied)
 
 
 def least(tree: Tree, risk: NodeRisk, fails: Flags, offends: Flags) -> Steps:
