@@ -10,13 +10,14 @@ import streamlit as st
 from anonymizer.constraints import Knowledge, Rule
 from anonymizer.disclosure import Exposure, Figures, assess, compare, figures_of_shares, leaves_alone, most_exposed
 from anonymizer.domains import code
+from anonymizer.errors import AnonymizerError
 from anonymizer.explain import class_name
 from anonymizer.exposure_drawing import exposure_dot, posterior_figure
 from anonymizer.forest import class_shares_of
 from anonymizer.integer_posterior import integer_posterior
 from anonymizer.multiway import grow_multiway
 from anonymizer.outline import KeyedTree, keyed, keys_of, outline_of
-from anonymizer.publish import WRITERS, conditions_of, publish
+from anonymizer.publish import WRITERS, Document, conditions_of, publish
 from anonymizer.repair import Repair, repairs
 from ui.controls import count, plain, share, slider_ends
 from ui.downloads import file_stem
@@ -296,18 +297,21 @@ def files(ws: Workspace, way: Repair) -> None:
     held_fields += ["totals of each value"] if way.knowledge.totals else []
     held_fields += ["how it was grown"] if way.knowledge.rule else []
     st.caption("The files hold " + ", ".join(held_fields) + ", and nothing else: no counts of people.")
+    written, unfit = forms_of(document)
     with st.container(horizontal=True):
         for form, (label, ending, mime) in FILES.items():
             st.download_button(
                 label,
-                lambda form=form: WRITERS[form](document),
+                written.get(form, ""),
                 f"{stem}-tree.{ending}",
                 mime,
                 key=f"download tree {form}",
                 icon=":material/download:",
-                disabled=not way.possible,
+                disabled=not way.possible or form not in written,
                 on_click="ignore",
             )
+    if unfit is not None:
+        st.caption(plain(str(unfit)))
     schema = ws.schema
     if schema is not None:
         known = ",".join(schema.quasi_identifying)
@@ -317,6 +321,20 @@ def files(ws: Workspace, way: Repair) -> None:
         )
         with st.expander("Check the downloaded tree again", icon=":material/terminal:"):
             st.code(line, language="bash", wrap_lines=True)
+
+
+def forms_of(document: Document) -> tuple[dict[str, str], AnonymizerError | None]:
+    """The published tree in each form that can hold it, and why one cannot.
+
+    Written at once, for a file that is made on the click is lost when the page is drawn again in the same moment.
+    """
+    written, unfit = {}, None
+    for form, write in WRITERS.items():
+        try:
+            written[form] = write(document)
+        except AnonymizerError as error:
+            unfit = error
+    return written, unfit
 
 
 def forest_panel(ws: Workspace) -> None:
