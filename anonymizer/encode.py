@@ -18,6 +18,8 @@ from anonymizer.target import ClassTarget, NumericTarget
 
 MAX_CODES = 65_536
 """Most codes of a column (16 bits). Numeric columns with more distinct values share codes between neighbours."""
+EXACT = 2**53
+"""Whole numbers up to here are themselves as 64-bit floats."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +231,8 @@ def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int6
         first_codes = values.cat.codes.to_numpy().astype(np.int64)
         used = np.unique(first_codes[first_codes >= 0])
     else:
+        if values.dtype == object and pd.api.types.infer_dtype(values) != "string":
+            values = values.map(value_text, na_action="ignore")  # 1 and True are equal, and lists have no hash
         first_codes, uniques = pd.factorize(values)
         found = np.asarray(uniques, dtype=object)
         used = np.arange(len(found))
@@ -266,9 +270,15 @@ def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], 
         try:
             stamps = pd.to_datetime(values)
         except (ValueError, TypeError) as error:
+            readable = pd.to_datetime(values.astype(object), errors="coerce", format="mixed", utc=True).notna()
+            wrong = np.flatnonzero(~readable.to_numpy() & values.notna().to_numpy())
+            which = (
+                f" (the first is in row {wrong[0] + 1}: {value_text(values.iloc[wrong[0]])!r})" if len(wrong) else ""
+            )
             raise EncodeError(
-                f"Column {column.name!r} is a date column, but not all of its values are dates: {error}.",
+                f"Column {column.name!r} is a date column, but its values are not all dates of one form{which}.",
                 column=column.name,
+                row=at,
                 remedy="Make it categorical, or correct the dates.",
             ) from error
         if getattr(stamps.dt, "tz", None) is not None:
@@ -293,6 +303,13 @@ def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], 
     if isinstance(values.dtype, np.dtype):
         numbers = values.to_numpy()
     elif values.isna().any() or not pd.api.types.is_integer_dtype(values.dtype):
+        if pd.api.types.is_integer_dtype(values.dtype) and (values.abs() > EXACT).any():
+            raise EncodeError(
+                f"Column {column.name!r} holds whole numbers beyond {EXACT:,} beside missing values, which "
+                "numbers with a missing mark cannot hold exactly.",
+                column=column.name,
+                remedy="Make the column categorical, or identifying if it is a number of a person.",
+            )
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
         numbers = values.to_numpy(dtype=np.int64)

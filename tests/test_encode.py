@@ -183,7 +183,27 @@ def test_dates__errors_name_the_column() -> None:
         assert caught.value.column == "x"
 
 
+def test_dates__errors_say_which_row_in_plain_words() -> None:
+    with pytest.raises(EncodeError, match=r"the first is in row 2: 'garbage'\)\.") as caught:
+        coded(["2020-01-01", "garbage"], "date")
+    assert caught.value.row == 1
+
+
+def test_numbers__too_large_to_be_exact_beside_missing_ones_are_refused() -> None:
+    exact = pd.array([2**53, None, 1], dtype="Int64")
+    assert coded(exact, "numeric")[0] == [1, 2, 0]
+    with pytest.raises(EncodeError, match="cannot hold exactly"):
+        coded(pd.array([2**53 + 1, None, 1], dtype="Int64"), "numeric")
+    assert coded(pd.array([2**53 + 1, 2**53], dtype="Int64"), "numeric")[0] == [1, 0]
+
+
 # Categories.
+
+
+def test_levels__of_several_types_are_told_apart_by_their_text() -> None:
+    codes, encoding, _ = coded([1, True, None, [1, 2], 1.0], "categorical")
+    assert encoding.labels.tolist() == ["1", "[1, 2]", "true"]
+    assert codes == [0, 2, 3, 1, 0]
 
 
 def test_levels__are_sorted_and_missing_is_the_last() -> None:
