@@ -3,17 +3,14 @@
 import argparse
 import json
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from anonymizer.errors import ParameterError
-from anonymizer.experiment import GROUPINGS, MEASURES, Outcome, as_table, evaluate, paired_t_test
+from anonymizer.comparison import as_table, by_fold, differences
+from anonymizer.experiment import GROUPINGS, MEASURES, evaluate
 from anonymizer.generalize import GENERALIZERS, NUMBERS, WRITINGS
 from anonymizer.read import Reading
 from anonymizer.schema import Schema
-
-COMPARED = ("gcp", "error", "rsd", "mape_linear", "mape_tree")
 
 
 def add_evaluate(
@@ -91,45 +88,6 @@ def run_evaluate(chosen: argparse.Namespace, reading: Reading, schema: Schema, s
             f"{test['difference']:+.4f} (p = {test['p_value']:.3g})"
         )
     return 0
-
-
-def differences(found: Sequence[Outcome], against: str) -> list[dict[str, Any]]:
-    """Paired t-tests of every other setting against one, at the same k, for every measure that both have."""
-    grouping, _, generalizer = against.partition("/")
-    base = {o.k: o for o in found if (o.grouping, o.generalizer) == (grouping, generalizer or "uniform")}
-    if not base:
-        raise ParameterError(
-            f"{against!r} was not evaluated.", value=against, remedy="Name a grouping/generalizer that is."
-        )
-    tests = []
-    for outcome in found:
-        if outcome.k not in base or outcome is base[outcome.k]:
-            continue
-        for measure in COMPARED:
-            test = paired_t_test(outcome, base[outcome.k], measure)
-            if math.isfinite(test.difference):
-                tests.append(
-                    {
-                        "grouping": outcome.grouping,
-                        "generalizer": outcome.generalizer,
-                        "k": outcome.k,
-                        "measure": measure,
-                        "difference": test.difference,
-                        "p_value": plain(test.p_value),
-                    }
-                )
-    return tests
-
-
-def by_fold(found: Sequence[Outcome]) -> str:
-    """CSV: one line for each setting and fold."""
-    lines = [",".join(["grouping", "generalizer", "k", "fold", *MEASURES])]
-    for outcome in found:
-        for fold in range(outcome.folds):
-            values = [outcome.measured[measure][fold] for measure in MEASURES]
-            texts = ["" if math.isnan(value) else repr(float(value)) for value in values]
-            lines.append(",".join([outcome.grouping, outcome.generalizer, str(outcome.k), str(fold + 1), *texts]))
-    return "\n".join(lines) + "\n"
 
 
 def plain(value: Any) -> Any:

@@ -12,6 +12,7 @@ from scipy.stats import ttest_rel
 from anonymizer.boxes import Boxes
 from anonymizer.cells import Cell
 from anonymizer.cli import main
+from anonymizer.comparison import as_table, paired_t_test
 from anonymizer.encode import encode
 from anonymizer.errors import ParameterError
 from anonymizer.experiment import (
@@ -20,10 +21,9 @@ from anonymizer.experiment import (
     Fold,
     Outcome,
     Rules,
-    as_table,
     evaluate,
+    expected_seconds,
     folds_of,
-    paired_t_test,
     part_of_leaf,
     rows_of,
 )
@@ -223,15 +223,48 @@ def test_cancelling__returns_the_folds_that_are_complete():
     asked, said = [], []
 
     def cancelled() -> bool:
-        asked.append(1)
-        return len(asked) > 3  # two settings a fold: the second fold is half done
+        asked.append(len(said))
+        return len(asked) > 2 and asked[-3:] == [4, 4, 4]  # amid the second of two settings of the second fold
 
     found = evaluate(table, schema, folds=3, ks=(5,), groupings=["least"], cancelled=cancelled,
                      progress=lambda share, what: said.append((share, what)))  # fmt: skip
     assert [outcome.folds for outcome in found] == [1, 1]
-    assert [share for share, _ in said] == pytest.approx([0, 1 / 6, 2 / 6])
+    assert [share for share, _ in said] == pytest.approx([0, 1 / 6, 2 / 6, 3 / 6])
     assert "fold 2 of 3" in said[-1][1]
     assert evaluate(table, schema, folds=3, ks=(5,), cancelled=lambda: True) == ()
+
+
+def test_a_sample__is_drawn_from_all_records_and_keeps_their_domains():
+    table, schema = random_table(22, 200)
+    seen_tables = []
+    real = Fold.of
+
+    def spy(part, *rest):
+        seen_tables.append(part)
+        return real(part, *rest)
+
+    with mock.patch.object(Fold, "of", spy):
+        found = evaluate(table, schema, folds=2, ks=(5,), groupings=["least"], sample=60)
+    part = seen_tables[0]
+    assert len(part) == 60
+    pd.testing.assert_frame_equal(part, table.loc[part.index])
+    assert part.index.max() > 100
+    assert found[1].mean("groups") <= 30 / 5
+    whole = evaluate(table, schema, folds=2, ks=(5,), groupings=["least"])
+    beyond = evaluate(table, schema, folds=2, ks=(5,), groupings=["least"], sample=999)
+    np.testing.assert_array_equal(whole[1].measured["gcp"], beyond[1].measured["gcp"])
+    with pytest.raises(ParameterError):
+        evaluate(table, schema, folds=2, ks=(50,), groupings=["least"], sample=60)
+
+
+def test_expected_seconds__grow_with_everything_that_is_asked_for():
+    usual = {"records": 40_000, "columns": 14, "groupings": ["least"], "generalizers": ["uniform"], "ks": [10],
+             "folds": 10}  # fmt: skip
+    once = expected_seconds(**usual)
+    for more in ({"records": 80_000}, {"columns": 20}, {"groupings": ["least", "blend:0.2"]}, {"ks": [10, 20]},
+                 {"generalizers": ["uniform", "tiered"]}, {"folds": 11}):  # fmt: skip
+        assert expected_seconds(**{**usual, **more}) > once
+    assert 5 < once < 60
 
 
 @pytest.mark.parametrize(

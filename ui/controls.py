@@ -63,6 +63,14 @@ def size(n_bytes: float) -> str:
     return f"{n_bytes:,.1f} GB"
 
 
+def duration(seconds: float) -> str:
+    """A time as people say it: ``20 seconds``, ``3 minutes``."""
+    for unit, length in (("hour", 3600.0), ("minute", 60.0)):
+        if seconds >= 1.5 * length:
+            return plural(round(seconds / length), unit)
+    return plural(max(1, round(seconds)), "second")
+
+
 def plural(number: int, one: str, many: str = "") -> str:
     """``1 record``, ``2 records``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

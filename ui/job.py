@@ -1,6 +1,7 @@
 """Work that takes a while: in a thread of its own, with its progress on the page and a Cancel that ends it."""
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,8 +10,11 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError
 from anonymizer.maxent import CancelledError
-from ui.controls import plain, problem
+from ui.controls import duration, plain, problem
 from ui.workspace import Workspace
+
+SAYS_LITTLE = 3.0
+"""Seconds before the pace of a job says how long it will take."""
 
 
 @dataclass
@@ -24,6 +28,7 @@ class Job:
     failure: Exception | None = None
     stopped: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
+    started: float = field(default_factory=time.monotonic)
 
     def begin(self, work: Callable[["Job"], Any]) -> None:
         """Start the work."""
@@ -42,6 +47,22 @@ class Job:
         """How far it is."""
         self.share, self.what = min(max(share, 0.0), 1.0), what
 
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left if it goes on at its pace; ``None`` as long as that is not known."""
+        passed = time.monotonic() - self.started
+        return passed * (1 - self.share) / self.share if passed > SAYS_LITTLE and self.share > 0 else None
+
+
+def begun(ws: Workspace, name: str, key: Any, work: Callable[[Job], Any]) -> Job:
+    """A new job in the place of the one of this name, which is stopped."""
+    held: Job | None = ws.view.get(name)
+    if held is not None:
+        held.stopped.set()
+    job = ws.view[name] = Job(key)
+    job.begin(work)
+    return job
+
 
 def finished(ws: Workspace, name: str, key: Any, label: str, work: Callable[[Job], Any]) -> Any:
     """The answer of a job, or ``None`` as long as there is none; draws its button, progress and Cancel."""
@@ -52,32 +73,36 @@ def finished(ws: Workspace, name: str, key: Any, label: str, work: Callable[[Job
     if job is None:
         if not st.button(label, key=f"begin {name}", type="primary", icon=":material/calculate:"):
             return None
-        job = ws.view[name] = Job(key)
-        job.begin(work)
+        job = begun(ws, name, key, work)
     if not job.done.is_set():
         watch(job, name)
         return None
-    if job.failure is not None:
-        if isinstance(job.failure, CancelledError):
-            st.info("Stopped. Nothing was estimated.", icon=":material/info:")
-        elif isinstance(job.failure, AnonymizerError):
-            problem(job.failure)
-        else:
-            st.error(
-                "The estimate failed unexpectedly. Try another tree or fewer assumptions.", icon=":material/error:"
-            )
-        if st.button("Try again", key=f"again {name}"):
-            ws.view[name] = None
-            st.rerun()
-        return None
-    return job.answer
+    if job.failure is None:
+        return job.answer
+    failed(job.failure)
+    if st.button("Try again", key=f"again {name}"):
+        ws.view[name] = None
+        st.rerun()
+    return None
+
+
+def failed(failure: Exception) -> None:
+    """Why a job has no answer."""
+    if isinstance(failure, CancelledError):
+        st.info("Stopped. Nothing was estimated.", icon=":material/info:")
+    elif isinstance(failure, AnonymizerError):
+        problem(failure)
+    else:
+        st.error("This failed unexpectedly. Try other choices.", icon=":material/error:")
 
 
 @st.fragment(run_every=1.0)
-def watch(job: Job, name: str) -> None:
-    """How far a job is, drawn again every second, and its Cancel button."""
+def watch(job: Job, name: str, timed: bool = False) -> None:
+    """How far a job is, drawn again every second, and its Cancel button. ``timed``: say how long it will take."""
     if job.done.is_set():
         st.rerun()
-    st.progress(job.share, text=plain(job.what))
-    if st.button("Cancel", key=f"cancel {name}", icon=":material/cancel:"):
-        job.stopped.set()
+    left = job.left if timed else None
+    st.progress(job.share, text=plain(job.what) + ("" if left is None else f" · about {duration(left)} left"))
+    ending = job.stopped.is_set()
+    label = "Ending …" if ending else "Cancel"
+    st.button(label, key=f"cancel {name}", icon=":material/cancel:", disabled=ending, on_click=job.stopped.set)
