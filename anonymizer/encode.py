@@ -272,9 +272,8 @@ def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], 
         except (ValueError, TypeError) as error:
             readable = pd.to_datetime(values.astype(object), errors="coerce", format="mixed", utc=True).notna()
             wrong = np.flatnonzero(~readable.to_numpy() & values.notna().to_numpy())
-            which = (
-                f" (the first is in row {wrong[0] + 1}: {value_text(values.iloc[wrong[0]])!r})" if len(wrong) else ""
-            )
+            at = int(wrong[0]) if len(wrong) else None
+            which = "" if at is None else f" (the first is in row {at + 1}: {value_text(values.iloc[at])!r})"
             raise EncodeError(
                 f"Column {column.name!r} is a date column, but its values are not all dates of one form{which}.",
                 column=column.name,
