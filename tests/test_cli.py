@@ -118,6 +118,9 @@ def test_kinds_and_target_reach_the_schema(capsys: Capture) -> None:
         (["--max-depth", "3"], "max_depth", 3), (["--min-leaf", "4"], "min_leaf", 4),
         (["--criterion", "gini"], "criterion", "gini"), (["--grouping", "error-risk"], "grouping", "error-risk"),
         (["--significance", "0.01", "--tested", "leaves"], "significance", 0.01),
+        (["--grouping", "median-mondrian"], "grouping", "median-mondrian"), (["--refine"], "generalizer", "refine"),
+        (["--writing", "weighted"], "writing", "weighted"), (["--numbers", "median"], "numbers", "median"),
+        (["--generalizer", "concatenate"], "writing", "concatenate"),
     ],
 )  # fmt: skip
 def test_options_reach_the_run(options: list[str], parameter: str, value: object, capsys: Capture) -> None:
@@ -269,6 +272,9 @@ BAD = {
     "min leaf 0": (["anonymize", "people.csv", *ROLES, "--min-leaf", "0"], "min_leaf must be at least 1"),
     "weight 2": (["anonymize", "people.csv", *ROLES, "--criterion", "blend", "--weight", "2"], "from 0 to 1"),
     "sse of classes": (["anonymize", "people.csv", *ROLES, "--criterion", "sse"], "does not fit the target"),
+    "a baseline for numbers": (["anonymize", "people.csv", *ROLES, "--grouping", "regression-mondrian"],
+                               "needs a numeric sensitive column"),
+    "tiers refined": (["anonymize", "people.csv", *ROLES, "--generalizer", "tiered", "--refine"], "as well"),
     "unknown grouping": (["anonymize", "people.csv", *ROLES, "--grouping", "x"], "invalid choice: 'x'"),
     "unknown generalizer": (["anonymize", "people.csv", *ROLES, "--generalizer", "x"], "invalid choice: 'x'"),
     "bad ending": (["anonymize", "people.csv", *ROLES, "--out", "out.txt"], "Use .csv, .csv.gz or .parquet"),

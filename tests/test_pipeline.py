@@ -14,11 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anonymizer.encode import encode
 from anonymizer.errors import AnonymizerError, EncodeError, GuaranteeError, ParameterError, SchemaError
-from anonymizer.generalize import GENERALIZERS, GUARANTEES
+from anonymizer.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS
+from anonymizer.grouping import GROUPINGS
+from anonymizer.mondrian import MONDRIAN, grow_mondrian
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.profile import suggest
-from anonymizer.prune import CRITERIA
 from anonymizer.release import read_release
 from anonymizer.samples import SAMPLES, hospital
 from anonymizer.schema import Kind, Schema
@@ -45,12 +47,27 @@ def table_of(name: str) -> tuple[pd.DataFrame, Schema]:
     return table, suggest(table)
 
 
-def applies(name: str, grouping: str) -> bool:
-    schema = table_of(name)[1]
+def fits(schema: Schema, grouping: str) -> bool:
+    numeric = schema[schema.target].kind is not Kind.CATEGORICAL
+    if MONDRIAN.get(grouping):
+        return numeric == (MONDRIAN[grouping] == "sse")
     return grouping != "error-digression" or any(schema[s].kind is not Kind.CATEGORICAL for s in schema.sensitive)
 
 
-RUNS = [run for run in product(TABLES, CRITERIA, GENERALIZERS) if applies(*run[:2])]
+RUNS = [run for run in product(TABLES, GROUPINGS, GENERALIZERS) if fits(table_of(run[0])[1], run[1])]
+
+
+@cache
+def mixed() -> tuple[pd.DataFrame, Schema]:
+    """Two categorical and two numeric sensitive columns."""
+    table = hospital(300, 1)
+    schema = Schema.of(
+        table,
+        quasi_identifying=["age", "sex", "postcode", "admission_date"],
+        sensitive=["diagnosis", "marital_status", "days_of_stay", "cost"],
+        identifying=["name", "email"],
+    )
+    return table, schema
 
 
 @cache
@@ -192,10 +209,74 @@ def test_parquet_says_what_csv_says(generalizer: str) -> None:
     assert keys_of(plain, names[:5]) == keys_of(other, names[:5])
 
 
-def test_grouping_by_numbers__needs_a_numeric_sensitive_column() -> None:
-    table, schema = table_of("customers")
-    with pytest.raises(ParameterError, match="numeric sensitive column"):
-        anonymize(table, schema, grouping="error-digression", k=3)
+@pytest.mark.parametrize(
+    ("name", "grouping", "says"),
+    [
+        ("customers", "error-digression", "numeric sensitive column"),
+        ("customers", "regression-mondrian", "regression-mondrian needs a numeric sensitive column as its target"),
+        ("employees", "infogain-mondrian", "infogain-mondrian needs a categorical sensitive column as its target"),
+    ],
+)
+def test_a_grouping_that_does_not_fit_the_target(name: str, grouping: str, says: str) -> None:
+    table, schema = table_of(name)
+    with pytest.raises(ParameterError, match=says) as caught:
+        anonymize(table, schema, grouping=grouping, k=3)
+    assert caught.value.remedy
+
+
+# Groupings that do not prune, and other ways to write.
+
+
+@pytest.mark.parametrize("grouping", MONDRIAN)
+def test_mondrian__its_leaves_are_the_groups(grouping: str) -> None:
+    table, schema = mixed()
+    schema = schema.with_target("cost" if grouping == "regression-mondrian" else "diagnosis")
+    result = anonymize(table, schema, grouping=grouping, k=K, min_leaf=50, max_depth=1, criterion="blend")
+    alone = grow_mondrian(encode(table, schema), K, grouping)
+    assert result.pruning.n_steps == 0
+    assert np.array_equal(result.tree.feature, alone.feature)
+    assert np.array_equal(result.tree.n, alone.n)
+    assert result.report.after.groups <= alone.is_leaf.sum()
+    used = result.report.provenance.parameters
+    assert used["grouping"] == grouping
+    assert {used[name] for name in ("criterion", "min_leaf", "max_depth", "weight")} == {None}
+
+
+@pytest.mark.parametrize("grouping", ["least", "median-mondrian"])
+def test_refine__as_a_word_and_as_a_switch(grouping: str) -> None:
+    table, schema = mixed()
+    word = anonymize(table, schema, grouping=grouping, generalizer="refine", k=K)
+    switch = anonymize(table, schema, grouping=grouping, refine=True, k=K)
+    assert switch.report.provenance.parameters == word.report.provenance.parameters
+    assert switch.utility.ncp_by_column == pytest.approx(word.utility.ncp_by_column)
+    assert switch.utility.gcp <= anonymize(table, schema, grouping=grouping, k=K).utility.gcp
+    with pytest.raises(ParameterError, match="cannot be refined as well"):
+        anonymize(table, schema, generalizer="tiered", refine=True, k=K)
+
+
+@pytest.mark.parametrize("writing", WRITINGS)
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_writing__cells_change_and_groups_stay(writing: str, numbers: str) -> None:
+    table, schema = mixed()
+    plain, result = anonymize(table, schema, k=K), anonymize(table, schema, k=K, writing=writing, numbers=numbers)
+    released = read_release(result.release.to_bytes(), schema)
+    assert sorted(map(len, classes_of(released, schema))) == sorted(
+        map(len, classes_of(read_release(plain.release.to_bytes(), schema), schema))
+    )
+    cells = set(released["sex"].astype(str))
+    assert any("+" in cell for cell in cells) == (writing != "sets")
+    assert any(":" in cell for cell in cells) == (writing == "weighted")
+    ages = set(released["age"].astype(str))
+    assert any(age.startswith("~") for age in ages) == (numbers != "range")
+    told = result.report.to_dict()["method"]["cells"]
+    assert [way["title"] for way in told] == [WRITINGS[writing].title, NUMBERS[numbers].title]
+    assert result.verification.passed
+
+
+def test_concatenate__is_uniform_written_that_way() -> None:
+    table, schema = mixed()
+    used = anonymize(table, schema, generalizer="concatenate", k=K).report.provenance.parameters
+    assert (used["generalizer"], used["writing"]) == ("uniform", "concatenate")
 
 
 # Limits on what groups tell.
@@ -229,17 +310,7 @@ TITLES = {"l": "distinct l-diversity", "entropy_l": "entropy l-diversity", "t": 
 LIMITED = [("l", 3), ("entropy_l", 2.5), ("t", 0.45), ("rsd_min", 0.4), ("spread_min", 0.4)]
 
 
-@cache
-def mixed() -> tuple[pd.DataFrame, Schema]:
-    """Two categorical and two numeric sensitive columns."""
-    table = hospital(300, 1)
-    schema = Schema.of(
-        table,
-        quasi_identifying=["age", "sex", "postcode", "admission_date"],
-        sensitive=["diagnosis", "marital_status", "days_of_stay", "cost"],
-        identifying=["name", "email"],
-    )
-    return table, schema
+FITTING = [grouping for grouping in GROUPINGS if fits(mixed()[1], grouping)]
 
 
 def limited_columns(limit: str, schema: Schema) -> list[str]:
@@ -248,7 +319,7 @@ def limited_columns(limit: str, schema: Schema) -> list[str]:
 
 
 @pytest.mark.parametrize("generalizer", [name for name in STRICT if name != "tiered-strict"])
-@pytest.mark.parametrize("grouping", CRITERIA)
+@pytest.mark.parametrize("grouping", FITTING)
 @pytest.mark.parametrize(("limit", "required"), LIMITED)
 def test_limits_hold_in_every_class_of_the_written_file(
     limit: str, required: float, grouping: str, generalizer: str
@@ -316,7 +387,7 @@ def test_limits_no_group_can_keep__name_the_column_and_how_far_off(
     limit: str, required: float, failing: list[str]
 ) -> None:
     table, schema = mixed()
-    for grouping, generalizer in product(CRITERIA, GENERALIZERS):
+    for grouping, generalizer in product(FITTING, GENERALIZERS):
         with pytest.raises(GuaranteeError) as caught:
             anonymize(table, schema, grouping=grouping, generalizer=generalizer, k=K, **{limit: required})
         assert caught.value.column == failing[0]
@@ -327,7 +398,7 @@ def test_limits_no_group_can_keep__name_the_column_and_how_far_off(
             assert (said in str(caught.value)) == (name in failing)
 
 
-@pytest.mark.parametrize("grouping", CRITERIA)
+@pytest.mark.parametrize("grouping", [name for name in GROUPINGS if name != "infogain-mondrian"])
 def test_significance_of_groups__holds_on_the_groups(grouping: str) -> None:
     table, schema = table_of("employees")
     result = anonymize(table, schema, grouping=grouping, k=3, significance=0.01, tested="leaves")

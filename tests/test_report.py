@@ -236,6 +236,11 @@ AGAIN = {
                     {"l": 2, "entropy_l": 1.5, "t": 0.6, "rsd_min": 0.2, "spread_min": 0.2}),
     "gini, tiers": Again("people.csv", csv(people()), PLAIN,
                          {"criterion": "gini", "generalizer": "tiered-strict", "grouping": "error-risk"}),
+    "a baseline, counts and means": Again(
+        "people.csv", csv(people()), PLAIN,
+        {"grouping": "infogain-mondrian", "writing": "weighted", "numbers": "mean", "min_leaf": 7}),
+    "a baseline and a limit": Again("people.csv", csv(people()), PLAIN, {"grouping": "median-mondrian", "l": 2}),
+    "concatenated": Again("people.csv", csv(people()), PLAIN, {"generalizer": "concatenate", "numbers": "median"}),
     "refined": Again("people.csv", csv(people()), PLAIN, {"generalizer": "refine", "l": 2, "rsd_min": 0.1}),
 }  # fmt: skip
 

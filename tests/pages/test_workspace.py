@@ -37,6 +37,33 @@ def test_change_of_k__prunes_again_but_grows_nothing(ws: Workspace) -> None:
     assert ws.tree() is not tree
 
 
+def test_baselines__their_tree_depends_on_k_alone(ws: Workspace) -> None:
+    ws.set(grouping="median-mondrian", criterion="gini")
+    tree = ws.tree()
+    assert tree.n[tree.is_leaf].min() >= ws.k
+    assert ws.pruning().n_steps == 0
+    ws.set(min_leaf=30, weight=0.1, max_depth=1)
+    assert ws.tree() is tree
+    ws.set(k=40)
+    assert ws.tree().n[ws.tree().is_leaf].min() >= 40
+    assert ws.verification().passed
+    assert ws.report().provenance.parameters["criterion"] is None
+
+
+def test_writing__makes_the_release_again(ws: Workspace) -> None:
+    release, tree = ws.release(), ws.tree()
+    ws.set(writing="weighted", numbers="mean")
+    assert ws.release() is not release
+    assert (ws.release().writing, ws.release().numbers) == ("weighted", "mean")
+    assert ws.tree() is tree
+    assert ws.verification().passed
+
+
+def test_refine__keeps_the_limits_of_the_page(ws: Workspace) -> None:
+    ws.set(k=4, l=2, generalizer="refine")
+    assert ws.verification()["distinct l-diversity of income"].passed
+
+
 def test_change_of_schema__encodes_again(ws: Workspace) -> None:
     encoded = ws.encoded()
     ws.set_schema(SCHEMA.with_column("age", role="insensitive"))
