@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import Cell, kept_value, parse_cell
 from anonymizer.encode import numbers_of, value_text
-from anonymizer.errors import SchemaError
-from anonymizer.linkage import equivalence_classes
+from anonymizer.errors import AnonymizerError, SchemaError
+from anonymizer.linkage import LookAlikes, look_alikes
 from anonymizer.schema import Column, Kind, Role, Schema
 
 MAX_EDGES = 60_000_000
@@ -29,17 +29,110 @@ BITS_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, eq=False)
+class OriginalColumn:
+    """What the codes of an original column stand for: ``numbers`` (ascending) or ``position``, the code of each level;
+    missing is the code ``missing``, the last of ``n_codes``."""
+
+    numbers: NDArray[np.float64]
+    position: dict[str, int]
+    missing: int
+    n_codes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """A table that releases are compared with, in codes, prepared once: see :func:`prepare`.
+
+    ``table`` (n rows), ``schema``: as given. ``codes`` (n, p): of the quasi-identifiers, whose meaning is in
+    ``columns``; ``types``: records that are equal there. ``kept``: of each sensitive or insensitive column of numbers,
+    its distinct values, ascending, and the place of each record's among them (n,), missing last.
+    """
+
+    table: pd.DataFrame
+    schema: Schema
+    codes: NDArray[np.int32]
+    columns: tuple[OriginalColumn, ...]
+    types: LookAlikes
+    kept: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+def prepare(original: pd.DataFrame, schema: Schema) -> Original:
+    """The original as comparisons need it, so that many releases of one table are compared faster.
+
+    It is made from the table alone and does not depend on any release. Raises :class:`SchemaError` when a
+    quasi-identifier is not in the table, and :class:`EncodeError` for a value that does not fit its column's kind.
+    """
+    names = schema.quasi_identifying
+    for name in names:
+        _require_column(original, name, "original")
+    parts = [_original_column(original[name], schema[name]) for name in names]
+    codes = np.empty((len(original), len(names)), dtype=np.int32)
+    for position, (its_codes, _) in enumerate(parts):
+        codes[:, position] = its_codes
+    types = look_alikes(pd.DataFrame(codes, columns=list(names)), names)
+    kept = {}
+    for column in schema.columns:
+        if column.role in KEPT_ROLES and column.name in original.columns and column.kind is not Kind.CATEGORICAL:
+            try:
+                numbers = numbers_of(original[column.name], column)[0].astype(np.float64)
+            except AnonymizerError:
+                continue  # not numbers after all: compared as text
+            distinct = np.unique(numbers[~np.isnan(numbers)])
+            kept[column.name] = (distinct, _place(numbers, distinct))
+    return Original(original, schema, codes, tuple(column for _, column in parts), types, kept)
+
+
+@dataclass(frozen=True, eq=False)
 class Sides:
-    """Both tables in codes. ``codes`` (n, columns) of the records; ``index`` (n', columns): the distinct cell of each
-    row; ``cells``: of each column, the codes that each distinct cell allows."""
+    """Both tables in codes. ``codes`` (n, columns) of the records, ``types`` of equal ones; ``index`` (n', columns):
+    the distinct cell of each row, ``classes`` of equal rows; ``cells``: of each column, the codes that each distinct
+    cell allows."""
 
     codes: NDArray[np.int32]
+    types: LookAlikes
     index: NDArray[np.int32]
+    classes: LookAlikes
     cells: tuple["AllowedCodes", ...]
 
-    def beside(self, codes: NDArray[np.int32], index: NDArray[np.int32], cells: "AllowedCodes") -> "Sides":
-        """The same with one more column."""
-        return Sides(np.column_stack([self.codes, codes]), np.column_stack([self.index, index]), (*self.cells, cells))
+    def beside(self, codes: NDArray[np.int32], index: NDArray[np.int32], n_codes: int) -> "Sides":
+        """The same with one more column, in which every row allows just its own code, below ``n_codes``."""
+        each = np.arange(n_codes, dtype=np.int32)
+        cells = AllowedCodes(n_codes, each, each, np.zeros(n_codes + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
+        return Sides(
+            np.column_stack([self.codes, codes]),
+            look_alikes(pd.DataFrame({"known": self.types.class_of, "kept": codes}), ("known", "kept")),
+            np.column_stack([self.index, index]),
+            look_alikes(pd.DataFrame({"known": self.classes.class_of, "kept": index}), ("known", "kept")),
+            (*self.cells, cells),
+        )
+
+    def misfits(self, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which rows (n',) do not contain the values of the record that ``order`` (n',) names for them."""
+        from anonymizer import consistency_kernels as kernels
+
+        counts = [len(cells.low) for cells in self.cells]
+        listed = [len(cells.listed) for cells in self.cells]
+        first_cell = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        first_listed = np.concatenate([[0], np.cumsum(listed)]).astype(np.int64)
+        wrong = np.zeros(len(order), dtype=np.bool_)
+        kernels.misfits(
+            self.codes,
+            self.index,
+            np.ascontiguousarray(order, dtype=np.int64),
+            first_cell,
+            np.concatenate([cells.low for cells in self.cells]),
+            np.concatenate([cells.high for cells in self.cells]),
+            np.concatenate(
+                [cells.listed_starts[:-1] + start for cells, start in zip(self.cells, first_listed, strict=False)]
+                + [first_listed[-1:]]
+            ),
+            np.concatenate([cells.listed for cells in self.cells]),
+            wrong,
+        )
+        return wrong
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +144,6 @@ class AllowedCodes:
     high: NDArray[np.int32]
     listed_starts: NDArray[np.int64]
     listed: NDArray[np.int32]
-
-    def allow(self, cells: NDArray[np.int32], codes: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Whether each cell allows the code beside it."""
-        inside = (self.low[cells] <= codes) & (codes <= self.high[cells])
-        owner = np.repeat(np.arange(len(self.low), dtype=np.int64), np.diff(self.listed_starts))
-        pairs = owner * self.n_codes + self.listed
-        return inside | np.isin(cells.astype(np.int64) * self.n_codes + codes, pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +162,9 @@ class Graph:
 
 
 def graph_of(sides: Sides, max_edges: int, max_pairs: int) -> Graph:
-    """Collapse equal records and equal rows, and find the pairs that fit."""
-    type_of, type_sizes, example_types = _collapse(sides.codes)
-    class_of, class_sizes, example_classes = _collapse(sides.index)
+    """The pairs of equal records and equal rows that fit."""
+    type_of, type_sizes, example_types = sides.types.class_of, sides.types.sizes, _examples(sides.types)
+    class_of, class_sizes, example_classes = sides.classes.class_of, sides.classes.sizes, _examples(sides.classes)
     collapsed = (type_of, type_sizes, class_of, class_sizes)
     if len(type_sizes) * len(class_sizes) > max_pairs:
         reason = (
@@ -168,80 +254,81 @@ def _join(
     return Graph(*collapsed, records, rows_per_type, starts, types)
 
 
-def _collapse(matrix: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The group of every row (n,), the groups' sizes, and one row of each."""
-    frame = pd.DataFrame(matrix)
-    group_of, count = equivalence_classes(frame, list(frame.columns))
-    example = np.empty(count, dtype=np.int64)
-    example[group_of] = np.arange(len(matrix))
-    return group_of, np.bincount(group_of, minlength=count).astype(np.int64), example
+def _examples(classes: LookAlikes) -> NDArray[np.int64]:
+    """One member of each class."""
+    example = np.empty(len(classes.sizes), dtype=np.int64)
+    example[classes.class_of] = np.arange(len(classes.class_of))
+    return example
 
 
-def sides_of(released: pd.DataFrame, original: pd.DataFrame, schema: Schema) -> Sides:
-    """Both tables' quasi-identifiers in codes."""
-    parts = []
-    for name in schema.quasi_identifying:
-        for table, what in ((released, "release"), (original, "original")):
-            if name not in table.columns:
-                raise SchemaError(
-                    f"The {what} has no column {name!r}, which is quasi-identifying.",
-                    column=name,
-                    remedy="Compare a release with the table it was made from, under the same schema.",
-                )
-        parts.append(_column(released[name], original[name], schema[name]))
-    if not parts:
+def sides_of(released: pd.DataFrame, original: Original, classes: LookAlikes | None = None) -> Sides:
+    """Both tables' quasi-identifiers in codes. ``classes``: of equal released rows, when they are known."""
+    names = original.schema.quasi_identifying
+    if not names:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
-    codes, index, cells = zip(*parts, strict=True)
-    return Sides(np.column_stack(codes), np.column_stack(index), cells)
+    index = np.empty((len(released), len(names)), dtype=np.int32)
+    cells = []
+    for position, (name, column) in enumerate(zip(names, original.columns, strict=True)):
+        _require_column(released, name, "release")
+        index[:, position], texts = texts_of(released[name])
+        kind = original.schema[name].kind
+        cells.append(_allowed([parse_cell(text, kind) for text in texts], column))
+    classes = classes or look_alikes(released, names)
+    return Sides(original.codes, original.types, index, classes, tuple(cells))
 
 
-def _column(
-    released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column
-) -> tuple[NDArray[np.int32], NDArray[np.int32], AllowedCodes]:
-    """Codes (n,) of the original values, the distinct cell of each row (n',), and what each cell allows."""
-    index, texts = texts_of(released)
-    cells = [parse_cell(text, column.kind) for text in texts]
-    codes: NDArray[np.int32]
+def _require_column(table: pd.DataFrame, name: str, what: str) -> None:
+    if name not in table.columns:
+        raise SchemaError(
+            f"The {what} has no column {name!r}, which is quasi-identifying.",
+            column=name,
+            remedy="Compare a release with the table it was made from, under the same schema.",
+        )
+
+
+def _original_column(original: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int32], OriginalColumn]:
+    """Codes (n,) of the original values, and what they stand for."""
     if column.kind is Kind.CATEGORICAL:
         codes, levels = texts_of(original)
         position = {level: code for code, level in enumerate(levels) if level is not None}
-        missing, n_codes = len(levels), len(levels) + 1
+        missing = len(levels)
         if None in levels:
             codes = np.where(codes == levels.index(None), missing, codes).astype(np.int32)
-        numbers: NDArray[np.float64] = np.empty(0)
-    else:
-        found = np.asarray(numbers_of(original, column)[0], dtype=np.float64)
-        numbers = np.unique(found[~np.isnan(found)])
-        position, missing, n_codes = {}, len(numbers), len(numbers) + 1
-        codes = np.where(np.isnan(found), missing, np.searchsorted(numbers, found)).astype(np.int32)
-    return codes, index, _allowed(cells, position, numbers, missing, n_codes)
+        return codes, OriginalColumn(np.empty(0), position, missing, missing + 1)
+    found = np.asarray(numbers_of(original, column)[0], dtype=np.float64)
+    numbers = np.unique(found[~np.isnan(found)])
+    return _place(found, numbers).astype(np.int32), OriginalColumn(numbers, {}, len(numbers), len(numbers) + 1)
 
 
-def _allowed(
-    cells: Sequence[Cell], position: dict[str, int], numbers: NDArray[np.float64], missing: int, n_codes: int
-) -> AllowedCodes:
+def _place(found: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The place of every number among ``numbers``, which are ascending and hold it; NaN comes last."""
+    return np.where(np.isnan(found), len(numbers), np.searchsorted(numbers, found)).astype(np.int64)
+
+
+def _allowed(cells: Sequence[Cell], column: OriginalColumn) -> AllowedCodes:
     """Cells as codes: withheld allows all, an interval its run, a set its levels, a mean or median every number;
     missing only where it is named."""
+    numbers, position, missing = column.numbers, column.position, column.missing
     low, high = np.ones(len(cells), dtype=np.int32), np.zeros(len(cells), dtype=np.int32)
-    listed: list[list[int]] = []
+    if len(numbers):
+        between = [q for q, cell in enumerate(cells) if cell.low is not None and cell.high is not None]
+        ends = np.array([(cells[q].low, cells[q].high) for q in between], dtype=np.float64).reshape(-1, 2)
+        low[between] = np.searchsorted(numbers, ends[:, 0], side="left")
+        high[between] = np.searchsorted(numbers, ends[:, 1], side="right") - 1
+    listed_starts = np.zeros(len(cells) + 1, dtype=np.int64)
+    listed: list[int] = []
     for q, cell in enumerate(cells):
-        extra: list[int] = []
         if cell.withheld:
-            low[q], high[q] = 0, n_codes - 1
+            low[q], high[q] = 0, column.n_codes - 1
         else:
             if cell.estimate:
                 low[q], high[q] = 0, len(numbers) - 1
-            elif cell.low is not None and cell.high is not None and len(numbers):
-                low[q] = np.searchsorted(numbers, cell.low, side="left")
-                high[q] = np.searchsorted(numbers, cell.high, side="right") - 1
             if not len(numbers):
-                extra = [position[level] for level in cell.levels if level in position]
+                listed.extend(position[level] for level in cell.levels if level in position)
             if cell.missing:
-                extra.append(missing)
-        listed.append(extra)
-    listed_starts = np.concatenate([[0], np.cumsum([len(extra) for extra in listed])]).astype(np.int64)
-    flat = np.array([code for extra in listed for code in extra], dtype=np.int32)
-    return AllowedCodes(n_codes, low, high, listed_starts, flat)
+                listed.append(missing)
+        listed_starts[q + 1] = len(listed)
+    return AllowedCodes(column.n_codes, low, high, listed_starts, np.array(listed, dtype=np.int32))
 
 
 def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.int32], list[str | None]]:
@@ -259,38 +346,45 @@ def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.int32], list[str | No
     return lookup[codes], list(rank)
 
 
-def kept_of(
-    released: pd.DataFrame, original: pd.DataFrame, schema: Schema
-) -> tuple[NDArray[np.int32], NDArray[np.int32], AllowedCodes] | None:
-    """The kept columns as one more column: equal codes mean equal values in all of them. ``None``: no such column."""
-    names = [
-        column.name
-        for column in schema.columns
-        if column.role in (Role.SENSITIVE, Role.INSENSITIVE)
-        and column.name in released.columns
-        and column.name in original.columns
-    ]
-    if not names:
-        return None
-    both = pd.DataFrame({name: _kept_codes(released[name], original[name], schema[name]) for name in names})
-    joined, count = equivalence_classes(both, names)
-    codes = joined.astype(np.int32)
-    each = np.arange(count, dtype=np.int32)
-    cells = AllowedCodes(count, each, each, np.zeros(count + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
-    return codes[len(released) :], codes[: len(released)], cells
+KEPT_ROLES = (Role.SENSITIVE, Role.INSENSITIVE)
+"""Columns of these roles leave as they are."""
+
+Kept = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Codes of a kept column after (n',) and before (n,): equal codes are equal values."""
 
 
-def _kept_codes(released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column) -> NDArray[Any]:
-    """Released and then original values of a kept column as codes (n' + n,); missing agrees with missing only."""
-    if column.kind is not Kind.CATEGORICAL:
+def kept_of(released: pd.DataFrame, original: Original) -> tuple[Kept, ...]:
+    """The columns that both tables keep, in codes."""
+    return tuple(
+        _kept_codes(released[column.name], original, column)
+        for column in original.schema.columns
+        if column.role in KEPT_ROLES and column.name in released.columns and column.name in original.table.columns
+    )
+
+
+def as_one(kept: Sequence[Kept]) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """Kept columns as one: its codes before (n,) and after (n',), and their number. Equal means equal in all."""
+    both = pd.DataFrame({str(place): np.concatenate(codes) for place, codes in enumerate(kept)})
+    joined = look_alikes(both, list(both.columns))
+    codes, rows = joined.class_of.astype(np.int32), len(kept[0][0])
+    return codes[rows:], codes[:rows], len(joined.sizes)
+
+
+def _kept_codes(released: "pd.Series[Any]", original: Original, column: Column) -> Kept:
+    """Missing agrees with missing only; a released value that no record has gets a code that no record has."""
+    if column.name in original.kept:
+        numbers, before = original.kept[column.name]
         try:
-            after, before = numbers_of(released, column)[0], numbers_of(original, column)[0]
-        except ValueError:
+            after = numbers_of(released, column)[0].astype(np.float64)
+        except AnonymizerError:
             pass
         else:
-            together = np.concatenate([after, before]).astype(np.float64)
-            return np.asarray(pd.factorize(together, use_na_sentinel=False)[0])
-    before_codes, texts = texts_of(original)
+            place = _place(after, numbers)
+            known = np.isnan(after)
+            if len(numbers):
+                known |= numbers[np.minimum(place, len(numbers) - 1)] == after
+            return np.where(known, place, len(numbers) + 1), before
+    before_codes, texts = texts_of(original.table[column.name])
     rank = {text: code for code, text in enumerate(texts)}
     index, found = texts_of(released)
     lookup = np.array(
@@ -300,5 +394,4 @@ def _kept_codes(released: "pd.Series[Any]", original: "pd.Series[Any]", column: 
         ],
         dtype=np.int64,
     )
-    after_codes = lookup[index] if len(found) else index.astype(np.int64)
-    return np.concatenate([after_codes, before_codes.astype(np.int64)])
+    return lookup[index] if len(found) else index.astype(np.int64), before_codes.astype(np.int64)

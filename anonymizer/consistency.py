@@ -15,8 +15,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.candidates import MAX_EDGES, MAX_PAIRS, AllowedCodes, Graph, Sides, graph_of, kept_of, sides_of
+from anonymizer.candidates import (
+    MAX_EDGES,
+    MAX_PAIRS,
+    Graph,
+    Kept,
+    Original,
+    Sides,
+    as_one,
+    graph_of,
+    kept_of,
+    prepare,
+    sides_of,
+)
 from anonymizer.errors import ParameterError
+from anonymizer.linkage import LookAlikes
 from anonymizer.schema import Schema
 
 EXACT_ROWS = 20
@@ -76,36 +89,43 @@ class Consistency:
 
 def consistency(
     released: pd.DataFrame,
-    original: pd.DataFrame,
+    original: pd.DataFrame | Original,
     schema: Schema,
     *,
     order: NDArray[np.integer[Any]] | None = None,
+    classes: LookAlikes | None = None,
     max_edges: int = MAX_EDGES,
     max_pairs: int = MAX_PAIRS,
 ) -> Consistency:
     """Compare a release (text cells) with the table that it was made from.
 
-    ``order`` (n',): the original row of each released row, when the caller knows it; containment is then checked
-    row by row. Kept columns are the sensitive and insensitive ones that both tables have; they must agree under
-    the assignment, but the attacker's graph uses quasi-identifiers only.
+    ``original``: the table, or what :func:`anonymizer.candidates.prepare` made of it under the same schema.
+    ``classes``: the release's classes on the quasi-identifiers, when they are known. ``order`` (n',): the original
+    row of each released row, when the caller knows it; containment is then checked row by row. Kept columns are the
+    sensitive and insensitive ones that both tables have; they must agree under the
+    assignment, but the attacker's graph uses quasi-identifiers only.
 
     Raises :class:`SchemaError` when a quasi-identifier is not in a table, :class:`CellError` for a cell that cannot
     be read, and :class:`EncodeError` for an original value that does not fit its column's kind.
     """
-    sides = sides_of(released, original, schema)
+    if not isinstance(original, Original):
+        original = prepare(original, schema)
+    elif original.schema is not schema and original.schema != schema:
+        raise ParameterError("The original was prepared under another schema.", remedy="Prepare it under this one.")
+    sides = sides_of(released, original, classes)
     graph = graph_of(sides, max_edges, max_pairs)
     counted = _counts(graph)
     if len(released) != len(original):
         reason = f"the release has {len(released):,} rows, the original {len(original):,}"
         return replace(counted, contained=False, mismatch=reason, reason=reason)
-    kept = kept_of(released, original, schema)
+    kept = kept_of(released, original)
     if order is not None:
         counted = replace(counted, **_row_by_row(sides, kept, np.asarray(order)))
     if counted.contained:
         match = np.empty(len(original), dtype=np.int32)
         match[np.asarray(order)] = graph.class_of
     else:
-        full = graph if kept is None else graph_of(sides.beside(*kept), max_edges, max_pairs)
+        full = graph_of(sides.beside(*as_one(kept)), max_edges, max_pairs) if kept else graph
         if full.starts is None:
             return replace(counted, reason=full.reason)
         match = _assign(full, np.full(len(original), -1, dtype=np.int32))
@@ -137,19 +157,16 @@ def _counts(graph: Graph) -> Consistency:
     )
 
 
-def _row_by_row(
-    sides: Sides, kept: tuple[NDArray[np.int32], NDArray[np.int32], AllowedCodes] | None, order: NDArray[Any]
-) -> dict[str, Any]:
+def _row_by_row(sides: Sides, kept: tuple[Kept, ...], order: NDArray[Any]) -> dict[str, Any]:
     """Containment of each row's own person. Raises :class:`ParameterError` for a wrong order."""
     if order.shape != (len(sides.index),) or not np.array_equal(np.sort(order), np.arange(len(sides.codes))):
         raise ParameterError(
             "The order of the released rows does not name every original row once.",
             remedy="Pass the release's own order, or none.",
         )
-    columns = sides if kept is None else sides.beside(*kept)
-    wrong = np.zeros(len(order), dtype=bool)
-    for position, cells in enumerate(columns.cells):
-        wrong |= ~cells.allow(columns.index[:, position], columns.codes[order, position])
+    wrong = sides.misfits(order)
+    for after, before in kept:
+        wrong |= after != before[order]
     if not wrong.any():
         return {"contained": True}
     reason = f"{wrong.sum():,} rows do not contain the values of the person they were made from"
@@ -201,7 +218,7 @@ def _posterior(
     A component whose types all meet all its classes gives 1 / rows; one of up to 20 rows is counted; the rest is
     estimated by belief propagation. ``edges`` (components,): usable edges of each.
     """
-    from anonymizer import consistency_kernels as kernels
+    from anonymizer import posterior_kernels
 
     starts, types = cast(NDArray[np.int64], graph.starts), cast(NDArray[np.int32], graph.types)
     count = len(edges)
@@ -210,17 +227,19 @@ def _posterior(
     counted = _countable(graph, of_class, ~whole & (rows <= EXACT_ROWS))
     estimated = ~whole & ~counted
     share = np.zeros(len(types))
-    kernels.share_evenly(starts, types, of_class, of_type, whole, rows, share)
+    posterior_kernels.share_evenly(starts, types, of_class, of_type, whole, rows, share)
     ways = _count(graph, of_class, of_type, counted, share)
     unsettled = 0.0
     if estimated.any():
         rounds = max(10, min(1000, MESSAGE_WORK // int(edges[estimated].sum())))
         sizes = (graph.type_sizes, graph.class_sizes)
-        unsettled = float(kernels.propagate(starts, types, of_class, of_type, estimated, *sizes, share, rounds))
-    highest, at_class = kernels.largest(starts, share)
+        unsettled = float(
+            posterior_kernels.propagate(starts, types, of_class, of_type, estimated, *sizes, share, rounds)
+        )
+    highest, at_class = posterior_kernels.largest(starts, share)
     own = None
     if order is not None:
-        own = kernels.shares_of(graph.class_of, graph.type_of[np.asarray(order)], starts, types, share)
+        own = posterior_kernels.shares_of(graph.class_of, graph.type_of[np.asarray(order)], starts, types, share)
     matchings = None
     if not estimated.any() and rows.sum() <= MOST_MATCHED_ROWS:
         matchings = prod([factorial(int(size)) for size in rows[whole]] + ways)
@@ -245,7 +264,7 @@ def _count(
     share: NDArray[np.float64],
 ) -> list[int]:
     """Count each marked component: writes the shares of its edges, returns its numbers of complete assignments."""
-    from anonymizer import consistency_kernels as kernels
+    from anonymizer import posterior_kernels
 
     starts, types = cast(NDArray[np.int64], graph.starts), cast(NDArray[np.int32], graph.types)
     classes_in, types_in = _members(of_class, len(counted)), _members(of_type, len(counted))
@@ -259,7 +278,7 @@ def _count(
         for j, place in enumerate(places):
             edge[place, j] = True
         unit_type = np.repeat(np.arange(len(its_types)), graph.type_sizes[its_types])
-        found, total = kernels.shares(edge, unit_type, graph.class_sizes[its_classes])
+        found, total = posterior_kernels.shares(edge, unit_type, graph.class_sizes[its_classes])
         for j, (span, own, place) in enumerate(zip(spans, inside, places, strict=True)):
             share[span.start + own] = found[place, j]
         ways.append(int(total))

@@ -10,8 +10,6 @@ class that unit u is assigned to, or -1. Only plain arrays go in and out.
 import numpy as np
 from numba import njit
 
-SMALLEST = 1e-30
-
 
 @njit(cache=True, nogil=True)
 def cell_bits(codes, n_codes, low, high, listed_starts, listed, bits):
@@ -124,6 +122,27 @@ def within(w, begin, end):
     if w == (end - 1) >> 6:
         x &= ~np.uint64(0) >> np.uint64(63 - ((end - 1) & 63))
     return x
+
+
+@njit(cache=True, nogil=True)
+def misfits(codes, index, order, first_cell, low, high, listed_starts, listed, wrong):
+    """wrong[r]: whether a cell of row r does not allow the code of record ``order[r]``.
+
+    ``codes`` (records, columns), ``index`` (rows, columns): cell ``index[r, j]`` of column j is number
+    ``first_cell[j] + index[r, j]`` of ``low``, ``high`` and ``listed_starts``.
+    """
+    for r in range(index.shape[0]):
+        record = order[r]
+        for j in range(index.shape[1]):
+            code, cell = codes[record, j], first_cell[j] + index[r, j]
+            fits = low[cell] <= code and code <= high[cell]
+            e = listed_starts[cell]
+            while not fits and e < listed_starts[cell + 1]:
+                fits = listed[e] == code
+                e += 1
+            if not fits:
+                wrong[r] = True
+                break
 
 
 @njit(cache=True, nogil=True)
@@ -304,132 +323,3 @@ def keep_usable(starts, types, class_component, type_component, class_sizes, row
             if type_component[i] == class_component[j]:
                 rows_per_type[i] += class_sizes[j]
                 edges[class_component[j]] += 1
-
-
-@njit(cache=True, nogil=True)
-def shares(edge, unit_type, class_sizes):
-    """Exact share of the complete assignments in which a record of type i sits in a row of class j, and their number.
-
-    ``edge`` (types, classes) booleans; ``unit_type``: the type of every record, at most 20. The state counts the
-    rows taken in each class (mixed radix), so equal rows cost one digit; counts stay below 20! < 2**63.
-    """
-    n_classes = class_sizes.shape[0]
-    weight = np.ones(n_classes + 1, dtype=np.int64)
-    for j in range(n_classes):
-        weight[j + 1] = weight[j] * (class_sizes[j] + 1)
-    n_states = weight[n_classes]
-    ahead = np.zeros(n_states, dtype=np.int64)
-    behind = np.zeros(n_states, dtype=np.int64)
-    layer = np.zeros(n_states, dtype=np.int64)
-    for state in range(n_states):
-        for j in range(n_classes):
-            layer[state] += state // weight[j] % (class_sizes[j] + 1)
-    ahead[0] = 1
-    for state in range(n_states - 1):
-        if ahead[state]:
-            i = unit_type[layer[state]]
-            for j in range(n_classes):
-                taken = state // weight[j] % (class_sizes[j] + 1)
-                if edge[i, j] and taken < class_sizes[j]:
-                    ahead[state + weight[j]] += ahead[state] * (class_sizes[j] - taken)
-    behind[n_states - 1] = 1
-    found = np.zeros(edge.shape, dtype=np.float64)
-    total = ahead[n_states - 1]
-    seen = np.zeros(edge.shape[0], dtype=np.bool_)
-    for state in range(n_states - 2, -1, -1):
-        i = unit_type[layer[state]]
-        first = layer[state] == 0 or unit_type[layer[state] - 1] != i
-        seen[i] = True
-        for j in range(n_classes):
-            taken = state // weight[j] % (class_sizes[j] + 1)
-            if edge[i, j] and taken < class_sizes[j]:
-                ways = (class_sizes[j] - taken) * behind[state + weight[j]]
-                behind[state] += ways
-                if first:
-                    found[i, j] += float(ahead[state]) * float(ways)
-    for i in range(edge.shape[0]):
-        for j in range(n_classes):
-            found[i, j] /= float(total) * class_sizes[j]
-    return found, total
-
-
-@njit(cache=True, nogil=True)
-def share_evenly(starts, types, class_component, type_component, whole, rows, share):
-    """share[e] = 1 / rows for the edges of components in which every record fits every row."""
-    for j in range(starts.shape[0] - 1):
-        component = class_component[j]
-        if whole[component]:
-            for e in range(starts[j], starts[j + 1]):
-                if type_component[types[e]] == component:
-                    share[e] = 1.0 / rows[component]
-
-
-@njit(cache=True, nogil=True)
-def propagate(starts, types, class_component, type_component, wanted, type_sizes, class_sizes, share, rounds):
-    """Belief propagation on the permanent (Vontobel 2013): approximate shares of the edges of wanted components.
-
-    While it runs, ``share[e]`` holds what a row tells a record; the record answers 1 / (all it hears − this one).
-    It ends when both ends of every edge agree within 1e-5, or after so many rounds. Returns the disagreement of
-    the worst edge. Equal rows are exchangeable, and so are equal records: no share exceeds 1 over their number.
-    """
-    n_types, n_classes = type_sizes.shape[0], class_sizes.shape[0]
-    heard = np.zeros(n_types, dtype=np.float64)
-    following = np.zeros(n_types, dtype=np.float64)
-    for j in range(n_classes):
-        if wanted[class_component[j]]:
-            for e in range(starts[j], starts[j + 1]):
-                if type_component[types[e]] == class_component[j]:
-                    share[e] = 1.0
-                    heard[types[e]] += class_sizes[j]
-    worst = 0.0
-    for _ in range(rounds):
-        worst = 0.0
-        following[:] = 0.0
-        for j in range(n_classes):
-            if not wanted[class_component[j]]:
-                continue
-            total = 0.0
-            for e in range(starts[j], starts[j + 1]):
-                i = types[e]
-                if type_component[i] == class_component[j]:
-                    total += type_sizes[i] / max(heard[i] - share[e], SMALLEST)
-            for e in range(starts[j], starts[j + 1]):
-                i = types[e]
-                if type_component[i] == class_component[j]:
-                    answer = 1.0 / max(heard[i] - share[e], SMALLEST)
-                    worst = max(worst, abs(share[e] / heard[i] - answer / total))
-                    share[e] = 1.0 / max(total - answer, SMALLEST)
-                    following[i] += class_sizes[j] * share[e]
-        heard[:] = following
-        if worst < 1e-5:
-            break
-    for j in range(n_classes):
-        if wanted[class_component[j]]:
-            for e in range(starts[j], starts[j + 1]):
-                i = types[e]
-                if type_component[i] == class_component[j]:
-                    share[e] = min(share[e] / heard[i], 1.0 / max(type_sizes[i], class_sizes[j]))
-    return worst
-
-
-@njit(cache=True, nogil=True)
-def largest(starts, share):
-    """The largest share of an edge, and its class."""
-    best, where = 0.0, -1
-    for j in range(starts.shape[0] - 1):
-        for e in range(starts[j], starts[j + 1]):
-            if share[e] > best:
-                best, where = share[e], j
-    return best, where
-
-
-@njit(cache=True, nogil=True)
-def shares_of(classes, its_types, starts, types, share):
-    """The shares of given pairs of a class and a type; 0 where there is no edge. Types ascend within a class."""
-    found = np.zeros(classes.shape[0], dtype=np.float64)
-    for pair in range(classes.shape[0]):
-        j, i = classes[pair], its_types[pair]
-        e = starts[j] + np.searchsorted(types[starts[j] : starts[j + 1]], i)
-        if e < starts[j + 1] and types[e] == i:
-            found[pair] = share[e]
-    return found

@@ -83,16 +83,41 @@ class LinkageRisk:
         }
 
 
-def linkage_risk(frame: pd.DataFrame, columns: Sequence[str], population: pd.DataFrame | None = None) -> LinkageRisk:
+@dataclass(frozen=True, eq=False)
+class LookAlikes:
+    """Classes of records that agree on some columns: the class of each record (n,), and the classes' sizes (groups,),
+    in records."""
+
+    class_of: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+def look_alikes(frame: pd.DataFrame, columns: Sequence[str]) -> LookAlikes:
+    """The classes of ``frame`` on ``columns``, to be found once and handed to whatever asks for them.
+
+    Raises :class:`SchemaError` when a column is not there.
+    """
+    class_of, groups = equivalence_classes(frame, columns)
+    return LookAlikes(class_of, np.bincount(class_of, minlength=groups).astype(np.int64))
+
+
+def linkage_risk(
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    population: pd.DataFrame | None = None,
+    *,
+    classes: LookAlikes | None = None,
+) -> LinkageRisk:
     """The linking risk of ``frame`` for an attacker who knows ``columns``.
 
-    ``population``: a larger table with the same columns that contains every record of ``frame``. Without columns
-    all records look alike. Raises :class:`SchemaError` when a column is not there, and :class:`ParameterError`
-    when the population has fewer records of a class than the table.
+    ``population``: a larger table with the same columns that contains every record of ``frame``. ``classes``: those
+    of ``frame`` on ``columns``, when they are known already. Without columns all records look alike. Raises
+    :class:`SchemaError` when a column is not there, and :class:`ParameterError` when the population has fewer
+    records of a class than the table.
     """
     n = len(frame)
-    codes, groups = equivalence_classes(frame, columns)
-    counts = np.bincount(codes, minlength=groups)
+    classes = classes or look_alikes(frame, columns)
+    codes, counts, groups = classes.class_of, classes.sizes, len(classes.sizes)
     sizes, classes_of_size = np.unique(counts, return_counts=True)
     smallest = int(sizes[0]) if n else 0
     highest = 1 / smallest if n else 0.0
@@ -128,8 +153,8 @@ def linkage_risk(frame: pd.DataFrame, columns: Sequence[str], population: pd.Dat
 
 def class_sizes(frame: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
     """How many records agree with each record on every column, itself included: (n,)."""
-    codes, groups = equivalence_classes(frame, columns)
-    return np.bincount(codes, minlength=groups).astype(np.int64)[codes]
+    classes = look_alikes(frame, columns)
+    return classes.sizes[classes.class_of]
 
 
 def singling_out(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from anonymizer.cells import Cell
 from anonymizer.encode import Encoding
 from anonymizer.errors import ParameterError
-from anonymizer.linkage import class_sizes
+from anonymizer.linkage import LookAlikes, look_alikes
 from anonymizer.release import Release, ReleasedColumn
 from anonymizer.schema import Kind
 from anonymizer.target import majority_error
@@ -120,25 +120,36 @@ def cut_error(tree: Tree, cut: NDArray[np.integer]) -> float:
     return float(majority_error(tree.sums[cut]).sum() / tree.n[cut].sum())
 
 
-def discernibility(frame: pd.DataFrame, columns: Sequence[str]) -> int:
+def discernibility(frame: pd.DataFrame, columns: Sequence[str], *, classes: LookAlikes | None = None) -> int:
     """The discernibility metric (Bayardo and Agrawal 2005): the sum of squared sizes of the classes of look-alike
-    rows, in squared records. Lowest, n, when every row is unique."""
-    return int(class_sizes(frame, columns).sum())
+    rows, in squared records. Lowest, n, when every row is unique.
+
+    ``classes``: those of ``frame`` on ``columns``, when they are known already.
+    """
+    sizes = (classes or look_alikes(frame, columns)).sizes
+    return int((sizes**2).sum())
 
 
-def majority_class_error(frame: pd.DataFrame, columns: Sequence[str], target: str) -> float:
+def majority_class_error(
+    frame: pd.DataFrame, columns: Sequence[str], target: str, *, classes: LookAlikes | None = None
+) -> float:
     """Share of rows outside the most frequent target value of their class of look-alike rows; missing is a value.
 
     Every guess is made with the row's own class at hand, so it is optimistic: fine boxes look better than they are.
+    ``classes``: those of ``frame`` on ``columns``, when they are known already.
     """
     if len(frame) == 0:
         return 0.0
-    codes = pd.factorize(frame[target], use_na_sentinel=False)[0]
-    keys = pd.DataFrame({str(j): pd.factorize(frame[name], use_na_sentinel=False)[0] for j, name in enumerate(columns)})
-    counts = keys.assign(target=codes).value_counts(sort=False).reset_index(name="rows")
-    if not len(columns):
-        return float(1 - counts["rows"].max() / len(frame))
-    return float(1 - counts.groupby(list(keys.columns))["rows"].max().sum() / len(frame))
+    classes = classes or look_alikes(frame, columns)
+    codes, values = pd.factorize(frame[target], use_na_sentinel=False)
+    pairs, groups, v = classes.class_of * len(values) + codes, len(classes.sizes), len(values)
+    if groups * v <= max(4 * len(frame), 1 << 16):
+        most = np.bincount(pairs, minlength=groups * v).reshape(groups, v).max(axis=1)
+    else:
+        found, rows = np.unique(pairs, return_counts=True)
+        most = np.zeros(groups, dtype=np.int64)
+        np.maximum.at(most, found // v, rows)
+    return float(1 - most.sum() / len(frame))
 
 
 def relative_squared_distance(values: Floats, group: NDArray[np.integer]) -> Floats:
@@ -250,14 +261,26 @@ class Utility:
         }
 
 
-def measure(release: Release, encodings: Sequence[Encoding], target: str | None) -> Utility:
-    """All figures of one release. ``target``: a kept column, or ``None``."""
-    released = release.frame()
+def measure(
+    release: Release,
+    encodings: Sequence[Encoding],
+    target: str | None,
+    *,
+    released: pd.DataFrame | None = None,
+    classes: LookAlikes | None = None,
+) -> Utility:
+    """All figures of one release. ``target``: a kept column, or ``None``.
+
+    ``released``, ``classes``: the release as a table, and its classes on the generalized columns, when they are known.
+    """
+    if released is None:
+        released = release.frame()
     names = [column.name for column in release.generalized]
+    classes = classes or look_alikes(released, names)
     losses = ncp_by_column(release, encodings)
     return Utility(
         gcp=float(np.mean(list(losses.values()))),
         ncp_by_column=losses,
-        discernibility=discernibility(released, names),
-        error=None if target is None else majority_class_error(released, names, target),
+        discernibility=discernibility(released, names, classes=classes),
+        error=None if target is None else majority_class_error(released, names, target, classes=classes),
     )

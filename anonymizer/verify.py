@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.candidates import Original, prepare
 from anonymizer.consistency import consistency
 from anonymizer.diversity import class_histograms, class_spread
 from anonymizer.errors import ParameterError, SchemaError
-from anonymizer.linkage import equivalence_classes
+from anonymizer.linkage import LookAlikes, look_alikes
 from anonymizer.privacy_models import MODELS, Check, Evidence, rows_text
 from anonymizer.schema import Schema
 
-__all__ = ["MODELS", "Check", "Evidence", "Verification", "verify"]
+__all__ = ["MODELS", "Check", "Evidence", "Original", "Verification", "prepare", "verify"]
 
 
 @dataclass(frozen=True)
@@ -108,20 +109,23 @@ def verify(
     schema: Schema,
     *,
     k: int,
-    original: pd.DataFrame | None = None,
+    original: pd.DataFrame | Original | None = None,
     l: float | None = None,  # noqa: E741 - the field's name
     entropy_l: float | None = None,
     t: float | None = None,
     rsd_min: float | None = None,
     spread_min: float | None = None,
     order: NDArray[np.integer[Any]] | None = None,
+    classes: LookAlikes | None = None,
 ) -> Verification:
     """Check a release: a table of text cells, as :meth:`Release.frame` or a file that was read back gives it.
 
     ``k``: rows that a class must have. ``l``, ``entropy_l``, ``t``: required of every sensitive column when given,
     reported in any case; ``rsd_min``, ``spread_min``: the same for every numeric one, shares from 0 to 1.
-    ``original``: the table the release was made from; without it only what the release shows is checked. ``order``
-    (n,): the original row of each released row, a secret of whoever made the release.
+    ``original``: the table the release was made from, or what :func:`prepare` made of it once for many releases;
+    without it only what the release shows is checked. ``order`` (n,): the original row of each released row, a secret
+    of whoever made the release. ``classes``: those of ``released`` on the quasi-identifiers, when they were found
+    already (:func:`anonymizer.linkage.look_alikes`).
 
     Raises :class:`ParameterError` for impossible requirements or an empty release, :class:`SchemaError` when a
     quasi-identifier is missing, and :class:`CellError` for a cell that cannot be read beside an original.
@@ -132,8 +136,8 @@ def verify(
     names = list(schema.quasi_identifying)
     if not names:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
-    class_of, groups = equivalence_classes(released, names)
-    sizes = np.bincount(class_of, minlength=groups).astype(np.int64)
+    classes = classes or look_alikes(released, names)
+    class_of, sizes = classes.class_of, classes.sizes
     evidence = Evidence(
         released=released,
         schema=schema,
@@ -148,7 +152,7 @@ def verify(
             for name in schema.sensitive
             if name in released.columns
         ),
-        beside=None if original is None else consistency(released, original, schema, order=order),
+        beside=None if original is None else consistency(released, original, schema, order=order, classes=classes),
         rsd_min=rsd_min,
         spread_min=spread_min,
         spreads=tuple(

@@ -16,8 +16,12 @@ from anonymizer.cells import Cell
 from anonymizer.consistency import consistency
 from anonymizer.diversity import class_histograms
 from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.linkage import look_alikes
+from anonymizer.pipeline import anonymize
+from anonymizer.profile import suggest
+from anonymizer.samples import hospital
 from anonymizer.schema import Schema
-from anonymizer.verify import MODELS, Check, Verification, verify
+from anonymizer.verify import MODELS, Check, Verification, prepare, verify
 from tests import naive_verify as naive
 
 AGES = st.sampled_from(["[20, 30]", "[20, 40]", "31", None])
@@ -287,3 +291,30 @@ def test_checks_are_found_by_name() -> None:
     assert found.get("b") is None
     with pytest.raises(KeyError):
         found["b"]
+
+
+@pytest.mark.parametrize("generalizer", ["uniform", "tiered", "refine"])
+def test_an_original_prepared_once_and_known_classes_change_no_figure(generalizer: str) -> None:
+    table = hospital(300).assign(cost=np.where(np.arange(300) % 7, np.arange(300) % 40, np.nan))
+    schema = suggest(table).with_column("cost", role="insensitive")
+    prepared = prepare(table, schema)
+    for k in (2, 5):
+        release = anonymize(table, schema, generalizer=generalizer, k=k).release
+        released = release.frame()
+        plain = verify(released, schema, k=k, original=table, order=release.order)
+        classes = look_alikes(released, schema.quasi_identifying)
+        again = verify(released, schema, k=k, original=prepared, order=release.order, classes=classes)
+        assert again.to_dict() == plain.to_dict()
+        assert plain["containment"].passed
+        changed = released.assign(cost=released["cost"].fillna(-1.0))
+        for original in (table, prepared):
+            assert verify(changed, schema, k=k, original=original, order=release.order)["containment"].passed is False
+            assert verify(changed, schema, k=k, original=original)["containment"].passed is False
+
+
+def test_an_original_of_another_schema_is_refused() -> None:
+    table = hospital(60)
+    schema = suggest(table)
+    other = schema.with_column(schema.quasi_identifying[0], role="insensitive")
+    with pytest.raises(ParameterError, match="another schema"):
+        verify(table, other, k=2, original=prepare(table, schema))

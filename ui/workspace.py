@@ -27,7 +27,7 @@ from anonymizer.encode import EncodedTable, encode
 from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.grouping import Recipe, group, grow_by, natural_criterion, recipe_of, recorded, settled
 from anonymizer.limits import Limits
-from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
+from anonymizer.linkage import LinkageRisk, LookAlikes, linkage_risk, look_alikes, singling_out
 from anonymizer.pipeline import require_satisfied
 from anonymizer.profile import ColumnFacts, profile, suggest
 from anonymizer.read import Reading, ReadOptions, read_table
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from anonymizer.report import Report
     from anonymizer.risk import NodeRisk
     from anonymizer.utility import Utility
-    from anonymizer.verify import Verification
+    from anonymizer.verify import Original, Verification
 
 Answer = TypeVar("Answer")
 
@@ -58,6 +58,9 @@ DEPENDS: dict[str, tuple[str, ...]] = {
     "risk": SAW_TREE,
     "pruning": SAW_PRUNING,
     "release": SAW_RELEASE,
+    "original": (),
+    "released": SAW_RELEASE,
+    "look_alikes": SAW_RELEASE,
     "released_risk": SAW_RELEASE,
     "verification": SAW_RELEASE,
     "utility": SAW_RELEASE,
@@ -304,22 +307,37 @@ class Workspace:
             ),
         )
 
+    def released(self) -> pd.DataFrame:
+        """The released cells as a table."""
+        return self._stage("released", lambda: self.release().frame())
+
+    def look_alikes(self) -> LookAlikes:
+        """The classes of rows that are alike, found in the released cells."""
+        names = self._need_schema().quasi_identifying
+        return self._stage("look_alikes", lambda: look_alikes(self.released(), names))
+
     def released_risk(self) -> LinkageRisk:
         """The linking risk of the released cells."""
         names = self._need_schema().quasi_identifying
-        return self._stage("released_risk", lambda: linkage_risk(self.release().frame(), names))
+        return self._stage("released_risk", lambda: linkage_risk(self.released(), names, classes=self.look_alikes()))
+
+    def original(self) -> "Original":
+        """The table as the checker compares releases with it."""
+        from anonymizer.verify import prepare
+
+        return self._stage("original", lambda: prepare(self._need_table(), self._need_schema()))
 
     def verification(self) -> "Verification":
         """Every guarantee, recomputed from the released cells with the original beside them."""
         from anonymizer.verify import verify
 
         def check() -> "Verification":
-            released = self.release()
             return verify(
-                released.frame(),
+                self.released(),
                 self._need_schema(),
-                original=self._need_table(),
-                order=released.order,
+                original=self.original(),
+                order=self.release().order,
+                classes=self.look_alikes(),
                 **self.limits.required,
             )
 
@@ -330,7 +348,16 @@ class Workspace:
         from anonymizer.utility import measure
 
         target = self.encoded().target.name or None
-        return self._stage("utility", lambda: measure(self.release(), self.encoded().encodings, target))
+        return self._stage(
+            "utility",
+            lambda: measure(
+                self.release(),
+                self.encoded().encodings,
+                target,
+                released=self.released(),
+                classes=self.look_alikes(),
+            ),
+        )
 
     def distributions(self) -> "tuple[Distribution, ...]":
         """Each generalized column before and after, the one that changed most first."""

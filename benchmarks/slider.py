@@ -1,0 +1,71 @@
+"""What a move of the k slider costs on Adult, stage by stage, warm.
+
+    python run.py bench slider --rows 45222 452220 --generalizer uniform tiered
+
+A stage is what the pages ask of a session (ui/workspace.py): the table is encoded and grown, and k has been moved
+before. Figures are medians over the moves. Adult is read from ``../shared/data``, made larger by resampling.
+"""
+
+import argparse
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+
+import anonymizer as an
+from anonymizer.read import Reading, ReadOptions
+from benchmarks.flow import ADULT, adult
+from ui.workspace import Workspace
+
+STAGES = ("pruning", "release", "verification", "released_risk", "utility", "report", "distributions")
+MOVES = (11, 12, 14, 17, 20, 25, 19, 13, 10)
+
+
+def session(rows: int, generalizer: str) -> Workspace:
+    """A session with Adult as its table, grown and released once."""
+    table = adult(rows)
+    ws = Workspace(reading=Reading(table, ReadOptions(), (), f"adult {rows}", 0, "adult.csv", "csv"))
+    names = [name for name in table.columns if name != "income"]
+    ws.schema = an.Schema.of(table, quasi_identifying=names, sensitive=["income"])
+    ws.set(generalizer=generalizer)
+    timed_stages(ws)
+    return ws
+
+
+def timed_stages(ws: Workspace) -> dict[str, float]:
+    """Seconds of every stage, each on the answers of those before it."""
+    seconds = {}
+    for stage in STAGES:
+        start = time.perf_counter()
+        getattr(ws, stage)()
+        seconds[stage] = time.perf_counter() - start
+    return seconds
+
+
+def run(rows: int, generalizer: str, moves: Iterable[int] = MOVES) -> None:
+    """Move k and print what every stage takes."""
+    ws = session(rows, generalizer)
+    seconds = defaultdict(list)
+    for k in moves:
+        ws.set(k=k)
+        found = timed_stages(ws)
+        for stage, took in {**found, "in all": sum(found.values())}.items():
+            seconds[stage].append(took)
+    print(f"\n{rows:,} rows, {generalizer}, k moved {len(seconds['in all'])} times")
+    for stage, took in seconds.items():
+        print(f"  {stage:<16}{1000 * statistics.median(took):>10.1f} ms   (at most {1000 * max(took):.1f})", flush=True)
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the options and measure."""
+    parser = argparse.ArgumentParser(prog="bench slider", description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[45_222, 452_220])
+    parser.add_argument("--generalizer", nargs="+", default=["uniform"])
+    chosen = parser.parse_args(arguments)
+    if not ADULT.exists():
+        print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
+        return 1
+    for rows in chosen.rows:
+        for generalizer in chosen.generalizer:
+            run(rows, generalizer)
+    return 0
