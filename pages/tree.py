@@ -66,7 +66,7 @@ if ws.table is None or ws.schema is None:
         page, label,
     )  # fmt: skip
     st.stop()
-st.markdown("The tree divides people by what attackers could know. Splits that leave fewer than **k** are taken back.")
+st.markdown("The tree divides people by what attackers could know. Every group that is released has at least **k**.")
 method(ws)
 try:
     with st.spinner("Growing and pruning the tree…", show_time=True):

@@ -6,47 +6,85 @@ import numpy as np
 import streamlit as st
 
 from anonymizer.charts import distribution_figure, loss_figure, loss_sentence, moved_sentence
-from anonymizer.generalize import GENERALIZERS, GUARANTEES
+from anonymizer.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS, Guarantee
 from anonymizer.release import Release
 from anonymizer.report import Report
 from anonymizer.schema import Role
 from anonymizer.verify import Check, Verification
 from ui.controls import count, plain, plural, share, slider_ends
 from ui.limits_panel import limits_panel
-from ui.tree_choices import fit_grouping
+from ui.tree_choices import grouping_choice
 from ui.workspace import Workspace
 
 ROWS_SHOWN = 12
 COLUMN_WIDTH = 140
 """Of every column in both tables, in pixels, so that they stand side by side."""
 
+WITH_SHARED_RECORDS = ("sets", "concatenate", "range")
+"""Ways to write cells that do not count, so they suit boxes that share records."""
+
 LETTERS = {Role.QUASI_IDENTIFYING: "Q", Role.SENSITIVE: "S", Role.INSENSITIVE: "N"}
 CONFIG = {"displayModeBar": False}
 
 
 def choices(ws: Workspace) -> None:
-    """How many must look alike, how boxes are made, and what is required of sensitive columns."""
-    fit_grouping(ws)
-    p = ws.parameters
+    """How groups are made, how boxes are made and written, and what is required of sensitive columns."""
     with st.container(border=True):
         first, second = st.columns([2, 3], gap="large")
         with first:
-            k = st.slider("k: fewest records that look alike", 1, largest_k(ws), p.k, key="release k")
+            k = st.slider("k: fewest records that look alike", 1, largest_k(ws), ws.k, key="release k")
             slider_ends("more detail", "less risk")
+            grouping_choice(ws, "release")
         with second:
             names = list(GENERALIZERS)
             generalizer = st.selectbox(
                 "How the records of a group are made to look alike",
                 names,
-                names.index(p.generalizer),
+                names.index(ws.parameters.generalizer),
                 format_func=lambda name: GUARANTEES[name].title,
                 key="release generalizer",
             )
-            promise = GUARANTEES[generalizer]
-            st.caption(f":material/check: **Promises.** {plain(promise.gives)}")
-            st.caption(f":material/warning: **Does not promise.** {plain(promise.does_not)}")
+            promised(GUARANTEES[generalizer])
+        ws.set(k=int(k), generalizer=generalizer)
+        cells(ws)
         limits_panel(ws, "release")
-    ws.set(k=int(k), generalizer=generalizer)
+
+
+def cells(ws: Workspace) -> None:
+    """How the levels and the numbers of a box are written."""
+    p = ws.parameters
+    title = f"How cells are written: {WRITINGS[p.writing].title} · {NUMBERS[p.numbers].title}"
+    with st.expander(plain(title), icon=":material/edit_note:"):
+        if p.generalizer == "tiered":
+            st.caption("Tiered boxes share records, so counts, means and medians would count people twice.")
+        left, right = st.columns(2, gap="large")
+        with left:
+            writing = written(ws, "writing", "Categories", WRITINGS)
+        with right:
+            numbers = written(ws, "numbers", "Numbers and dates", NUMBERS)
+        ws.set(writing=writing, numbers=numbers)
+
+
+def written(ws: Workspace, what: str, label: str, known: dict[str, Guarantee]) -> str:
+    """One of the ways to write a cell that suit the generalizer, with what it promises."""
+    tiered, held = ws.parameters.generalizer == "tiered", getattr(ws.parameters, what)
+    names = [name for name in known if not tiered or name in WITH_SHARED_RECORDS]
+    chosen = st.selectbox(
+        label,
+        names,
+        names.index(held) if held in names else 0,
+        format_func=lambda name: known[name].title,
+        key=f"release {what} {len(names)}",
+    )
+    promised(known[chosen])
+    return chosen
+
+
+def promised(guarantee: Guarantee) -> None:
+    """What a choice promises, and what it does not."""
+    st.caption(f":material/check: **Promises.** {plain(guarantee.gives)}")
+    if guarantee.does_not:
+        st.caption(f":material/warning: **Does not promise.** {plain(guarantee.does_not)}")
 
 
 def largest_k(ws: Workspace) -> int:

@@ -12,6 +12,7 @@ STEPS = (
     ("tree", "Tree", "See which records are merged, and why"),
     ("release", "Release", "Check and download"),
     ("what_if", "What if", "Compare scenarios"),
+    ("evaluate", "Evaluate", "Compare methods under cross-validation"),
     ("forest", "Forest", "A private forest instead of a table"),
     ("disclosure", "Disclosure", "What a published tree gives away"),
 )

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from anonymizer.explain import Worst, worst_groups
 from anonymizer.utility import cut_error, cut_gcp
-from ui.controls import count, share
+from ui.controls import count, plain, share
 from ui.workspace import Workspace
 
 
@@ -27,7 +28,7 @@ def figures(ws: Workspace) -> list[Figure]:
     if pruning is None:
         return []
     tree, cut = pruning.tree, pruning.cut()
-    foreseen = ws.parameters.generalizer == "uniform"
+    foreseen = ws.parameters.generalizer == "uniform" and ws.parameters.numbers == "range"
     sizes = tree.n[cut]
     groups = smallest = highest = loss = error = "–"
     if released is not None:
@@ -52,11 +53,26 @@ def figures(ws: Workspace) -> list[Figure]:
     ]
 
 
+def worst(ws: Workspace) -> tuple[Worst, ...]:
+    """The worst group of the pruned tree by every figure; kept as long as the pruning is."""
+    pruning = ws.peek("pruning")
+    if pruning is None:
+        return ()
+    held = ws.view.get("worst groups")
+    if held is None or held[0] is not pruning:
+        found = worst_groups(pruning.tree, ws.risk(), ws.encoded(), pruning.cut())
+        ws.view["worst groups"] = held = (pruning, found)
+    return held[1]  # type: ignore[no-any-return]
+
+
 def strip(ws: Workspace) -> None:
     """Draw the figures at the foot of the window."""
     known = figures(ws)
     if not known:
         return
-    with st.bottom, st.container(horizontal=True, horizontal_alignment="distribute", gap="small", key="strip"):
-        for figure in known:
-            st.metric(figure.label, figure.value, help=figure.meaning, width="content")
+    with st.bottom:
+        with st.container(horizontal=True, horizontal_alignment="distribute", gap="small", key="strip"):
+            for figure in known:
+                st.metric(figure.label, figure.value, help=figure.meaning, width="content")
+        said = " · ".join(f"{plain(group.what)} (group {group.node:,})" for group in worst(ws))
+        st.caption(f"Worst groups of the tree: {said}")

@@ -3,24 +3,45 @@
 import streamlit as st
 
 from anonymizer.draw import COLOURS, colours_of
-from anonymizer.prune import CRITERIA, Pruning
+from anonymizer.grouping import GROUPINGS as ALL_GROUPINGS
+from anonymizer.mondrian import MONDRIAN
+from anonymizer.prune import Pruning
 from ui.controls import count, slider_ends
 from ui.limits_panel import limits_panel, sensitive_names
 from ui.workspace import Workspace
 
 GROUPINGS = {
-    "least": ("As many groups as k allows", "a split stays when both of its sides have k records"),
+    "least": (
+        "As many groups as k allows",
+        "A split stays when both of its sides have k records and keep every limit below; no pruning keeps more.",
+    ),
     "error-risk": (
         "Error-risk (Yang et al. 2019)",
-        "the branch goes first where risk falls most for each error added; larger groups, coarser data",
+        "Where a group is too small, the branch goes first whose risk falls most for each error added. It merges far "
+        "more than k needs: expect few large groups and coarse data.",
     ),
     "error-digression": (
         "Error-digression (Li and Sarkar 2014)",
-        "for numeric sensitive columns: the branch goes first where the least squared error is added for the "
-        "digression that is taken away",
+        "For numeric sensitive columns: the branch goes first that adds the least squared error for the digression it "
+        "takes away. Digression itself is not bounded by it: ask for spread or RSD below.",
+    ),
+    "median-mondrian": (
+        "For comparison: median Mondrian",
+        "The column with the widest range is cut at its median as long as k allows. It never looks at what is "
+        "sensitive, so boxes are tight, and what can be predicted from them is left to chance (LeFevre et al. 2006).",
+    ),
+    "infogain-mondrian": (
+        "For comparison: InfoGain Mondrian",
+        "The best split for the classes with k records on both sides, until there is none. Columns that say little of "
+        "the class keep hardly any detail (LeFevre et al. 2008).",
+    ),
+    "regression-mondrian": (
+        "For comparison: Regression Mondrian",
+        "The best split for the numbers with k records on both sides, until there is none. Values within a group come "
+        "close to each other, which is what a limit on spread forbids (LeFevre et al. 2008).",
     ),
 }
-"""Titles and meanings of :data:`anonymizer.prune.CRITERIA`."""
+"""Titles of :data:`anonymizer.grouping.GROUPINGS`, and what each does."""
 
 GROWINGS = {
     "entropy": "Entropy of the classes",
@@ -40,25 +61,31 @@ VIEWS = {
 
 def method(ws: Workspace) -> None:
     """How the tree is grown and pruned, and what every group must keep."""
-    fit_grouping(ws)
-    p = ws.parameters
-    first, second, third = st.columns([4, 4, 2], gap="medium")
-    names = groupings_for(ws)
-    grouping = first.selectbox(
-        "Which splits are taken back",
-        names,
-        names.index(p.grouping),
-        format_func=lambda name: GROUPINGS.get(name, (name, ""))[0],
-        key="tree grouping",
-        help=" ".join(f"{title}: {meaning}." for title, meaning in map(GROUPINGS.get, names) if meaning),
-    )
+    first, second, third = st.columns([4, 3, 3], gap="medium")
+    with first:
+        grouping_choice(ws, "tree")
     with second:
-        k = st.slider("k: fewest records in a group", 1, max(K_LIMIT, p.k), p.k, key="tree k")
-        slider_ends("more detail, more risk", "less of both")
-    with third.popover("Growing", icon=":material/tune:", width="stretch"):
         growing(ws)
-    ws.set(grouping=grouping, k=int(k))
+    with third:
+        k = st.slider("k: fewest records in a group", 1, max(K_LIMIT, ws.k), ws.k, key="tree k")
+        slider_ends("more detail, more risk", "less of both")
+    ws.set(k=int(k))
     limits_panel(ws, "tree")
+
+
+def grouping_choice(ws: Workspace, page: str) -> None:
+    """How groups are made, with one sentence on what that does. ``page`` tells the widgets of pages apart."""
+    fit_grouping(ws)
+    names = groupings_for(ws)
+    grouping = st.selectbox(
+        "How groups are made",
+        names,
+        names.index(ws.parameters.grouping),
+        format_func=lambda name: GROUPINGS.get(name, (name, ""))[0],
+        key=f"{page} grouping",
+    )
+    st.caption(GROUPINGS.get(grouping, ("", ""))[1])
+    ws.set(grouping=grouping)
 
 
 def guided_by_numbers(ws: Workspace) -> bool:
@@ -68,22 +95,31 @@ def guided_by_numbers(ws: Workspace) -> bool:
 
 
 def groupings_for(ws: Workspace) -> list[str]:
-    """The pruning criteria that fit: error-risk needs classes to err in, error-digression needs numbers."""
-    has_numbers = bool(sensitive_names(ws.schema)[1])
-    unfit = {"error-risk": guided_by_numbers(ws), "error-digression": not has_numbers}
-    return [name for name in CRITERIA if not unfit.get(name, False)]
+    """The groupings that fit: those that err in classes need classes, those that look at numbers need them."""
+    by_numbers, target = guided_by_numbers(ws), ws.schema.target if ws.schema else None
+    unfit = {
+        "error-risk": by_numbers,
+        "error-digression": not sensitive_names(ws.schema)[1],
+        "infogain-mondrian": by_numbers or target is None,
+        "regression-mondrian": not by_numbers,
+    }
+    return [name for name in ALL_GROUPINGS if not unfit.get(name, False)]
 
 
 def fit_grouping(ws: Workspace) -> None:
-    """After a change of roles a criterion that no longer fits is left for the usual one."""
+    """After a change of roles a grouping that no longer fits is left for the usual one."""
     fitting = groupings_for(ws)
     if ws.parameters.grouping not in fitting:
         ws.set(grouping=fitting[0])
 
 
 def growing(ws: Workspace) -> None:
-    """The splitting criterion and how far the tree grows."""
+    """The splitting criterion, the weight of a blend, and how far the tree grows."""
     p = ws.parameters
+    if p.grouping in MONDRIAN:
+        st.markdown("**What a good split does**")
+        st.caption("Mondrian grows a tree of its own and takes nothing back for k: there is nothing to choose here.")
+        return
     names = ["sse", "blend"] if guided_by_numbers(ws) else ["entropy", "gini", "blend"]
     chosen = st.selectbox(
         "What a good split does",
@@ -98,8 +134,9 @@ def growing(ws: Workspace) -> None:
     if chosen == "blend":
         weight = st.slider("Weight of the target", 0.0, 1.0, p.weight, 0.05, key="tree weight")
         slider_ends("keep the columns", "keep the analysis")
-    least = st.number_input("Fewest records of a leaf, before pruning", 1, None, p.min_leaf, key="tree leaf")
-    deepest = st.number_input("Deepest level", 1, None, p.max_depth, placeholder="no limit", key="tree deepest")
+    with st.popover("How far it grows", icon=":material/tune:"):
+        least = st.number_input("Fewest records of a leaf, before pruning", 1, None, p.min_leaf, key="tree leaf")
+        deepest = st.number_input("Deepest level", 1, None, p.max_depth, placeholder="no limit", key="tree deepest")
     ws.set(
         criterion=None if chosen == names[0] else chosen,
         weight=float(weight),

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.charts import loss_sentence, moved_sentence
 from anonymizer.cli import main
-from anonymizer.generalize import GENERALIZERS, GUARANTEES
+from anonymizer.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS
 from anonymizer.linkage import linkage_risk
 from anonymizer.pipeline import anonymize
 from anonymizer.release import FORMATS, read_release
@@ -134,6 +134,48 @@ def test_rows__stand_side_by_side(hospital: Workspace) -> None:
     next(button for button in app.button if button.label == "Show other people").click()
     app.run()
     assert app.dataframe[0].value["admission_date"].tolist() != original["admission_date"].tolist()
+
+
+@pytest.mark.parametrize("grouping", ["median-mondrian", "infogain-mondrian", "error-risk"])
+def test_grouping__can_be_compared_on_the_page(grouping: str) -> None:
+    app = opened(session(2))
+    app.selectbox(key="release grouping").set_value(grouping).run()
+    assert not app.exception
+    assert "This release is 2-anonymous" in said(app)
+    made = anonymize(CUSTOMERS, SCHEMA, grouping=grouping, k=2)
+    risk = linkage_risk(made.release.frame(), KNOWN)
+    strip = {item.label: item.value for item in app.metric}
+    assert strip["Groups"] == str(risk.groups)
+    assert f"--grouping {grouping}" in next(code.value for code in app.code if " anonymize " in code.value)
+
+
+@pytest.mark.parametrize("writing", WRITINGS)
+@pytest.mark.parametrize("numbers", NUMBERS)
+def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) -> None:
+    app = opened(session(2))
+    app.selectbox(key=f"release writing {len(WRITINGS)}").set_value(writing)
+    app.selectbox(key=f"release numbers {len(NUMBERS)}").set_value(numbers).run()
+    assert not app.exception
+    for guarantee in (WRITINGS[writing], NUMBERS[numbers]):
+        assert guarantee.gives in said(app)
+        assert guarantee.does_not in said(app)
+    made = anonymize(CUSTOMERS, SCHEMA, k=2, writing=writing, numbers=numbers)
+    shown = held(app).release().frame()
+    for name in KNOWN:
+        assert sorted(map(str, shown[name])) == sorted(map(str, made.release.frame()[name]))
+    strip = {item.label: item.value for item in app.metric}
+    assert strip["Detail lost (GCP)"] == share(made.utility.gcp)
+
+
+def test_tiered__offers_no_writing_that_counts() -> None:
+    ws = session(2, "tiered")
+    ws.set(writing="weighted", numbers="mean")
+    app = opened(ws)
+    assert not app.exception
+    assert not app.error
+    assert (ws.parameters.writing, ws.parameters.numbers) == ("sets", "range")
+    assert app.selectbox(key="release numbers 1").options == [NUMBERS["range"].title]
+    assert "count people twice" in said(app)
 
 
 @pytest.mark.parametrize("generalizer", GENERALIZERS)

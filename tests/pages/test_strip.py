@@ -1,12 +1,13 @@
 """The strip: known figures only, equal to those of the release that follows."""
 
+import numpy as np
 import pytest
 
 from anonymizer.linkage import linkage_risk
 from anonymizer.utility import gcp
 from tests.pages.test_workspace import SCHEMA, TABLE
 from ui.controls import count, share
-from ui.strip import figures
+from ui.strip import figures, worst
 from ui.workspace import Workspace, sample_reading
 
 
@@ -49,3 +50,19 @@ def test_change_of_k__takes_old_figures_away(ws: Workspace) -> None:
     ws.pruning()
     ws.set(k=50)
     assert figures(ws) == []
+
+
+def test_means__are_not_foreseen_as_ranges(ws: Workspace) -> None:
+    ws.set(numbers="mean")
+    ws.pruning()
+    assert values(ws)["Detail lost (GCP)"] == "–"
+
+
+def test_worst_groups__follow_the_pruning(ws: Workspace) -> None:
+    assert worst(ws) == ()
+    for k in (10, 50):
+        ws.set(k=k)
+        cut = ws.pruning().cut()
+        lowest = next(found for found in worst(ws) if found.figure == "TIDI")
+        assert lowest.node == cut[np.argmin(ws.risk().tidi[cut])]
+        assert worst(ws) is worst(ws)

@@ -7,6 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.explain import explain_leaf, number_text, rule_text
+from anonymizer.grouping import GROUPINGS as ALL_GROUPINGS
+from anonymizer.mondrian import grow_mondrian
 from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL, texts
 from tests.test_draw import table
@@ -172,9 +174,12 @@ def rsd_and_spread(values: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
 @pytest.mark.parametrize(
     ("ws", "offered"),
     [
-        (session(), ["least", "error-risk"]),
-        (numbers(), ["least", "error-digression"]),
-        (numbers(categories=True), ["least", "error-risk", "error-digression"]),
+        (session(), ["least", "error-risk", "median-mondrian", "infogain-mondrian"]),
+        (numbers(), ["least", "error-digression", "median-mondrian", "regression-mondrian"]),
+        (
+            numbers(categories=True),
+            ["least", "error-risk", "error-digression", "median-mondrian", "infogain-mondrian"],
+        ),
     ],
     ids=["classes", "numbers", "both"],
 )
@@ -182,6 +187,29 @@ def test_groupings__are_those_that_fit_the_sensitive_columns(ws: Workspace, offe
     app = opened(ws)
     assert not app.exception
     assert app.selectbox(key="tree grouping").options == [GROUPINGS[name][0] for name in offered]
+
+
+@pytest.mark.parametrize(
+    ("ws", "grouping"),
+    [(session(), "median-mondrian"), (session(), "infogain-mondrian"), (numbers(), "regression-mondrian")],
+    ids=["median", "infogain", "regression"],
+)
+def test_mondrian__groups_are_its_leaves_and_it_says_what_it_is(ws: Workspace, grouping: str) -> None:
+    app = opened(ws)
+    app.selectbox(key="tree grouping").set_value(grouping).run()
+    assert not app.exception
+    assert GROUPINGS[grouping][1] in said(app)
+    assert "nothing to choose here" in said(app)
+    expected = grow_mondrian(ws.encoded(), 8, grouping)
+    np.testing.assert_array_equal(np.sort(ws.tree().n[ws.pruning().cut()]), np.sort(expected.n[expected.is_leaf]))
+    app.slider(key="tree k").set_value(30).run()
+    assert not app.exception
+    assert ws.tree().n[ws.pruning().cut()].min() >= 30
+
+
+def test_every_grouping__has_a_title_and_a_sentence() -> None:
+    assert list(GROUPINGS) == list(ALL_GROUPINGS)
+    assert all(title and meaning.endswith(".") for title, meaning in GROUPINGS.values())
 
 
 def test_grouping__that_no_longer_fits_after_a_change_of_roles_is_left() -> None:
