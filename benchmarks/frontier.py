@@ -61,9 +61,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--k", nargs="+", type=int, default=[10, 20, 30])
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--only", type=int, help="run only so many of the folds, when picking and when judging")
-    parser.add_argument(
-        "--repeats", type=int, default=1, help="divisions into folds to pick on, and others to judge on"
-    )
+    parser.add_argument("--repeats", type=int, default=1, help="divisions into folds to pick on; as many to judge on")
     parser.add_argument("--seed", type=int, default=0, help="of the first division; the others have the next ones")
     parser.add_argument("--out", type=Path, help="where every figure goes, as JSON")
     chosen = parser.parse_args(arguments)
