@@ -14,6 +14,7 @@ import pandas as pd
 
 from anonymizer.encode import EncodedTable, encode
 from anonymizer.errors import GuaranteeError
+from anonymizer.explain import worst_groups
 from anonymizer.generalize import check_choices, generalize, settled_choices
 from anonymizer.grouping import group, grow_by, recipe_of, recorded, settled
 from anonymizer.limits import Limits, margins
@@ -149,6 +150,7 @@ def anonymize(
         after=linkage_risk(released, schema.quasi_identifying),
         utility=measured,
         verification=verification,
+        worst=worst_groups(tree, risk, encoded, pruning.cut()),
         reading=reading,
     )
     say(1.0, "Done")

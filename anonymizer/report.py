@@ -17,6 +17,7 @@ from typing import Any
 
 from anonymizer.encode import EncodedTable
 from anonymizer.errors import ReadError
+from anonymizer.explain import Worst
 from anonymizer.generalize import GUARANTEES, NUMBERS, WRITINGS, Guarantee
 from anonymizer.linkage import LinkageRisk
 from anonymizer.parse import DEFAULT_MISSING
@@ -87,8 +88,9 @@ class Report:
     """Everything a reviewer needs beside the released file.
 
     ``guarantee``: what the generalizer promises and what not, in words; ``written``: the same of how levels and numbers
-    are written. ``override``: why the release was let go
-    although a check failed; empty when none did or it was not let go.
+    are written. ``worst``: the worst group of the pruned tree by each figure, digression among them, which cannot be
+    recomputed from released cells. ``override``: why the release was let go although a check failed; empty when none
+    did or it was not let go.
     """
 
     provenance: Provenance
@@ -99,6 +101,7 @@ class Report:
     after: LinkageRisk
     utility: Utility
     verification: Verification
+    worst: tuple[Worst, ...]
     override: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,6 +123,10 @@ class Report:
             "notes": list(self.notes),
             "override": self.override or None,
             "verification": self.verification.to_dict(),
+            "worst_groups": [
+                {"figure": worst.figure, "column": worst.column or None, "node": worst.node, "what": worst.what}
+                for worst in self.worst
+            ],
             "linking_risk": {"before": risk_figures(self.before), "after": risk_figures(self.after)},
             "utility": self.utility.to_dict(),
             "provenance": self.provenance.to_dict(),
@@ -143,11 +150,13 @@ def report_of(
     after: LinkageRisk,
     utility: Utility,
     verification: Verification,
+    worst: Sequence[Worst],
     reading: Reading | None = None,
 ) -> Report:
     """The report of a run, put together in one way wherever its figures were computed.
 
-    ``parameters``: all of :data:`PARAMETERS` by name; others are left out. ``reading``: how the table came in.
+    ``parameters``: all of :data:`PARAMETERS` by name; others are left out. ``worst``: the worst group of the pruned
+    tree by each figure. ``reading``: how the table came in.
     Raises :class:`KeyError` when one of the parameters is not there.
     """
     chosen = {name: parameters[name] for name in PARAMETERS}
@@ -160,6 +169,7 @@ def report_of(
         after=after,
         utility=utility,
         verification=verification,
+        worst=tuple(worst),
     )
 
 

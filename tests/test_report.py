@@ -14,15 +14,18 @@ import pytest
 
 from anonymizer.cli import main
 from anonymizer.errors import AnonymizerError, ReadError, SchemaError
+from anonymizer.explain import number_text
 from anonymizer.generalize import GENERALIZERS, GUARANTEES
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.profile import suggest
 from anonymizer.read import Reading, ReadOptions, read_table
+from anonymizer.records import descend
 from anonymizer.release import FORMATS, read_release
 from anonymizer.report import PARAMETERS, check_line, digest, provenance, schema_from
 from anonymizer.samples import hospital, sample_reading
 from anonymizer.schema import Schema
 from tests.conftest import run_python
+from tests.test_refine import random_table
 
 N = 240
 
@@ -322,3 +325,23 @@ def test_a_sample__is_named_so_that_it_can_be_had_again() -> None:
     assert made.input_sha256 == hashlib.sha256(reading.frame.to_csv(index=False).encode()).hexdigest()
     assert "sample:customers" in shlex.split(made.command)
     assert "SAMPLES['customers']" in made.python
+
+
+def test_worst_groups__are_found_again_in_the_records() -> None:
+    table, schema = random_table(51, 200)
+    made = anonymize(table, schema, k=8)
+    told = {worst["figure"]: worst for worst in json.loads(made.report.to_json())["worst_groups"]}
+    group = made.pruning.group_of_node()[descend(made.tree, made.encoded)]
+    around = {}
+    for name in schema.sensitive:
+        if name in told["RSD"]["column"]:
+            values = table[name].to_numpy(float)
+            for node in np.unique(group):
+                here = values[group == node]
+                around[int(node)] = ((here - here.mean()) ** 2).sum() / ((here - values.mean()) ** 2).sum()
+    node = min(around, key=lambda node: around[node])
+    assert told["RSD"]["node"] == node
+    assert told["RSD"]["what"].startswith(f"lowest RSD: {number_text(around[node])}")
+    assert {"TIDI", "digression", "RSD", "spread", "l"} == set(told)
+    sizes = dict(zip(*np.unique(group, return_counts=True), strict=True))
+    assert told["TIDI"]["node"] in sizes

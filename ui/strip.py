@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from anonymizer.explain import Worst, worst_groups
 from anonymizer.utility import cut_error, cut_gcp
 from ui.controls import count, plain, share
 from ui.workspace import Workspace
@@ -53,18 +52,6 @@ def figures(ws: Workspace) -> list[Figure]:
     ]
 
 
-def worst(ws: Workspace) -> tuple[Worst, ...]:
-    """The worst group of the pruned tree by every figure; kept as long as the pruning is."""
-    pruning = ws.peek("pruning")
-    if pruning is None:
-        return ()
-    held = ws.view.get("worst groups")
-    if held is None or held[0] is not pruning:
-        found = worst_groups(pruning.tree, ws.risk(), ws.encoded(), pruning.cut())
-        ws.view["worst groups"] = held = (pruning, found)
-    return held[1]  # type: ignore[no-any-return]
-
-
 def strip(ws: Workspace) -> None:
     """Draw the figures at the foot of the window."""
     known = figures(ws)
@@ -74,5 +61,5 @@ def strip(ws: Workspace) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", gap="small", key="strip"):
             for figure in known:
                 st.metric(figure.label, figure.value, help=figure.meaning, width="content")
-        said = " · ".join(f"{plain(group.what)} (group {group.node:,})" for group in worst(ws))
+        said = " · ".join(f"{plain(group.what)} (group {group.node:,})" for group in ws.worst())
         st.caption(f"Worst groups of the tree: {said}")

@@ -37,6 +37,7 @@ from anonymizer.tree import Tree
 
 if TYPE_CHECKING:
     from anonymizer.distributions import Distribution
+    from anonymizer.explain import Worst
     from anonymizer.prune import Pruning
     from anonymizer.release import Release
     from anonymizer.report import Report
@@ -57,6 +58,7 @@ DEPENDS: dict[str, tuple[str, ...]] = {
     "leaf": SAW_TREE,
     "risk": SAW_TREE,
     "pruning": SAW_PRUNING,
+    "worst": SAW_PRUNING,
     "release": SAW_RELEASE,
     "original": (),
     "released": SAW_RELEASE,
@@ -285,6 +287,14 @@ class Workspace:
             lambda: group(self.tree(), self.risk(), self.encoded(), self.parameters.grouping, self.limits),
         )
 
+    def worst(self) -> "tuple[Worst, ...]":
+        """The worst group of the pruned tree by each figure."""
+        from anonymizer.explain import worst_groups
+
+        return self._stage(
+            "worst", lambda: worst_groups(self.tree(), self.risk(), self.encoded(), self.pruning().cut())
+        )
+
     def release(self) -> "Release":
         """The release, shuffled with a secret seed of its own. An error when no pruning can give groups of k."""
         from anonymizer.generalize import generalize
@@ -389,6 +399,7 @@ class Workspace:
                 after=self.released_risk(),
                 utility=self.utility(),
                 verification=self.verification(),
+                worst=self.worst(),
                 reading=self.reading,
             ),
         )

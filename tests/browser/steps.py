@@ -90,3 +90,11 @@ def downloaded(page: Page, label: str, folder: Path) -> Path:
     path = folder / waiting.value.suggested_filename
     waiting.value.save_as(path)
     return path
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """An option of a select box, taken with the mouse."""
+    settled(page)
+    page.get_by_role("combobox", name=re.compile(re.escape(label))).first.click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settled(page)

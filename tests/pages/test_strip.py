@@ -7,7 +7,7 @@ from anonymizer.linkage import linkage_risk
 from anonymizer.utility import gcp
 from tests.pages.test_workspace import SCHEMA, TABLE
 from ui.controls import count, share
-from ui.strip import figures, worst
+from ui.strip import figures
 from ui.workspace import Workspace, sample_reading
 
 
@@ -59,10 +59,9 @@ def test_means__are_not_foreseen_as_ranges(ws: Workspace) -> None:
 
 
 def test_worst_groups__follow_the_pruning(ws: Workspace) -> None:
-    assert worst(ws) == ()
     for k in (10, 50):
         ws.set(k=k)
         cut = ws.pruning().cut()
-        lowest = next(found for found in worst(ws) if found.figure == "TIDI")
+        lowest = next(found for found in ws.worst() if found.figure == "TIDI")
         assert lowest.node == cut[np.argmin(ws.risk().tidi[cut])]
-        assert worst(ws) is worst(ws)
+        assert ws.worst() is ws.worst()

@@ -1,0 +1,124 @@
+"""Numeric sensitive columns: German credit by error-digression, digression on every leaf, a concatenated release."""
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+import anonymizer as an
+from anonymizer.explain import number_text, worst_groups
+from anonymizer.generalize import WRITINGS
+from anonymizer.linkage import linkage_risk
+from anonymizer.pipeline import Result
+from anonymizer.read import read_table
+from anonymizer.release import read_release
+from tests.browser.steps import choose, downloaded, drop, give_role, known_text, number, opened, settled, step
+from tests.conftest import ROOT
+from ui.tree_choices import GROUPINGS, VIEWS
+
+pytestmark = pytest.mark.browser
+
+K = 10
+SENSITIVE = ["duration", "credit_amount", "installment_commitment"]
+
+
+@pytest.fixture
+def german(data: Callable[[str], Path], tmp_path: Path) -> Path:
+    """The table as a plain file."""
+    original = tmp_path / "german_credit.csv"
+    original.write_bytes(gzip.decompress(data("german_credit.csv.gz").read_bytes()))
+    return original
+
+
+def test_german_credit__error_digression_concatenated(
+    app_server: str, page: Page, german: Path, tmp_path: Path
+) -> None:
+    frame = read_table(german).frame
+    known = [name for name in frame.columns if name not in SENSITIVE]
+    schema = an.Schema.of(frame, quasi_identifying=known, sensitive=SENSITIVE)
+    expected = an.anonymize(frame, schema, grouping="error-digression", k=K, writing="concatenate")
+
+    opened(page, app_server)
+    drop(page, german.read_bytes(), german.name)
+    expect(page.get_by_role("heading", name=german.name)).to_be_visible(timeout=60_000)
+    give_roles(page, frame)
+    step(page, "Tree").click()
+    choose(page, "How groups are made", GROUPINGS["error-digression"][0])
+    see_every_leaf(page, expected)
+
+    step(page, "Release").click()
+    expect(page.get_by_text(f"This release is {K}-anonymous")).to_be_visible(timeout=120_000)
+    page.get_by_text("How cells are written").first.click()
+    choose(page, "Categories", WRITINGS["concatenate"].title)
+    expect(page.get_by_text(f"This release is {K}-anonymous")).to_be_visible(timeout=120_000)
+    released = downloaded(page, "CSV", tmp_path)
+    report = downloaded(page, "Report (JSON)", tmp_path)
+    agrees(page, released, report, german, known, expected)
+
+
+def give_roles(page: Page, frame: pd.DataFrame) -> None:
+    """Three numbers sensitive, everything else quasi-identifying."""
+    page.get_by_role("button", name="Next: give roles").click()
+    page.get_by_role("button", name="Accept suggestions").click()
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    suggested = an.suggest(frame)
+    left = len(suggested.quasi_identifying)
+    for row, column in enumerate(suggested.columns):
+        wanted = an.Role.SENSITIVE if column.name in SENSITIVE else an.Role.QUASI_IDENTIFYING
+        if column.role is not wanted:
+            left += 1 if wanted is an.Role.QUASI_IDENTIFYING else -(column.role is an.Role.QUASI_IDENTIFYING)
+            give_role(page, row, "Sens" if wanted is an.Role.SENSITIVE else "Quasi", left)
+    expect(page.get_by_text(known_text(len(frame.columns) - len(SENSITIVE))).first).to_be_visible()
+    settled(page)
+
+
+def see_every_leaf(page: Page, expected: Result) -> None:
+    """The drawing shows each group with its digression, and the strip names the worst of each measure."""
+    choose(page, "Show", VIEWS["pruned"])
+    page.get_by_role("slider", name="Levels unfolded").press("End")
+    settled(page)
+    cut, numeric = expected.pruning.cut(), expected.risk.numeric
+    assert numeric is not None
+    expect(page.locator(".stage g.leaf")).to_have_count(len(cut), timeout=60_000)
+    for node in cut:
+        drawn = page.locator(f".stage #n{node}").text_content() or ""
+        assert f"Δ {number_text(numeric.digression[node])}" in drawn
+    strip = page.get_by_test_id("stBottom").inner_text()
+    for worst in worst_groups(expected.tree, expected.risk, expected.encoded, cut):
+        assert f"{worst.what} (group {worst.node:,})" in strip.replace("\u2060", "")
+    assert number(page, "Groups").last.inner_text() == str(len(cut))
+
+
+def agrees(page: Page, released: Path, report: Path, original: Path, known: list[str], expected: Result) -> None:
+    """The command line, the page, the report and the package say the same of the downloaded file."""
+    kept = json.loads(report.read_text("utf-8"))
+    frame = read_release(released)
+    assert any("+" in str(cell) for name in known for cell in frame[name])
+    for name in known:
+        assert sorted(map(str, frame[name])) == sorted(map(str, expected.release.frame()[name]))
+    np.testing.assert_array_equal(
+        np.sort(frame["credit_amount"].astype(float)), np.sort(read_table(original).frame["credit_amount"])
+    )
+    command = [sys.executable, "-m", "anonymizer", "verify", str(released), "--original", str(original)]
+    command += ["--schema", str(report), "--k", str(K), "--json"]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert answer.returncode == 0, answer.stderr + answer.stdout[-2000:]
+    found: dict[str, Any] = json.loads(answer.stdout)
+    assert found["passed"]
+    figures = {check["name"]: check["achieved"] for check in found["checks"]}
+    told = {check["name"]: check["achieved"] for check in kept["verification"]["checks"]}
+    assert figures == {name: pytest.approx(value) for name, value in told.items()}
+    risk = linkage_risk(frame, known)
+    assert number(page, "Groups").last.inner_text() == f"{risk.groups:,}"
+    assert number(page, "Smallest group").last.inner_text() == f"{risk.smallest:,}" == f"{figures['k-anonymity']:.0f}"
+    by_figure = {worst["figure"]: worst for worst in kept["worst_groups"]}
+    for worst in worst_groups(expected.tree, expected.risk, expected.encoded, expected.pruning.cut()):
+        assert (by_figure[worst.figure]["node"], by_figure[worst.figure]["column"] or "") == (worst.node, worst.column)
