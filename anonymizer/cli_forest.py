@@ -14,7 +14,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.forest import MODES, NEIGHBOURS, Forest, grow_and_measure, grow_forest, rehearsed_accuracy
 from anonymizer.mechanisms import Budget
 from anonymizer.read import Reading
-from anonymizer.rules import rules_csv, rules_json, rules_of, rules_text
+from anonymizer.rules import promise, rules_csv, rules_json, rules_of, rules_text
 from anonymizer.schema import Schema
 
 REHEARSED = (
@@ -31,7 +31,7 @@ def add_forest(subparsers: Any, add_reading: Any, reading_of: Any, names: Any, p
     add_reading(grow)
     grow.add_argument("--target", required=True, help="the column to predict")
     grow.add_argument("--epsilon", type=float, default=1.0, help="the privacy budget, the papers' β (default: 1)")
-    grow.add_argument("--mode", default="strict", choices=list(MODES))
+    grow.add_argument("--mode", default="strict", choices=list(MODES), help="paper is NOT differentially private")
     grow.add_argument("--trees", type=int, default=1, help="τ, each with another column at its root (default: 1)")
     grow.add_argument("--max-depth", type=int, default=5, help="δ, most nodes on a path (default: 5)")
     grow.add_argument("--min-size", type=float, default=100, help="fewest noisy records of a divided node (not strict)")
@@ -119,8 +119,7 @@ def run_forest(chosen: argparse.Namespace, reading: Reading) -> int:
 
 def forest_text(forest: Forest, described: dict[str, Any]) -> str:
     """The run as a short text: warnings first."""
-    lines = [f"WARNING: {warning}" for warning in forest.warnings] or [described["guarantee"]]
-    lines += [NEIGHBOURS, "", forest.ledger.text()]
+    lines = [*promise(forest), NEIGHBOURS, "", forest.ledger.text()]
     lines.append(f"{len(forest.trees)} trees, {described['rules']} rules and subrules")
     if "measured" in described:
         measured = described["measured"]

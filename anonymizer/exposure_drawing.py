@@ -7,6 +7,7 @@ import numpy as np
 
 from anonymizer.disclosure import Exposure, Figures, highest_of_leaf
 from anonymizer.draw import LEVELS, THEMES, gauge, quote, quote_tooltip
+from anonymizer.encode import value_text
 from anonymizer.explain import class_name, plural, visible_text
 from anonymizer.outline import KeyedTree
 from anonymizer.publish import Document
@@ -77,9 +78,9 @@ def brief(column: str, child: dict[str, Any]) -> str:
     """What a child asks, short enough for a node."""
     name = visible_text(column, 20)
     if "upto" in child:
-        return f"{name} ≤ {child['upto']}"
+        return f"{name} ≤ {value_text(child['upto'])}"
     if "above" in child:
-        return f"{name} > {child['above']}"
+        return f"{name} > {value_text(child['above'])}"
     values = [visible_text(value, 16) for value in child.get("values", [])]
     if not values:
         return f"{name} {'missing' if child.get('missing') else 'present'}"
@@ -99,7 +100,7 @@ def posterior_figure(figures: Figures, confidence: float) -> Any:
     figure = go.Figure()
     figure.add_bar(x=middle, y=right, name="believed rightly", marker_color="#b3541e", width=1 / BINS)
     figure.add_bar(x=middle, y=people - right, name="believed wrongly", marker_color="#8f9b93", width=1 / BINS)
-    figure.add_vline(x=confidence, line_dash="dash")
+    figure.add_vline(x=confidence, line_dash="dash", line_color="#8f9b93")
     above = figures.people_above(confidence)
     figure.update_layout(
         title={"text": f"{plural(above, 'person').replace('persons', 'people')} at {confidence:.0%} or more"},

@@ -1,5 +1,6 @@
 """Pictures of a private forest: its trees as DOT, its ledger as a bar, its accuracy against the budget."""
 
+import math
 import textwrap
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,7 @@ def tree_dot(forest: Forest, drawn: Outline, *, max_depth: int = 3, max_nodes: i
         f'edge [arrowhead=none, color="{palette["line"]}"]',
     ]
     if forest.warnings:
-        told = quote(*textwrap.wrap(forest.warnings[0], 90)[:3])
+        told = quote(*textwrap.wrap(forest.warnings[0], 90))
         lines.append(f'warning [shape=plaintext, style="", fontcolor="{palette["alarm"]}", label={told}]')
     for place in shown:
         node, path = drawn.nodes[place], drawn.paths[place]
@@ -145,11 +146,14 @@ def accuracy_figure(curve: AccuracyCurve, here: float | None = None) -> Any:
             line={"dash": "dash", "width": 1.5},
         )  # fmt: skip
     if here is not None:
-        figure.add_vline(x=here, line_dash="dot", annotation_text=f"β = {here:g}")
+        figure.add_vline(x=here, line_dash="dot", line_color="#8f9b93")
+        figure.add_annotation(  # on a logarithmic axis a place is the power of ten
+            x=math.log10(here), y=1, yref="paper", yanchor="bottom", text=f"β = {here:g}", showarrow=False
+        )
     ticks = [f"{beta:g}" for beta in curve.budgets]
     figure.update_layout(
         title=f"{best[0]} reaches {best[1][-1]:.1%} at β = {curve.budgets[-1]:g}; guessing gives {curve.majority:.1%}",
         xaxis={"type": "log", "title": "privacy budget β", "tickvals": curve.budgets, "ticktext": ticks},
-        yaxis={"title": "accuracy", "tickformat": ".0%"}, height=400, margin={"l": 10, "r": 10, "t": 50, "b": 10},
+        yaxis={"title": "accuracy", "tickformat": ".1~%"}, height=400, margin={"l": 10, "r": 10, "t": 50, "b": 10},
     )  # fmt: skip
     return figure

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from anonymizer.constraints import Knowledge, Rule
-from anonymizer.encode import Encoding
+from anonymizer.encode import Encoding, value_text
 from anonymizer.errors import ParameterError
 from anonymizer.explain import visible_text
 from anonymizer.outline import NOWHERE, KeyedTree, Keys, Outline, Row, keyed, outline_from
@@ -276,7 +276,8 @@ def condition_text(name: str, held: Mapping[str, Any]) -> str:
         text = f"{name} in {{{', '.join(shown(value) for value in held['values'])}}}"
     elif {"above", "upto"} & set(held):
         above, upto = held.get("above"), held.get("upto")
-        text = (f"{above} < " if above is not None else "") + name + (f" <= {upto}" if upto is not None else "")
+        text = name if above is None else f"{value_text(above)} < {name}"
+        text = text if upto is None else f"{text} <= {value_text(upto)}"
     else:
         return f"{name} is not missing"
     return f"({text} or missing)" if missing else text

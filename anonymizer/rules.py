@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import kept_text
 from anonymizer.domains import Domains
-from anonymizer.forest import Forest
+from anonymizer.forest import MODES, Forest
 from anonymizer.private_tree import walk
 
 COLUMNS = ("tree", "node", "rule", "class", "confidence", "support", "epsilon_spent", "is_leaf")
@@ -135,12 +135,17 @@ def rules_json(forest: Forest, rules: Iterable[Rule]) -> str:
     return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
 
 
+def promise(forest: Forest) -> list[str]:
+    """What is promised, a line each: warnings first, then the guarantee of the mode where it keeps one."""
+    mode = MODES[forest.mode]
+    return [f"WARNING: {warning}" for warning in forest.warnings] + [mode.guarantee] * mode.private
+
+
 def rules_text(forest: Forest, rules: Iterable[Rule]) -> str:
     """The rules in plain sentences, with the guarantee, or what is wrong with it, first."""
     described = forest.to_dict()
-    head = [f"WARNING: {warning}" for warning in forest.warnings] or [described["guarantee"]]
     lines = [
-        *head,
+        *promise(forest),
         described["neighbours"],
         f"Budget: {forest.epsilon:g}, spent: {forest.ledger.spent:g}. Mode: {forest.mode}.",
         "",

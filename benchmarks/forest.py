@@ -80,7 +80,7 @@ def baselines(table: CodedTable, folds: int) -> dict[str, float]:
     from sklearn.model_selection import StratifiedKFold, cross_val_score
     from sklearn.preprocessing import OneHotEncoder
 
-    x = OneHotEncoder(dtype=np.float32).fit_transform(table.codes)
+    x = OneHotEncoder(dtype=np.float32, sparse_output=False).fit_transform(table.codes)
     split = StratifiedKFold(folds, shuffle=True, random_state=0)
     forest = RandomForestClassifier(BASELINE_TREES, random_state=0)
     return {
@@ -90,22 +90,31 @@ def baselines(table: CodedTable, folds: int) -> dict[str, float]:
 
 
 def accuracy(repeats: int, folds: int, out: Path, only: str = "") -> None:
-    """Cross-validated accuracy of every mode on every set (or those named), saved after each set."""
+    """Cross-validated accuracy of every mode on every set (or those named), saved after each set.
+
+    What ``out`` holds already, from a run with as many repeats and folds, is not done again.
+    """
     results: dict[str, Any] = {"repeats": repeats, "folds": folds, "sets": {}}
+    if out.exists():
+        found = json.loads(out.read_text("utf-8"))
+        results = found if (found["repeats"], found["folds"]) == (repeats, folds) else results
     tables = {name: coded(file) for name, file in SETS.items()} | untouched()
     names = [name for name in tables if not only or name in only.split(",")]
     for name, table in ((name, tables[name]) for name in names):
         runs = RUNS if name in SETS else RUNS[:UNTOUCHED_RUNS]
-        answer: dict[str, Any] = {"records": table.n_records, "attributes": table.codes.shape[1]}
+        size = {"records": table.n_records, "attributes": table.codes.shape[1]}
+        answer: dict[str, Any] = results["sets"].get(name, size)
         for mode, n_trees in runs:
             for beta in BUDGETS:
+                if f"{mode} {n_trees} {beta}" in answer:
+                    continue
                 scores = rehearsed_accuracy(table, beta, folds=folds, repeats=repeats, mode=mode, n_trees=n_trees)
                 answer[f"{mode} {n_trees} {beta}"] = [float(scores.mean()), float(scores.std(ddof=1))]
                 print(name, mode, n_trees, beta, f"{scores.mean():.4f}", flush=True)
         results["sets"][name] = answer
         out.write_text(json.dumps(results, indent=1))
-        answer |= baselines(table, folds)
-        results["sets"][name] = answer
+        if "majority" not in answer:
+            answer |= baselines(table, folds)
         out.write_text(json.dumps(results, indent=1))
 
 

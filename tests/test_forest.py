@@ -137,6 +137,14 @@ def test_paper__says_that_it_is_not_private_wherever_it_goes() -> None:
     assert "not private" in MODES["paper"].title.lower()
 
 
+def test_rules_text__states_the_guarantee_beside_a_warning_about_domains() -> None:
+    table = pd.DataFrame({"a": ["x", "y"] * 50, "class": ["p", "q"] * 50})
+    forest = grow_forest(code(table, domains_of(table, "class")), 1.0)
+    text = rules_text(forest, rules_of(forest))
+    assert text.index("were read from the records") < text.index(MODES["strict"].guarantee)
+    assert "one record added or removed" in text
+
+
 def test_part__split_agrees_with_counting_by_hand() -> None:
     table = made(500)
     for value, part in enumerate(Part.whole(table).split(2)):
@@ -386,7 +394,9 @@ def test_accuracy_curve__beside_models_without_privacy() -> None:
     assert curve.modes[1][1][1] > curve.majority
     assert curve.random_forest > 0.85
     assert curve.tree > 0.85
-    names = [trace.name for trace in accuracy_figure(curve, 1.0).data]
+    figure = accuracy_figure(curve, 0.5)
+    assert figure.layout.annotations[0].x == pytest.approx(math.log10(0.5))
+    names = [trace.name for trace in figure.data]
     assert "paper (NOT private)" in names
     assert "majority class" in names
     with pytest.raises(ParameterError):

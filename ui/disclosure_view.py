@@ -39,6 +39,7 @@ FILES = {
     "pmml": ("PMML 4.4", "pmml", "application/xml"),
 }
 STARTS = 3
+DISTANCE = "D_overall: mean KL divergence, nats. Near 0 tells all; ∞ when somebody's true value was ruled out."
 
 
 def held(ws: Workspace, name: str, key: Any, make: Callable[[], Any]) -> Any:
@@ -144,7 +145,7 @@ def show_figures(figures: Figures, confidence: float, blind: float) -> None:
     places[2].metric("Best guess is right", share(figures.accuracy), f"{100 * (figures.accuracy - blind):+.1f} points")
     divergence = figures.mean_divergence
     shown = "∞" if divergence == float("inf") else f"{divergence:.3f}"
-    places[3].metric("Distance to the truth", shown, help="D_overall: mean KL divergence, nats; near 0 tells all")
+    places[3].metric("Distance to the truth", shown, help=DISTANCE)
     st.caption(f"The best guess is compared with always guessing the most frequent value ({share(blind)}).")
 
 
@@ -344,15 +345,22 @@ def forest_panel(ws: Workspace) -> None:
         st.info("No forest was grown from this table yet. Grow one on the Forest page.", icon=":material/info:")
         return
     forest = held_forest[0]
+    for warning in forest.warnings:
+        st.error(plain(warning), icon=":material/gpp_bad:")
     table = code(ws.table, forest.domains)
     figures = figures_of_shares(table.codes, table.classes, class_shares_of(forest, table.codes))
     blind = float(np.bincount(table.classes).max() / len(table.classes))
     confidence = confidence_slider(ws)
     show_figures(figures, confidence, blind)
     histogram(figures, confidence)
+    limited = (
+        "What it may reveal about anybody is limited by its budget, not by these figures. "
+        if forest.private
+        else "No budget limits what it reveals about anybody, for the reason above. "
+    )
     st.caption(
-        "Somebody who holds the forest believes the class shares that it gives. What it may reveal about anybody is "
-        "limited by its budget, not by these figures; they use the true values, cost no budget, and so are internal."
+        f"Somebody who holds the forest believes the class shares that it gives. {limited}The figures use the true "
+        "values, which no budget paid for, and so are internal."
     )
 
 

@@ -91,7 +91,7 @@ def mode_choice(ws: Workspace) -> str:
     if MODES[mode].private:
         st.caption(f":material/verified_user: {plain(MODES[mode].guarantee)} {NEIGHBOURS}")
     else:
-        st.error(plain(MODES[mode].guarantee), icon=":material/gpp_bad:")
+        st.error(plain(f"{MODES[mode].guarantee} {NEIGHBOURS}"), icon=":material/gpp_bad:")
     return mode
 
 

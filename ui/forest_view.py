@@ -6,7 +6,7 @@ import streamlit as st
 from anonymizer.cut_points import buy_cuts
 from anonymizer.domains import code, domains_of
 from anonymizer.errors import AnonymizerError
-from anonymizer.forest import Forest, Measured, grow_and_measure, grow_forest, predict_records
+from anonymizer.forest import MODES, Forest, Measured, grow_and_measure, grow_forest, predict_records
 from anonymizer.forest_drawing import accuracy_figure, ledger_figure, outline, tree_dot
 from anonymizer.mechanisms import Budget
 from anonymizer.read import read_table
@@ -116,8 +116,10 @@ def headline(forest: Forest, measured: Measured | None) -> None:
             icon=":material/verified:",
         )
     first, second, third, fourth = st.columns(4)
-    first.metric("Spent", f"{forest.ledger.spent:.4g}", help="ε that a record's data paid, along the dearest path")
-    second.metric("Budget β", f"{forest.epsilon:g}")
+    kept = MODES[forest.mode].private
+    paid = "ε that a record's data paid, along the dearest path"
+    first.metric("Spent" if kept else "Spent, as it claims", f"{forest.ledger.spent:.4g}", help=paid)
+    second.metric("Budget β" if kept else "Budget β, not kept", f"{forest.epsilon:g}")
     third.metric("Rules and subrules", count(len(rules_of(forest))))
     if measured is None:
         fourth.metric("Accuracy", "not asked", help="Looking at it on private records costs budget.")
@@ -174,14 +176,20 @@ def rules_panel(forest: Forest) -> None:
     )
     st.dataframe(table, hide_index=True, height=min(40 + 35 * len(table), 420))
     with st.container(horizontal=True):
-        for label, make, name, mime in (
-            ("Rules (CSV)", rules_csv, "rules.csv", "text/csv"),
-            ("Rules (JSON)", rules_json, "rules.json", "application/json"),
-            ("Rules (text)", rules_text, "rules.txt", "text/plain"),
+        for label, make, ending, mime in (
+            ("Rules (CSV)", rules_csv, "csv", "text/csv"),
+            ("Rules (JSON)", rules_json, "json", "application/json"),
+            ("Rules (text)", rules_text, "txt", "text/plain"),
         ):
             st.download_button(
-                label, make(forest, kept), name, mime, on_click="ignore", icon=":material/download:", key=f"get {name}"
-            )
+                label, make(forest, kept), f"{named(forest)}-rules.{ending}", mime, on_click="ignore",
+                icon=":material/download:", key=f"get rules.{ending}",
+            )  # fmt: skip
+
+
+def named(forest: Forest) -> str:
+    """How the name of a file begins: one that must not leave says so wherever it is seen."""
+    return "private" if forest.private else "NOT-private"
 
 
 def trees_panel(ws: Workspace, forest: Forest) -> None:
@@ -204,9 +212,14 @@ def trees_panel(ws: Workspace, forest: Forest) -> None:
         rule = next((rule for rule in rules_of(forest) if (rule.tree, rule.node) == (number, picked + 1)), None)
         if rule is not None:
             st.info(plain(rule_sentence(forest, rule)), icon=":material/rule:")
-    if drawing is not None:
-        st.download_button("SVG", drawing, "private_tree.svg", "image/svg+xml", on_click="ignore", key="forest svg")
-    st.download_button("DOT", source, "private_tree.dot", "text/vnd.graphviz", on_click="ignore", key="forest dot")
+    drawings = {"SVG": (drawing, "svg", "image/svg+xml"), "DOT": (source, "dot", "text/vnd.graphviz")}
+    with st.container(horizontal=True):
+        for label, (written, ending, mime) in drawings.items():
+            if written is not None:
+                st.download_button(
+                    f"Drawing ({label})", written, f"{named(forest)}-tree.{ending}", mime, on_click="ignore",
+                    icon=":material/download:", key=f"forest {ending}",
+                )  # fmt: skip
 
 
 def predict_panel(ws: Workspace, forest: Forest) -> None:

@@ -7,11 +7,14 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from anonymizer.constraints import Knowledge
 from anonymizer.domains import code, domains_of
 from anonymizer.forest import grow_forest, predict
+from anonymizer.publish import WRITERS, publish
 from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL, held
 from ui.controls import share
+from ui.disclosure_view import forms_of
 from ui.workspace import Workspace, sample_reading
 
 
@@ -98,6 +101,29 @@ def test_private_forest__is_compared_with_the_truth() -> None:
     assert not app.exception
     right = (predict(forest, table.codes) == table.classes).mean()
     assert metric(app, "Best guess") == share(right)
+
+
+def test_forest_without_privacy__says_so_here_too() -> None:
+    ws = session()
+    table = code(TABLE, domains_of(TABLE, "illness"))
+    ws.view["forest"] = (ws.reading.sha256, grow_forest(table, 2.0, mode="paper"), None)
+    ws.view["disclosure source"] = "forest"
+    app = opened(ws)
+    assert not app.exception
+    assert any("NOT differentially private" in error.value for error in app.error)
+    assert "No budget limits" in app.caption[-1].value
+
+
+def test_files__are_those_of_the_package() -> None:
+    tree = held(opened(session())).view["disclosure tree"][1]
+    document = publish(tree, Knowledge())
+    written, unfit = forms_of(document)
+    assert unfit is None
+    assert written == {form: write(document) for form, write in WRITERS.items()}
+    broken = document | {"target": document["target"] | {"name": "bell \x07"}}
+    written, unfit = forms_of(broken)
+    assert set(written) == {"json", "rules"}
+    assert "XML" in str(unfit)
 
 
 def test_whole_people__are_counted() -> None:
