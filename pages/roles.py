@@ -35,7 +35,7 @@ def roles_table(ws: Workspace) -> None:
         hide_index=True,
         column_config=COLUMNS,
         disabled=[name for name in COLUMNS if name not in EDITABLE],
-        height=min(40 + 35 * len(basis.columns), 600),
+        height=min(40 + 35 * len(basis.columns), 915),
     )
     ws.set_schema(edited_schema(basis, edited, ws.schema.target if ws.schema else None), from_editor=True)
 
