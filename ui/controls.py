@@ -78,9 +78,9 @@ def plural(number: int, one: str, many: str = "") -> str:
 
 def slider_ends(left: str, right: str) -> None:
     """What the two ends of the slider above mean, in words."""
-    with st.container(horizontal=True, horizontal_alignment="distribute", gap="small", wrap=False):
-        st.caption(left, width="content")
-        st.caption(right, width="content")
+    with st.container(horizontal=True, gap="medium", wrap=False):
+        st.caption(left)
+        st.caption(right, text_alignment="right")
 
 
 def problem(error: AnonymizerError, advice: str = "") -> None:

@@ -107,7 +107,7 @@ def assumed(ws: Workspace, rule: Rule | None) -> Knowledge:
         help="Published with the tree: how many of a leaf's people do not have its label",
     )  # fmt: skip
     totals = second.toggle(
-        "Totals of each sensitive value", view.get("disclosure totals", False), key="disclosure totals",
+        "Totals of each value", view.get("disclosure totals", False), key="disclosure totals",
         help="Published with the tree: how often each value occurs in the whole table",
     )  # fmt: skip
     internal = third.toggle(
@@ -138,7 +138,7 @@ def show_figures(figures: Figures, confidence: float, blind: float) -> None:
     places[0].metric("Highest posterior", share(figures.highest_posterior), help="How sure about one person at most")
     above = figures.people_above(confidence)
     places[1].metric(
-        f"People at {confidence:.0%} or more",
+        f"People at ≥ {share(confidence)}",
         count(above),
         help=f"{count(figures.exposed(confidence))} of them rightly",
     )

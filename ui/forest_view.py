@@ -45,21 +45,21 @@ def spending(ws: Workspace, asked: Asked) -> None:
         left.progress(min(spent / limit, 1.0), f"Spent on this table in this session: **{spent:g}** of {limit:g}")
         left.caption(f"Table with SHA-256 {sha[:16]}…. What was spent elsewhere on the same people counts too.")
         measure = left.toggle(
-            "Measure its accuracy on a held-out fifth of the records",
+            "Measure it on a held-out fifth",
             ws.view.get("forest measure", False),
             key="forest measure",
-            help="Each record is seen by the forest or by the measurement, so nothing more is spent; but the forest "
-            "learns from fewer records.",
+            help="How accurate it is, privately. Each record is seen by the forest or by the measurement, so nothing "
+            "more is spent; but the forest learns from fewer records.",
         )
         ws.view["forest measure"] = measure
         numbers = [attribute.name for attribute in asked.domains.attributes if attribute.bounds is not None]
         buy = bool(numbers) and left.toggle(
-            f"Buy better cut points of {plural(len(numbers), 'numeric column')} with a tenth of the budget",
+            f"Buy cut points of {plural(len(numbers), 'column')}",
             ws.view.get("forest cuts", False),
             key="forest cuts",
             disabled=measure,
-            help="Only the two ends of these columns are known; without this they are cut into even ranges. Not "
-            "together with a held-out part.",
+            help="With a tenth of the budget. Only the two ends of these columns of numbers are known; without this "
+            "they are cut into even ranges. Not together with a held-out part.",
         )
         ws.view["forest cuts"] = buy
         over = spent + asked.epsilon > limit * (1 + 1e-9)
@@ -122,7 +122,7 @@ def headline(forest: Forest, measured: Measured | None) -> None:
     second.metric("Budget β" if kept else "Budget β, not kept", f"{forest.epsilon:g}")
     third.metric("Rules and subrules", count(len(rules_of(forest))))
     if measured is None:
-        fourth.metric("Accuracy", "not asked", help="Looking at it on private records costs budget.")
+        fourth.metric("Accuracy", "–", help="Not asked: looking at it on private records costs budget.")
     else:
         fourth.metric("Accuracy, held out", share(measured.accuracy), help=f"± {share(measured.margin)} from its noise")
 
@@ -149,16 +149,16 @@ def budget_panel(forest: Forest) -> None:
 def rules_panel(forest: Forest) -> None:
     """The rules, filtered, and their files."""
     rules, domains = rules_of(forest), forest.domains
-    first, second, third, fourth, fifth = st.columns([2, 2, 2, 2, 1.4], vertical_alignment="bottom")
+    first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     confidence = first.slider("Least confidence", 0.0, 1.0, 0.0, 0.05, key="rule confidence")
-    support = second.number_input("Least support, records", None, None, 0.0, step=10.0, key="rule support")
+    support = second.number_input("Least support", None, None, 0.0, step=10.0, key="rule support")
     label = third.selectbox(
         "Class", [ANYTHING, *map(domains.target.shown, range(domains.target.n_levels))], key="rule class"
     )
     column = fourth.selectbox(
         "With a condition on", [ANYTHING, *(a.name for a in domains.attributes)], key="rule column"
     )
-    leaves = fifth.toggle("Longest only", key="rule leaves", help="Leave out the subrules that a longer rule continues")
+    leaves = st.toggle("Longest only", key="rule leaves", help="Leave out the subrules that a longer rule continues")
     kept = chosen_rules(
         rules, domains, confidence=confidence, support=float(support), leaves=leaves,
         label=None if label == ANYTHING else label, column=None if column == ANYTHING else column,

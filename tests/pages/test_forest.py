@@ -66,7 +66,7 @@ def test_public_values__strict__spends_exactly_the_budget() -> None:
     assert not app.exception
     assert "may be published" in said(app)
     assert figures(app)["Spent"] == "1"
-    assert figures(app)["Accuracy"] == "not asked"
+    assert figures(app)["Accuracy"] == "–"
     ws = held(app)
     assert ws.spent == {ws.reading.sha256: 1.0}
     assert {item.proto.label for item in app.get("download_button")} >= {"Rules (CSV)", "Rules (JSON)", "Rules (text)"}
