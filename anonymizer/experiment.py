@@ -406,8 +406,9 @@ def part_of_leaf(leaf: NDArray[np.int32], parts: Parts, tree: Tree) -> Rows:
 
 
 def own_unit(numeric: Any) -> Floats:
-    """Numeric sensitive values in their own unit, (n, r)."""
-    return np.asarray(numeric.low + numeric.width * (numeric.values + numeric.centre))
+    """Numeric sensitive values in their own unit, (n, r); what scaling and back made of a 0 is a 0 again."""
+    values = numeric.low + numeric.width * (numeric.values + numeric.centre)
+    return np.where(np.abs(values) < 1e-9 * numeric.width, 0.0, values)
 
 
 def mean_of(values: Sequence[float]) -> float:

@@ -5,6 +5,7 @@ its own. The same plan serves records in this process and records on several mac
 """
 
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,10 @@ ABSENT = 2
 
 SMALL = 4096
 """Nodes with fewer records are never divided from histograms."""
+
+
+Histograms = list[NDArray[Any] | None]
+"""Of each column of a node the sums of its records by code, flat; ``None`` of a column that does not vary."""
 
 
 def grow(
@@ -97,17 +102,26 @@ def grow_from(
     )
     by_order = [encoding.by_order for encoding in encodings]
     divided: dict[int, tuple[Split, Node, Node]] = {}
+    least = max(SMALL, root.n // (2 * WORKERS))
+    held: dict[int, Histograms] = {}
     pending, nodes = [root], {root.key: root}
     while pending:
         node = max(pending, key=lambda waiting: waiting.n)
-        if node.n < max(SMALL, root.n // (2 * WORKERS)):
+        if node.n < least:
             break
         pending.remove(node)
-        chosen = None if node.depth == growth.max_depth else choose_split(source, node, by_order, growth)
+        if node.depth == growth.max_depth:
+            continue
+        histograms = held.pop(node.key, None) or source.histograms(node)
+        chosen = choose_split(node, histograms, by_order, growth)
         if chosen is None:
             continue
         split, active = chosen
         left, right = source.divide(node, split, active)
+        smaller, larger = (left, right) if left.n < right.n else (right, left)
+        if larger.n >= least and larger.depth != growth.max_depth:
+            held[smaller.key] = source.histograms(smaller)
+            held[larger.key] = less(histograms, held[smaller.key])
         divided[node.key] = (split, left, right)
         nodes |= {left.key: left, right.key: right}
         pending += [left, right]
@@ -117,7 +131,7 @@ def grow_from(
 
 
 def choose_split(
-    source: RecordSource, node: Node, by_order: list[bool], growth: Growth
+    node: Node, histograms: Histograms, by_order: list[bool], growth: Growth
 ) -> tuple[Split, NDArray[np.uint8]] | None:
     """The best split of a node from its histograms and the columns that vary in it; ``None`` when nothing gains."""
     from anonymizer import kernels
@@ -125,7 +139,7 @@ def choose_split(
     best = kernels.purity(node.sums, node.n, growth.criterion, growth.table)
     active = node.active.copy()
     chosen = None
-    for j, hist in enumerate(source.histograms(node)):
+    for j, hist in enumerate(histograms):
         if hist is None:
             continue
         side = np.full(len(hist) // len(node.sums), ABSENT, dtype=np.uint8)
@@ -137,6 +151,11 @@ def choose_split(
         if better:
             chosen = Split(j, code_left, code_right, side)
     return None if chosen is None else (chosen, active)
+
+
+def less(whole: Histograms, part: Histograms) -> Histograms:
+    """The histograms of one child: the parent's less the other child's, which is the smaller one and read records."""
+    return [None if b is None or a is None else a - b for a, b in zip(whole, part, strict=True)]
 
 
 def join(root: Node, divided: dict[int, tuple[Split, Node, Node]], branches: dict[int, Branch]) -> Branch:

@@ -180,7 +180,10 @@ class InMemory:
         middle = start + int(np.count_nonzero(chosen))
         left_sums: NDArray[Any]
         if self.by_numbers:
-            left_sums = np.append(float(middle - start), goes_left @ self.responses[start:end])
+            fewer_left = 2 * (middle - start) <= end - start
+            fewer = np.zeros(self.responses.shape[1])
+            kernels.add_side(goes_left, int(fewer_left), self.responses, start, fewer)
+            left_sums = np.append(float(middle - start), fewer if fewer_left else node.sums[1:] - fewer)
         else:
             classes = row[start:end] % row.dtype.type(self.stride)
             left_sums = np.bincount(classes[chosen], minlength=self.stride).astype(np.int64)

@@ -18,7 +18,7 @@ from anonymizer.kernels.nodes import (
     route,
     sizes_and_depths,
 )
-from anonymizer.kernels.splits import ENTROPY, GINI, SSE, add_records, best_split_of_histogram, purity
+from anonymizer.kernels.splits import ENTROPY, GINI, SSE, add_records, add_side, best_split_of_histogram, purity
 
 __all__ = [
     "ENTROPY",
@@ -26,6 +26,7 @@ __all__ = [
     "SSE",
     "add_moments",
     "add_records",
+    "add_side",
     "add_up",
     "best_split_of_histogram",
     "branch_sweep",

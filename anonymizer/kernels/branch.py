@@ -19,6 +19,7 @@ from anonymizer.kernels.splits import (
     GINI,
     SSE,
     add_records,
+    add_side,
     best_split_of_column,
     present_codes,
     purity,
@@ -281,10 +282,12 @@ def grow_branch(
             n_left += goes_left[i]
         if criterion == SSE:
             left[0] = n_left
-            for i in range(n):
-                if goes_left[i]:
-                    for q in range(width - 1):
-                        left[1 + q] += responses[s + i, q]
+            if 2 * n_left <= n:
+                add_side(goes_left, 1, responses, s, left[1:])
+            else:
+                right[:] = 0
+                add_side(goes_left, 0, responses, s, right[1:])
+                left[1:] = total[1:] - right[1:]
         else:
             for i in range(n):
                 left[int(row[s + i]) % stride] += goes_left[i]
