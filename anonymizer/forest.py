@@ -66,7 +66,7 @@ MODES: dict[str, Mode] = {
         False,
         "NOT differentially private, for any β. The noise of each choice is scaled by the noisy number of records; a "
         "small group that noise makes look large loses far more than it was charged for, without any limit. "
-        "Audits have found an ε of at least 0.39 to 1.97 where 0.1 was claimed. "
+        "Our audits found an ε of at least 0.12 to 1.09, by the number of classes, where 0.1 was claimed. "
         "It is here to be compared with. Do not publish what it makes.",
         forest_growth.paper,
         prunes=True,
