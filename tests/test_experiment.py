@@ -199,6 +199,9 @@ def test_mape__leaves_zeros_out_and_counts_them():
     table["cost"] = np.where(np.arange(90) % 3 == 0, 0.0, 10.0)
     found = evaluate(table, schema, folds=3, ks=(5,), groupings=["least"])
     assert all(outcome.left_out == 30 for outcome in found)
+    table["cost"] = np.where(np.arange(90) % 3 == 0, 0.0, np.random.default_rng(4).normal(2.0, 0.7, 90))
+    found = evaluate(table, schema, folds=3, ks=(5,), groupings=["least"])
+    assert all(outcome.left_out == 30 for outcome in found), "a 0 is a 0 after scaling and back"
     assert mape(np.array([0.0, 0.0]), np.array([1.0, 2.0]))[1] == 2
     assert math.isnan(mape(np.array([0.0]), np.array([1.0]))[0])
 
@@ -230,7 +233,7 @@ def test_cancelling__returns_the_folds_that_are_complete():
                      progress=lambda share, what: said.append((share, what)))  # fmt: skip
     assert [outcome.folds for outcome in found] == [1, 1]
     assert [share for share, _ in said] == pytest.approx([0, 1 / 6, 2 / 6, 3 / 6])
-    assert "fold 2 of 3" in said[-1][1]
+    assert "Fold 2 of 3" in said[-1][1]
     assert evaluate(table, schema, folds=3, ks=(5,), cancelled=lambda: True) == ()
 
 
