@@ -5,9 +5,9 @@
 
 Loss is GCP of the training records; what is predicted is the class (error) or the numbers (MAPE) of test records under
 cross-validation. All settings that are compared are k-anonymous. Ours are tried on a grid: prunings by ``least`` and
-blends of several weights, uniform and refined, and each of them also with groups of more than k, which is k-anonymous
-too. The best of many is flattered by the folds it was picked on, so it is picked on some divisions into folds and
-judged, beside the baseline, on others. Nothing is asserted; read the tables.
+blends of several weights, uniform and refined; the baselines' own groups, refined; and each of these also with groups
+of more than k, which is k-anonymous too. The best of many is flattered by the folds it was picked on, so it is picked
+on some divisions into folds and judged, beside the baseline, on others. Nothing is asserted; read the tables.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from anonymizer.comparison import paired_t_test
-from anonymizer.experiment import Outcome, evaluate
+from anonymizer.experiment import ORIGINAL, Outcome, evaluate
 from benchmarks._tables import TABLES
 
 BASELINES = {
@@ -35,12 +35,14 @@ BASELINES = {
         ("error-digression", "tiered-strict"),
     ],
 }  # fmt: skip
-WEIGHTS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99, 1.0)
-OURS = ("least", *(f"blend:{weight:g}" for weight in WEIGHTS))
+WEIGHTS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.985, 0.995, 1.0)
 LARGER = (1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
-"""Groups of ours may have that many times k records."""
-UNIT = {"gcp": 0.02, "error": 0.01, "mape_linear": 0.05, "mape_tree": 0.05}
+UNIT = {"gcp": 0.005, "error": 0.01, "mape_linear": 0.02, "mape_tree": 0.02}
 """How much of each measure weighs the same when a setting is picked; of MAPE as a share of the baseline's."""
+
+
+Block = tuple[list[str], list[str], list[int]]
+"""Groupings, generalizers and ks, each with each."""
 
 
 class Setting(NamedTuple):
@@ -63,6 +65,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--only", type=int, help="run only so many of the folds, when picking and when judging")
     parser.add_argument("--repeats", type=int, default=1, help="divisions into folds to pick on; as many to judge on")
     parser.add_argument("--seed", type=int, default=0, help="of the first division; the others have the next ones")
+    parser.add_argument("--weights", nargs="+", type=float, default=WEIGHTS, help="of the blends that are tried")
+    parser.add_argument("--larger", nargs="+", type=float, default=LARGER, help="groups of so many times k are tried")
     parser.add_argument("--out", type=Path, help="where every figure goes, as JSON")
     chosen = parser.parse_args(arguments)
     everything = {}
@@ -79,35 +83,43 @@ def compare(name: str, chosen: argparse.Namespace) -> dict[str, Any]:
     table, schema = TABLES[name].read()
     numeric = schema[schema.target or ""].kind != "categorical"
     kind, measures = ("numbers", ["mape_linear", "mape_tree"]) if numeric else ("classes", ["error"])
-    run = {"folds": chosen.folds, "run": chosen.only}
 
-    def figures(settings: Sequence[Setting], first: int, what: str) -> dict[Setting, Outcome]:
+    def figures(blocks: Sequence[Block], first: int, what: str) -> dict[Setting, Outcome]:
         found: dict[Setting, list[Outcome]] = {}
-        ways = dict.fromkeys((s.grouping, s.generalizer) for s in settings)
         for seed in range(first, first + chosen.repeats):
-            for place, way in enumerate(ways):
-                ks = [s.k for s in settings if (s.grouping, s.generalizer) == way]
-                show = shown(f"{name}, {what}, seed {seed}, {place + 1} of {len(ways)}")
-                ran = {"ks": ks, "groupings": way[:1], "generalizers": way[1:], "seed": seed, "progress": show}
-                for outcome in evaluate(table, schema, **ran, **run):
+            for place, (groupings, generalizers, ks) in enumerate(blocks):
+                show = shown(f"{name}, {what}, seed {seed}, {place + 1} of {len(blocks)}")
+                for outcome in evaluate(
+                    table, schema, folds=chosen.folds, run=chosen.only, ks=ks, groupings=groupings,
+                    generalizers=generalizers, seed=seed, progress=show,
+                ):  # fmt: skip
                     found.setdefault(setting_of(outcome), []).append(outcome)
         return {setting: joined(outcomes) for setting, outcomes in found.items()}
 
-    baselines = [Setting(*way, k) for way in BASELINES[kind] for k in chosen.k]
+    ways = BASELINES[kind]
+    baselines = [Setting(*way, k) for way in ways for k in chosen.k]
     most = int(len(table) * 0.4)
-    sizes = sorted({round(k * larger) for k in chosen.k for larger in LARGER if k * larger <= most})
-    grid = [Setting(grouping, way, size) for grouping in OURS for way in ("uniform", "refine") for size in sizes]
-    tried = figures([*baselines, *grid], chosen.seed, "picking")
+    sizes = sorted({round(k * larger) for k in chosen.k for larger in chosen.larger if k * larger <= most})
+    blends = [f"blend:{weight:g}" for weight in chosen.weights]
+    theirs = [grouping for grouping, _ in ways if grouping != "median-mondrian"]
+    grid = [
+        (["least", *blends], ["uniform", "refine"], sizes),
+        (list(dict.fromkeys(theirs)), ["refine"], sizes),
+    ]
+    asked = [([grouping], [generalizer], chosen.k) for grouping, generalizer in ways]
+    tried = figures([*asked, *grid], chosen.seed, "picking")
+    ours = [setting for setting in tried if setting not in baselines and setting.grouping != ORIGINAL]
     picked = {
-        (base, measure): pick(tried[base], [tried[s] for s in grid if s.k >= base.k], measure)
+        (base, measure): pick(tried[base], [tried[s] for s in ours if s.k >= base.k], measure)
         for base in baselines
         for measure in measures
     }
-    judged = figures(list(dict.fromkeys([*baselines, *picked.values()])), chosen.seed + chosen.repeats, "judging")
+    wanted = [([s.grouping], [s.generalizer], [s.k]) for s in dict.fromkeys([*baselines, *picked.values()])]
+    judged = figures(wanted, chosen.seed + chosen.repeats, "judging")
     for measure in measures:
         print_picked(name, measure, chosen, baselines, picked, judged)
     for k in chosen.k:
-        print_ends(k, [tried[s] for s in grid if s.k >= k], measures)
+        print_ends(k, [tried[s] for s in ours if s.k >= k], measures)
     return {
         "picking": {str(setting): plain(outcome) for setting, outcome in tried.items()},
         "judging": {str(setting): plain(outcome) for setting, outcome in judged.items()},
