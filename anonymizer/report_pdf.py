@@ -1,0 +1,143 @@
+"""A report as PDF, by reportlab: text that can be searched, no link, no script."""
+
+import io
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+from anonymizer.document import Code, Document, Figure, Section, Table
+
+INK, LINE, SOFT, LEAF = "#1d2b24", "#c9d4cd", "#f1f5f2", "#2b7a50"
+UNKNOWN = "\u25a1"
+
+
+def to_pdf(document: Document) -> bytes:
+    """The document as the bytes of a PDF file (A4). Letters that the embedded font lacks are shown as a box."""
+    from reportlab.lib.pagesizes import A4
+    from reportlab.lib.units import mm
+    from reportlab.platypus import SimpleDocTemplate
+
+    sink = io.BytesIO()
+    margin = 18 * mm
+    made = SimpleDocTemplate(
+        sink,
+        pagesize=A4,
+        leftMargin=margin,
+        rightMargin=margin,
+        topMargin=margin,
+        bottomMargin=margin,
+        title=document.title,
+        author="Copse",
+        subject=document.subtitle,
+        lang="en",
+    )
+    styles = _styles()
+    width = A4[0] - 2 * margin
+    story = [_paragraph(document.title, styles["title"]), _paragraph(document.subtitle, styles["subtitle"])]
+    for section in document.sections:
+        story += _section(section, styles, width)
+    made.build(story, onFirstPage=_footer, onLaterPages=_footer)
+    return sink.getvalue()
+
+
+@cache
+def _fonts() -> tuple[str, str]:
+    """The names of the plain and the bold font, registered: Vera, which reportlab brings, so that they are embedded."""
+    import reportlab
+    from reportlab.pdfbase import pdfmetrics
+    from reportlab.pdfbase.ttfonts import TTFont
+
+    folder = Path(reportlab.__file__).parent / "fonts"
+    for name, file in (("Vera", "Vera.ttf"), ("Vera-Bold", "VeraBd.ttf")):
+        pdfmetrics.registerFont(TTFont(name, str(folder / file)))
+    return "Vera", "Vera-Bold"
+
+
+def _styles() -> dict[str, Any]:
+    from reportlab.lib.styles import ParagraphStyle
+
+    plain, bold = _fonts()
+    body = ParagraphStyle(
+        "body", fontName=plain, fontSize=8.5, leading=12, textColor=INK, spaceAfter=4, splitLongWords=1
+    )
+    return {
+        "body": body,
+        "title": ParagraphStyle("title", body, fontName=bold, fontSize=17, leading=22),
+        "subtitle": ParagraphStyle("subtitle", body, fontSize=8, spaceAfter=8),
+        "heading": ParagraphStyle(
+            "heading", body, fontName=bold, fontSize=11, leading=14, spaceBefore=10, textColor=LEAF, keepWithNext=1
+        ),
+        "head": ParagraphStyle("head", body, fontName=bold, fontSize=7.5, leading=10, spaceAfter=0),
+        "cell": ParagraphStyle("cell", body, fontSize=7.5, leading=10, spaceAfter=0),
+        "code": ParagraphStyle("code", body, fontSize=7, leading=9.5, backColor=SOFT, borderPadding=4, leftIndent=4),
+    }
+
+
+def _section(section: Section, styles: dict[str, Any], width: float) -> list[Any]:
+    story = [_paragraph(section.title, styles["heading"])]
+    for block in section.blocks:
+        if isinstance(block, Table):
+            story.append(_table(block, styles, width))
+        elif isinstance(block, Code):
+            story += [_paragraph(line, styles["code"]) for line in block.text.split("\n")]
+        else:
+            story.append(_paragraph(block, styles["body"]))
+    return story
+
+
+def _paragraph(text: str, style: Any) -> Any:
+    from reportlab.platypus import Paragraph
+
+    return Paragraph(escape(printable(text)) or "&nbsp;", style)
+
+
+def printable(text: str) -> str:
+    """The text with a box for every letter that the font lacks, and no line ends or control characters."""
+    from reportlab.pdfbase import pdfmetrics
+
+    known = pdfmetrics.getFont(_fonts()[0]).face.charToGlyph
+    return "".join(
+        letter if ord(letter) in known and letter.isprintable() else " " if letter.isspace() else UNKNOWN
+        for letter in text
+    )
+
+
+def _table(block: Table, styles: dict[str, Any], width: float) -> Any:
+    from reportlab.platypus import Table as Grid
+    from reportlab.platypus import TableStyle
+
+    headed = any(block.header)
+    rows = [[_paragraph(text, styles["head"]) for text in block.header]] if headed else []
+    for row in block.rows:
+        rows.append([_paragraph(cell.text if isinstance(cell, Figure) else cell, styles["cell"]) for cell in row])
+    if not rows:
+        return _paragraph("None.", styles["body"])
+    look = [
+        ("LINEBELOW", (0, 0), (-1, -1), 0.4, LINE),
+        ("VALIGN", (0, 0), (-1, -1), "TOP"),
+        ("LEFTPADDING", (0, 0), (-1, -1), 3),
+        ("RIGHTPADDING", (0, 0), (-1, -1), 3),
+    ]
+    look += [("BACKGROUND", (0, 0), (-1, 0), SOFT)] if headed else []
+    shares = _shares(block)
+    grid = Grid(rows, colWidths=[width * share for share in shares], repeatRows=int(headed), splitInRow=1, spaceAfter=6)
+    grid.setStyle(TableStyle(look))
+    return grid
+
+
+def _shares(block: Table) -> list[float]:
+    """How much of the width each column gets: by its longest text, within bounds."""
+    columns = zip(*(row for row in (block.header, *block.rows)), strict=True)
+    longest = [
+        min(60, max(12, *(len(cell.text if isinstance(cell, Figure) else cell) for cell in column)))
+        for column in columns
+    ]
+    return [length / sum(longest) for length in longest]
+
+
+def _footer(canvas: Any, template: Any) -> None:
+    canvas.saveState()
+    canvas.setFont(_fonts()[0], 7)
+    canvas.drawRightString(template.pagesize[0] - template.rightMargin, 24, f"{canvas.getPageNumber()}")
+    canvas.restoreState()
