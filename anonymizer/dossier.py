@@ -169,7 +169,7 @@ def _method(report: Report) -> Section:
     parameters = report.provenance.parameters
     guarantee = report.guarantee
     named = [parameters["grouping"], parameters["generalizer"]]
-    blocks: list[str | Table] = [PAPERS[name] for name in named]
+    blocks: list[str | Table] = [PAPERS.get(name, f"{name}: an extension of this installation.") for name in named]
     if parameters.get("criterion") == "blend":
         blocks.append("The tree also keeps the quasi-identifiers themselves together (blend, Copse's own).")
     blocks.append(f"{guarantee.title}. {guarantee.gives}")
