@@ -6,6 +6,7 @@ progress and errors to standard error; ``--json`` prints one JSON object instead
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
@@ -287,12 +288,14 @@ class Progress:
         """Show how far it is."""
         if self.shown:
             done = round(30 * share)
-            print(f"\r[{'#' * done}{'.' * (30 - done)}] {what:<32}", end="", file=sys.stderr, flush=True)
+            room = max(0, shutil.get_terminal_size().columns - 34)
+            said = f"{what[:room]:<{room}}"
+            print(f"\r[{'#' * done}{'.' * (30 - done)}] {said}", end="", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Clear the line."""
         if self.shown:
-            print("\r" + " " * 66 + "\r", end="", file=sys.stderr, flush=True)
+            print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", file=sys.stderr, flush=True)
 
 
 def print_result(result: Result) -> None:

@@ -3,11 +3,14 @@
 import argparse
 import json
 import math
+from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
-from anonymizer.comparison import as_table, by_fold, differences
-from anonymizer.experiment import GROUPINGS, MEASURES, evaluate
+from anonymizer.comparison import as_table, by_fold, differences, drawable, tradeoff_figure, tradeoff_sentence
+from anonymizer.errors import ParameterError
+from anonymizer.experiment import GROUPINGS, MEASURES, Outcome, evaluate
 from anonymizer.generalize import GENERALIZERS, NUMBERS, WRITINGS
 from anonymizer.read import Reading
 from anonymizer.schema import Schema
@@ -37,7 +40,10 @@ def add_evaluate(
     told.add_argument("--significance", type=float, help="α of error-digression, on inner nodes (default: off)")
     told.add_argument("--against", metavar="A/B", help="paired t-tests against this grouping/generalizer at the same k")
     told.add_argument("--seed", type=int, default=0, help="of the folds")
+    told.add_argument("--weight", type=float, default=0.5, help="of blends that do not name one (default: 0.5)")
+    told.add_argument("--sample", type=int, metavar="N", help="use only so many records, drawn at random")
     told.add_argument("--out", metavar="CSV", help="where the table goes, one line a setting and fold")
+    told.add_argument("--plot", metavar="HTML", help="where the figures go: loss against each measure")
     told.add_argument("--json", action="store_true", help="print the means as JSON")
 
     def run(chosen: argparse.Namespace) -> int:
@@ -57,6 +63,8 @@ def numbers(text: str) -> list[int]:
 
 def run_evaluate(chosen: argparse.Namespace, reading: Reading, schema: Schema, show: Any) -> int:
     """``evaluate``: prints the mean of every measure for every setting."""
+    if chosen.plot and not chosen.plot.lower().endswith((".html", ".htm")):
+        raise ParameterError(f"{chosen.plot} cannot be a plot.", remedy="Use a name that ends in .html.")
     found = evaluate(
         reading.frame,
         schema,
@@ -67,7 +75,9 @@ def run_evaluate(chosen: argparse.Namespace, reading: Reading, schema: Schema, s
         writing=chosen.writing,
         numbers=chosen.numbers,
         significance=chosen.significance,
+        weight=chosen.weight,
         run=chosen.only,
+        sample=chosen.sample,
         seed=chosen.seed,
         progress=show,
     )
@@ -75,6 +85,8 @@ def run_evaluate(chosen: argparse.Namespace, reading: Reading, schema: Schema, s
     tests = differences(found, chosen.against) if chosen.against else []
     if chosen.out:
         Path(chosen.out).write_text(by_fold(found), "utf-8")
+    if chosen.plot:
+        Path(chosen.plot).write_text(plots(found), "utf-8")
     if chosen.json:
         rows = [{name: plain(value) for name, value in row.items()} for row in as_table(found).to_dict("records")]
         print(json.dumps({"settings": rows, "differences": tests}, indent=2))
@@ -88,6 +100,17 @@ def run_evaluate(chosen: argparse.Namespace, reading: Reading, schema: Schema, s
             f"{test['difference']:+.4f} (p = {test['p_value']:.3g})"
         )
     return 0
+
+
+def plots(found: Sequence[Outcome]) -> str:
+    """A page that needs nothing else: for every measure that applies, each setting's loss against it."""
+    parts = []
+    for number, measure in enumerate(drawable(found)):
+        drawn = tradeoff_figure(found, measure).to_html(full_html=False, include_plotlyjs=number == 0)
+        parts.append(f"<h2>{escape(tradeoff_sentence(found, measure))}</h2>\n{drawn}")
+    style = "<style>body { font-family: sans-serif; max-width: 70em; margin: 2em auto; }</style>"
+    head = f'<meta charset="utf-8"><title>Groupings and generalizers compared</title>{style}'
+    return f"<!doctype html>\n<html><head>{head}</head><body>\n" + "\n".join(parts) + "\n</body></html>\n"
 
 
 def plain(value: Any) -> Any:

@@ -312,6 +312,16 @@ def test_the_command__prints_writes_and_compares(tmp_path, capsys):
     assert "p-value of the paired t-test" in printed
     written = pd.read_csv(out)
     assert len(written) == 3 * 5
+    plot = tmp_path / "plot.html"
+    assert main([*asked, "--only", "2", "--sample", "90", "--plot", str(plot)]) == 0
+    shown = plot.read_text("utf-8")
+    for measure in ("error", "mape_linear", "mape_tree", "rsd"):
+        assert MEASURES[measure] in shown
+    assert shown.count("plotly-graph-div") >= 4
+    assert "blend:0.9" in shown
+    capsys.readouterr()
+    assert main([*asked, "--plot", "plot.txt"]) == 2
+    assert "ends in .html" in capsys.readouterr().err
     assert main([*asked, "--only", "2", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["folds"] for row in found["settings"]] == [2] * 5
