@@ -124,3 +124,36 @@ def _told(point: Point) -> str:
     said += [f"least TIDI {point.tidi:.2f} bits"] if point.tidi is not None else []
     said += [f"least RSD {point.rsd:.3f}"] if point.rsd is not None else []
     return "<br>".join(said)
+
+
+def k_sentence(points: Sequence[Point], k: int, wanted: int) -> str:
+    """The title of :func:`k_figure`: what it costs to go from ``k`` to the ``wanted`` one."""
+    losses = {point.k: point.gcp for point in points}
+    if wanted not in losses or k not in losses or k == wanted:
+        known = f" {losses[k]:.1%} of the detail at k = {k:,}" if k in losses else " more with every step of k"
+        return f"This grouping loses{known}"
+    return f"From k = {k:,} to k = {wanted:,} the loss goes from {losses[k]:.1%} to {losses[wanted]:.1%} of the detail"
+
+
+def k_figure(points: Sequence[Point], k: int, wanted: int) -> Any:
+    """The loss (GCP) of one grouping at every k; ``k`` is marked, and the ``wanted`` one."""
+    import plotly.graph_objects as go
+
+    shown = sorted(points, key=lambda point: point.k)
+    figure = go.Figure(
+        go.Scatter(
+            x=[point.k for point in shown], y=[point.gcp for point in shown], mode="lines",
+            line={"shape": "hv", "width": 2.5, "color": COLOURS[0]},
+            text=[f"{point.groups:,} groups, risk {point.risk:.3g}" for point in shown],
+            hovertemplate="k = %{x}: %{y:.1%}<br>%{text}<extra></extra>",
+        )
+    )  # fmt: skip
+    for at, said in {k: "now", wanted: "needed"}.items():
+        figure.add_vline(
+            x=at, line_dash="dot", line_width=1.5, line_color=ORIGINAL, annotation_text=f"{said}: {at:,}",
+            annotation_position="top left" if said == "now" else "bottom right",
+        )  # fmt: skip
+    figure.update_xaxes(title_text="k", rangemode="tozero")
+    figure.update_yaxes(title_text="detail lost (GCP)", rangemode="tozero", tickformat=".0%")
+    figure.update_layout(showlegend=False, height=340, margin={"l": 10, "r": 10, "t": 24, "b": 10})
+    return figure

@@ -1,6 +1,7 @@
 """What a move of the k slider costs on Adult, stage by stage, warm.
 
     python run.py bench slider --rows 45222 452220 --generalizer uniform tiered
+    python run.py bench slider --browser --rows 45222 --moves 40
 
 A stage is what the pages ask of a session (ui/workspace.py): the table is encoded and grown, and k has been moved
 before. Figures are medians over the moves. Adult is read from ``../shared/data``, made larger by resampling.
@@ -14,6 +15,7 @@ from collections.abc import Iterable
 
 import anonymizer as an
 from anonymizer.read import Reading, ReadOptions
+from benchmarks import _mouse
 from benchmarks.flow import ADULT, adult
 from ui.workspace import Workspace
 
@@ -61,11 +63,16 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="bench slider", description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[45_222, 452_220])
     parser.add_argument("--generalizer", nargs="+", default=["uniform"])
+    parser.add_argument("--browser", action="store_true", help="measure the page in Chromium instead")
+    parser.add_argument("--moves", type=int, default=30)
     chosen = parser.parse_args(arguments)
     if not ADULT.exists():
         print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
         return 1
     for rows in chosen.rows:
+        if chosen.browser:
+            _mouse.run(adult(rows), chosen.moves)
+            continue
         for generalizer in chosen.generalizer:
             run(rows, generalizer)
     return 0

@@ -31,6 +31,9 @@ STYLE = """<style>
 [data-testid="stBottomBlockContainer"] { padding: 0.4rem 5rem 0.6rem; max-width: 1500px; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
 .st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }
+[data-testid="stMainBlockContainer"] .st-key-strip {
+  position: sticky; top: 3.6rem; z-index: 9; background: BACKGROUND; padding: 0.4rem 0;
+}
 .st-key-strip [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.3; padding: 0; }
 </style>"""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
@@ -63,8 +66,9 @@ def frame(ws: Workspace) -> None:
 
 
 st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
-st.html(STYLE)
-st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(st.context.theme.type or "light", "#1f6f43")), size="large")
+theme = st.context.theme.type or "light"
+st.html(STYLE.replace("BACKGROUND", str(st.get_option(f"theme.{theme}.backgroundColor") or "Canvas")))
+st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(theme, "#1f6f43")), size="large")
 ws = workspace()
 pages = [
     st.Page(
@@ -80,4 +84,6 @@ pages = [
 page = st.navigation(pages, position="top")
 frame(ws)
 page.run()
-strip(ws)
+ws.remember()
+if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
+    strip(ws)

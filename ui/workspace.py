@@ -14,7 +14,7 @@ strip is drawn after them.
 Stages raise :class:`anonymizer.errors.AnonymizerError`; pages show it with :func:`ui.controls.problem`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,19 +25,22 @@ from numpy.typing import NDArray
 
 from anonymizer.encode import EncodedTable, encode
 from anonymizer.errors import AnonymizerError, ParameterError
-from anonymizer.grouping import Recipe, group, grow_by, natural_criterion, recipe_of, recorded, settled
+from anonymizer.grouping import Recipe, group, grow_by, natural_criterion, recorded, settled
 from anonymizer.limits import Limits
 from anonymizer.linkage import LinkageRisk, LookAlikes, linkage_risk, look_alikes, singling_out
 from anonymizer.pipeline import require_satisfied
 from anonymizer.profile import ColumnFacts, profile, suggest
 from anonymizer.read import Reading, ReadOptions, read_table
 from anonymizer.samples import SAMPLES, sample_reading
+from anonymizer.scenarios import History, Scenario, choices_of
 from anonymizer.schema import Schema
 from anonymizer.tree import Tree
+from ui.parameters import Parameters
 
 if TYPE_CHECKING:
     from anonymizer.distributions import Distribution
     from anonymizer.explain import Worst
+    from anonymizer.frontier import Point
     from anonymizer.prune import Pruning
     from anonymizer.release import Release
     from anonymizer.report import Report
@@ -69,43 +72,9 @@ DEPENDS: dict[str, tuple[str, ...]] = {
     "distributions": SAW_RELEASE,
     "report": SAW_RELEASE,
     "node_ncp": SAW_TREE,
+    "frontier": (*SAW_TREE, *LIMITS),
 }
 """The stages that follow the schema, and the parameters that each depends on beside table and schema."""
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """What the steward chose, beside the schema. ``criterion``: how the tree grows, ``None`` for what suits the
-    target. ``k`` and the limits on sensitive columns, ``None`` when off: see :class:`anonymizer.limits.Limits`.
-
-    The limits say which linking risk is accepted of each kind of attacker: at most one chance in so many.
-    """
-
-    k: int = 10
-    grouping: str = "least"
-    generalizer: str = "uniform"
-    writing: str = "sets"
-    numbers: str = "range"
-    criterion: str | None = None
-    min_leaf: int = 2
-    max_depth: int | None = None
-    weight: float = 0.5
-    l: float | None = None  # noqa: E741
-    entropy_l: float | None = None
-    t: float | None = None
-    rsd_min: float | None = None
-    spread_min: float | None = None
-    significance: float | None = None
-    tested: str = "inner"
-    prosecutor_limit: int = 10
-    journalist_limit: int = 10
-    marketer_limit: int = 20
-
-    @property
-    def recipe(self) -> Recipe:
-        """All that the tree depends on."""
-        growth = {name: getattr(self, name) for name in ("criterion", "min_leaf", "max_depth", "weight")}
-        return recipe_of(self.grouping, self.k, **growth)
 
 
 @dataclass
@@ -120,6 +89,7 @@ class Workspace:
     ``failure``: why the last file could not be used, until another one is brought.
     ``spent``: privacy budget (ε) spent in this session on each table, by the SHA-256 of its bytes; it outlives the
     tables, for what was answered cannot be taken back.
+    ``scenarios``: settings that were kept; ``history``: every decision on this table.
     """
 
     reading: Reading | None = None
@@ -131,6 +101,8 @@ class Workspace:
     view: dict[str, Any] = field(default_factory=dict)
     failure: AnonymizerError | None = None
     spent: dict[str, float] = field(default_factory=dict)
+    scenarios: tuple[Scenario, ...] = ()
+    history: History = field(default_factory=History)
     _answers: dict[str, tuple[Any, Any]] = field(default_factory=dict)
 
     @property
@@ -199,7 +171,7 @@ class Workspace:
         self.reading, self.source, self.failure = reading, source, None
         self.edition += 1
         if not same_columns:
-            self.schema, self.view = None, {}
+            self.schema, self.view, self.scenarios, self.history = None, {}, (), History()
 
     # What is known before anything is generalized.
 
@@ -250,6 +222,16 @@ class Workspace:
     def set(self, **changes: Any) -> None:
         """Change parameters: ``ws.set(k=20)``."""
         self.parameters = replace(self.parameters, **changes)
+
+    def remember(self) -> None:
+        """Make what changed since the last time a decision in the history."""
+        if self.schema is not None:
+            self.history = self.history.record(choices_of(self.schema, asdict(self.parameters)))
+
+    def open(self, parameters: Mapping[str, Any]) -> None:
+        """Choose parameters by name, as a scenario holds them; widgets forget what they showed."""
+        self.set(**parameters)
+        self.version += 1
 
     def basis(self, key: str) -> Schema:
         """The schema that the editor with this widget key started from: its edits are counted from there."""
@@ -384,6 +366,15 @@ class Workspace:
         from anonymizer.utility import node_ncp
 
         return self._stage("node_ncp", lambda: node_ncp(self.tree(), self.encoded().encodings))
+
+    def frontier(self) -> "tuple[Point, ...]":
+        """What every k risks and loses in the groupings that are cuts of the tree."""
+        from anonymizer.frontier import tree_frontier
+
+        return self._stage(
+            "frontier",
+            lambda: tree_frontier(self.tree(), self.risk(), self.encoded(), limits=self.limits, losses=self.node_ncp()),
+        )
 
     def report(self) -> "Report":
         """Everything a reviewer needs beside the released file."""

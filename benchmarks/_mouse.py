@@ -1,0 +1,139 @@
+"""The slider of the What-if page in Chromium: from mouse-up to the settled page."""
+
+import base64
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import psutil
+
+from run import BROWSERS, ROOT
+
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+QUIET = 700
+"""Milliseconds without a change after which the page counts as settled."""
+
+SHARES = (0.1, 0.15, 0.12, 0.25, 0.08, 0.05, 0.18, 0.4, 0.3, 0.06)
+"""Where on the slider the thumb is dragged, one after another."""
+
+DROP = """([zone, encoded, name]) => {
+    const bytes = Uint8Array.from(atob(encoded), letter => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([bytes], name));
+    for (const kind of ['dragenter', 'dragover', 'drop'])
+        zone.dispatchEvent(new DragEvent(kind, {dataTransfer: transfer, bubbles: true, cancelable: true}));
+}"""
+WATCH = """() => {
+    const main = document.querySelector('[data-testid=stMain]');
+    window.copse = {last: 0, up: 0};
+    new MutationObserver(() => window.copse.last = performance.now()).observe(
+        main, {childList: true, characterData: true, attributes: true, subtree: true});
+    for (const kind of ['mouseup', 'pointerup'])
+        window.addEventListener(kind, () => window.copse.up = performance.now(), true);
+}"""
+SETTLED = f"""() => {{
+    const running = document.querySelector('[data-testid=stApp]').dataset.testScriptState !== 'notRunning';
+    const now = performance.now();
+    return !running && now - Math.max(window.copse.last, window.copse.up) > {QUIET};
+}}"""
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of a dashboard of its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command += ["--server.headless", "true", "--server.fileWatcherType", "none"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            for _ in range(300):
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).close()
+                    break
+                except OSError:
+                    time.sleep(0.2)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+
+
+def measure(table: Path, moves: int) -> list[float]:
+    """Milliseconds from mouse-up until nothing on the page changes any more, one entry a move of k."""
+    from playwright.sync_api import sync_playwright
+
+    browser_path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with served() as address, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=browser_path, args=list(FLAGS))
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(180_000)
+        what_if(page, address, table)
+        page.evaluate(WATCH)
+        found = [moved(page, step) for step in range(moves)]
+        browser.close()
+    return found
+
+
+def what_if(page: Any, address: str, table: Path) -> None:
+    """The What-if page with the table, all columns but the suggested sensitive ones as suggested."""
+    content = table.read_bytes()
+    page.goto(address)
+    zone = page.get_by_test_id("stFileUploaderDropzone").first
+    zone.wait_for()
+    page.evaluate(DROP, [zone.element_handle(), base64.b64encode(content).decode(), table.name])
+    page.get_by_role("button", name="Next: give roles").click()
+    page.get_by_role("button", name="Accept suggestions").click()
+    idle(page)
+    page.get_by_role("button", name="All others quasi-identifying").click()
+    idle(page)
+    page.get_by_test_id("stTopNavLink").filter(has_text="What if").click()
+    page.get_by_text("This release is").first.wait_for()
+    idle(page)
+
+
+def idle(page: Any) -> None:
+    """Wait until no script runs."""
+    page.wait_for_timeout(500)
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    page.wait_for_timeout(1000)
+
+
+def moved(page: Any, step: int) -> float:
+    """Drag the thumb of k somewhere else; milliseconds from mouse-up to the last change of the page."""
+    thumb = page.get_by_role("slider").first
+    box, track = thumb.bounding_box(), page.get_by_test_id("stSlider").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    to = track["x"] + track["width"] * SHARES[step % len(SHARES)]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for part in range(1, 7):
+        page.mouse.move(x + (to - x) * part / 6, y)
+    page.mouse.up()
+    page.wait_for_function(SETTLED, polling=50)
+    return float(page.evaluate("() => window.copse.last - window.copse.up"))
+
+
+def run(table: pd.DataFrame, moves: int) -> None:
+    """Measure a table and print median and 95th percentile, with the load of the machine meanwhile."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "adult.csv"
+        table.to_csv(path, index=False)
+        found = sorted(measure(path, moves))
+    high = found[round(0.95 * (len(found) - 1))]
+    print(
+        f"{len(table):,} rows, uniform, {moves} moves of k, mouse-up to settled page: median "
+        f"{statistics.median(found):.0f} ms, 95th percentile {high:.0f} ms, most {found[-1]:.0f} ms; machine load "
+        f"{psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} cores",
+        flush=True,
+    )

@@ -1,0 +1,290 @@
+"""The What-if page without a browser: every figure is that of the setting that is chosen, and every step comes back."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from anonymizer.charts import loss_sentence
+from anonymizer.frontier import k_for, tree_frontier
+from anonymizer.knowledge import look_up, person
+from anonymizer.linkage import linkage_risk
+from anonymizer.pipeline import anonymize
+from anonymizer.project import Project, to_json
+from anonymizer.samples import SAMPLES
+from anonymizer.scenarios import History
+from anonymizer.schema import Schema
+from tests.pages.test_data import SHELL, texts
+from tests.pages.test_release import said
+from ui.controls import count, share
+from ui.frontier_view import picked
+from ui.scenarios_view import current, fresh_name, opened, travel
+from ui.what_if_view import loss_bars
+from ui.workspace import Parameters, Workspace, sample_reading
+
+TABLE = SAMPLES["hospital"].load()
+KNOWN = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
+SCHEMA = Schema.of(TABLE, identifying=["name", "email"], quasi_identifying=KNOWN, sensitive=["diagnosis"])
+VIEWS = (
+    "At a glance",
+    "Which k do I need?",
+    "What would I lose?",
+    "Frontier",
+    "What if I knew…",
+    "Scenarios",
+    "History and project",
+)
+
+
+def session(**chosen: object) -> Workspace:
+    """A session with the hospital's table."""
+    ws = Workspace(reading=sample_reading("hospital", TABLE), schema=SCHEMA)
+    ws.set(**chosen)
+    return ws
+
+
+def shown(ws: Workspace | None, view: str = VIEWS[0]) -> AppTest:
+    """The page, one of its views open."""
+    app = AppTest.from_file(SHELL, default_timeout=120)
+    if ws is not None:
+        ws.view["what if"] = view
+        app.session_state["workspace"] = ws
+    return app.run().switch_page("../pages/what_if.py").run()
+
+
+def slider(app: AppTest) -> AppTest:
+    return next(item for item in app.slider if item.label.startswith("k:"))
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(item for item in app.button if item.label.startswith(label)).click().run()
+
+
+def metrics(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+def recomputed(ws: Workspace) -> dict[str, str]:
+    """The strip by a run of the package that knows nothing of the session."""
+    p = ws.parameters
+    result = anonymize(TABLE, SCHEMA, k=p.k, grouping=p.grouping, generalizer=p.generalizer)
+    risk = linkage_risk(result.release.frame(), KNOWN)
+    return {
+        "Records": count(risk.records),
+        "Groups": count(risk.groups),
+        "Smallest group": count(risk.smallest),
+        "Highest risk": share(risk.highest),
+        "Detail lost (GCP)": share(result.utility.gcp),
+        "Error": share(result.utility.error or 0.0),
+    }
+
+
+def test_without_a_table__says_where_to_go() -> None:
+    app = shown(None)
+    assert not app.exception
+    assert "Nothing to try out yet" in said(app) + "".join(item.value for item in app.subheader)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_opens(view: str) -> None:
+    app = shown(session(), view)
+    assert not app.exception
+    assert not app.error
+
+
+@pytest.mark.parametrize("generalizer", ["uniform", "tiered", "refine"])
+def test_the_slider__shows_the_figures_of_its_k_and_of_no_other(generalizer: str) -> None:
+    app = shown(session(generalizer=generalizer))
+    for k in (25, 7, 12):
+        slider(app).set_value(k).run()
+        ws = app.session_state["workspace"]
+        assert ws.k == k
+        assert metrics(app) == recomputed(ws)
+        checked = anonymize(TABLE, SCHEMA, k=k, generalizer=generalizer).verification
+        smallest = count(checked["k-anonymity"].achieved)
+        assert f"smallest class: {smallest} row" in said(app)
+        assert ("is not" in said(app)) is not checked.k_anonymous
+
+
+def test_a_glance__names_the_loss_of_every_column() -> None:
+    ws = session()
+    app = shown(ws)
+    result = anonymize(TABLE, SCHEMA)
+    assert loss_sentence(result.utility.ncp_by_column, result.utility.gcp) in said(app)
+    bars = loss_bars(result.utility.ncp_by_column)
+    for name, loss in result.utility.ncp_by_column.items():
+        assert name in bars
+        assert share(loss) in bars
+    assert "<b>" not in loss_bars({"<b>age</b>": 0.5})
+
+
+def test_which_k__is_that_of_the_policy_and_can_be_used() -> None:
+    app = shown(session(), VIEWS[1])
+    for title, risk in (("0.09: groups of 12", 0.09), ("0.2: groups of 5", 0.2)):
+        next(box for box in app.selectbox if box.label.startswith("The highest risk")).set_value(title).run()
+        k = k_for(risk)
+        result = anonymize(TABLE, SCHEMA, k=k)
+        assert f"k = {k}" in said(app)
+        assert f"{count(len(result.pruning.cut()))} groups" in said(app)
+        assert f"{share(result.utility.gcp)} of the detail is lost" in said(app)
+    press(app, "Use k = 5")
+    assert app.session_state["workspace"].k == 5
+    assert slider(app).value == 5
+    assert metrics(app) == recomputed(app.session_state["workspace"])
+
+
+def test_an_own_risk_beyond_every_k_of_the_frontier() -> None:
+    app = shown(session(), VIEWS[1])
+    next(box for box in app.selectbox if box.label.startswith("The highest risk")).set_value("Another risk").run()
+    app.number_input(key="own risk").set_value(0.005).run()
+    assert "k = 200" in said(app)
+    app.number_input(key="own risk").set_value(0.0066).run()
+    assert "k = 152" in said(app)
+    assert not app.exception
+
+
+def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
+    ws = session()
+    app = shown(ws, VIEWS[3])
+    points = tree_frontier(ws.tree(), ws.risk(), ws.encoded())
+    place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
+    app.session_state["frontier chart"] = {"selection": {"points": [{"customdata": place}]}}
+    app.run()
+    assert "error-risk, k = 17" in said(app)
+    press(app, "Keep as scenario")
+    press(app, "Use it")
+    held = app.session_state["workspace"]
+    assert (held.parameters.grouping, held.k) == ("error-risk", 17)
+    assert held.scenarios[0].figures["groups"] == points[place].groups
+    assert metrics(app) == recomputed(held)
+
+
+def test_what_the_browser_says_was_clicked_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ui.frontier_view as view
+
+    for customdata in (None, "1", -1, 10**9, [], ["x"], 1.5):
+        state = {"selection": {"points": [{"customdata": customdata}]}}
+        monkeypatch.setattr(view, "widget_state", lambda key, state=state: state)
+        assert picked(()) is None
+
+
+def test_what_if_i_knew__counts_those_who_remain() -> None:
+    ws = session()
+    app = shown(ws, VIEWS[4])
+    known = {name: person(TABLE, SCHEMA, 0)[name] for name in KNOWN[:2]}
+    before = look_up(TABLE, SCHEMA, known, released=False)
+    after = look_up(ws.released(), SCHEMA, known)
+    assert after.rows >= before.rows
+    fits = [metric.value for metric in app.metric if metric.label == "Rows that fit"]
+    assert fits == [count(before.rows), count(after.rows)]
+    for sentence in (*before.sentences(), *after.sentences()):
+        assert sentence in said(app)
+
+
+def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
+    app = shown(session(k=5), VIEWS[5])
+    for k, name in ((5, "fine"), (20, "coarse")):
+        slider(app).set_value(k).run()
+        app.text_input[0].set_value(name)
+        app.text_input[1].set_value(f"*for* {name}")
+        press(app, "Keep this setting")
+    kept = app.session_state["workspace"].scenarios
+    assert [scenario.name for scenario in kept] == ["fine", "coarse"]
+    for scenario, k in zip(kept, (5, 20), strict=True):
+        risk = linkage_risk(anonymize(TABLE, SCHEMA, k=k).release.frame(), KNOWN)
+        assert (scenario.parameters["k"], scenario.figures["groups"]) == (k, risk.groups)
+    table = app.dataframe[0].value
+    assert list(table.loc["k"]) == ["5", "20"]
+    assert list(table.loc["Groups"]) == [count(scenario.figures["groups"]) for scenario in kept]
+    press(app, "Open")
+    assert app.session_state["workspace"].k == 5
+    assert slider(app).value == 5
+    press(app, "Drop")
+    assert [scenario.name for scenario in app.session_state["workspace"].scenarios] == ["coarse"]
+
+
+def test_names_of_scenarios_stay_different() -> None:
+    ws = session()
+    ws.scenarios = (current(ws, "a", ""), current(ws, "a (2)", ""))
+    assert fresh_name(ws, "a") == "a (3)"
+    assert fresh_name(ws, "b") == "b"
+
+
+def test_undo_and_redo__bring_back_what_held() -> None:
+    app = shown(session(k=10))
+    for k in (15, 30):
+        slider(app).set_value(k).run()
+    press(app, "Undo")
+    assert slider(app).value == 15
+    assert metrics(app) == recomputed(app.session_state["workspace"])
+    press(app, "Undo")
+    assert slider(app).value == 10
+    press(app, "Redo")
+    assert slider(app).value == 15
+    entries = app.session_state["workspace"].history.entries
+    assert [entry.changes for entry in entries] == [(("k", "10", "15"),), (("k", "15", "30"),)]
+
+
+def test_undo_of_a_role__comes_back_too() -> None:
+    ws = session()
+    ws.remember()
+    ws.set_schema(SCHEMA.with_column("occupation", role="insensitive"))
+    ws.remember()
+    travel(ws, ws.history.undo())
+    assert ws.schema == SCHEMA
+    travel(ws, ws.history.redo())
+    assert ws.schema is not None
+    assert "occupation" not in ws.schema.quasi_identifying
+
+
+def test_history__is_shown_and_gone_back_through() -> None:
+    app = shown(session(k=10), VIEWS[6])
+    for k in (15, 30):
+        slider(app).set_value(k).run()
+    shown_rows = app.dataframe[0].value
+    assert list(shown_rows["what"]) == ["k", "k"]
+    assert list(shown_rows["to"]) == ["30", "15"]
+    next(item for item in app.number_input if item.label.startswith("Go back")).set_value(0).run()
+    press(app, "Go there")
+    assert app.session_state["workspace"].k == 10
+
+
+def test_project__is_opened_where_it_fits_and_refused_where_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    import streamlit as st
+
+    told: list[str] = []
+    monkeypatch.setattr(st, "rerun", lambda: told.append("rerun"))
+    monkeypatch.setattr(st, "warning", lambda text, icon: told.append(text))
+    monkeypatch.setattr(st, "error", lambda text, icon: told.append(text))
+    ws = session()
+    chosen = Parameters(k=33, generalizer="refine")
+    assert ws.reading is not None
+    saved = Project(SCHEMA, asdict(chosen), (), History(), "hospital", ws.reading.sha256, len(TABLE))
+    opened(ws, to_json(saved).encode())
+    assert (told, ws.parameters, ws.view["project note"]) == (["rerun"], chosen, "")
+    other = json.loads(to_json(saved))
+    other["table"]["sha256"] = "0" * 64
+    opened(ws, json.dumps(other).encode())
+    assert "not that of the table here" in ws.view["project note"]
+    before = ws.parameters
+    for content in (b"{}", b"\xff", json.dumps(other | {"parameters": {"k": -1}}).encode()):
+        opened(ws, content)
+        assert ws.parameters == before
+    assert len([text for text in told if text != "rerun"]) == 3
+
+
+def test_a_k_that_cannot_be_reached__is_said(hospital_of_nine: Workspace) -> None:
+    app = shown(hospital_of_nine)
+    assert not app.exception
+    assert any("Nothing can be released" in error.value for error in app.error)
+    assert not app.metric
+    assert "This release is" not in texts(app)
+
+
+@pytest.fixture
+def hospital_of_nine() -> Workspace:
+    table = TABLE.head(9)
+    ws = Workspace(reading=sample_reading("nine", table), schema=SCHEMA)
+    ws.set(k=10)
+    return ws

@@ -1,0 +1,90 @@
+"""The frontier on the page: every setting's risk against its loss, each mark to be opened or kept."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from anonymizer.frontier import Point, fitting_methods, record_frontier
+from anonymizer.frontier_chart import LOSSES, RISKS, available, frontier_figure, frontier_sentence
+from anonymizer.scenarios import scenario_of
+from ui.controls import plain, plural, share
+from ui.job import Job, finished
+from ui.scenarios_view import fresh_name
+from ui.workspace import Workspace, widget_state
+
+KEY = "frontier chart"
+
+
+def frontier(ws: Workspace) -> None:
+    """The scatter, its axes, the methods that take longer, and what was clicked."""
+    if ws.recipe.mondrian:
+        st.info("The frontier starts from the decision tree: choose a grouping that is a cut of it, not Mondrian.")
+        return
+    points = [*ws.frontier(), *slower(ws)]
+    first, second, _ = st.columns([2, 2, 3], gap="medium")
+    losses, risks = available(points, LOSSES), available(points, RISKS)
+    loss = first.selectbox("Across: what is lost", losses, format_func=LOSSES.get, key=f"loss of {losses}")
+    risk = second.selectbox("Upwards: what is risked", risks, format_func=RISKS.get, key=f"risk of {risks}")
+    st.markdown(f"**{plain(frontier_sentence(points, loss))}**")
+    st.plotly_chart(
+        frontier_figure(points, loss, risk, here(ws, points)), key=KEY, on_select="rerun", selection_mode="points"
+    )
+    point = picked(points)
+    if point is None:
+        st.caption("Click a mark to read it, use it or keep it. Marks further down and to the left are better.")
+    else:
+        show_point(ws, point)
+
+
+def slower(ws: Workspace) -> Sequence[Point]:
+    """The points of methods that must look at records, as soon as they are there."""
+    table, schema, encoded, tree, risk, limits = ws.table, ws.schema, ws.encoded(), ws.tree(), ws.risk(), ws.limits
+    assert table is not None
+    assert schema is not None
+
+    def work(job: Job) -> tuple[Point, ...]:
+        return record_frontier(
+            table, schema, encoded, tree, risk, limits=limits, progress=job.say, cancelled=job.stopped.is_set
+        )
+
+    key = (id(tree), asdict(limits) | {"k": None})
+    methods = len(fitting_methods(encoded))
+    label = f"Add {methods} methods that must look at every record (tiered, refine, blends, Mondrian)"
+    return finished(ws, "record frontier", key, label, work) or ()
+
+
+def here(ws: Workspace, points: Sequence[Point]) -> Point | None:
+    """The mark of the setting that is chosen now, where there is one."""
+    p = ws.parameters
+    same = (p.grouping, p.generalizer, p.k)
+    return next((x for x in points if (x.grouping, x.generalizer, x.k) == same and x.weight is None), None)
+
+
+def picked(points: Sequence[Point]) -> Point | None:
+    """The point whose mark was clicked last."""
+    state: Any = widget_state(KEY)
+    marks = state["selection"]["points"] if state else []
+    place = marks[0].get("customdata") if marks else None
+    place = place[0] if isinstance(place, list) and place else place
+    return points[place] if isinstance(place, int) and 0 <= place < len(points) else None
+
+
+def show_point(ws: Workspace, point: Point) -> None:
+    """One setting in words, and what can be done with it."""
+
+    def keep() -> None:
+        name = fresh_name(ws, f"{point.method}, k = {point.k}")
+        ws.scenarios = (*ws.scenarios, scenario_of(point, name, asdict(ws.parameters)))
+
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f"**{plain(point.method)}, k = {point.k:,}**: {plural(point.groups, 'group')}, highest risk "
+            f"{share(point.risk)}, detail lost {share(point.gcp)}"
+            + ("" if point.error is None else f", error {share(point.error)}")
+            + ".",
+            width="stretch",
+        )
+        st.button("Use it", key="use point", type="primary", on_click=ws.open, args=(point.parameters,))
+        st.button("Keep as scenario", key="keep point", icon=":material/bookmark_add:", on_click=keep)

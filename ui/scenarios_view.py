@@ -1,0 +1,196 @@
+"""Settings that were kept and compared, every decision so far, and the project file that holds both."""
+
+from dataclasses import asdict
+
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.project import Project, from_json, to_json
+from anonymizer.scenarios import MOST_COMPARED, History, Scenario, parameters_from, schema_from, side_by_side
+from ui.controls import PAGES, count, plain, problem, share
+from ui.downloads import file_stem
+from ui.workspace import Workspace
+
+WORDS = {
+    "groups": "Groups",
+    "smallest": "Smallest group",
+    "risk": "Highest risk",
+    "tidi": "Least TIDI, bits",
+    "rsd": "Least RSD",
+    "gcp": "Detail lost (GCP)",
+    "error": "Error",
+    "unexplained": "Squared error left",
+}
+SHARES = ("risk", "gcp", "error", "rsd", "unexplained")
+
+
+def undo_redo(ws: Workspace) -> None:
+    """The way back and forth through the decisions."""
+    held = ws.history
+    with st.container(horizontal=True, width="content", gap="small"):
+        st.button(
+            "Undo", icon=":material/undo:", key="undo", disabled=not held.can_undo, on_click=travel,
+            args=(ws, held.undo()),
+        )  # fmt: skip
+        st.button(
+            "Redo", icon=":material/redo:", key="redo", disabled=not held.can_redo, on_click=travel,
+            args=(ws, held.redo()),
+        )  # fmt: skip
+
+
+def travel(ws: Workspace, history: History) -> None:
+    """Go to a moment of the history: what held then holds again. Where it does not fit the table, say so and stay."""
+    if ws.schema is None or ws.table is None:
+        return
+    try:
+        schema = schema_from(history.state, ws.schema)
+        schema.check(ws.table)
+    except AnonymizerError as error:
+        ws.view["project problem"] = error
+        return
+    ws.set_schema(schema)
+    ws.open(parameters_from(history.state))
+    ws.history = history
+
+
+def current(ws: Workspace, name: str, comment: str) -> Scenario:
+    """The setting that is chosen now, with the figures of its release."""
+    risk, utility = ws.released_risk(), ws.utility()
+    figures = {"groups": risk.groups, "smallest": risk.smallest, "risk": risk.highest, "gcp": utility.gcp}
+    if utility.error is not None and not ws.encoded().by_numbers:
+        figures["error"] = utility.error
+    return Scenario(name, asdict(ws.parameters), figures, comment)
+
+
+def fresh_name(ws: Workspace, wanted: str) -> str:
+    """The name, with a number where a scenario has it already."""
+    taken = {scenario.name for scenario in ws.scenarios}
+    numbered = (f"{wanted} ({number})" for number in range(2, len(taken) + 3))
+    return wanted if wanted not in taken else next(name for name in numbered if name not in taken)
+
+
+def scenarios(ws: Workspace) -> None:
+    """Keep the setting that is chosen now; open, compare and drop those that were kept."""
+    with st.form("keep", clear_on_submit=True, border=True):
+        first, second, third = st.columns([3, 5, 2], gap="medium", vertical_alignment="bottom")
+        name = first.text_input("Name", placeholder=f"k = {ws.k}", max_chars=200)
+        comment = second.text_input("Comment", placeholder="Who it is for, what speaks for it", max_chars=2000)
+        if third.form_submit_button("Keep this setting", icon=":material/bookmark_add:", width="stretch"):
+            said = " ".join(name.split()) or f"{ws.parameters.grouping}, {ws.parameters.generalizer}, k = {ws.k}"
+            ws.scenarios = (*ws.scenarios, current(ws, fresh_name(ws, said), " ".join(comment.split())))
+    if not ws.scenarios:
+        st.caption("No setting has been kept yet. Keep two to compare them, or keep marks of the frontier.")
+        return
+    for place, scenario in enumerate(ws.scenarios):
+        show_scenario(ws, place, scenario)
+    compare(ws)
+
+
+def show_scenario(ws: Workspace, place: int, scenario: Scenario) -> None:
+    """One scenario: its figures, and what can be done with it."""
+
+    def drop() -> None:
+        ws.scenarios = tuple(kept for kept in ws.scenarios if kept is not scenario)
+
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+        said = " · ".join(f"{WORDS[name]} {figure_text(name, value)}" for name, value in scenario.figures.items())
+        text = f"**{plain(scenario.name)}**  \n{said}"
+        st.markdown(text + (f"  \n*{plain(scenario.comment)}*" if scenario.comment else ""), width="stretch")
+        st.button("Open", key=f"open {place}", on_click=ws.open, args=(dict(scenario.parameters),))
+        if st.button("Release", key=f"release {place}", icon=":material/arrow_forward:"):
+            ws.open(dict(scenario.parameters))
+            st.switch_page(PAGES / "release.py")
+        st.button("Drop", key=f"drop {place}", icon=":material/delete:", type="tertiary", on_click=drop)
+
+
+def compare(ws: Workspace) -> None:
+    """Two to four scenarios beside each other."""
+    names = [scenario.name for scenario in ws.scenarios]
+    if len(names) < 2:
+        return
+    chosen = st.multiselect(
+        f"Compare 2 to {MOST_COMPARED}", names, names[:MOST_COMPARED], max_selections=MOST_COMPARED,
+        key=f"compared {len(names)}",
+    )  # fmt: skip
+    if len(chosen) >= 2:
+        table = side_by_side([scenario for scenario in ws.scenarios if scenario.name in chosen])
+        words = table.map(lambda value: "off" if value is None else str(value))
+        for name in table.index.intersection(list(WORDS)):
+            words.loc[name] = ["" if value is None else figure_text(name, value) for value in table.loc[name]]
+        st.dataframe(words.rename(index=WORDS), key="side by side")
+
+
+def figure_text(name: str, value: float) -> str:
+    """A figure as people read it."""
+    if name in SHARES:
+        return share(value)
+    return count(value) if name in ("groups", "smallest") else f"{value:.2f}"
+
+
+def history(ws: Workspace) -> None:
+    """Every decision, the newest first; and the project file."""
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.subheader("What was decided", anchor=False)
+        entries = ws.history.entries
+        if not entries:
+            st.caption("Nothing has been changed yet. Every change of a role, a limit or a method will stand here.")
+        rows = [
+            {
+                "": "▸" if number == ws.history.position else "",
+                "time": entry.time.replace("T", " ")[:19],
+                "what": what,
+                "from": before,
+                "to": after,
+                "moment": number,
+            }
+            for number, entry in reversed(list(enumerate(entries, start=1)))
+            for what, before, after in entry.changes
+        ]
+        if rows:
+            st.dataframe(rows, hide_index=True, key="decisions", height=min(400, 38 + 35 * len(rows)))
+            moment = st.number_input("Go back to moment (0: the start)", 0, len(entries), ws.history.position)
+            st.button("Go there", key="go there", on_click=travel, args=(ws, ws.history.at(int(moment))))
+    with right:
+        project_file(ws)
+
+
+def project_file(ws: Workspace) -> None:
+    """Save what was decided, without the table; open it again."""
+    st.subheader("Project file", anchor=False)
+    reading, schema = ws.reading, ws.schema
+    assert reading is not None
+    assert schema is not None
+    st.caption("Roles, parameters, scenarios and history, and the SHA-256 of the table; no record of it.")
+    project = Project(
+        schema, asdict(ws.parameters), ws.scenarios, ws.history, reading.name, reading.sha256, len(reading.frame)
+    )
+    st.download_button(
+        "Save the project", lambda: to_json(project), f"{file_stem(reading.name)}-project.json", "application/json",
+        key="save project", icon=":material/save:", on_click="ignore",
+    )  # fmt: skip
+    upload = st.file_uploader("Open a project", ["json"], key=f"project {ws.version}")
+    if upload is not None:
+        opened(ws, upload.getvalue())
+    if ws.view.get("project note"):
+        st.warning(plain(ws.view["project note"]), icon=":material/info:")
+
+
+def opened(ws: Workspace, content: bytes) -> None:
+    """Take a project over where it fits the table; say where it does not."""
+    assert ws.reading is not None
+    try:
+        project = from_json(content)
+        columns = [str(name) for name in ws.reading.frame.columns]
+        ws.view["project note"] = project.mismatch(ws.reading.sha256, columns)
+        if not project.fits(columns):
+            st.warning(plain(ws.view["project note"]), icon=":material/info:")
+            return
+        project.schema.check(ws.reading.frame)
+    except AnonymizerError as error:
+        problem(error)
+        return
+    ws.set_schema(project.schema)
+    ws.open(dict(project.parameters))
+    ws.scenarios, ws.history = project.scenarios, project.history
+    st.rerun()
