@@ -68,7 +68,7 @@ def curve_figure(curve: PruningCurve, k: int, here: int | None = None) -> Any:
         panels.append((f"error: {_change(curve.error)} records", curve.error))
     if curve.digression is not None:
         first, last = (number_text(curve.digression[at]) for at in (0, -1))
-        panels.append((f"digression in all: {first} → {last}", curve.digression))
+        panels.append((f"digression: {first} → {last}", curve.digression))
     titles = [title for title, _ in panels]
     figure = make_subplots(rows=1, cols=len(panels), subplot_titles=titles, horizontal_spacing=0.07)
     for column, (title, values) in enumerate(panels, start=1):
@@ -78,6 +78,7 @@ def curve_figure(curve: PruningCurve, k: int, here: int | None = None) -> Any:
         )  # fmt: skip
         figure.update_xaxes(title_text="pruning step", row=1, col=column, range=[0, max(int(curve.after[-1]), 1)])
         figure.update_yaxes(rangemode="tozero", row=1, col=column)
+    figure.update_annotations(font_size=12)
     note = {"annotation_text": f"k = {k:,}", "annotation_position": "top left"}
     figure.add_hline(y=k, line_dash="dot", line_color=ORIGINAL, row=1, col=2, **note)
     if here is not None:
@@ -241,12 +242,13 @@ def loss_figure(ncp_by_column: Mapping[str, float]) -> Any:
     names = [_short(name) for name, _ in losses]
     figure = go.Figure(
         go.Bar(
-            y=at, x=values, orientation="h", text=[f"{value:.1%}" for value in values], textposition="auto",
-            marker_color=RELEASED, hoverinfo="skip",
+            y=at, x=values, orientation="h", text=[f"{value:.1%}" for value in values], cliponaxis=False,
+            textposition=["auto" if value > 0 else "outside" for value in values], marker_color=RELEASED,
+            hoverinfo="skip",
         )
     )  # fmt: skip
     figure.update_yaxes(tickvals=at, ticktext=[_literal(name) for name in names], autorange="reversed", automargin=True)
-    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="of the domain left open (NCP)")
+    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="share left open (NCP)")
     figure.update_layout(
         showlegend=False,
         height=80 + 28 * len(names),

@@ -133,7 +133,8 @@ def evaluate(
         for place, setting in enumerate(settings):
             if progress is not None:
                 share = (number * len(settings) + place) / (len(pairs) * len(settings))
-                progress(share, f"fold {number + 1} of {len(pairs)}: {setting[0]}, {setting[1]}, k = {setting[2]}")
+                what = "the original records" if place == 0 else f"{setting[0]}, {setting[1]}, k = {setting[2]}"
+                progress(share, f"Fold {number + 1} of {len(pairs)}: {what}")
             try:
                 measured.append(fold.measure(*setting))
             except StoppedError:

@@ -646,7 +646,7 @@ def test_curve_and_figure_of_numbers(by_numbers) -> None:
     assert curve.sse[0] == pytest.approx(risk.numeric.branch_sse[0])
     assert curve.digression[-1] == pytest.approx(risk.numeric.digression[pruning.cut()].sum())
     titles = [note.text for note in curve_figure(curve, 20).layout.annotations]
-    assert f"digression in all: {number_text(curve.digression[0])} → {number_text(curve.digression[-1])}" in titles
+    assert f"digression: {number_text(curve.digression[0])} → {number_text(curve.digression[-1])}" in titles
     assert not any("error" in title for title in titles)
     node = int(pruning.cut()[0])
     bars = {bar.name: list(bar.x) for bar in numbers_figure(risk.numeric, node).data}

@@ -30,7 +30,17 @@ SAMPLES = (2_000, 5_000, 10_000, 20_000, 50_000)
 LARGE = 20_000
 """Records beyond which a sample is offered first."""
 
-BLEND = "A blend of target and columns"
+SHORT = {
+    "least": "least: as many groups as k allows",
+    "error-risk": "error-risk (Yang et al.)",
+    "error-digression": "error-digression (Li and Sarkar)",
+    "blend": "blend of target and columns",
+    "median-mondrian": "median-mondrian",
+    "infogain-mondrian": "infogain-mondrian",
+    "regression-mondrian": "regression-mondrian",
+}
+"""Groupings as the figure and the files call them, with a few words."""
+
 MEANINGS = {
     "gcp": "how much of its column's range a released cell leaves open, on average: 0 is every value kept, 1 nothing",
     "error": "share of left-out people whose class a decision tree learnt from the released records predicts wrongly",
@@ -68,21 +78,21 @@ def choices(ws: Workspace) -> Asked | None:
     """Everything that is chosen beforehand; ``None`` as long as something is missing."""
     kept = ws.view.setdefault("evaluate", {})
     with st.container(border=True):
+        groupings = asked_groupings(ws, kept)
+        generalizers = several(
+            "Ways to make the records of a group look alike",
+            {name: GUARANTEES[name].title for name in GENERALIZERS},
+            kept.get("generalizers", ["uniform", "refine"]),
+            "generalizers",
+        )
         left, right = st.columns(2, gap="large")
         with left:
-            groupings = asked_groupings(ws, kept)
-            generalizers = st.multiselect(
-                "Ways to make the records of a group look alike",
-                list(GENERALIZERS),
-                kept.get("generalizers", ["uniform", "refine"]),
-                format_func=lambda name: GUARANTEES[name].title,
-                key="evaluate generalizers",
-            )
+            usual = kept.get("ks", [10, 20, 30])
+            ks = several("k: fewest records in a group", {k: f"{k}" for k in KS}, usual, "ks")
+            sample = asked_sample(ws, kept)
         with right:
-            ks = st.multiselect("k: fewest records in a group", KS, kept.get("ks", [10, 20, 30]), key="evaluate ks")
             folds = st.slider("Folds", 2, 10, kept.get("folds", 5), key="evaluate folds")
             slider_ends("quick, rough", "slow, as in the papers")
-            sample = asked_sample(ws, kept)
         writing, numbers, significance = asked_details(ws, kept)
     kept |= {"generalizers": generalizers, "ks": ks, "folds": folds}
     if not (groupings and generalizers and ks):
@@ -93,20 +103,35 @@ def choices(ws: Workspace) -> Asked | None:
     )
 
 
+def several(label: str, options: dict[Any, str], chosen: list[Any], what: str, explained: str = "") -> list[Any]:
+    """Some of the options, all of them in view."""
+    found = st.pills(
+        label, list(options), selection_mode="multi", default=[option for option in chosen if option in options],
+        format_func=options.get, key=f"evaluate {what}", help=explained or None,
+    )  # fmt: skip
+    return list(found)
+
+
 def asked_groupings(ws: Workspace, kept: dict[str, Any]) -> list[str]:
     """The groupings that fit the sensitive columns; a blend once for each of its weights."""
-    titles = {**{name: GROUPINGS[name][0] for name in groupings_for(ws)}, "blend": BLEND}
-    usual = [name for name in kept.get("groupings", ["least", "blend", "median-mondrian"]) if name in titles]
-    chosen = st.multiselect(
-        "Ways to make groups", list(titles), usual, format_func=titles.get, key=f"evaluate groupings {len(titles)}"
+    fitting = groupings_for(ws)
+    titles = {**{name: SHORT[name] for name in fitting}, "blend": SHORT["blend"]}
+    chosen = several(
+        "Ways to make groups",
+        titles,
+        kept.get("groupings", ["least", "blend", "median-mondrian"]),
+        f"groupings {len(titles)}",
+        "  \n".join(f"**{SHORT[name]}.** {GROUPINGS[name][1]}" for name in fitting),
     )
     kept["groupings"] = chosen
     if "blend" not in chosen:
         return chosen
-    weights = st.multiselect(
-        "Weights of the blend", WEIGHTS, kept.get("weights", [0.2, 0.8]), key="evaluate weights",
-        help="0 keeps the columns, 1 keeps the analysis.",
-    )  # fmt: skip
+    weights = several(
+        "Weights of the blend, from keeping the columns (0) to keeping the analysis (1)",
+        {weight: f"{weight:g}" for weight in WEIGHTS},
+        kept.get("weights", [0.2, 0.8]),
+        "weights",
+    )
     kept["weights"] = weights
     return [name for name in chosen if name != "blend"] + [f"blend:{weight:g}" for weight in sorted(weights)]
 

@@ -13,7 +13,7 @@ from anonymizer.schema import Role
 from anonymizer.verify import Check, Verification
 from ui.controls import count, plain, plural, share, slider_ends
 from ui.limits_panel import limits_panel
-from ui.tree_choices import grouping_choice
+from ui.tree_choices import grouping_choice, growing, growth_title
 from ui.workspace import Workspace
 
 ROWS_SHOWN = 12
@@ -35,6 +35,8 @@ def choices(ws: Workspace) -> None:
             k = st.slider("k: fewest records that look alike", 1, largest_k(ws), ws.k, key="release k")
             slider_ends("more detail", "less risk")
             grouping_choice(ws, "release")
+            with st.expander(growth_title(ws), icon=":material/tune:", key="release growth"):
+                growing(ws, "release")
         with second:
             names = list(GENERALIZERS)
             generalizer = st.selectbox(
@@ -54,7 +56,7 @@ def cells(ws: Workspace) -> None:
     """How the levels and the numbers of a box are written."""
     p = ws.parameters
     title = f"How cells are written: {WRITINGS[p.writing].title} · {NUMBERS[p.numbers].title}"
-    with st.expander(plain(title), icon=":material/edit_note:"):
+    with st.expander(plain(title), icon=":material/edit_note:", key="release cells"):
         if p.generalizer == "tiered":
             st.caption("Tiered boxes share records, so counts, means and medians would count people twice.")
         left, right = st.columns(2, gap="large")

@@ -16,7 +16,7 @@ ROLE_OF = {label: role for role, label in ROLE_LABELS.items()}
 KIND_OF = {label: kind for kind, label in KIND_LABELS.items()}
 
 COLUMNS = {
-    "Column": st.column_config.TextColumn(width=150, pinned=True),
+    "Column": st.column_config.TextColumn(width=185, pinned=True),
     "Role": st.column_config.SelectboxColumn(
         options=list(ROLE_OF),
         required=True,

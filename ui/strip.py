@@ -1,12 +1,15 @@
 """The line that is always in view: what the release would be, in six numbers."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
 from anonymizer.utility import cut_error, cut_gcp
 from ui.controls import count, plain, share
 from ui.workspace import Workspace
+
+if TYPE_CHECKING:
+    from anonymizer.prune import Pruning
 
 
 class Figure(NamedTuple):
@@ -40,16 +43,28 @@ def figures(ws: Workspace) -> list[Figure]:
     elif foreseen:
         loss = share(cut_gcp(tree, ws.node_ncp(), cut))
         error = share(cut_error(tree, cut))
-    if ws.encoded().by_numbers:
-        error = "–"
     return [
         Figure("Records", count(sizes.sum()), "Records in the table, and in the release."),
         Figure("Groups", groups, "Groups of look-alike records in the release."),
         Figure("Smallest group", smallest, f"Records in the smallest group. You ask for k = {ws.k}."),
         Figure("Highest risk", highest, "The best chance of linking a person to a row: 1 / smallest group."),
         Figure("Detail lost (GCP)", loss, "How much of each column's range a cell leaves open, on average."),
-        Figure("Error", error, "Records that are not in the most frequent class of their group."),
+        lowest_rsd(ws, pruning, foreseen)
+        if ws.encoded().by_numbers
+        else Figure("Error", error, "Records that are not in the most frequent class of their group."),
     ]
+
+
+def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:
+    """What takes the place of the error where the target is a number."""
+    numeric = ws.risk().numeric
+    known = foreseen and numeric is not None
+    return Figure(
+        "Lowest RSD",
+        share(float(numeric.rsd[pruning.cut()].min())) if known else "–",
+        "Guessing a sensitive number by the mean of its group leaves at least this share of the squared error of "
+        "guessing by the whole table's: the lower, the more the worst group gives away.",
+    )
 
 
 def strip(ws: Workspace) -> None:

@@ -65,7 +65,7 @@ def method(ws: Workspace) -> None:
     with first:
         grouping_choice(ws, "tree")
     with second:
-        growing(ws)
+        growing(ws, "tree")
     with third:
         k = st.slider("k: fewest records in a group", 1, max(K_LIMIT, ws.k), ws.k, key="tree k")
         slider_ends("more detail, more risk", "less of both")
@@ -113,30 +113,45 @@ def fit_grouping(ws: Workspace) -> None:
         ws.set(grouping=fitting[0])
 
 
-def growing(ws: Workspace) -> None:
+def growth_title(ws: Workspace) -> str:
+    """How the tree grows, in few words."""
+    p = ws.parameters
+    if p.grouping in MONDRIAN:
+        return "Grown by Mondrian"
+    if p.criterion == "blend":
+        return f"Grown as a blend, weight {p.weight:.2f}"
+    return f"Grown by {GROWINGS[p.criterion or criteria(ws)[0]].lower()}"
+
+
+def criteria(ws: Workspace) -> list[str]:
+    """What a good split may do, for this target; the usual one first."""
+    return ["sse", "blend"] if guided_by_numbers(ws) else ["entropy", "gini", "blend"]
+
+
+def growing(ws: Workspace, page: str) -> None:
     """The splitting criterion, the weight of a blend, and how far the tree grows."""
     p = ws.parameters
     if p.grouping in MONDRIAN:
-        st.markdown("**What a good split does**")
+        st.markdown("What a good split does")
         st.caption("Mondrian grows a tree of its own and takes nothing back for k: there is nothing to choose here.")
         return
-    names = ["sse", "blend"] if guided_by_numbers(ws) else ["entropy", "gini", "blend"]
+    names = criteria(ws)
     chosen = st.selectbox(
         "What a good split does",
         names,
         names.index(p.criterion) if p.criterion in names else 0,
         format_func=lambda name: GROWINGS.get(name, name),
-        key=f"tree criterion {names[0]}",
+        key=f"{page} criterion {names[0]}",
         help="Entropy, Gini and squared error serve the sensitive target alone. A blend also keeps the columns that "
         "it splits on close together, so that less of their detail is lost; it never grows groups below k.",
     )
     weight = p.weight
     if chosen == "blend":
-        weight = st.slider("Weight of the target", 0.0, 1.0, p.weight, 0.05, key="tree weight")
+        weight = st.slider("Weight of the target", 0.0, 1.0, p.weight, 0.05, key=f"{page} weight")
         slider_ends("keep the columns", "keep the analysis")
     with st.popover("How far it grows", icon=":material/tune:"):
-        least = st.number_input("Fewest records of a leaf, before pruning", 1, None, p.min_leaf, key="tree leaf")
-        deepest = st.number_input("Deepest level", 1, None, p.max_depth, placeholder="no limit", key="tree deepest")
+        least = st.number_input("Fewest records of a leaf, before pruning", 1, None, p.min_leaf, key=f"{page} leaf")
+        deepest = st.number_input("Deepest level", 1, None, p.max_depth, placeholder="no limit", key=f"{page} deepest")
     ws.set(
         criterion=None if chosen == names[0] else chosen,
         weight=float(weight),

@@ -154,7 +154,8 @@ def show_groups(
             on_pick(int(table["node"].iloc[rows[0]]))
 
     st.dataframe(
-        table, key=key, on_select=picked, selection_mode="single-row", hide_index=True, height=320,
+        table, key=key, on_select=picked, selection_mode="single-row", hide_index=True,
+        height=min(40 + 35 * len(table), 460),
         column_config=group_columns(table),
     )  # fmt: skip
 

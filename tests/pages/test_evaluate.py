@@ -80,7 +80,7 @@ def test_cost__is_said_before_it_begins_and_grows_with_the_folds() -> None:
     assert "3 settings and the original records" in said(app)
     assert "2 times on 240 records: about **1 second**" in said(app)
     assert held_job(ws) is None
-    app.multiselect(key="evaluate ks").set_value([5, 10]).run()
+    app.pills(key="evaluate ks").set_value([5, 10]).run()
     assert "6 settings and the original records" in said(app)
 
 
@@ -132,7 +132,7 @@ def test_other_roles__take_the_figures_away() -> None:
 
 def test_nothing_chosen__cannot_begin() -> None:
     app = opened(session())
-    app.multiselect(key="evaluate generalizers").set_value([]).run()
+    app.pills(key="evaluate generalizers").set_value([]).run()
     assert not app.exception
     assert "Choose at least one" in app.info[0].value
     assert "begin evaluation" not in {button.key for button in app.button}

@@ -6,6 +6,7 @@ import pytest
 from anonymizer.linkage import linkage_risk
 from anonymizer.utility import gcp
 from tests.pages.test_workspace import SCHEMA, TABLE
+from tests.test_refine import random_table
 from ui.controls import count, share
 from ui.strip import figures
 from ui.workspace import Workspace, sample_reading
@@ -65,3 +66,24 @@ def test_worst_groups__follow_the_pruning(ws: Workspace) -> None:
         lowest = next(found for found in ws.worst() if found.figure == "TIDI")
         assert lowest.node == cut[np.argmin(ws.risk().tidi[cut])]
         assert ws.worst() is ws.worst()
+
+
+def test_numeric_target__has_the_lowest_rsd_in_place_of_an_error() -> None:
+    table, schema = random_table(61, 200)
+    ws = Workspace(reading=sample_reading("people", table), schema=schema.with_target("cost"))
+    ws.set(k=8)
+    group = ws.pruning().group_of_node()[ws.leaf()]
+    lowest = min(
+        min(rsd(table[name].to_numpy(float), group == node) for node in np.unique(group))
+        for name in ws.risk().numeric.names
+    )
+    assert "Error" not in values(ws)
+    assert values(ws)["Lowest RSD"] == share(lowest)
+    ws.set(generalizer="tiered")
+    assert values(ws)["Lowest RSD"] == "–"
+
+
+def rsd(column: np.ndarray, here: np.ndarray) -> float:
+    """By its definition, L14 (10), of one group."""
+    own, whole = column[here] - column[here].mean(), column[here] - column.mean()
+    return float((own**2).sum() / (whole**2).sum())

@@ -1,0 +1,62 @@
+"""The Evaluate page: a comparison goes on while the page is left, its file agrees with the package, Cancel ends it."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from anonymizer.comparison import as_table
+from anonymizer.experiment import evaluate
+from anonymizer.profile import suggest
+from anonymizer.samples import SAMPLES
+from tests.browser.steps import downloaded, opened, settled, step
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def evaluate_page(page: Page, app_server: str) -> Page:
+    """The Evaluate page with the built-in hospital sample and suggested roles."""
+    opened(page, app_server)
+    page.locator(".st-key-sample-hospital button").first.click()
+    page.get_by_role("button", name="Next: give roles").click()
+    page.get_by_role("button", name="Accept suggestions").click()
+    settled(page)
+    step(page, "Evaluate").click()
+    expect(page.get_by_role("heading", name="Which method suits this table?")).to_be_visible()
+    settled(page)
+    return page
+
+
+def test_compare__leave__come_back__download(evaluate_page: Page, tmp_path: Path) -> None:
+    page = evaluate_page
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    step(page, "Roles").click()
+    settled(page)
+    step(page, "Evaluate").click()
+    expect(page.get_by_role("heading", name="What each setting loses")).to_be_visible(timeout=120_000)
+    settled(page)
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    found = pd.read_csv(downloaded(page, "Means (CSV)", tmp_path))
+    table = SAMPLES["hospital"].load()
+    groupings = ["least", "median-mondrian", "blend:0.2", "blend:0.8"]
+    expected = as_table(
+        evaluate(table, suggest(table), folds=5, groupings=groupings, generalizers=["uniform", "refine"])
+    )
+    names = ["grouping", "generalizer", "k"]
+    pd.testing.assert_frame_equal(
+        found.drop(columns="seconds").sort_values(names, ignore_index=True),
+        expected.drop(columns="seconds").sort_values(names, ignore_index=True),
+    )
+
+
+def test_cancel__ends_it(evaluate_page: Page) -> None:
+    page = evaluate_page
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("Stopped before the first fold").or_(page.get_by_text("(stopped early)"))).to_be_visible(
+        timeout=30_000
+    )
+    expect(page.get_by_role("button", name="Compare", exact=True)).to_be_visible()
