@@ -1,11 +1,13 @@
-"""Release page: how boxes are made, what the checker found, what was lost, and the files."""
+"""Release page: how boxes are made, what the checker found, what was lost, the files, attacks, reports."""
 
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
+from ui.attack_view import attacks
 from ui.controls import empty_state, problem
 from ui.downloads import downloads
 from ui.release_view import checks, choices, examined, headline, rows_side_by_side, what_changed
+from ui.report_view import reports
 from ui.workspace import workspace
 
 
@@ -36,6 +38,8 @@ def main() -> None:
         downloads(ws, release, report)
     rows_side_by_side(ws, release)
     what_changed(ws, report)
+    attacks(ws, release)
+    reports(ws, release, report)
 
 
 main()

@@ -1,0 +1,93 @@
+"""Reports for people: what only the steward can say, and the internal and the external document to take away."""
+
+import streamlit as st
+
+from anonymizer.document import Document
+from anonymizer.dossier import document_of
+from anonymizer.findings import Approval, Statement, findings_of
+from anonymizer.release import FORMATS, Release
+from anonymizer.report import Report, digest
+from anonymizer.report_html import to_html
+from anonymizer.report_pdf import to_pdf
+from ui.attack_view import outcome_of
+from ui.downloads import enough, file_stem
+from ui.workspace import Workspace
+
+FIELDS = {
+    "purpose": ("Purpose", "What the recipient will do with the data"),
+    "recipient": ("Recipient", "Who gets the data"),
+    "basis": ("Legal or contractual basis", "For example: contract 12/7 with the university"),
+    "prepared_by": ("Prepared by", "Your name and function"),
+}
+LONGEST = 500
+
+
+def reports(ws: Workspace, release: Release, report: Report) -> None:
+    """The fields of the statement, and four files: internal and external, HTML and PDF."""
+    st.subheader("Reports to sign and to hand over", anchor=False)
+    with st.container(border=True):
+        said = statement(ws)
+        held, text = ws.view.get("reason", (None, ""))
+        reason = " ".join(text.split()) if held is report and enough(text) else ""
+        locked = not report.verification.passed and not reason
+        if locked:
+            st.caption("The release fails a required check: give the reason above to get its reports.")
+        if outcome_of(ws, release) is None:
+            st.caption("Run the attacks above first, if the reports are to hold the three criteria of WP216.")
+        left, right = st.columns(2, gap="large")
+        for place, audience, title, what in (
+            (left, "internal", "Internal", "For your files and who approves: with the riskiest combinations."),
+            (right, "external", "External", "For the recipient: holds no value of the table and no riskiest case."),
+        ):
+            with place:
+                st.markdown(f"**{title}.** {what}")
+                files(ws, release, report, said, reason, audience, locked)
+
+
+def statement(ws: Workspace) -> Statement:
+    """What the steward writes; it is kept for the session."""
+    kept: dict[str, str] = ws.view.setdefault("statement", {})
+    columns = st.columns(2, gap="medium")
+    for number, (name, (label, hint)) in enumerate(FIELDS.items()):
+        kept[name] = columns[number % 2].text_input(
+            label, kept.get(name, ""), key=f"statement {name}", placeholder=hint, max_chars=LONGEST
+        )
+    approver = st.text_input(
+        "Approved by",
+        kept.get("approvers", ""),
+        key="statement approvers",
+        placeholder="Names, separated by commas; lines to sign are left open",
+        max_chars=LONGEST,
+    )
+    kept["approvers"] = approver
+    names = [name.strip() for name in approver.split(",") if name.strip()]
+    return Statement(**{name: kept[name] for name in FIELDS}, approvals=tuple(Approval(name) for name in names))
+
+
+def files(
+    ws: Workspace, release: Release, report: Report, said: Statement, reason: str, audience: str, locked: bool
+) -> None:
+    """The two files of one audience; they are made on the click."""
+    title = audience.capitalize()
+    stem = file_stem(ws.reading.name if ws.reading else "") if audience == "internal" else "release"
+
+    def made() -> Document:
+        return document(ws, release, report, said, reason, audience)
+
+    with st.container(horizontal=True, gap="small"):
+        st.download_button(
+            f"{title} report (HTML)", lambda: to_html(made()), f"{stem}-{audience}-report.html", "text/html",
+            key=f"report {audience} html", icon=":material/article:", disabled=locked, on_click="ignore",
+        )  # fmt: skip
+        st.download_button(
+            f"{title} report (PDF)", lambda: to_pdf(made()), f"{stem}-{audience}-report.pdf", "application/pdf",
+            key=f"report {audience} pdf", icon=":material/picture_as_pdf:", disabled=locked, on_click="ignore",
+        )  # fmt: skip
+
+
+def document(ws: Workspace, release: Release, report: Report, said: Statement, reason: str, audience: str) -> Document:
+    """The document of what left, with the digest of the file in every format."""
+    assert ws.table is not None
+    left = report.released({format: digest(release.to_bytes(format)) for format in FORMATS}, reason)
+    findings = findings_of(left, ws.table, ws.released(), outcome_of(ws, release))
+    return document_of(findings, said, audience)
