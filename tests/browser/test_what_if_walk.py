@@ -1,0 +1,90 @@
+"""What-if in the browser: dragged quickly, the page ends with the figures of the last k, and with no others."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from anonymizer.linkage import linkage_risk
+from anonymizer.pipeline import anonymize
+from anonymizer.project import from_json
+from anonymizer.read import read_table
+from tests.browser.steps import downloaded, drop, number, opened, settled, step
+from ui.controls import count, share
+
+pytestmark = pytest.mark.browser
+
+PLACES = (0.3, 0.05, 0.5, 0.12, 0.25, 0.02, 0.16, 0.08)
+"""Where the thumb is dragged, as shares of the slider's length, one right after another."""
+
+
+def drag(page: Page, places: tuple[float, ...], pause: int) -> None:
+    """The thumb of k pulled from place to place, let go at each, with so many milliseconds between."""
+    track = page.get_by_test_id("stSlider").first.bounding_box()
+    assert track is not None
+    for place in places:
+        box = page.get_by_role("slider").first.bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for part in (0.3, 0.7, 1.0):
+            page.mouse.move(x + (track["x"] + place * track["width"] - x) * part, y)
+        page.mouse.up()
+        page.wait_for_timeout(pause)
+
+
+@pytest.mark.parametrize("table", ["adult_complete", "contraceptive"])
+def test_drag_quickly__the_last_k_is_what_is_shown(
+    app_server: str, page: Page, data: Callable[[str], Path], tmp_path: Path, table: str
+) -> None:
+    content = gzip.decompress(data(f"{table}.csv.gz").read_bytes())
+    file = tmp_path / f"{table}.csv"
+    file.write_bytes(content)
+    opened(page, app_server)
+    drop(page, content, file.name)
+    page.get_by_role("button", name="Next: give roles").click(timeout=60_000)
+    page.get_by_role("button", name="Accept suggestions").click()
+    settled(page)
+    step(page, "What if").click()
+    expect(page.get_by_text("This release is").first).to_be_visible(timeout=120_000)
+    settled(page)
+
+    for pause in (0, 60, 300):
+        drag(page, PLACES, pause)
+        settled(page)
+        page.wait_for_timeout(1500)
+        settled(page)
+        k = int(page.get_by_test_id("stSliderThumbValue").first.inner_text())
+        project = downloaded_project(page, tmp_path)
+        assert project.parameters["k"] == k
+        result = anonymize(read_table(file).frame, project.schema, k=k)
+        risk = linkage_risk(result.release.frame(), project.schema.quasi_identifying)
+        for label, value in {
+            "Groups": count(risk.groups),
+            "Smallest group": count(risk.smallest),
+            "Highest risk": share(risk.highest),
+            "Detail lost (GCP)": share(result.utility.gcp),
+        }.items():
+            assert number(page, label).first.inner_text() == value, (k, label)
+        expect(page.get_by_text(f"This release is {k}-anonymous")).to_be_visible()
+        expect(page.get_by_text(f"(smallest class: {count(risk.smallest)} rows)")).to_be_visible()
+        loss = max(result.utility.ncp_by_column.items(), key=lambda item: item[1])
+        expect(page.get_by_text(f"{loss[0]} lost most detail ({loss[1]:.1%})")).to_be_visible()
+
+
+def downloaded_project(page: Page, folder: Path):  # type: ignore[no-untyped-def]
+    """The project as the page saves it; then back to the first view."""
+    page.get_by_role("radio", name="History and project").or_(
+        page.get_by_test_id("stButtonGroup").get_by_text("History and project")
+    ).first.click()
+    settled(page)
+    saved = downloaded(page, "Save the project", folder)
+    page.get_by_test_id("stButtonGroup").get_by_text("At a glance").click()
+    settled(page)
+    text = saved.read_text("utf-8")
+    assert "records" in json.loads(text)["table"]
+    return from_json(text)
