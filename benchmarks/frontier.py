@@ -128,15 +128,19 @@ def compare(name: str, chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def pick(base: Outcome, ours: Sequence[Outcome], measure: str) -> Setting:
-    """The setting whose smaller lead over a baseline, of loss and ``measure``, is largest."""
+    """The setting whose smaller lead over a baseline, of loss and ``measure``, is surely largest.
 
-    def lead(outcome: Outcome) -> float:
-        unit = UNIT[measure] * (1 if measure == "error" else base.mean(measure))
-        return min(
-            (base.mean("gcp") - outcome.mean("gcp")) / UNIT["gcp"], (base.mean(measure) - outcome.mean(measure)) / unit
-        )
+    A lead is the mean difference over the folds less its standard error, so that luck on these folds counts little.
+    """
 
-    best = max(ours, key=lead)
+    def lead(outcome: Outcome, what: str) -> float:
+        apart = base.measured[what] - outcome.measured[what]
+        apart = apart[np.isfinite(apart)]
+        error = apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else 0.0
+        unit = UNIT[what] * (1 if what in ("gcp", "error") else base.mean(what))
+        return float(apart.mean() - error) / unit
+
+    best = max(ours, key=lambda outcome: min(lead(outcome, "gcp"), lead(outcome, measure)))
     return Setting(best.grouping, best.generalizer, best.k)
 
 
