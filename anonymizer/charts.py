@@ -152,7 +152,7 @@ def numbers_figure(numeric: "NumericRisk", node: int) -> Any:
         for place, name in enumerate(numeric.names)
     ]
     figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
-    figure.update_xaxes(range=[0, max(1.0, float(numeric.spread[node].max()))], title_text="1 = as the whole table")
+    figure.update_xaxes(range=[0, max(1.0, float(numeric.spread[node].max()))], title_text="1 = whole table")
     figure.update_layout(
         height=120 + 58 * len(at),
         bargap=0.25,
