@@ -153,13 +153,15 @@ class Search:
         outcome = Outcome(self.base, "Solve_Succeeded", 0, 0)
         iterations = 0
         for round_ in range(MOST_ROUNDS):
+            share = at + width * (1 - 0.7**round_)
             if round_ or not self.active:
+                self.say(min(share, 0.99), f"Start {origin}: looking for internal constraints that are broken")
                 if not self.extend(outcome.posterior):
                     break
                 if round_:
                     guess = 0.7 * outcome.posterior + 0.3 * self.tree.truth
             self.rounds += 1
-            share = at + width * (1 - 0.7**round_)
+            self.say(min(share, 0.99), f"Start {origin}: writing down {len(self.active):,} internal constraints")
             program = build(self.tree, self.knowledge, self.base, self.active)
 
             def tick(iteration: int, share: float = share, unknowns: int = program.variables) -> bool:

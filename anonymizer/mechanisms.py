@@ -273,7 +273,8 @@ class Budget:
         for step in self._all():
             asked[step] = asked.get(step, 0) + 1
         entries = tuple(Entry(*step, queries) for step, queries in asked.items())
-        return Ledger(self.limit, self.spent, entries, tuple(self._dearest()))
+        dearest = tuple(self._dearest())
+        return Ledger(self.limit, math.fsum(step[3] for step in dearest), entries, dearest)
 
     def _all(self) -> list[tuple[str, int, str, float]]:
         found = list(self._steps)

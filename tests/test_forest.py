@@ -81,6 +81,7 @@ def test_strict__every_path_pays_exactly_the_budget(epsilon: float, trees: int, 
     leaves = [node for tree in forest.trees for node, _ in walk(tree) if not node.children]
     assert [leaf.spent for leaf in leaves] == pytest.approx([epsilon / trees] * len(leaves), rel=1e-9)
     assert forest.ledger.spent == pytest.approx(epsilon, rel=1e-9)
+    assert forest.ledger.spent == math.fsum(step[3] for step in forest.ledger.dearest)
 
 
 def test_strict__counts_add_up() -> None:
