@@ -1,0 +1,61 @@
+"""From a dropped table to reports: attacks run on the page, files fetched, their numbers those of the release."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from anonymizer.attack import attack
+from anonymizer.encode import encode
+from anonymizer.linkage import linkage_risk
+from anonymizer.read import read_table
+from anonymizer.release import read_release
+from anonymizer.report import digest, schema_from
+from anonymizer.samples import hospital
+from tests.browser.steps import downloaded, drop, number, opened, settled, step
+from tests.test_dossier import Reader
+from ui.controls import share
+
+pytestmark = pytest.mark.browser
+
+
+def test_attacks_and_reports(page: Page, app_server: str, tmp_path: Path) -> None:
+    content = hospital(400, 7).to_csv(index=False).encode()
+    opened(page, app_server)
+    drop(page, content, "people.csv")
+    page.get_by_role("button", name="Next: give roles").click()
+    page.get_by_role("button", name="Accept suggestions").click()
+    settled(page)
+    step(page, "Release").click()
+    settled(page)
+    page.get_by_label("Purpose").fill("Study of <stays>")
+    page.get_by_label("Recipient").fill("University")
+    page.keyboard.press("Tab")
+    settled(page)
+    page.get_by_role("button", name="Run the attacks").click()
+    expect(number(page, "Linkability")).to_be_visible(timeout=120_000)
+    settled(page)
+    file = downloaded(page, "CSV", tmp_path)
+    released = downloaded(page, "Report (JSON)", tmp_path)
+    internal = downloaded(page, "Internal report (HTML)", tmp_path)
+    external = downloaded(page, "External report (HTML)", tmp_path)
+    assert downloaded(page, "External report (PDF)", tmp_path).read_bytes().startswith(b"%PDF-")
+    assert external.name == "release-external-report.html"
+
+    schema = schema_from(released)
+    table = read_table(content, name="people.csv").frame
+    frame = read_release(file, schema)
+    criteria = attack(table, frame, schema, encode(table, schema)).criteria()
+    for title, criterion in zip(("Singling out", "Linkability", "Inference"), criteria, strict=True):
+        assert number(page, title).inner_text() == share(criterion.after)
+    risk = linkage_risk(frame, schema.quasi_identifying)
+    for path in (internal, external):
+        read = Reader(path.read_text("utf-8"))
+        assert read.figures["group.smallest"] == f"{risk.smallest:,}"
+        assert read.figures["marketer.after"] == f"{risk.marketer:.4g}"
+        assert read.figures["linkability.after"] == f"{criteria[1].after:.4f}"
+        assert digest(file.read_bytes()) in read.text
+        assert "Study of <stays>" in read.text
+    # The file itself opens in the browser and asks nobody for anything.
+    page.set_content(external.read_text("utf-8"))
+    expect(page.get_by_role("heading", name="About this release")).to_be_visible()
