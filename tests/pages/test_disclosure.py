@@ -1,6 +1,8 @@
 """The Disclosure page without a browser: empty, a formula's estimate, the solver's, repair."""
 
+import threading
 import time
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,8 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.constraints import Knowledge
+from anonymizer.disclosure import Exposure, assess
 from anonymizer.domains import code, domains_of
 from anonymizer.forest import grow_forest, predict
+from anonymizer.maxent import CancelledError
+from anonymizer.outline import KeyedTree
 from anonymizer.publish import WRITERS, publish
 from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL, held
@@ -101,6 +106,33 @@ def test_private_forest__is_compared_with_the_truth() -> None:
     assert not app.exception
     right = (predict(forest, table.codes) == table.classes).mean()
     assert metric(app, "Best guess") == share(right)
+
+
+def test_cancel__ends_a_long_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def endless(tree: KeyedTree, knowledge: Knowledge, **options: Any) -> Exposure:
+        if knowledge.rule is None:
+            return assess(tree, knowledge)
+        while not options["cancelled"]():
+            time.sleep(0.02)
+        ended.set()
+        raise CancelledError("Stopped.")
+
+    monkeypatch.setattr("ui.disclosure_view.assess", endless)
+    app = opened(session())
+    app.toggle(key="disclosure rule").set_value(True).run()
+    app.button(key="begin estimate job").click().run()
+    assert not ended.is_set()
+    app.button(key="cancel estimate job").click().run()
+    assert ended.wait(10)
+    until = time.monotonic() + 30
+    while not any("Nothing was estimated" in info.value for info in app.info):
+        assert not app.exception
+        assert time.monotonic() < until
+        time.sleep(0.1)
+        app.run()
+    assert "Highest posterior" not in {found.label for found in app.metric}
 
 
 def test_forest_without_privacy__says_so_here_too() -> None:
