@@ -140,7 +140,9 @@ def pick(base: Outcome, ours: Sequence[Outcome], measure: str) -> Setting:
         unit = UNIT[what] * (1 if what in ("gcp", "error") else base.mean(what))
         return float(apart.mean() - error) / unit
 
-    best = max(ours, key=lambda outcome: min(lead(outcome, "gcp"), lead(outcome, measure)))
+    # Some groups cannot be refined: then refined ones are the baseline itself, and no better in anything.
+    others = [o for o in ours if any(not np.allclose(o.measured[w], base.measured[w]) for w in ("gcp", measure))]
+    best = max(others, key=lambda outcome: min(lead(outcome, "gcp"), lead(outcome, measure)))
     return Setting(best.grouping, best.generalizer, best.k)
 
 
