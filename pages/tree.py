@@ -49,7 +49,8 @@ def show(ws: Workspace, pruning: Pruning) -> None:
         st.info("Pick a node to read its rule, its risk, and why its records were merged.", icon=":material/ads_click:")
     else:
         show_node(ws, pruning, node, after)
-    with st.expander(f"All {plural(len(cut), 'group')}, smallest first", expanded=len(cut) <= 40):
+    title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"
+    with st.expander(title, expanded=len(cut) <= 40):
         show_groups(encoded, risk, pruning, after, look_closer)
     if pruning.n_steps:
         curve = pruning_curve(pruning, risk)

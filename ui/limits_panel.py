@@ -39,7 +39,7 @@ def limits_panel(ws: Workspace, page: str) -> None:
         st.caption(
             "Limits other than k and l can fail in two small groups and hold in one, or the other way round. The "
             "grouping keeps a split only where both sides keep every limit, from the top; the checker then measures "
-            "them again in the released rows."
+            "them again in the released rows, all but the covariance test."
         )
 
 
@@ -126,7 +126,8 @@ def explain_test(ws: Workspace, tested: str) -> None:
     if tested == "leaves":
         explained(
             "in no group do the numbers vary together so unlike the table that the test sees it at α",
-            "much where groups are small, for it then sees little; large tables end as very few groups",
+            "much where groups are small, for it then sees little; large tables end as very few groups. It steers the "
+            "grouping; the checker does not test it again",
         )
     elif tested == "inner":
         only = "" if ws.parameters.grouping == "error-digression" else " It steers error-digression only."

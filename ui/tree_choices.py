@@ -132,7 +132,7 @@ def growing(ws: Workspace, page: str) -> None:
     """The splitting criterion, the weight of a blend, and how far the tree grows."""
     p = ws.parameters
     if p.grouping in MONDRIAN:
-        st.markdown("What a good split does")
+        st.markdown(":small[What a good split does]")
         st.caption("Mondrian grows a tree of its own and takes nothing back for k: there is nothing to choose here.")
         return
     names = criteria(ws)
