@@ -18,6 +18,7 @@ import pandas as pd
 from anonymizer.cli_disclosure import add_disclosure
 from anonymizer.cli_experiment import add_evaluate
 from anonymizer.cli_forest import add_forest
+from anonymizer.cli_reports import add_reports, asked_for, write_reports
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.generalize import GENERALIZERS, NUMBERS, WRITINGS
 from anonymizer.grouping import GROUPINGS
@@ -85,6 +86,7 @@ def commands() -> argparse.ArgumentParser:
     make.add_argument("--report", help="where the JSON report goes")
     make.add_argument("--override", default="", help="why a release that fails a check is written all the same")
     make.add_argument("--json", action="store_true", help="print the report as JSON")
+    add_reports(make)
     make.set_defaults(run=run_anonymize)
 
     check = subparsers.add_parser("verify", help="check a release, from the file alone or beside the original")
@@ -197,6 +199,7 @@ def run_anonymize(chosen: argparse.Namespace) -> int:
         raise ParameterError(
             f"{chosen.out} has no ending that can be written.", remedy="Use .csv, .csv.gz or .parquet."
         )
+    asked = asked_for(chosen)
     show = Progress(5)
     show(0.0, "Reading the table")
     reading = reading_of(chosen.input, chosen)
@@ -220,21 +223,25 @@ def run_anonymize(chosen: argparse.Namespace) -> int:
     show.end()
     passed = result.verification.passed
     report = result.report
-    written = False
-    if chosen.out and (passed or chosen.override.strip()):
+    written, released = False, passed or bool(chosen.override.strip())
+    if chosen.out and released:
         content = result.release.to_bytes(ending or "csv")
         report = report.released({ending or "csv": digest(content)}, "" if passed else chosen.override.strip())
         Path(chosen.out).write_bytes(content)
         written = True
+    if asked and released:
+        told = report if written else report.released({}, "" if passed else chosen.override.strip())
+        write_reports(asked, chosen, reading, result, told, show)
+        show.end()
     if chosen.report:
         Path(chosen.report).write_text(report.to_json(), "utf-8")
     if chosen.json:
         print(report.to_json(), end="")
     else:
         print_result(result)
-        if written:
-            print(f"Written: {chosen.out}")
-        elif chosen.out:
+        if written or (asked and released):
+            print("Written: " + ", ".join([chosen.out] * written + [str(path) for path in asked.values()]))
+        elif chosen.out or asked:
             print('Not written, because a check failed. To write it all the same: --override "the reason".')
     return 0 if passed else 1
 
