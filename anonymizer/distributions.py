@@ -72,14 +72,19 @@ def _in_intervals(encoding: Encoding, counts: Floats, column: ReleasedColumn) ->
     edges = bin_edges(*encoding.domain, step)
     at = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
     before = np.bincount(at, weights=present, minlength=len(edges) - 1).astype(np.float64)
-    after = np.zeros(len(edges) - 1)
-    missing = 0.0
-    for cell, n in zip(column.cells, column.counts(), strict=True):
-        low, high = encoding.domain if cell.low is None or cell.high is None else (cell.low, cell.high)
-        share = _missing_share(cell, column.may_miss, _distinct(numbers, low, high))
-        missing += n * share
-        if share < 1:
-            after += n * (1 - share) * overlap(edges, low - step / 2, high + step / 2)
+    low, high = np.array(
+        [encoding.domain if c.low is None or c.high is None else (c.low, c.high) for c in column.cells]
+    ).T
+    held = np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low, "left")
+    shares = np.array(
+        [
+            _missing_share(cell, column.may_miss, others)
+            for cell, others in zip(column.cells, np.maximum(1, held).tolist(), strict=True)
+        ]
+    )
+    n = column.counts()
+    missing, present_after = float(n @ shares), n * (1 - shares)
+    after = spread(edges, low - step / 2, high + step / 2, present_after)
     absent = float(counts[len(encoding.labels) :].sum())
     ends = np.minimum(edges[1:], encoding.domain[1] + step / 2) if step else edges[1:]
     labels = tuple(_bin_label(low, high, step, encoding.kind) for low, high in zip(edges[:-1], ends, strict=True))
@@ -122,11 +127,6 @@ def _missing_share(cell: Cell, may_miss: bool, others: int) -> float:
     return 1.0 if nothing_else else 1 / (1 + others)
 
 
-def _distinct(numbers: Floats, low: float, high: float) -> int:
-    first, last = np.searchsorted(numbers, low, "left"), np.searchsorted(numbers, high, "right")
-    return max(1, int(last - first))
-
-
 def whole_step(encoding: Encoding) -> float:
     """1 for whole numbers, one day (in microseconds) for dates without a time, 0 for what can take any value."""
     unit = _DAY if encoding.kind is Kind.DATE else 1.0
@@ -146,13 +146,14 @@ def bin_edges(low: float, high: float, step: float) -> Floats:
     return np.linspace(low, high, MOST_BINS + 1)
 
 
-def overlap(edges: Floats, low: float, high: float) -> Floats:
-    """The share of low to high in each bin (b,); all of a single point in the bin that holds it."""
-    if high > low:
-        return np.diff(np.clip(edges, low, high)) / (high - low)
-    found = np.zeros(len(edges) - 1)
-    found[min(max(int(np.searchsorted(edges, low, side="right")) - 1, 0), len(found) - 1)] = 1.0
-    return found
+def spread(edges: Floats, low: Floats, high: Floats, weights: Floats) -> Floats:
+    """How much of some runs from low to high (q,) falls into each bin (b,), each run laid out evenly and weighing
+    ``weights`` (q,); all of a single point lies in the bin that holds it."""
+    wide = high > low
+    ends = np.clip(edges[:, None], low[wide], high[wide])
+    found = (np.diff(ends, axis=0) / (high[wide] - low[wide])) @ weights[wide]
+    at = np.clip(np.searchsorted(edges, low[~wide], side="right") - 1, 0, len(edges) - 2)
+    return np.asarray(found + np.bincount(at, weights=weights[~wide], minlength=len(edges) - 1))
 
 
 def _bin_label(low: float, high: float, step: float, kind: Kind) -> str:

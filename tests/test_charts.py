@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymizer.charts import distribution_figure, loss_figure, loss_sentence, moved_sentence
-from anonymizer.distributions import MOST_BINS, MOST_LEVELS, Distribution, bin_edges, distribution, overlap
+from anonymizer.distributions import MOST_BINS, MOST_LEVELS, Distribution, bin_edges, distribution, spread
 from anonymizer.encode import encode
 from anonymizer.errors import ParameterError
 from anonymizer.pipeline import anonymize
@@ -101,12 +101,21 @@ def test_kept_column__is_refused(result) -> None:
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.data())
-def test_overlap__of_an_interval_inside_adds_up_to_one(low: float, width: float, data: st.DataObject) -> None:
+def test_spread__lays_every_run_out_evenly(low: float, width: float, data: st.DataObject) -> None:
     edges = bin_edges(low, low + width, 0.0)
-    first, last = sorted(data.draw(st.tuples(*[st.floats(low, low + width)] * 2)))
-    shares = overlap(edges, first, last)
-    assert shares.min() >= 0
-    assert shares.sum() == pytest.approx(1)
+    inside = st.floats(low, low + width)
+    drawn = data.draw(st.lists(st.tuples(inside, inside, st.floats(0, 10)), min_size=1, max_size=5))
+    runs = [(*sorted(ends), weight) for *ends, weight in drawn]
+    expected = np.zeros(len(edges) - 1)
+    for first, last, weight in runs:
+        if first == last:
+            expected[min(int(np.searchsorted(edges, first, side="right")) - 1, len(edges) - 2)] += weight
+            continue
+        for place, (left, right) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+            expected[place] += weight * max(0.0, min(right, last) - max(left, first)) / (last - first)
+    found = spread(edges, *np.array(runs).T)
+    assert found == pytest.approx(expected, abs=1e-9)
+    assert found.sum() == pytest.approx(sum(weight for *_, weight in runs), abs=1e-9)
 
 
 @given(st.integers(-10_000, 10_000), st.integers(0, 10_000))

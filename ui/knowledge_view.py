@@ -40,10 +40,9 @@ def what_is_known(ws: Workspace) -> dict[str, str | None]:
     table, schema, encoded = ws.table, ws.schema, ws.encoded()
     assert table is not None
     assert schema is not None
-    first, second = st.columns([1, 4], gap="large")
-    row = first.number_input("Begin with the person in row", 1, len(table), 1, key=f"person {ws.edition}")
+    row = st.number_input("Begin with the person in row", 1, len(table), 1, key=f"person {ws.edition}", width=280)
     values = person(table, schema, int(row) - 1)
-    ticked = second.pills(
+    ticked = st.pills(
         "Known about the person",
         list(schema.quasi_identifying),
         selection_mode="multi",

@@ -183,7 +183,7 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
     )
     right.markdown("**Released**")
     right.dataframe(
-        release.frame().iloc[place[people]], hide_index=True, height=height, column_config=shown, key="released rows"
+        ws.released().iloc[place[people]], hide_index=True, height=height, column_config=shown, key="released rows"
     )
     left_out = ws.schema.identifying if ws.schema else ()
     st.caption(

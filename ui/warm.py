@@ -23,6 +23,7 @@ def warm_up() -> None:
     from anonymizer.domains import code, domains_of
     from anonymizer.draw import svg
     from anonymizer.forest import grow_forest
+    from anonymizer.frontier import tree_frontier
     from anonymizer.samples import customers, employees, hospital
 
     svg("digraph { a }")
@@ -30,6 +31,20 @@ def warm_up() -> None:
         schema = an.suggest(table)
         grouping = "error-digression" if numeric else "error-risk"
         for generalizer in an.GENERALIZERS:
-            an.anonymize(table, schema, grouping=grouping, generalizer=generalizer, k=2)
+            result = an.anonymize(table, schema, grouping=grouping, generalizer=generalizer, k=2)
+        tree_frontier(result.tree, result.risk, result.encoded, range(2, 9))
+    consistency_of_chain()
     table = customers()
     grow_forest(code(table, domains_of(table, str(table.columns[-1]))), 100.0)
+
+
+def consistency_of_chain() -> None:
+    """A release whose linking probabilities are too many to count, so that they are estimated."""
+    import pandas as pd
+
+    from anonymizer.consistency import consistency
+    from anonymizer.schema import Schema
+
+    people = pd.DataFrame({"x": range(30)})
+    rows = pd.DataFrame({"x": [f"[{max(0, x - 1)}, {min(29, x + 1)}]" for x in range(30)]})
+    consistency(rows, people, Schema.of(people, quasi_identifying=["x"]))

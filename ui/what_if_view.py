@@ -187,21 +187,17 @@ def which_k(ws: Workspace) -> None:
         )  # fmt: skip
         st.caption("Grouped as chosen above. Other ways to write boxes lose less or more: see Frontier.")
     with right:
-        points = [point for point in ws.frontier() if point.grouping == ws.parameters.grouping]
-        st.markdown(f"**{plain(k_sentence(points, ws.k, k))}**")
-        st.plotly_chart(k_figure(points, ws.k, k), key="loss by k", config=CONFIG)
+        st.markdown(f"**{plain(k_sentence(ws.by_k(), ws.k, k))}**")
+        st.plotly_chart(k_figure(ws.by_k(), ws.k, k), key="loss by k", config=CONFIG)
 
 
 def point_for(ws: Workspace, k: int) -> Point | None:
     """What k would cost with the grouping that is chosen; ``None`` when it cannot be reached."""
-    grouping = ws.parameters.grouping
-    for point in ws.frontier():
-        if point.grouping == grouping and point.k == k:
+    for point in ws.by_k():
+        if point.k == k:
             return point
-    points = tree_frontier(
-        ws.tree(), ws.risk(), ws.encoded(), (k,), (grouping,), limits=ws.limits, losses=ws.node_ncp()
-    )
-    return points[0] if points else None
+    chosen = (ws.tree(), ws.risk(), ws.encoded(), (k,), (ws.parameters.grouping,))
+    return next(iter(tree_frontier(*chosen, limits=ws.limits, losses=ws.node_ncp())), None)
 
 
 def losses(ws: Workspace) -> None:

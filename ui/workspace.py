@@ -73,6 +73,7 @@ DEPENDS: dict[str, tuple[str, ...]] = {
     "report": SAW_RELEASE,
     "node_ncp": SAW_TREE,
     "frontier": (*SAW_TREE, *LIMITS),
+    "by_k": SAW_PRUNING,
 }
 """The stages that follow the schema, and the parameters that each depends on beside table and schema."""
 
@@ -210,8 +211,6 @@ class Workspace:
         """For each quasi-identifier, how far it singles people out: see :func:`anonymizer.linkage.singling_out`."""
         names = self._need_schema().quasi_identifying
         return self._once("singling", (*self._read_key(), names), lambda: singling_out(self._need_table(), names))
-
-    # What the steward says.
 
     def set_schema(self, schema: Schema, *, from_editor: bool = False) -> None:
         """Replace the schema. ``from_editor``: the roles table itself made the change, and may keep its state."""
@@ -371,10 +370,15 @@ class Workspace:
         """What every k risks and loses in the groupings that are cuts of the tree."""
         from anonymizer.frontier import tree_frontier
 
-        return self._stage(
-            "frontier",
-            lambda: tree_frontier(self.tree(), self.risk(), self.encoded(), limits=self.limits, losses=self.node_ncp()),
-        )
+        chosen = (self.tree(), self.risk(), self.encoded())
+        return self._stage("frontier", lambda: tree_frontier(*chosen, limits=self.limits, losses=self.node_ncp()))
+
+    def by_k(self) -> "tuple[Point, ...]":
+        """What every k risks and loses in the grouping that is chosen."""
+        from anonymizer.frontier import EVERY_K, tree_frontier
+
+        chosen = (self.tree(), self.risk(), self.encoded(), EVERY_K, (self.parameters.grouping,))
+        return self._stage("by_k", lambda: tree_frontier(*chosen, limits=self.limits, losses=self.node_ncp()))
 
     def report(self) -> "Report":
         """Everything a reviewer needs beside the released file."""
