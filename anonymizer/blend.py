@@ -24,39 +24,49 @@ def blend_responses(encoded: EncodedTable, weight: float) -> NDArray[np.float64]
     """
     if not 0.0 <= weight <= 1.0:
         raise ParameterError(f"The weight of a blend must be from 0 to 1, not {weight}.", value=weight)
-    rows: list[NDArray[np.float64]] = []
+    blocks: list[NDArray[np.float64]] = []
     if weight > 0.0:
         if encoded.by_numbers and encoded.numeric is not None:
-            target = list(encoded.numeric.values.T)
+            target = np.array(encoded.numeric.values)
         else:
             target = class_indicators(encoded.target)
-        rows += [np.sqrt(weight) * row for row in target]
+        blocks.append(np.sqrt(weight) * target)
     if weight < 1.0:
         for position, encoding in enumerate(encoded.encodings):
-            rows += [np.sqrt(1.0 - weight) * row for row in column_responses(encoded.codes[:, position], encoding)]
-    found = np.stack(rows, axis=1) if rows else np.zeros((encoded.n_records, 1))
-    return np.asarray(found - found.mean(axis=0))
+            blocks.append(np.sqrt(1.0 - weight) * column_responses(encoded.codes[:, position], encoding))
+    found = np.concatenate(blocks, axis=1) if blocks else np.zeros((encoded.n_records, 0))
+    if not found.shape[1]:
+        return np.zeros((encoded.n_records, 1))
+    found -= found.mean(axis=0)
+    return found
 
 
-def class_indicators(target: ClassTarget) -> list[NDArray[np.float64]]:
-    """One indicator a class; of two classes one is enough, times √2."""
+def indicators(codes: NDArray[np.unsignedinteger], count: int, height: float) -> NDArray[np.float64]:
+    """(n, count): ``height`` where a record has the code, 0 elsewhere."""
+    found = np.zeros((len(codes), count))
+    found[np.arange(len(codes)), codes] = height
+    return found
+
+
+def class_indicators(target: ClassTarget) -> NDArray[np.float64]:
+    """One indicator a class, (n, c); of two classes one is enough, times √2."""
     if target.n_classes == 2:
-        return [np.sqrt(2.0) * (target.codes == 1)]
-    return [(target.codes == code).astype(np.float64) for code in range(target.n_classes)]
+        return np.asarray(np.sqrt(2.0) * (target.codes == 1)[:, None])
+    return indicators(target.codes, target.n_classes, 1.0)
 
 
-def column_responses(codes: NDArray[np.unsignedinteger], encoding: Encoding) -> list[NDArray[np.float64]]:
-    """What one quasi-identifier adds to the responses, each (n,)."""
+def column_responses(codes: NDArray[np.unsignedinteger], encoding: Encoding) -> NDArray[np.float64]:
+    """What one quasi-identifier adds to the responses, (n, its number of them)."""
     missing = codes == len(encoding.labels)
     if not encoding.is_interval:
         if encoding.n_codes == 2:
-            return [(codes == 1).astype(np.float64)]
-        return [(codes == code) / np.sqrt(2.0) for code in range(encoding.n_codes)]
+            return np.asarray((codes == 1).astype(np.float64)[:, None])
+        return indicators(codes, encoding.n_codes, 1.0 / np.sqrt(2.0))
     width = encoding.domain[1] - encoding.domain[0]
     if width <= 0 or missing.all():
-        return [missing.astype(np.float64)] if encoding.missing else []
+        return np.asarray(missing.astype(np.float64)[:, None][:, : int(encoding.missing)])
     middle = (encoding.low + encoding.high) / 2
     values = (np.append(middle, np.nan)[codes] - encoding.domain[0]) / width
     if not encoding.missing:
-        return [values]
-    return [np.where(missing, values[~missing].mean(), values), missing.astype(np.float64)]
+        return np.asarray(values)[:, None]
+    return np.column_stack([np.where(missing, values[~missing].mean(), values), missing])
