@@ -7,6 +7,7 @@ counts first, so whole files are feasible.
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import factorial, prod
 from typing import Any, cast
@@ -40,6 +41,9 @@ EXACT_STATES = 400_000_000
 
 MOST_MATCHED_ROWS = 1000
 """The number of complete assignments is worked out up to this many rows; beyond, it has thousands of digits."""
+
+THREADS = 2
+"""Threads of that estimate; it leaves the interpreter's lock alone."""
 
 MESSAGE_WORK = 3_000_000_000
 """Most messages of the estimate for large components."""
@@ -233,9 +237,14 @@ def _posterior(
     if estimated.any():
         rounds = max(10, min(1000, MESSAGE_WORK // int(edges[estimated].sum())))
         sizes = (graph.type_sizes, graph.class_sizes)
-        unsettled = float(
-            posterior_kernels.propagate(starts, types, of_class, of_type, estimated, *sizes, share, rounds)
-        )
+        by_size = np.argsort(-edges, kind="stable")
+        parts = [np.isin(np.arange(count), by_size[turn::THREADS]) & estimated for turn in range(THREADS)]
+
+        def settle(part: NDArray[np.bool_]) -> float:
+            return float(posterior_kernels.propagate(starts, types, of_class, of_type, part, *sizes, share, rounds))
+
+        with ThreadPoolExecutor(THREADS) as pool:  # components have no edge in common
+            unsettled = max(pool.map(settle, parts))
     highest, at_class = posterior_kernels.largest(starts, share)
     own = None
     if order is not None:

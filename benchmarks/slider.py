@@ -4,7 +4,8 @@
     python run.py bench slider --browser --rows 45222 --moves 40
 
 A stage is what the pages ask of a session (ui/workspace.py): the table is encoded and grown, and k has been moved
-before. Figures are medians over the moves. Adult is read from ``../shared/data``, made larger by resampling.
+before. Figures are medians over the moves, by the clock and in processor time, which a busy machine disturbs less.
+Adult is read from ``../shared/data``, made larger by resampling.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import statistics
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+
+import psutil
 
 import anonymizer as an
 from anonymizer.read import Reading, ReadOptions
@@ -34,13 +37,13 @@ def session(rows: int, generalizer: str) -> Workspace:
     return ws
 
 
-def timed_stages(ws: Workspace) -> dict[str, float]:
-    """Seconds of every stage, each on the answers of those before it."""
+def timed_stages(ws: Workspace) -> dict[str, tuple[float, float]]:
+    """Seconds of every stage, by the clock and of processors, each on the answers of those before it."""
     seconds = {}
     for stage in STAGES:
-        start = time.perf_counter()
+        start = time.perf_counter(), time.process_time()
         getattr(ws, stage)()
-        seconds[stage] = time.perf_counter() - start
+        seconds[stage] = time.perf_counter() - start[0], time.process_time() - start[1]
     return seconds
 
 
@@ -51,11 +54,15 @@ def run(rows: int, generalizer: str, moves: Iterable[int] = MOVES) -> None:
     for k in moves:
         ws.set(k=k)
         found = timed_stages(ws)
-        for stage, took in {**found, "in all": sum(found.values())}.items():
+        whole = tuple(sum(took) for took in zip(*found.values(), strict=True))
+        for stage, took in {**found, "in all": whole}.items():
             seconds[stage].append(took)
-    print(f"\n{rows:,} rows, {generalizer}, k moved {len(seconds['in all'])} times")
-    for stage, took in seconds.items():
-        print(f"  {stage:<16}{1000 * statistics.median(took):>10.1f} ms   (at most {1000 * max(took):.1f})", flush=True)
+    print(f"\n{rows:,} rows, {generalizer}, k moved {len(seconds['in all'])} times: median (most); processor time")
+    for stage, taken in seconds.items():
+        clock, processor = ([1000 * second for second in column] for column in zip(*taken, strict=True))
+        middle = f"{statistics.median(clock):>10.1f} ms ({max(clock):.1f}); {statistics.median(processor):.1f} ms"
+        print(f"  {stage:<16}{middle}", flush=True)
+    print(f"  machine load {psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} cores")
 
 
 def main(arguments: list[str]) -> int:
