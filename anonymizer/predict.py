@@ -106,13 +106,18 @@ def expected_errors(n: Floats, errors: Floats) -> Floats:
 
 
 def regress(features: Floats, box: Rows, values: Floats, test: Floats) -> tuple[Floats, Floats]:
-    """Predictions (n', r) of the test records by linear regression and by a regression tree (at least 5 a leaf)."""
+    """Predictions (n', r) of the test records by linear regression and by a regression tree (at least 5 a leaf).
+
+    Least squares run in one thread: on a busy machine several wait for each other, ten times as long.
+    """
     from sklearn.linear_model import LinearRegression
     from sklearn.tree import DecisionTreeRegressor
+    from threadpoolctl import threadpool_limits
 
     distinct, place, counts = np.unique(box, return_inverse=True, return_counts=True)
     means = np.column_stack([np.bincount(place, y) / counts for y in values.T])
-    linear = LinearRegression().fit(features[distinct], means, sample_weight=counts)
+    with threadpool_limits(limits=1, user_api="blas"):
+        linear = LinearRegression().fit(features[distinct], means, sample_weight=counts)
     tree = DecisionTreeRegressor(min_weight_fraction_leaf=min(0.5, 5 / len(box)), random_state=0)
     tree.fit(features[distinct], means, sample_weight=counts)
     shape = len(test), values.shape[1]
