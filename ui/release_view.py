@@ -147,14 +147,19 @@ def checks(report: Report) -> None:
 
 
 def check_line(check: Check) -> None:
-    """One check: its mark, its sentence, and where it is worst when it failed."""
+    """One check on a line of its own."""
+    st.markdown(check_text(check))
+
+
+def check_text(check: Check) -> str:
+    """One check as Markdown: its mark, its sentence, and where it is worst when it failed."""
     mark = {
         True: ":green-badge[:material/check: holds]",
         False: ":red-badge[:material/close: fails]",
         None: ":gray-badge[reported]",
     }[check.passed]
     worst = f"  \nWorst at: {plain(check.worst)}" if check.passed is False and check.worst else ""
-    st.markdown(f"{mark} {plain(check.sentence)}{worst}")
+    return f"{mark} {plain(check.sentence)}{worst}"
 
 
 @st.fragment

@@ -19,11 +19,11 @@ from ui.controls import count, next_step, plain, plural, problem, share, slider_
 from ui.frontier_view import frontier
 from ui.knowledge_view import knowledge
 from ui.limits_panel import limits_panel
-from ui.release_view import check_line, headline
+from ui.release_view import check_text, headline
 from ui.scenarios_view import history, scenarios, undo_redo
 from ui.strip import figures
 from ui.tree_choices import GROUPINGS, fit_grouping, groupings_for
-from ui.workspace import Workspace
+from ui.workspace import LIMITS, Workspace
 
 CONFIG = {"displayModeBar": False}
 LARGEST_K = 200
@@ -89,7 +89,9 @@ def choices(ws: Workspace) -> None:
             format_func=lambda name: GUARANTEES[name].title,
             key=f"what if generalizer {ws.version}",
         )
-        limits_panel(ws, f"what if {ws.version}")
+        limited = any(getattr(p, name) is not None for name in LIMITS if name not in ("k", "tested"))
+        if st.toggle("Limits on sensitive columns", limited, key=f"what if limits {ws.version}") or limited:
+            limits_panel(ws, f"what if {ws.version}")
     ws.set(k=int(k), grouping=grouping, generalizer=generalizer)
 
 
@@ -118,9 +120,8 @@ def glance(ws: Workspace) -> None:
         found = ws.verification()
         with place:
             headline(found)
-            for check in found.checks:
-                if check.passed is not None or check.name == "linking posterior":
-                    check_line(check)
+            told = [check for check in found.checks if check.passed is not None or check.name == "linking posterior"]
+            st.markdown("\n\n".join(map(check_text, told)))
             next_step("release", "Release this setting")
 
 
