@@ -75,7 +75,10 @@ def grow(
             + ("numeric." if encoded.by_numbers else "of classes."),
             remedy="Use sse for a numeric target, entropy or gini for any other.",
         )
-    return grow_from(InMemory(encoded), encoded.encodings, criterion, min_leaf, max_depth, exhaustive_max)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):  # kernels run side by side already; more threads only wait
+        return grow_from(InMemory(encoded), encoded.encodings, criterion, min_leaf, max_depth, exhaustive_max)
 
 
 def grow_from(
