@@ -35,7 +35,6 @@ def show(ws: Workspace, pruning: Pruning) -> None:
             st.button("Look closer from the picked node", icon=":material/zoom_in:", on_click=look_closer, args=(node,))
         if focus is not None:
             st.button("Whole tree again", icon=":material/unfold_more:", on_click=view.update, args=({"focus": None},))
-    show_worst(ws, pruning, cut, pick)
     labels, theme = encoded.target.labels, "dark" if st.context.theme.type == "dark" else "light"
     draw = partial(
         dot, tree, risk, encoded.encodings, labels, cut=None if view["what"] == "grown" else cut,
@@ -44,6 +43,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     show_legend(legend(tree, risk, labels, view["colour"], theme), COLOURS[view["colour"]])
     source = draw(max_depth=view["depth"])
     drawing = tree_view(source, tree, node, key="tree", on_pick=pick, on_open=look_closer)
+    show_worst(ws, pruning, cut, pick)
     downloads(drawing, source, lambda: draw(max_depth=tree.n_nodes, max_nodes=2 * tree.n_nodes))
     if node is None:
         st.info("Pick a node to read its rule, its risk, and why its records were merged.", icon=":material/ads_click:")

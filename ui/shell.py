@@ -28,6 +28,7 @@ STYLE = """<style>
   min-height: 10rem; flex-direction: column; justify-content: center; align-items: center; border-style: dashed;
 }
 [data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
+[data-testid="stSliderTickBar"] { display: none; }
 [data-testid="stBottomBlockContainer"] { padding: 0.4rem 5rem 0.6rem; max-width: 1500px; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
 .st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }
@@ -79,7 +80,6 @@ pages = [
         default=step == "data",
     )
     for number, (step, title, explanation) in enumerate(STEPS, start=1)
-    if (PAGES / f"{step}.py").exists()
 ]
 page = st.navigation(pages, position="top")
 frame(ws)

@@ -167,7 +167,7 @@ def view_choices(ws: Workspace, pruning: Pruning) -> None:
         view |= {"pruning of the view": pruning, "after": pruning.n_steps}
     if view.get("tree of the view") is not pruning.tree:
         view |= {"tree of the view": pruning.tree, "node": None, "focus": None}
-    first, second, third = st.columns([4, 3, 3], gap="medium")
+    first, second, third, fourth = st.columns([3, 2, 2, 3], gap="medium")
     names = list(VIEWS)
     kept = names.index(view.get("what", "both"))
     view["what"] = first.selectbox("Show", names, kept, format_func=VIEWS.get, key="tree view")
@@ -179,5 +179,7 @@ def view_choices(ws: Workspace, pruning: Pruning) -> None:
     below = "Below the root, or below the node you look closer at"
     view["depth"] = third.slider("Levels unfolded", 1, 12, view.get("depth", 4), key="tree depth", help=below)
     if pruning.n_steps:
-        label = f"Pruning steps done, of {count(pruning.n_steps)}: from the grown tree to the groups of the release"
-        view["after"] = st.slider(label, 0, pruning.n_steps, view["after"], key=f"after {id(pruning)}")
+        view["after"] = fourth.slider(
+            f"Pruning steps done, of {count(pruning.n_steps)}", 0, pruning.n_steps, view["after"],
+            key=f"after {id(pruning)}", help="From the grown tree, at 0, to the groups of the release",
+        )  # fmt: skip
