@@ -104,8 +104,23 @@ def call(command: list[str]) -> int:
                 continue  # the program got it too, and ends in its own way
 
 
+def forget_stale_loops() -> None:
+    """Remove compiled loops when the source of any has changed: each holds a copy of those it calls in other files."""
+    package = ROOT / "anonymizer"
+    sources = [text for path in sorted(package.rglob("*.py")) if b"njit" in (text := path.read_bytes())]
+    digest = hashlib.sha256(b"".join(sources)).hexdigest()
+    mark = package / "__pycache__" / "compiled-from.txt"
+    if mark.exists() and mark.read_text(encoding="utf-8") == digest:
+        return
+    for compiled in package.rglob("__pycache__/*.nb[ci]"):
+        compiled.unlink(missing_ok=True)
+    mark.parent.mkdir(exist_ok=True)
+    mark.write_text(digest, encoding="utf-8")
+
+
 def set_up(requirements: tuple[str, ...]) -> str:
     """Bring ``.venv`` in line with the requirement files, unless it is already; the path of its Python."""
+    forget_stale_loops()
     wanted = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in requirements}
     stamp = read_stamp()
     version = version_of(venv_python())

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from run import main
+import run
 from tests.conftest import is_foreign
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -230,3 +230,25 @@ def test_skips__fail_where_they_are_required(required: str, outcome: str, tmp_pa
     told = {"failed" if word == "error" else word for _, word in counted}  # pytest's word for a fault before the call
     assert told == {outcome}, answer.stdout
     assert sum(int(number) for number, _ in counted) == 3
+
+
+def test_compiled_loops__are_forgotten_when_a_source_of_theirs_has_changed(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(run, "ROOT", tmp_path)
+    package = tmp_path / "anonymizer"
+    compiled = package / "kernels" / "__pycache__" / "nodes.add-1.py311.nbi"
+    compiled.parent.mkdir(parents=True)
+    (package / "kernels" / "nodes.py").write_text("@njit\ndef add(): ...")
+    (package / "cells.py").write_text("text = 1")
+
+    def kept_after(change: Path | None) -> bool:
+        compiled.touch()
+        if change is not None:
+            change.write_text(change.read_text() + "\n")
+        run.forget_stale_loops()
+        return compiled.exists()
+
+    assert not kept_after(None)
+    assert kept_after(None)
+    assert kept_after(package / "cells.py")
+    assert not kept_after(package / "kernels" / "nodes.py")
+    assert kept_after(None)
