@@ -107,8 +107,8 @@ def call(command: list[str]) -> int:
 def forget_stale_loops() -> None:
     """Remove compiled loops when the source of any has changed: each holds a copy of those it calls in other files."""
     package = ROOT / "anonymizer"
-    sources = [text for path in sorted(package.rglob("*.py")) if b"njit" in (text := path.read_bytes())]
-    digest = hashlib.sha256(b"".join(sources)).hexdigest()
+    texts = [path.read_bytes() for path in sorted(package.rglob("*.py"))]
+    digest = hashlib.sha256(b"".join(text for text in texts if b"njit" in text)).hexdigest()
     mark = package / "__pycache__" / "compiled-from.txt"
     if mark.exists() and mark.read_text(encoding="utf-8") == digest:
         return

@@ -175,7 +175,7 @@ def pins(text: str) -> set[str]:
     [(["help"], 0), (["--help"], 0), (["nonsense"], 2), (["lint", "--what"], 2)],
 )
 def test_run__tells_its_commands(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == status
+    assert run.main(arguments) == status
     told = capsys.readouterr().out
     assert all(command in told for command in ("test", "lint", "bench", "help"))
 
