@@ -75,7 +75,7 @@ def show_point(ws: Workspace, point: Point) -> None:
     """One setting in words, and what can be done with it."""
 
     def keep() -> None:
-        name = fresh_name(ws, f"{point.method}, k = {point.k}")
+        name = fresh_name(ws.scenarios, f"{point.method}, k = {point.k}")
         ws.scenarios = (*ws.scenarios, scenario_of(point, name, asdict(ws.parameters)))
 
     with st.container(border=True, horizontal=True, vertical_alignment="center"):

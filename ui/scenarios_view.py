@@ -1,6 +1,6 @@
 """Settings that were kept and compared, every decision so far, and the project file that holds both."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import streamlit as st
 
@@ -62,9 +62,9 @@ def current(ws: Workspace, name: str, comment: str) -> Scenario:
     return Scenario(name, asdict(ws.parameters), figures, comment)
 
 
-def fresh_name(ws: Workspace, wanted: str) -> str:
-    """The name, with a number where a scenario has it already."""
-    taken = {scenario.name for scenario in ws.scenarios}
+def fresh_name(others: tuple[Scenario, ...], wanted: str) -> str:
+    """The name, with a number where another scenario has it already."""
+    taken = {scenario.name for scenario in others}
     numbered = (f"{wanted} ({number})" for number in range(2, len(taken) + 3))
     return wanted if wanted not in taken else next(name for name in numbered if name not in taken)
 
@@ -77,7 +77,7 @@ def scenarios(ws: Workspace) -> None:
         comment = second.text_input("Comment", placeholder="Who it is for, what speaks for it", max_chars=2000)
         if third.form_submit_button("Keep this setting", icon=":material/bookmark_add:", width="stretch"):
             said = " ".join(name.split()) or f"{ws.parameters.grouping}, {ws.parameters.generalizer}, k = {ws.k}"
-            ws.scenarios = (*ws.scenarios, current(ws, fresh_name(ws, said), " ".join(comment.split())))
+            ws.scenarios = (*ws.scenarios, current(ws, fresh_name(ws.scenarios, said), " ".join(comment.split())))
     if not ws.scenarios:
         st.caption("No setting has been kept yet. Keep two to compare them, or keep marks of the frontier.")
         return
@@ -100,7 +100,22 @@ def show_scenario(ws: Workspace, place: int, scenario: Scenario) -> None:
         if st.button("Release", key=f"release {place}", icon=":material/arrow_forward:"):
             ws.open(dict(scenario.parameters))
             st.switch_page(PAGES / "release.py")
+        with st.popover("Edit", icon=":material/edit:", type="tertiary"):
+            edit_scenario(ws, scenario)
         st.button("Drop", key=f"drop {place}", icon=":material/delete:", type="tertiary", on_click=drop)
+
+
+def edit_scenario(ws: Workspace, scenario: Scenario) -> None:
+    """Another name or comment for a scenario."""
+    with st.form(f"edit {scenario.name}", border=False):
+        name = st.text_input("Name", scenario.name, max_chars=200, key=f"name of {scenario.name}")
+        comment = st.text_input("Comment", scenario.comment, max_chars=2000, key=f"comment of {scenario.name}")
+        if st.form_submit_button("Save", type="primary"):
+            others = tuple(kept for kept in ws.scenarios if kept is not scenario)
+            named = fresh_name(others, " ".join(name.split()) or scenario.name)
+            changed = replace(scenario, name=named, comment=" ".join(comment.split()))
+            ws.scenarios = tuple(changed if kept is scenario else kept for kept in ws.scenarios)
+            st.rerun()
 
 
 def compare(ws: Workspace) -> None:

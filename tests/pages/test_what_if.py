@@ -200,6 +200,13 @@ def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
     press(app, "Open")
     assert app.session_state["workspace"].k == 5
     assert slider(app).value == 5
+    next(box for box in app.text_input if box.key == "name of fine").set_value("coarse")
+    next(box for box in app.text_input if box.key == "comment of fine").set_value("for *another* reader")
+    press(app, "Save")
+    edited = app.session_state["workspace"].scenarios
+    assert [scenario.name for scenario in edited] == ["coarse (2)", "coarse"]
+    assert edited[0].comment == "for *another* reader"
+    assert edited[0].figures == kept[0].figures
     press(app, "Drop")
     assert [scenario.name for scenario in app.session_state["workspace"].scenarios] == ["coarse"]
 
@@ -207,8 +214,8 @@ def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
 def test_names_of_scenarios_stay_different() -> None:
     ws = session()
     ws.scenarios = (current(ws, "a", ""), current(ws, "a (2)", ""))
-    assert fresh_name(ws, "a") == "a (3)"
-    assert fresh_name(ws, "b") == "b"
+    assert fresh_name(ws.scenarios, "a") == "a (3)"
+    assert fresh_name(ws.scenarios, "b") == "b"
 
 
 def test_undo_and_redo__bring_back_what_held() -> None:
