@@ -13,6 +13,7 @@ from ui.controls import empty_state, next_step, plural, problem
 from ui.tree_choices import method, view_choices
 from ui.tree_panel import show_groups, show_legend, show_node, show_worst
 from ui.tree_view import downloads, tree_view
+from ui.warm import wait_text
 from ui.workspace import Workspace, workspace
 
 
@@ -70,7 +71,7 @@ if ws.table is None or ws.schema is None:
 st.markdown("The tree divides people by what attackers could know. Every group that is released has at least **k**.")
 method(ws)
 try:
-    with st.spinner("Growing and pruning the tree…", show_time=True):
+    with st.spinner(wait_text("Growing and pruning the tree…"), show_time=True):
         pruning = ws.pruning()
 except AnonymizerError as error:
     problem(error)

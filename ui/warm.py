@@ -9,12 +9,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+NAME = "warm-up"
+"""Of the thread that compiles."""
+
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Warm up beside the server, which answers meanwhile."""
-    threading.Thread(target=warm_up, name="warm-up", daemon=True).start()
+    threading.Thread(target=warm_up, name=NAME, daemon=True).start()
     yield
+
+
+def wait_text(work: str) -> str:
+    """What a spinner says: the work, and why it takes longer as long as loops are being compiled."""
+    compiling = any(thread.name == NAME for thread in threading.enumerate())
+    return f"{work} Copse is still compiling itself, as once after every update." if compiling else work
 
 
 def warm_up() -> None:
