@@ -21,7 +21,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.generalize import generalize
 from anonymizer.grouping import group, grow_by, recipe_of
 from anonymizer.limits import Limits, margins
-from anonymizer.linkage import equivalence_classes
+from anonymizer.linkage import look_alikes
 from anonymizer.mondrian import MONDRIAN
 from anonymizer.prune import CRITERIA, Pruning, collapse, offending
 from anonymizer.records import descend
@@ -29,7 +29,7 @@ from anonymizer.refine import refine
 from anonymizer.risk import NodeRisk, annotate
 from anonymizer.schema import Schema
 from anonymizer.tree import Tree
-from anonymizer.utility import cut_error, cut_gcp, gcp, majority_class_error, node_ncp
+from anonymizer.utility import cut_error, cut_gcp, gcp, majorities, node_ncp
 
 Floats = NDArray[np.float64]
 
@@ -108,7 +108,9 @@ class Point:
     ``groups``: classes of records that share their cells, ``smallest`` in records; ``risk``: highest prosecutor risk, 1
     / smallest, 0 to 1 (an upper bound for cuts of a tree: two groups may get the same cells, and then hide each
     other's records). ``tidi``: the least of a group, bits, Y19 (5), ``None`` where groups are no nodes of a tree;
-    ``rsd``: the least of a group in any numeric sensitive column, L09 (10), 0 to 1.
+    ``rsd``: the least of a group in any numeric sensitive column, L09 (10), 0 to 1; ``posterior``: the highest share
+    of one value of a categorical target in a group, 0 to 1: how sure of it who finds a person's group can be, P(x|q)
+    of Z10.
 
     Loss: ``gcp``, Y19 (12), 0 to 1. ``error``: share of records outside the majority class of their group, Y19 (8), of
     a categorical target; ``unexplained``: of numeric ones, the squared error around the means of the groups as a share
@@ -124,6 +126,7 @@ class Point:
     risk: float
     tidi: float | None
     rsd: float | None
+    posterior: float | None
     gcp: float
     error: float | None
     unexplained: float | None
@@ -311,6 +314,7 @@ class _Scores:
             risk=1 / smallest,
             tidi=float(self.tidi[cut].min()),
             rsd=None if self.rsd is None else float(self.rsd[cut].min()),
+            posterior=float((self.tree.sums[cut].max(axis=1) / self.tree.n[cut]).max()) if self.by_class else None,
             gcp=cut_gcp(self.tree, self.losses, cut),
             error=cut_error(self.tree, cut) if self.by_class else None,
             unexplained=float(self.sse[cut].sum()) / whole if self.sse is not None and whole > 0 else None,
@@ -328,23 +332,24 @@ def _released_point(
 ) -> Point:
     """The point of a release that is made and measured cell by cell."""
     release = generalize(table, schema, encoded, pruning, method.generalizer, k, leaf=leaf)
-    frame, names = release.frame(), list(schema.quasi_identifying)
-    class_of, groups = equivalence_classes(frame, names)
-    sizes = np.bincount(class_of, minlength=groups).astype(np.int64)
+    frame, target = release.frame(), encoded.target.name
+    classes = look_alikes(frame, list(schema.quasi_identifying))
+    class_of, sizes = classes.class_of, classes.sizes
     spreads = [class_spread(frame[name], schema[name], class_of, sizes) for name in schema.sensitive]
     rsd = [float(spread.rsd.min()) for spread in spreads if spread is not None]
-    target = encoded.target.name
+    most = majorities(frame, target, classes) if target else None
     return Point(
         grouping=method.grouping,
         generalizer=method.generalizer,
         k=k,
-        groups=groups,
+        groups=len(sizes),
         smallest=int(sizes.min()),
         risk=1 / int(sizes.min()),
         tidi=None,
         rsd=min(rsd) if rsd else None,
+        posterior=None if most is None else float((most / sizes).max()),
         gcp=gcp(release, encoded.encodings),
-        error=majority_class_error(frame, names, target) if target else None,
+        error=None if most is None else float(1 - most.sum() / len(frame)),
         unexplained=_unexplained(encoded, class_of, release.order),
     )
 
@@ -365,8 +370,8 @@ def _unexplained(encoded: EncodedTable, class_of: NDArray[np.int64], order: NDAr
 def best_points(points: Sequence[Point], loss: str = "gcp", risk: str = "risk") -> tuple[Point, ...]:
     """The points that no other beats: none is at most as risky and loses less, or the reverse; by rising loss.
 
-    ``loss``: "gcp", "error" or "unexplained"; ``risk``: "risk" (less is better), "tidi" or "rsd" (more is better).
-    Points without one of the figures are left out. Of equal ones the first stays.
+    ``loss``: "gcp", "error" or "unexplained"; ``risk``: "risk" or "posterior" (less is better), "tidi" or "rsd" (more
+    is better). Points without one of the figures are left out. Of equal ones the first stays.
     """
     sign = -1.0 if risk in ("tidi", "rsd") else 1.0
     known = [point for point in points if getattr(point, loss) is not None and getattr(point, risk) is not None]

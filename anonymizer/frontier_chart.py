@@ -19,6 +19,7 @@ RISKS = {
     "risk": "highest prosecutor risk",
     "tidi": "least TIDI of a group, bits (low is risky)",
     "rsd": "least RSD of a group (low is risky)",
+    "posterior": "surest guess of the sensitive value: highest class share in a group",
 }
 """What can stand upwards."""
 
@@ -123,6 +124,7 @@ def _told(point: Point) -> str:
     said += [f"squared error left {point.unexplained:.3f}"] if point.unexplained is not None else []
     said += [f"least TIDI {point.tidi:.2f} bits"] if point.tidi is not None else []
     said += [f"least RSD {point.rsd:.3f}"] if point.rsd is not None else []
+    said += [f"surest guess {point.posterior:.1%}"] if point.posterior is not None else []
     return "<br>".join(said)
 
 

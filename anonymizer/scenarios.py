@@ -15,7 +15,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.frontier import Point
 from anonymizer.schema import Column, Schema
 
-FIGURES = ("groups", "smallest", "risk", "tidi", "rsd", "gcp", "error", "unexplained")
+FIGURES = ("groups", "smallest", "risk", "tidi", "rsd", "posterior", "gcp", "error", "unexplained")
 """What is known of a scenario, as :class:`anonymizer.frontier.Point` defines it."""
 
 COLUMN = "column "

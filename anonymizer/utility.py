@@ -140,16 +140,19 @@ def majority_class_error(
     """
     if len(frame) == 0:
         return 0.0
-    classes = classes or look_alikes(frame, columns)
+    return float(1 - majorities(frame, target, classes or look_alikes(frame, columns)).sum() / len(frame))
+
+
+def majorities(frame: pd.DataFrame, target: str, classes: LookAlikes) -> NDArray[np.int64]:
+    """(classes,) rows of the most frequent target value of each class of look-alike rows; missing is a value."""
     codes, values = pd.factorize(frame[target], use_na_sentinel=False)
     pairs, groups, v = classes.class_of * len(values) + codes, len(classes.sizes), len(values)
     if groups * v <= max(4 * len(frame), 1 << 16):
-        most = np.bincount(pairs, minlength=groups * v).reshape(groups, v).max(axis=1)
-    else:
-        found, rows = np.unique(pairs, return_counts=True)
-        most = np.zeros(groups, dtype=np.int64)
-        np.maximum.at(most, found // v, rows)
-    return float(1 - most.sum() / len(frame))
+        return np.asarray(np.bincount(pairs, minlength=groups * v).reshape(groups, v).max(axis=1))
+    found, rows = np.unique(pairs, return_counts=True)
+    most = np.zeros(groups, dtype=np.int64)
+    np.maximum.at(most, found // v, rows)
+    return most
 
 
 def relative_squared_distance(values: Floats, group: NDArray[np.integer]) -> Floats:

@@ -66,8 +66,10 @@ def check_against_flow(point: Point, table: pd.DataFrame, schema: Schema, **limi
     assert gcp(result.release, result.encoded.encodings) == pytest.approx(point.gcp, abs=1e-12)
     if schema[schema.target].kind == "categorical":
         assert majority_class_error(frame, names, schema.target) == pytest.approx(point.error, abs=1e-12)
+        shares = frame.groupby(names, observed=True, dropna=False)[schema.target].value_counts(normalize=True)
+        assert point.posterior == pytest.approx(shares.max(), abs=1e-12)
     else:
-        assert point.error is None
+        assert (point.error, point.posterior) == (None, None)
     group = frame.groupby(names, observed=True, dropna=False)["pay"]
     pay = frame["pay"]
     apart = (pay - group.transform("mean")) ** 2
@@ -167,7 +169,7 @@ def test_k_for__and_the_policies() -> None:
 def test_best_points__are_those_that_no_other_beats() -> None:
     _, _, encoded, tree, risk = grown(False)
     points = tree_frontier(tree, risk, encoded, range(2, 80))
-    for measure, sign in (("risk", 1), ("tidi", -1), ("rsd", -1)):
+    for measure, sign in (("risk", 1), ("posterior", 1), ("tidi", -1), ("rsd", -1)):
         best = best_points(points, "gcp", measure)
         assert len(best) >= 2
         for point in points:

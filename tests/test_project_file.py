@@ -29,7 +29,7 @@ def project() -> Project:
         "rsd_min": None, "spread_min": None, "significance": None, "tested": "inner", "prosecutor_limit": 10,
         "journalist_limit": 10, "marketer_limit": 20,
     }  # fmt: skip
-    point = Point("least", "refine", 20, 35, 21, 1 / 21, 5.5, None, 0.25, 0.125, None)
+    point = Point("least", "refine", 20, 35, 21, 1 / 21, 5.5, None, 0.75, 0.25, 0.125, None)
     scenario = scenario_of(point, "for the board", parameters, "two\nlines, <b>bold</b>")
     history = History().record(choices_of(schema, parameters)).record(choices_of(schema, {**parameters, "k": 12}))
     history = history.record(choices_of(schema.with_column("age", domain=(0, 120)), parameters)).undo()

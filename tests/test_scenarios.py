@@ -23,7 +23,7 @@ from anonymizer.scenarios import (
 )
 from anonymizer.schema import Role, Schema
 
-POINT = Point("least", "refine", 20, 35, 21, 1 / 21, 5.5, None, 0.25, 0.125, None)
+POINT = Point("least", "refine", 20, 35, 21, 1 / 21, 5.5, None, 0.75, 0.25, 0.125, None)
 
 
 def schema() -> Schema:
@@ -35,7 +35,8 @@ def test_scenario__keeps_all_parameters_and_the_points_on_top() -> None:
     kept = scenario_of(POINT, "wide", {"k": 10, "min_leaf": 2, "generalizer": "uniform"}, "for the board")
     assert kept.parameters == {"k": 20, "min_leaf": 2, "generalizer": "refine", "grouping": "least"}
     assert kept.figures == figures_of(POINT)
-    assert kept.figures == {"groups": 35, "smallest": 21, "risk": 1 / 21, "tidi": 5.5, "gcp": 0.25, "error": 0.125}
+    expected = {"groups": 35, "smallest": 21, "risk": 1 / 21, "tidi": 5.5}
+    assert kept.figures == {**expected, "posterior": 0.75, "gcp": 0.25, "error": 0.125}
     assert set(FIGURES) <= set(Point.__dataclass_fields__)
 
 

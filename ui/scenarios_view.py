@@ -17,11 +17,12 @@ WORDS = {
     "risk": "Highest risk",
     "tidi": "Least TIDI, bits",
     "rsd": "Least RSD",
+    "posterior": "Surest guess",
     "gcp": "Detail lost (GCP)",
     "error": "Error",
     "unexplained": "Squared error left",
 }
-SHARES = ("risk", "gcp", "error", "rsd", "unexplained")
+SHARES = ("risk", "gcp", "error", "rsd", "posterior", "unexplained")
 
 
 def undo_redo(ws: Workspace) -> None:
