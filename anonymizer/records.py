@@ -7,6 +7,7 @@ histograms are sums, and sums from several places add up.
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -267,8 +268,13 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any
     items = list(items)
     if len(items) < 2:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(WORKERS) as pool:
-        return list(pool.map(work, items))
+    return list(workers().map(work, items))
+
+
+@cache
+def workers() -> ThreadPoolExecutor:
+    """The threads that read records, for the whole process: making them anew costs more than a small node's records."""
+    return ThreadPoolExecutor(WORKERS, thread_name_prefix="records")
 
 
 def descend(tree: Tree, encoded: EncodedTable) -> NDArray[np.int32]:
