@@ -5,7 +5,8 @@ its own. The same plan serves records in this process and records on several mac
 """
 
 from dataclasses import fields, replace
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from anonymizer.encode import EncodedTable, Encoding
 from anonymizer.errors import ParameterError
 from anonymizer.records import WORKERS, Branch, Growth, InMemory, Node, RecordSource, Split
 from anonymizer.tree import Tree
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 CRITERIA = ("entropy", "gini", "sse", "blend")
 """Splitting criteria: impurities of classes, squared error of numbers, and of numbers and columns together."""
@@ -75,10 +79,17 @@ def grow(
             + ("numeric." if encoded.by_numbers else "of classes."),
             remedy="Use sse for a numeric target, entropy or gini for any other.",
         )
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1, user_api="blas"):  # kernels run side by side already; more threads only wait
+    with linear_algebra().limit(limits=1, user_api="blas"):  # kernels run side by side already; more threads only wait
         return grow_from(InMemory(encoded), encoded.encodings, criterion, min_leaf, max_depth, exhaustive_max)
+
+
+@cache
+def linear_algebra() -> "ThreadpoolController":
+    """The control of linear algebra's threads; to find its libraries takes a while, so it is kept."""
+    import scipy.linalg  # noqa: F401 - compiled loops call its library, which must be found, too
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def grow_from(
