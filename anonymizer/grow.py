@@ -116,7 +116,7 @@ def grow_from(
     )
     by_order = [encoding.by_order for encoding in encodings]
     divided: dict[int, tuple[Split, Node, Node]] = {}
-    least = max(SMALL, root.n // (2 * WORKERS))
+    least = max(SMALL, root.n // (WORKERS + 1))
     held: dict[int, Histograms] = {}
     pending, nodes = [root], {root.key: root}
     while pending:
