@@ -142,8 +142,8 @@ def tree_summary(pruning: Pruning) -> str:
     sizes = pruning.tree.n[pruning.cut()]
     leaves = plural(int(pruning.tree.is_leaf.sum()), "leaf", "leaves")
     return (
-        f"**{plural(len(sizes), 'group')}** of {count(sizes.min())} to {count(sizes.max())} records, half of them of "
-        f"at most {count(np.median(sizes))}. The grown tree has {leaves}; "
+        f"The tree makes **{plural(len(sizes), 'group')}** of {count(sizes.min())} to {count(sizes.max())} records, "
+        f"half of them of at most {count(np.median(sizes))}. The grown tree has {leaves}; "
         f"{plural(pruning.n_steps, 'split')} of it {'is' if pruning.n_steps == 1 else 'are'} taken back."
     )
 
