@@ -75,7 +75,7 @@ def downloads(ws: Workspace, release: Release, report: Report) -> None:
         )
         st.markdown("Make a release like it, in a terminal:")
         st.code(report.provenance.command, language="bash", wrap_lines=True)
-        st.markdown("Or in Python, with the report saved as `REPORT.json`:")
+        st.markdown("Or in Python, with the downloaded report renamed to `REPORT.json`:")
         st.code(report.provenance.python, language="python", wrap_lines=True)
         st.caption("The rows come out in another order each time: it is drawn from a fresh secret.")
 
