@@ -19,7 +19,7 @@ def quick_choices(ws: Workspace) -> None:
         if st.button(
             "All others quasi-identifying",
             icon=":material/groups:",
-            help="Every insensitive column becomes quasi-identifying: the safe choice when in doubt",
+            help="Every insensitive column becomes quasi-identifying; sensitive ones stay: safe when in doubt",
         ):
             ws.set_schema(others_quasi_identifying(ws.schema or ws.suggested()))
             st.rerun()
