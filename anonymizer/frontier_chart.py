@@ -36,10 +36,10 @@ def frontier_sentence(points: Sequence[Point], loss: str = "gcp", risk: float = 
     """The title of the figure: what the least loss is among settings that keep a prosecutor risk."""
     kept = [point for point in points if point.risk <= risk + 1e-12 and getattr(point, loss) is not None]
     if not kept:
-        return f"No setting that was tried keeps the highest risk at or below {risk:g}"
+        return f"No setting that was tried keeps the highest risk at or below {risk:.3g}"
     best = min(kept, key=lambda point: getattr(point, loss))
     return (
-        f"At a risk of at most {risk:g} the least {LOSSES[loss]} is {getattr(best, loss):.3f}: "
+        f"At a risk of at most {risk:.3g} the least {LOSSES[loss]} is {getattr(best, loss):.3f}: "
         f"{best.method}, k = {best.k:,}"
     )
 

@@ -27,7 +27,7 @@ def frontier(ws: Workspace) -> None:
     losses, risks = available(points, LOSSES), available(points, RISKS)
     loss = first.selectbox("Across: what is lost", losses, format_func=LOSSES.get, key=f"loss of {losses}")
     risk = second.selectbox("Upwards: what is risked", risks, format_func=RISKS.get, key=f"risk of {risks}")
-    st.markdown(f"**{plain(frontier_sentence(points, loss))}**")
+    st.markdown(f"**{plain(frontier_sentence(points, loss, 1 / ws.k))}**")
     st.plotly_chart(
         frontier_figure(points, loss, risk, here(ws, points)), key=KEY, on_select="rerun", selection_mode="points"
     )

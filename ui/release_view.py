@@ -141,9 +141,18 @@ def checks(report: Report) -> None:
     told = [check for check in verification.checks if check.passed is None]
     for check in sorted(judged, key=lambda check: bool(check.passed)):
         check_line(check)
+    disclosed(verification)
     with st.expander(f"{plural(len(told), 'more figure')}, reported without a requirement", expanded=len(told) <= 4):
         for check in told:
             check_line(check)
+
+
+def disclosed(verification: Verification) -> None:
+    """A warning for each sensitive column that whole classes share: k-anonymity does not hide it."""
+    for check in verification.checks:
+        if check.name.startswith("homogeneity of ") and check.achieved:
+            advice = "It is disclosed without linking anybody: ask for l = 2 under *Limits on sensitive columns*."
+            st.warning(f"{plain(check.sentence)} {advice}", icon=":material/visibility:")
 
 
 def check_line(check: Check) -> None:

@@ -19,7 +19,7 @@ from ui.controls import count, next_step, plain, plural, problem, share, slider_
 from ui.frontier_view import frontier
 from ui.knowledge_view import knowledge
 from ui.limits_panel import limits_panel
-from ui.release_view import check_text, headline
+from ui.release_view import check_text, disclosed, headline
 from ui.scenarios_view import history, scenarios, undo_redo
 from ui.strip import figures
 from ui.tree_choices import GROUPINGS, fit_grouping, groupings_for
@@ -122,6 +122,7 @@ def glance(ws: Workspace) -> None:
             headline(found)
             told = [check for check in found.checks if check.passed is not None or check.name == "linking posterior"]
             st.markdown("\n\n".join(map(check_text, told)))
+            disclosed(found)
             next_step("release", "Release this setting")
 
 
@@ -186,7 +187,9 @@ def which_k(ws: Workspace) -> None:
             f"Use k = {count(k)}", type="primary", icon=":material/check:", key="use k", disabled=k == ws.k,
             on_click=ws.open, args=({"k": k},),
         )  # fmt: skip
-        st.caption("Grouped as chosen above. Other ways to write boxes lose less or more: see Frontier.")
+        st.caption(
+            "Grouped as chosen above. *Refine* often loses much less at the same k: choose it above, or see Frontier."
+        )
     with right:
         st.markdown(f"**{plain(k_sentence(ws.by_k(), ws.k, k))}**")
         st.plotly_chart(k_figure(ws.by_k(), ws.k, k), key="loss by k", config=CONFIG)

@@ -121,6 +121,21 @@ def test_every_check__is_a_sentence_on_the_page(hospital: Workspace) -> None:
     assert "Left out of the file: name, email" in found
 
 
+def test_homogeneous_groups__are_a_warning_in_view() -> None:
+    app = opened(session(2))
+    frame, target = held(app).release().frame(), CUSTOMERS.columns[-1]
+    groups = frame.groupby(KNOWN, observed=True, dropna=False)[target]
+    alike = int((groups.transform("nunique") == 1).sum())
+    assert alike > 0
+    warned = [item.value for item in app.warning if "has the same" in item.value]
+    assert len(warned) == 1
+    assert warned[0].startswith(f"{alike} people")
+    assert "ask for l = 2" in warned[0]
+    ws = session(2)
+    ws.set(l=2)
+    assert not [item.value for item in opened(ws).warning if "has the same" in item.value]
+
+
 def test_rows__stand_side_by_side(hospital: Workspace) -> None:
     app = opened(hospital)
     original, released = (item.value for item in app.dataframe)
