@@ -129,6 +129,7 @@ class InMemory:
         self.order = np.arange(n, dtype=np.uint32)
         self.runs: list[tuple[int, int]] = [(0, n)]
         self.responses = np.empty((n, 0))
+        self.moves_values = responses is None and encoded.by_numbers
         self.totals: NDArray[Any] = np.bincount(classes, minlength=self.stride).astype(np.int64)
         if responses is not None:
             self.responses = responses
@@ -236,7 +237,10 @@ class InMemory:
         numeric, target = self.encoded.numeric, self.encoded.target
         r = 0 if numeric is None else numeric.n_responses
         moments = np.zeros((m, 1 + r + r * (r + 1) // 2))
-        if numeric is not None:
+        if numeric is not None and self.moves_values:  # they stand in the order of the leaves already
+            in_place = np.arange(len(self.order), dtype=np.uint32)
+            kernels.add_moments(*runs[:-1], in_place, self.responses, moments)
+        elif numeric is not None:
             kernels.add_moments(*runs, numeric.values, moments)
         else:
             moments[:, 0] = branch.last - branch.first
