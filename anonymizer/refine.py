@@ -145,6 +145,7 @@ class Ordered(InMemory):
     def __init__(self, encoded: EncodedTable, order: NDArray[np.uint32]) -> None:
         super().__init__(encoded)
         self.packed = np.ascontiguousarray(self.packed[:, order])
+        self.responses = self.responses[order]
         self.order = order
 
     def sums(self, branch: Branch) -> Sums:

@@ -20,7 +20,7 @@ from anonymizer.utility import cut_gcp, node_ncp
 from tests.naive_refine import slow_pieces
 
 
-def random_table(seed: int, n: int) -> tuple[pd.DataFrame, Schema]:
+def random_table(seed: int, n: int, target: str = "ill") -> tuple[pd.DataFrame, Schema]:
     rng = np.random.default_rng(seed)
     age = rng.integers(0, rng.choice([2, 9, 60]), n).astype(float)
     born = pd.Timestamp("1980-01-01") + pd.to_timedelta(rng.integers(0, rng.choice([4, 500]), n), unit="D")
@@ -37,6 +37,7 @@ def random_table(seed: int, n: int) -> tuple[pd.DataFrame, Schema]:
         table,
         quasi_identifying=["age", "born", "city", "grade"],
         sensitive=["ill", "cost"],
+        target=target,
         ordered=["grade"],
         domains={"grade": ["low", "mid", "high"]},
     )
@@ -78,12 +79,13 @@ def test_median_mondrian__agrees_with_its_slow_twin(given_):
 
 
 @settings(max_examples=100)
-@given(drawn)
-def test_refined__tree_adds_up_and_keeps_what_was_above(given_):
+@given(drawn, st.sampled_from([("ill", "entropy"), ("cost", "sse")]))
+def test_refined__tree_adds_up_and_keeps_what_was_above(given_, grown_for):
     seed, n, k = given_
-    table, schema = random_table(seed, n + 2 * k)
+    target, criterion = grown_for
+    table, schema = random_table(seed, n + 2 * k, target)
     encoded = encode(table, schema)
-    tree = grow(encoded, min_leaf=1)
+    tree = grow(encoded, criterion, min_leaf=1)
     pruning = prune(tree, annotate(tree, encoded), "least", 2 * k)
     refined = refine(pruning, encoded, Limits(k=k)).tree
     leaf = descend(refined, encoded)
@@ -92,7 +94,8 @@ def test_refined__tree_adds_up_and_keeps_what_was_above(given_):
         assert refined.n[t] == inside.sum()
         classes = np.bincount(encoded.target.codes[inside], minlength=encoded.target.n_classes)
         assert refined.sums[t].tolist() == classes.tolist()
-        np.testing.assert_allclose(refined.moments[t, 1:2], encoded.numeric.values[inside].sum(axis=0), atol=1e-9)
+        y = encoded.numeric.values[inside, 0]
+        np.testing.assert_allclose(refined.moments[t], [len(y), y.sum(), (y**2).sum()], atol=1e-9)
     group = pruning.group_of_node()
     origin = origin_of(tree, group, refined)
     kept = np.flatnonzero(origin >= 0)
