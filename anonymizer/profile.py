@@ -233,7 +233,7 @@ def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "p
     if not fact.present:
         return Role.INSENSITIVE, "It has no value at all."
     if fact.distinct == 1 and not fact.missing and fact.records > 1:
-        return Role.INSENSITIVE, "It has the same value in every record, so it tells nobody apart."
+        return Role.INSENSITIVE, "The same value in every record tells nobody apart."
     identifying = _identifying(fact, meanings, values)
     if identifying:
         return Role.IDENTIFYING, identifying
@@ -245,28 +245,22 @@ def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "p
         if meaning is OUTCOME:
             return Role.SENSITIVE, "Its name says that it is the outcome under study."
         if meaning.role is Role.SENSITIVE:
-            return Role.SENSITIVE, f"Its name speaks of {meaning.what}, which people want to keep to themselves."
-        known = "which others may know of a person" if meaning.what != "bodily features" else "which others can see"
-        return Role.QUASI_IDENTIFYING, f"Its name speaks of {meaning.what}, {known}."
+            return Role.SENSITIVE, f"Speaks of {meaning.what}: a private matter."
+        known = "others can see them" if meaning.what == "bodily features" else "others may know it"
+        return Role.QUASI_IDENTIFYING, f"Speaks of {meaning.what}: {known}."
     if kind is Kind.DATE:
-        return Role.QUASI_IDENTIFYING, "It holds dates, and who knows a date of a person can find the record by it."
+        return Role.QUASI_IDENTIFYING, "Who knows a date of a person can find the record."
     if fact.distinct <= FEW:
-        return (
-            Role.QUASI_IDENTIFYING,
-            f"It has {fact.distinct:,} different values, as traits of a person do that others may know.",
-        )
-    return (
-        Role.QUASI_IDENTIFYING,
-        f"Nothing shows that its {fact.distinct:,} different values are harmless; someone may know them of a person.",
-    )
+        return Role.QUASI_IDENTIFYING, f"{fact.distinct:,} values, as of a trait that others may know."
+    return Role.QUASI_IDENTIFYING, f"Nothing shows that its {fact.distinct:,} values are harmless."
 
 
 def _weight(fact: ColumnFacts) -> tuple[Role, str]:
     if fact.distinct <= 0.05 * fact.present:
-        return Role.INSENSITIVE, "It is a survey weight: it tells about the sample, not about the person."
+        return Role.INSENSITIVE, "A survey weight tells of the sample, not of the person."
     return Role.QUASI_IDENTIFYING, (
-        f"It is a survey weight: it tells about the sample, but its {fact.distinct:,} different values can be "
-        "looked up in the survey itself. Leave it out if nobody needs it."
+        f"A survey weight, but its {fact.distinct:,} values can be looked up in the survey itself. "
+        "Leave it out if nobody needs it."
     )
 
 
@@ -278,13 +272,13 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
     many = fact.distinct_share > 0.5 or fact.distinct > 50
     for meaning in meanings:
         if meaning.role is Role.IDENTIFYING and many and not (meaning.what == "a person's name" and _of_a_thing(words)):
-            return f"Its name speaks of {meaning.what}, and it has {fact.distinct:,} different values."
+            return f"Speaks of {meaning.what}, with {fact.distinct:,} different values."
     share = fact.distinct_share
     unique = "Every record has a value of its own" if share == 1 else f"{share:.0%} of its values are different"
     if words & ID_WORDS and share > 0.2 and fact.distinct > 10:
-        return f"Its name says that it numbers people or records, and it has {fact.distinct:,} different values."
+        return f"Its name says that it numbers people: {fact.distinct:,} values."
     if words & NUMBER_WORDS and share >= ENOUGH and not any(m.role is Role.SENSITIVE for m in meanings):
-        return f"{unique}, and its name says that it numbers people or records."
+        return f"Its name says that it numbers people. {unique}."
     if fact.present >= 10 and share == 1 and fact.kind is Kind.NUMERIC and values.dtype.kind in "iu":
         span = int(values.max()) - int(values.min())
         if span == fact.present - 1 and fact.missing == 0 and not meanings:
@@ -296,7 +290,7 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
     if share > 0.3 and sum(map(is_person_name, texts)) >= ENOUGH * len(texts):
         return "Its values look like names of people."
     if share > 0.3 and sum(map(len, texts)) > 60 * len(texts):
-        return "It is free text, which can name people and tell anything about them."
+        return "Free text can name people and tell anything of them."
     if share >= ENOUGH:
         return f"{unique}, so it is as good as a name."
     return ""

@@ -10,6 +10,8 @@ from anonymizer.document import Code, Document, Figure, Section, Table
 
 INK, LINE, SOFT, LEAF = "#1d2b24", "#c9d4cd", "#f1f5f2", "#2b7a50"
 UNKNOWN = "\u25a1"
+HEAD_SIZE, PADDING = 7.5, 3
+"""Points: letters above a column, and the space beside a cell's text."""
 
 
 def to_pdf(document: Document) -> bytes:
@@ -68,7 +70,7 @@ def _styles() -> dict[str, Any]:
         "heading": ParagraphStyle(
             "heading", body, fontName=bold, fontSize=11, leading=14, spaceBefore=10, textColor=LEAF, keepWithNext=1
         ),
-        "head": ParagraphStyle("head", body, fontName=bold, fontSize=7.5, leading=10, spaceAfter=0),
+        "head": ParagraphStyle("head", body, fontName=bold, fontSize=HEAD_SIZE, leading=10, spaceAfter=0),
         "cell": ParagraphStyle("cell", body, fontSize=7.5, leading=10, spaceAfter=0),
         "code": ParagraphStyle("code", body, fontSize=7, leading=9.5, backColor=SOFT, borderPadding=4, leftIndent=4),
     }
@@ -116,24 +118,33 @@ def _table(block: Table, styles: dict[str, Any], width: float) -> Any:
     look = [
         ("LINEBELOW", (0, 0), (-1, -1), 0.4, LINE),
         ("VALIGN", (0, 0), (-1, -1), "TOP"),
-        ("LEFTPADDING", (0, 0), (-1, -1), 3),
-        ("RIGHTPADDING", (0, 0), (-1, -1), 3),
+        ("LEFTPADDING", (0, 0), (-1, -1), PADDING),
+        ("RIGHTPADDING", (0, 0), (-1, -1), PADDING),
     ]
     look += [("BACKGROUND", (0, 0), (-1, 0), SOFT)] if headed else []
-    shares = _shares(block)
-    grid = Grid(rows, colWidths=[width * share for share in shares], repeatRows=int(headed), splitInRow=1, spaceAfter=6)
+    grid = Grid(rows, colWidths=column_widths(block, width), repeatRows=int(headed), splitInRow=1, spaceAfter=6)
     grid.setStyle(TableStyle(look))
     return grid
 
 
-def _shares(block: Table) -> list[float]:
-    """How much of the width each column gets: by its longest text, within bounds."""
+def column_widths(block: Table, width: float) -> list[float]:
+    """How much of the width each column gets: by its longest text, within bounds, and room for each word above it."""
+    from reportlab.pdfbase.pdfmetrics import stringWidth
+
     columns = zip(*(row for row in (block.header, *block.rows)), strict=True)
     longest = [
         min(60, max(12, *(len(cell.text if isinstance(cell, Figure) else cell) for cell in column)))
         for column in columns
     ]
-    return [length / sum(longest) for length in longest]
+    bold = _fonts()[1]
+    words = [head.split() or [""] for head in block.header]
+    room = [max(stringWidth(printable(word), bold, HEAD_SIZE) for word in column) + 2 * PADDING + 1 for column in words]
+    if sum(room) >= width:
+        return [width * length / sum(longest) for length in longest]
+    given = [max(width * length / sum(longest), least) for length, least in zip(longest, room, strict=True)]
+    spare = [gets - least for gets, least in zip(given, room, strict=True)]
+    over = sum(given) - width
+    return [gets - over * free / max(sum(spare), 1e-9) for gets, free in zip(given, spare, strict=True)]
 
 
 def _footer(canvas: Any, template: Any) -> None:

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from anonymizer.charts import curve_figure, pruning_curve
-from anonymizer.draw import COLOURS, dot, legend
+from anonymizer.draw import COLOURS, dot, figures_text, legend
 from anonymizer.errors import AnonymizerError
 from anonymizer.pipeline import require_satisfied
 from anonymizer.prune import Pruning
@@ -41,7 +41,8 @@ def show(ws: Workspace, pruning: Pruning) -> None:
         dot, tree, risk, encoded.encodings, labels, cut=None if view["what"] == "grown" else cut,
         below_cut=view["what"] == "both", focus=focus, colour_by=view["colour"], theme=theme, k=pruning.k,
     )  # fmt: skip
-    show_legend(legend(tree, risk, labels, view["colour"], theme), COLOURS[view["colour"]])
+    shades = legend(tree, risk, labels, view["colour"], theme)
+    show_legend(shades, COLOURS[view["colour"]], figures_text(risk, labels))
     source = draw(max_depth=view["depth"])
     drawing = tree_view(source, tree, node, key="tree", on_pick=pick, on_open=look_closer)
     show_worst(ws, pruning, cut, pick)

@@ -317,3 +317,16 @@ def test_pdf__takes_any_text() -> None:
 
 def test_papers__are_known_of_every_grouping_and_generalizer() -> None:
     assert set(PAPERS) == {*GROUPINGS, *GENERALIZERS}
+
+
+def test_pdf__no_word_above_a_column_is_broken() -> None:
+    from reportlab.pdfbase.pdfmetrics import stringWidth
+
+    heads = ("Check", "Required", "Found in the release", "Passed")
+    for texts in (("x" * 200, "1", "2", "3"), ("a", "b", "c", "d"), ("", "y" * 90, "z" * 90, "")):
+        widths = report_pdf.column_widths(Table(heads, (texts,)), 490)
+        assert sum(widths) == pytest.approx(490)
+        for head, width in zip(heads, widths, strict=True):
+            inside = width - 2 * report_pdf.PADDING
+            assert all(stringWidth(word, "Vera-Bold", report_pdf.HEAD_SIZE) <= inside for word in head.split())
+    assert sum(report_pdf.column_widths(Table(("W" * 99, "V" * 99), (("a", "b"),)), 490)) == pytest.approx(490)

@@ -301,6 +301,18 @@ def test_legend__covers_every_node_and_says_what_it_covers(grown, by_numbers, co
     assert levels.max() == 5
 
 
+def test_figures_text__explains_every_figure_on_a_node(grown, by_numbers) -> None:
+    for shown in (grown, by_numbers):
+        encoded, _, risk = shown
+        explained = draw.figures_text(risk, encoded.target.labels)
+        text = nodes_in(svg(drawn(shown, max_depth=100)))[0]
+        symbols = set(re.findall(r"Δ|\b(?:n|E|p|SSE|BIG|ICR|TIDI)\b(?= [=\d.]| -)", text))
+        assert symbols >= {"n", "BIG", "ICR", "TIDI"}
+        assert all(re.search(rf"(?<!\w){symbol}(?!\w)", explained) for symbol in symbols), (symbols, explained)
+        assert ("E" in symbols) == (" E of them" in explained)
+        assert ("Δ" in symbols) == ("Δ" in explained)
+
+
 def test_numbers__every_node_says_its_digression(by_numbers) -> None:
     encoded, tree, risk = by_numbers
     cut = prune(tree, risk, "error-digression", 20).cut()

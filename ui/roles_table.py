@@ -37,10 +37,12 @@ COLUMNS = {
     ),
     "Missing": st.column_config.NumberColumn(format="localized", width="small", help="How many records lack a value."),
     "Domain": st.column_config.TextColumn(
-        width="medium",
+        width=150,
         help="The range or levels against which detail is measured: declared, or read from the data.",
     ),
-    "Why": st.column_config.TextColumn(width="large", help="Why this role was suggested."),
+    "Why": st.column_config.TextColumn(
+        width="large", help="Why this role was suggested; what a column speaks of is read from its name."
+    ),
 }
 EDITABLE = ("Role", "Kind", "Ordered")
 

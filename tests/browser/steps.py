@@ -26,9 +26,14 @@ def opened(page: Page, address: str, path: str = "") -> None:
 
 
 def settled(page: Page) -> None:
-    """Wait until the page is drawn: a grid that is typed into while it is drawn again forgets what was typed."""
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=120_000)
-    page.wait_for_timeout(300)
+    """Wait until the page is drawn and stays so: a click reaches the server a moment later, and a grid that is typed
+    into while it is drawn again forgets what was typed."""
+    still = page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
+    for _ in range(20):
+        still.wait_for(timeout=120_000)
+        page.wait_for_timeout(300)
+        if still.count():
+            return
 
 
 def drop(page: Page, data: bytes, name: str) -> None:

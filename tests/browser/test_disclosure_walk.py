@@ -43,6 +43,8 @@ def test_nursery__bound__repair__download__assessed_again(
     settled(page)
     expect(page.get_by_role("slider", name="Highest posterior allowed")).to_have_value(str(BOUND))
     page.get_by_text(re.compile(f"^{way}")).first.click()
+    fields = "questions, labels, error rates" if way == "Prune" else "questions, labels"
+    expect(page.get_by_text(f"The files hold {fields}, and nothing else")).to_be_visible(timeout=60_000)
     settled(page)
     published = downloaded(page, "Tree (JSON)", tmp_path)
 
