@@ -41,10 +41,10 @@ def show(ws: Workspace, pruning: Pruning) -> None:
         dot, tree, risk, encoded.encodings, labels, cut=None if view["what"] == "grown" else cut,
         below_cut=view["what"] == "both", focus=focus, colour_by=view["colour"], theme=theme, k=pruning.k,
     )  # fmt: skip
-    shades = legend(tree, risk, labels, view["colour"], theme)
-    show_legend(shades, COLOURS[view["colour"]], figures_text(risk, labels))
+    show_legend(legend(tree, risk, labels, view["colour"], theme), COLOURS[view["colour"]])
     source = draw(max_depth=view["depth"])
     drawing = tree_view(source, tree, node, key="tree", on_pick=pick, on_open=look_closer)
+    st.caption(f"**On a node:** {figures_text(risk, labels)}.")
     show_worst(ws, pruning, cut, pick)
     downloads(drawing, source, lambda: draw(max_depth=tree.n_nodes, max_nodes=2 * tree.n_nodes))
     if node is None:

@@ -23,8 +23,8 @@ CONFIG = {"displayModeBar": False}
 MOST_GROUPS = 1000
 
 
-def show_legend(shades: tuple[Shade, ...], what: str, figures: str) -> None:
-    """The colour scale with its gauges (or the marks of the classes), how nodes look, and their ``figures``."""
+def show_legend(shades: tuple[Shade, ...], what: str) -> None:
+    """The colour scale with its gauges (or the marks of the classes), and how groups and folded branches look."""
     marks = "".join(
         f'<span style="white-space:nowrap"><span style="background:{shade.colour};border:1px solid #888;'
         f'border-radius:3px;padding:0 .4em;margin-right:.35em;color:{"#000" if _is_light(shade.colour) else "#fff"}">'
@@ -35,8 +35,7 @@ def show_legend(shades: tuple[Shade, ...], what: str, figures: str) -> None:
         f'<div style="font-size:.82rem;display:flex;flex-wrap:wrap;gap:.3rem 1rem;align-items:center">'
         f"<b>Colour: {_html(what)}</b>{marks}"
         "<span>double border: a group</span><span>dashed: merged into the group above</span>"
-        "<span>⚠ fewer than k records</span><span>▸ folded branch</span>"
-        f"<span><b>On a node:</b> {_html(figures)}</span></div>"
+        "<span>⚠ fewer than k records</span><span>▸ folded branch</span></div>"
     )
 
 
