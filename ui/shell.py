@@ -3,6 +3,7 @@
 import streamlit as st
 
 from ui.controls import PAGES, plain
+from ui.scroll import start_at_top
 from ui.strip import strip
 from ui.workspace import Workspace, workspace
 
@@ -29,6 +30,7 @@ STYLE = """<style>
 }
 [data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
 [data-testid="stSliderTickBar"] { display: none; }
+.st-key-scroll { position: absolute; }
 [data-testid="stBottomBlockContainer"] { padding: 0.4rem 5rem 0.6rem; max-width: 1500px; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
 .st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }
@@ -53,9 +55,10 @@ def place() -> str:
     return "this computer" if not name or name.rpartition("]")[0] + "]" in LOCAL_HOSTS or name in LOCAL_HOSTS else name
 
 
-def frame(ws: Workspace) -> None:
-    """The line above every page: which table is held, where, and how to be rid of it."""
+def frame(ws: Workspace, name: str) -> None:
+    """The line above every page: which table is held, where, and how to be rid of it; ``name`` of the page."""
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="frame"):
+        start_at_top(name)
         held = f"in this session's memory on **{place()}**: never written to disk, never sent on."
         if ws.reading is None:
             st.caption(f":material/lock: Your table stays {held}")
@@ -82,7 +85,7 @@ pages = [
     for number, (step, title, explanation) in enumerate(STEPS, start=1)
 ]
 page = st.navigation(pages, position="top")
-frame(ws)
+frame(ws, page.url_path or "data")
 page.run()
 ws.remember()
 if page.url_path != "what_if":  # it draws the figures itself, beside its sliders

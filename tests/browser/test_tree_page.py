@@ -5,6 +5,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import settled
 
 pytestmark = pytest.mark.browser
 SVG = "{http://www.w3.org/2000/svg}"
@@ -36,6 +39,24 @@ def view_box(page: Any) -> list[float]:
 
 def press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_page__starts_at_its_top_and_stays_when_drawn_again(tree_page: Any) -> None:
+    """The button that leads here stands at the end of a page longer than the window."""
+    page = tree_page
+    scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
+    page.set_viewport_size({"width": 900, "height": 700})
+    assert page.evaluate(scrolled) == 0
+    page.get_by_role("button", name="Next: release the groups").click()
+    expect(page.get_by_role("heading", name="Check and download")).to_be_visible(timeout=60_000)
+    settled(page)
+    assert page.evaluate(scrolled) == 0
+    purpose = page.get_by_role("textbox", name="Purpose")
+    purpose.scroll_into_view_if_needed()
+    purpose.fill("research")
+    purpose.press("Enter")
+    settled(page)
+    assert page.evaluate(scrolled) > 0, "the same page, drawn again"
 
 
 def test_zoom_and_drag(tree_page: Any) -> None:
