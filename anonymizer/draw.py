@@ -179,19 +179,6 @@ def legend(
     return tuple(shades)
 
 
-def figures_text(risk: "NodeRisk", labels: tuple[str | None, ...]) -> str:
-    """What the figures on a node mean, in one sentence."""
-    parts = ["n records" + (", E of them not in the largest class" if len(labels) > 1 else "")]
-    if risk.numeric is not None:
-        parts.append(
-            "Δ how far the scatter of sensitive numbers falls short of the table's, p its chance, SSE squared error"
-        )
-    parts.append(
-        "BIG bits learnt from the rule + ICR bits still missing = TIDI bits to one person: the lower, the riskier"
-    )
-    return "; ".join(parts)
-
-
 def gauge(level: int) -> str:
     """A risk level as text: ▮▮▮▯▯."""
     return "▮" * level + "▯" * (LEVELS - level)

@@ -218,6 +218,19 @@ def mean_text(numeric: "NumericRisk", node: int, position: int) -> str:
     return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.4g}"
 
 
+def figures_text(risk: "NodeRisk", labels: tuple[str | None, ...]) -> str:
+    """What the figures on a node mean, in one sentence."""
+    parts = ["n records" + (", E of them not in the largest class" if len(labels) > 1 else "")]
+    if risk.numeric is not None:
+        parts.append(
+            "Δ how far the scatter of sensitive numbers falls short of the table's, p its chance, SSE squared error"
+        )
+    parts.append(
+        "BIG bits learnt from the rule + ICR bits still missing = TIDI bits to one person: the lower, the riskier"
+    )
+    return "; ".join(parts)
+
+
 def number_lines(numeric: "NumericRisk", node: int) -> list[str]:
     """What a node tells about numeric sensitive columns, one line for all and one for each."""
     p_value = "p not defined" if np.isnan(numeric.p_value[node]) else f"p {numeric.p_value[node]:.3g}"

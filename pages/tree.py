@@ -5,8 +5,9 @@ from functools import partial
 import streamlit as st
 
 from anonymizer.charts import curve_figure, pruning_curve
-from anonymizer.draw import COLOURS, dot, figures_text, legend
+from anonymizer.draw import COLOURS, dot, legend
 from anonymizer.errors import AnonymizerError
+from anonymizer.explain import figures_text
 from anonymizer.pipeline import require_satisfied
 from anonymizer.prune import Pruning
 from ui.controls import empty_state, next_step, plural, problem

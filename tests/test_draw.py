@@ -16,6 +16,7 @@ from anonymizer.encode import encode
 from anonymizer.errors import ParameterError
 from anonymizer.explain import (
     explain_leaf,
+    figures_text,
     group_table,
     number_text,
     regions,
@@ -304,7 +305,7 @@ def test_legend__covers_every_node_and_says_what_it_covers(grown, by_numbers, co
 def test_figures_text__explains_every_figure_on_a_node(grown, by_numbers) -> None:
     for shown in (grown, by_numbers):
         encoded, _, risk = shown
-        explained = draw.figures_text(risk, encoded.target.labels)
+        explained = figures_text(risk, encoded.target.labels)
         text = nodes_in(svg(drawn(shown, max_depth=100)))[0]
         symbols = set(re.findall(r"Δ|\b(?:n|E|p|SSE|BIG|ICR|TIDI)\b(?= [=\d.]| -)", text))
         assert symbols >= {"n", "BIG", "ICR", "TIDI"}

@@ -46,7 +46,7 @@ def run(ws: Workspace, release: Release) -> Attacks | None:
     released = ws.released()
 
     def work(job: Job) -> Attacks:
-        return attack(table, released, schema, encoded, progress=job.say, cancelled=job.stopped.is_set)
+        return attack(table, released, schema, encoded, progress=job.say, cancelled=job.cancelled)
 
     outcome: Attacks | None = finished(ws, JOB, release, "Run the attacks", work)
     return outcome

@@ -128,7 +128,7 @@ def estimated(ws: Workspace, tree: KeyedTree, knowledge: Knowledge, key: Any) ->
         "estimate job",
         (key, knowledge),
         "Estimate",
-        lambda job: assess(tree, knowledge, starts=STARTS, progress=job.say, cancelled=job.stopped.is_set),
+        lambda job: assess(tree, knowledge, starts=STARTS, progress=job.say, cancelled=job.cancelled),
     )
 
 
@@ -231,7 +231,7 @@ def compared(ws: Workspace, tree: KeyedTree, rule: Rule | None, key: Any) -> Non
         "compare job",
         (key, rule),
         "Compare all assumptions",
-        lambda job: compare(tree, rule, starts=1, progress=job.say, cancelled=job.stopped.is_set),
+        lambda job: compare(tree, rule, starts=1, progress=job.say, cancelled=job.cancelled),
     )
     if found is None:
         return
@@ -268,7 +268,7 @@ def repair_panel(ws: Workspace, tree: KeyedTree, exposure: Exposure, key: Any) -
             "repair job",
             (key, knowledge, bound),
             "Repair",
-            lambda job: repairs(tree, knowledge, bound, progress=job.say, cancelled=job.stopped.is_set),
+            lambda job: repairs(tree, knowledge, bound, progress=job.say, cancelled=job.cancelled),
         )
         if ways is None:
             return
@@ -376,7 +376,7 @@ def whole_people(ws: Workspace, tree: KeyedTree, exposure: Exposure, key: Any) -
         "count job",
         (key, knowledge),
         "Count",
-        lambda job: integer_posterior(tree, knowledge, cancelled=job.stopped.is_set),
+        lambda job: integer_posterior(tree, knowledge, cancelled=job.cancelled),
     )
     if found is None:
         return

@@ -214,14 +214,14 @@ def comparing(ws: Workspace, asked: Asked | None) -> None:
 
 
 def begin(ws: Workspace, asked: Asked) -> None:
-    """Start the evaluation; it also ends when its table is forgotten or another one is brought."""
+    """Start the evaluation."""
     reading, schema = ws.reading, ws.schema
     if reading is None or schema is None:
         return
     begun(
         ws,
         JOB,
-        (reading.sha256, schema, asked),
+        (reading, schema, asked),
         lambda job: evaluate(
             reading.frame,
             schema,
@@ -234,7 +234,7 @@ def begin(ws: Workspace, asked: Asked) -> None:
             significance=asked.significance,
             sample=asked.sample,
             progress=job.say,
-            cancelled=lambda: job.stopped.is_set() or ws.reading is not reading,
+            cancelled=job.cancelled,
         ),
     )
 
@@ -242,7 +242,7 @@ def begin(ws: Workspace, asked: Asked) -> None:
 def held_job(ws: Workspace) -> Job | None:
     """The newest evaluation of this table in these roles."""
     job: Job | None = ws.view.get(JOB)
-    if job is None or ws.reading is None or job.key[:2] != (ws.reading.sha256, ws.schema):
+    if job is None or ws.reading is None or job.key[0] is not ws.reading or job.key[1] != ws.schema:
         return None
     return job
 

@@ -46,10 +46,10 @@ def slower(ws: Workspace) -> Sequence[Point]:
 
     def work(job: Job) -> tuple[Point, ...]:
         return record_frontier(
-            table, schema, encoded, tree, risk, limits=limits, progress=job.say, cancelled=job.stopped.is_set
+            table, schema, encoded, tree, risk, limits=limits, progress=job.say, cancelled=job.cancelled
         )
 
-    key = (id(tree), asdict(limits) | {"k": None})
+    key = (tree, asdict(limits) | {"k": None})
     methods = len(fitting_methods(encoded))
     label = f"Add {methods} methods that must look at every record (tiered, refine, blends, Mondrian)"
     return finished(ws, "record frontier", key, label, work) or ()

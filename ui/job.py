@@ -2,6 +2,7 @@
 
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,9 +20,13 @@ SAYS_LITTLE = 3.0
 
 @dataclass
 class Job:
-    """Work in a thread of its own, so that it can be watched and stopped."""
+    """Work in a thread of its own, so that it can be watched and stopped.
+
+    ``key``: what the answer depends on; ``unwanted``: whether nobody waits for it any more.
+    """
 
     key: Any
+    unwanted: Callable[[], bool]
     share: float = 0.0
     what: str = "Beginning"
     answer: Any = None
@@ -43,6 +48,10 @@ class Job:
 
         threading.Thread(target=run, daemon=True).start()
 
+    def cancelled(self) -> bool:
+        """Whether the work should end: Cancel was pressed, or nobody waits for it any more."""
+        return self.stopped.is_set() or self.unwanted()
+
     def say(self, share: float, what: str) -> None:
         """How far it is."""
         self.share, self.what = min(max(share, 0.0), 1.0), what
@@ -55,11 +64,21 @@ class Job:
 
 
 def begun(ws: Workspace, name: str, key: Any, work: Callable[[Job], Any]) -> Job:
-    """A new job in the place of the one of this name, which is stopped."""
+    """A new job in the place of the one of this name, which is stopped.
+
+    It also ends when its table is forgotten, when another one is brought, and after the session is over, so ``work``
+    must not hold the workspace.
+    """
     held: Job | None = ws.view.get(name)
     if held is not None:
         held.stopped.set()
-    job = ws.view[name] = Job(key)
+    session, reading = weakref.ref(ws), ws.reading
+
+    def unwanted() -> bool:
+        now = session()
+        return now is None or now.reading is not reading
+
+    job = ws.view[name] = Job(key, unwanted)
     job.begin(work)
     return job
 

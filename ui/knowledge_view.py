@@ -1,10 +1,12 @@
 """What somebody who knows a few things about one person would learn: from the original, the release, the scenarios."""
 
+import pandas as pd
 import streamlit as st
 
 from anonymizer.encode import EncodedTable
 from anonymizer.errors import AnonymizerError
 from anonymizer.knowledge import Knowledge, look_up, person, release_for
+from anonymizer.scenarios import Scenario
 from ui.controls import count, plain, problem, share
 from ui.workspace import Workspace
 
@@ -25,14 +27,23 @@ def knowledge(ws: Workspace) -> None:
             show("From the release of this setting", look_up(ws.released(), schema, known))
         if ws.scenarios and st.toggle("Also from every scenario", key="knowledge of scenarios"):
             for scenario in ws.scenarios:
-                key = ("scenario release", repr(sorted(scenario.parameters.items())), id(ws.encoded()))
-                if ws.view.get("scenario releases", {}).get(key) is None:
-                    with st.spinner(f"Making the release of {plain(scenario.name)} …"):
-                        made = release_for(table, schema, ws.encoded(), scenario.parameters).frame()
-                    ws.view.setdefault("scenario releases", {})[key] = made
-                show(scenario.name, look_up(ws.view["scenario releases"][key], schema, known))
+                show(scenario.name, look_up(released_by(ws, scenario), schema, known))
     except AnonymizerError as error:
         problem(error)
+
+
+def released_by(ws: Workspace, scenario: Scenario) -> pd.DataFrame:
+    """The release of a scenario, made once as long as the table and its roles stay the same."""
+    encoded, key = ws.encoded(), repr(sorted(scenario.parameters.items()))
+    basis, held = ws.view.get("scenario releases", (None, {}))
+    made: dict[str, pd.DataFrame] = held if basis is encoded else {}
+    if key not in made:
+        assert ws.table is not None
+        assert ws.schema is not None
+        with st.spinner(f"Making the release of {plain(scenario.name)} …"):
+            made[key] = release_for(ws.table, ws.schema, encoded, scenario.parameters).frame()
+    ws.view["scenario releases"] = (encoded, made)
+    return made[key]
 
 
 def what_is_known(ws: Workspace) -> dict[str, str | None]:

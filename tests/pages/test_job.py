@@ -1,0 +1,71 @@
+"""Work in the background ends when nobody waits for it any more, and keeps nothing of a table that was forgotten."""
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+
+import pytest
+
+from tests.test_refine import random_table
+from ui.job import Job, begun
+from ui.workspace import Workspace, sample_reading
+
+PATIENCE = 20.0
+
+
+def waiting(ws: Workspace, name: str = "job") -> tuple[Job, threading.Event]:
+    """A job that goes on until it is told to end, and whether it was."""
+    ended, pause = threading.Event(), threading.Event()
+
+    def work(job: Job) -> str:
+        while not job.cancelled():
+            pause.wait(0.01)
+        ended.set()
+        return "ended"
+
+    return begun(ws, name, "key", work), ended
+
+
+def session() -> Workspace:
+    table, schema = random_table(3, 30)
+    return Workspace(reading=sample_reading("people", table), schema=schema)
+
+
+def other_table(ws: Workspace) -> None:
+    assert ws.bring(b"a,b\n1,2\n3,4\n", "other.csv")
+
+
+@pytest.mark.parametrize("end", [Workspace.forget, other_table], ids=["forgotten", "another table"])
+def test_job__ends_with_its_table(end: Callable[[Workspace], None]) -> None:
+    ws = session()
+    job, ended = waiting(ws)
+    assert not job.cancelled()
+    ws.set(k=20)
+    assert not job.cancelled(), "a choice is no reason to end"
+    end(ws)
+    assert ended.wait(PATIENCE)
+    assert job.done.wait(PATIENCE)
+    assert job.answer == "ended"
+
+
+def test_job__ends_with_its_session() -> None:
+    ws = session()
+    _, ended = waiting(ws)
+    gone = weakref.ref(ws)
+    del ws
+    gc.collect()
+    assert gone() is None
+    assert ended.wait(PATIENCE)
+
+
+def test_job__another_takes_its_place_and_cancel_ends_it() -> None:
+    ws = session()
+    first, first_ended = waiting(ws)
+    second, second_ended = waiting(ws)
+    assert first_ended.wait(PATIENCE)
+    assert first.stopped.is_set()
+    assert not second.cancelled()
+    assert ws.view["job"] is second
+    second.stopped.set()
+    assert second_ended.wait(PATIENCE)
