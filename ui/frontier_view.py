@@ -1,7 +1,7 @@
 """The frontier on the page: every setting's risk against its loss, each mark to be opened or kept."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import streamlit as st
@@ -20,9 +20,12 @@ KEY = "frontier chart"
 def frontier(ws: Workspace) -> None:
     """The scatter, its axes, the methods that take longer, and what was clicked."""
     if ws.recipe.mondrian:
-        st.info("The frontier starts from the decision tree: choose a grouping that is a cut of it, not Mondrian.")
-        return
-    points = [*ws.frontier(), *slower(ws)]
+        st.caption(
+            "A Mondrian partition is made anew for every k. The curves are cuts of the decision tree; the baselines "
+            "are among the methods that must look at every record."
+        )
+    basis = of_cuts(ws)
+    points = [*basis.frontier(), *slower(ws, basis)]
     first, second, _ = st.columns([2, 2, 3], gap="medium")
     losses, risks = available(points, LOSSES), available(points, RISKS)
     loss = first.selectbox("Across: what is lost", losses, format_func=LOSSES.get, key=f"loss of {losses}")
@@ -38,9 +41,21 @@ def frontier(ws: Workspace) -> None:
         show_point(ws, point)
 
 
-def slower(ws: Workspace) -> Sequence[Point]:
-    """The points of methods that must look at records, as soon as they are there."""
-    table, schema, encoded, tree, risk, limits = ws.table, ws.schema, ws.encoded(), ws.tree(), ws.risk(), ws.limits
+def of_cuts(ws: Workspace) -> Workspace:
+    """The session itself, or, as a baseline's tree is made for one k, one that has grown the decision tree."""
+    if not ws.recipe.mondrian:
+        return ws
+    held: Workspace | None = ws.view.get("frontier of cuts")
+    if held is None or held.reading is not ws.reading or held.schema != ws.schema:
+        held = ws.view["frontier of cuts"] = Workspace(reading=ws.reading, schema=ws.schema)
+    held.parameters = replace(ws.parameters, grouping="least")
+    return held
+
+
+def slower(ws: Workspace, basis: Workspace) -> Sequence[Point]:
+    """The points of methods that must look at records, as soon as they are there; ``basis`` holds the tree."""
+    table, schema, encoded, limits = basis.table, basis.schema, basis.encoded(), basis.limits
+    tree, risk = basis.tree(), basis.risk()
     assert table is not None
     assert schema is not None
 

@@ -8,10 +8,12 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.charts import loss_sentence
 from anonymizer.frontier import k_for, tree_frontier
+from anonymizer.grow import grow
 from anonymizer.knowledge import look_up, person
 from anonymizer.linkage import linkage_risk
 from anonymizer.pipeline import anonymize
 from anonymizer.project import Project, to_json
+from anonymizer.risk import annotate
 from anonymizer.samples import SAMPLES
 from anonymizer.scenarios import History
 from anonymizer.schema import Schema
@@ -158,6 +160,25 @@ def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
     assert (held.parameters.grouping, held.k) == ("error-risk", 17)
     assert held.scenarios[0].figures["groups"] == points[place].groups
     assert metrics(app) == recomputed(held)
+
+
+def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:
+    """A mark that is used gives the very figures it showed, whatever grouping was chosen before."""
+    ws = session(grouping="median-mondrian", criterion="gini", k=8)
+    app = shown(ws, VIEWS[3])
+    assert "made anew for every k" in said(app)
+    encoded = ws.encoded()
+    tree = grow(encoded, "gini")
+    points = tree_frontier(tree, annotate(tree, encoded), encoded)
+    place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
+    app.session_state["frontier chart"] = {"selection": {"points": [{"customdata": place}]}}
+    app.run()
+    assert "error-risk, k = 17" in said(app)
+    press(app, "Use it")
+    held = app.session_state["workspace"]
+    assert (held.parameters.grouping, held.k) == ("error-risk", 17)
+    assert held.utility().gcp == pytest.approx(points[place].gcp, abs=1e-12)
+    assert not app.exception
 
 
 def test_what_the_browser_says_was_clicked_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
