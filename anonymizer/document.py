@@ -48,6 +48,20 @@ class Document:
     sections: tuple[Section, ...]
 
     @property
+    def texts(self) -> list[str]:
+        """Every text, in the order in which it is read."""
+        found = [self.title, self.subtitle]
+        for section in self.sections:
+            found.append(section.title)
+            for block in section.blocks:
+                if isinstance(block, Table):
+                    cells = [cell for row in block.rows for cell in row]
+                    found += [*block.header, *(cell.text if isinstance(cell, Figure) else cell for cell in cells)]
+                else:
+                    found.append(block.text if isinstance(block, Code) else block)
+        return found
+
+    @property
     def figures(self) -> dict[str, str]:
         """The text of every figure by its key."""
         tables = [block for section in self.sections for block in section.blocks if isinstance(block, Table)]

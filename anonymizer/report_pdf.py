@@ -1,8 +1,8 @@
 """A report as PDF, by reportlab: text that can be searched, no link, no script."""
 
 import io
+from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -10,12 +10,23 @@ from anonymizer.document import Code, Document, Figure, Section, Table
 
 INK, LINE, SOFT, LEAF = "#1d2b24", "#c9d4cd", "#f1f5f2", "#2b7a50"
 UNKNOWN = "\u25a1"
+LACKING = f"{UNKNOWN} stands for a letter that the font of this file lacks. The same report as HTML shows it."
+FONTS = (
+    ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf"),
+    ("LiberationSans-Regular.ttf", "LiberationSans-Bold.ttf"),
+    ("arial.ttf", "arialbd.ttf"),
+    ("Arial.ttf", "Arial Bold.ttf"),
+    ("Vera.ttf", "VeraBd.ttf"),
+)
+"""Files of a plain and a bold font, embedded into the PDF; those of the system know more letters than the last, which
+reportlab brings."""
 HEAD_SIZE, PADDING = 7.5, 3
 """Points: letters above a column, and the space beside a cell's text."""
 
 
 def to_pdf(document: Document) -> bytes:
-    """The document as the bytes of a PDF file (A4). Letters that the embedded font lacks are shown as a box."""
+    """The document as the bytes of a PDF file (A4). Letters that the embedded font lacks are shown as a box, and it
+    says so."""
     from reportlab.lib.pagesizes import A4
     from reportlab.lib.units import mm
     from reportlab.platypus import SimpleDocTemplate
@@ -37,6 +48,8 @@ def to_pdf(document: Document) -> bytes:
     styles = _styles()
     width = A4[0] - 2 * margin
     story = [_paragraph(document.title, styles["title"]), _paragraph(document.subtitle, styles["subtitle"])]
+    if any(UNKNOWN in printable(text) for text in document.texts):
+        story.append(_paragraph(LACKING, styles["subtitle"]))
     for section in document.sections:
         story += _section(section, styles, width)
     made.build(story, onFirstPage=_footer, onLaterPages=_footer)
@@ -45,15 +58,16 @@ def to_pdf(document: Document) -> bytes:
 
 @cache
 def _fonts() -> tuple[str, str]:
-    """The names of the plain and the bold font, registered: Vera, which reportlab brings, so that they are embedded."""
-    import reportlab
+    """The names of the plain and the bold font, registered: the first of :data:`FONTS` that this machine has."""
     from reportlab.pdfbase import pdfmetrics
-    from reportlab.pdfbase.ttfonts import TTFont
+    from reportlab.pdfbase.ttfonts import TTFError, TTFont
 
-    folder = Path(reportlab.__file__).parent / "fonts"
-    for name, file in (("Vera", "Vera.ttf"), ("Vera-Bold", "VeraBd.ttf")):
-        pdfmetrics.registerFont(TTFont(name, str(folder / file)))
-    return "Vera", "Vera-Bold"
+    for files in FONTS:
+        with suppress(TTFError):
+            for font in [TTFont(file, file) for file in files]:
+                pdfmetrics.registerFont(font)
+            return files
+    raise AssertionError("the last is part of reportlab")
 
 
 def _styles() -> dict[str, Any]:

@@ -3,6 +3,7 @@ one; every text escaped."""
 
 import html
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
@@ -302,11 +303,22 @@ def test_pdf__holds_all_that_the_document_says(audience: str, monkeypatch: pytes
     content = to_pdf(document)
     assert content.startswith(b"%PDF-")
     assert content.rstrip().endswith(b"%%EOF")
-    assert [text for text in written if text != "None."] == texts_of(document)
+    said = [text for text in written if text not in ("None.", report_pdf.LACKING)]
+    assert said == texts_of(document)
     for act in (b"/JavaScript", b"/URI", b"/Launch", b"/EmbeddedFile"):
         assert act not in content
 
 
+@pytest.fixture
+def own_font(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As on a machine that has no font but the one that reportlab brings."""
+    report_pdf._fonts.cache_clear()
+    monkeypatch.setattr(report_pdf, "FONTS", (("no such font.ttf", "none.ttf"), report_pdf.FONTS[-1]))
+    yield
+    report_pdf._fonts.cache_clear()
+
+
+@pytest.mark.usefixtures("own_font")
 def test_pdf__takes_any_text() -> None:
     wide = "x" * 5000
     long_table = Table(("a", "b"), tuple((NASTY, wide) for _ in range(3)))
@@ -319,6 +331,18 @@ def test_papers__are_known_of_every_grouping_and_generalizer() -> None:
     assert set(PAPERS) == {*GROUPINGS, *GENERALIZERS}
 
 
+@pytest.mark.parametrize(("name", "lacks"), [("André", False), ("Łódź", True), ("Ольга", True)])
+@pytest.mark.usefixtures("own_font")
+def test_pdf__says_when_its_font_lacks_a_letter(name: str, lacks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = Document("Report", "", "internal", (Section("One", (Table(("a",), ((name,),)), Code("x"), "y")),))
+    assert document.texts == ["Report", "", "One", "a", name, "x", "y"]
+    written: list[str] = []
+    paragraph = report_pdf._paragraph
+    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, style: (written.append(text), paragraph(text, style))[1])
+    assert to_pdf(document).startswith(b"%PDF-")
+    assert (report_pdf.LACKING in written) == lacks
+
+
 def test_pdf__no_word_above_a_column_is_broken() -> None:
     from reportlab.pdfbase.pdfmetrics import stringWidth
 
@@ -328,5 +352,7 @@ def test_pdf__no_word_above_a_column_is_broken() -> None:
         assert sum(widths) == pytest.approx(490)
         for head, width in zip(heads, widths, strict=True):
             inside = width - 2 * report_pdf.PADDING
-            assert all(stringWidth(word, "Vera-Bold", report_pdf.HEAD_SIZE) <= inside for word in head.split())
+            assert all(
+                stringWidth(word, report_pdf._fonts()[1], report_pdf.HEAD_SIZE) <= inside for word in head.split()
+            )
     assert sum(report_pdf.column_widths(Table(("W" * 99, "V" * 99), (("a", "b"),)), 490)) == pytest.approx(490)
