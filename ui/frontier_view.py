@@ -25,16 +25,17 @@ def frontier(ws: Workspace) -> None:
             "are among the methods that must look at every record."
         )
     basis = of_cuts(ws)
-    points = [*basis.frontier(), *slower(ws, basis)]
+    curves = basis.frontier()
+    points, key = [*curves, *slower(ws, basis)], chart_key(ws, curves)
     first, second, _ = st.columns([2, 2, 3], gap="medium")
     losses, risks = available(points, LOSSES), available(points, RISKS)
     loss = first.selectbox("Across: what is lost", losses, format_func=LOSSES.get, key=f"loss of {losses}")
     risk = second.selectbox("Upwards: what is risked", risks, format_func=RISKS.get, key=f"risk of {risks}")
     st.markdown(f"**{plain(frontier_sentence(points, loss, 1 / ws.k))}**")
     st.plotly_chart(
-        frontier_figure(points, loss, risk, here(ws, points)), key=KEY, on_select="rerun", selection_mode="points"
+        frontier_figure(points, loss, risk, here(ws, points)), key=key, on_select="rerun", selection_mode="points"
     )
-    point = picked(points)
+    point = picked(points, key)
     if point is None:
         st.caption("Click a mark to read it, use it or keep it. Marks further down and to the left are better.")
     else:
@@ -50,6 +51,15 @@ def of_cuts(ws: Workspace) -> Workspace:
         held = ws.view["frontier of cuts"] = Workspace(reading=ws.reading, schema=ws.schema)
     held.parameters = replace(ws.parameters, grouping="least")
     return held
+
+
+def chart_key(ws: Workspace, curves: Sequence[Point]) -> str:
+    """A key for every set of curves: what was clicked in another one stands elsewhere here."""
+    held, number = ws.view.get("curves", (None, 0))
+    if held is not curves:
+        number += 1
+        ws.view["curves"] = (curves, number)
+    return f"{KEY} {number}"
 
 
 def slower(ws: Workspace, basis: Workspace) -> Sequence[Point]:
@@ -77,9 +87,9 @@ def here(ws: Workspace, points: Sequence[Point]) -> Point | None:
     return next((x for x in points if (x.grouping, x.generalizer, x.k) == same and x.weight is None), None)
 
 
-def picked(points: Sequence[Point]) -> Point | None:
-    """The point whose mark was clicked last."""
-    state: Any = widget_state(KEY)
+def picked(points: Sequence[Point], key: str) -> Point | None:
+    """The point whose mark was clicked last in the chart with this key."""
+    state: Any = widget_state(key)
     marks = state["selection"]["points"] if state else []
     place = marks[0].get("customdata") if marks else None
     place = place[0] if isinstance(place, list) and place else place

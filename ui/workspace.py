@@ -52,6 +52,7 @@ Answer = TypeVar("Answer")
 
 SAW_TREE = ("recipe",)
 LIMITS = tuple(limit.name for limit in fields(Limits))
+OF_ANY_K = tuple(name for name in LIMITS if name != "k")
 SAW_PRUNING = (*SAW_TREE, "grouping", *LIMITS)
 SAW_RELEASE = (*SAW_PRUNING, "generalizer", "writing", "numbers")
 
@@ -72,8 +73,8 @@ DEPENDS: dict[str, tuple[str, ...]] = {
     "distributions": SAW_RELEASE,
     "report": SAW_RELEASE,
     "node_ncp": SAW_TREE,
-    "frontier": (*SAW_TREE, *LIMITS),
-    "by_k": SAW_PRUNING,
+    "frontier": (*SAW_TREE, *OF_ANY_K),
+    "by_k": (*SAW_TREE, "grouping", *OF_ANY_K),
 }
 """The stages that follow the schema, and the parameters that each depends on beside table and schema."""
 

@@ -151,7 +151,7 @@ def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
     app = shown(ws, VIEWS[3])
     points = tree_frontier(ws.tree(), ws.risk(), ws.encoded())
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
-    app.session_state["frontier chart"] = {"selection": {"points": [{"customdata": place}]}}
+    app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
     app.run()
     assert "error-risk, k = 17" in said(app)
     press(app, "Keep as scenario")
@@ -160,6 +160,10 @@ def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
     assert (held.parameters.grouping, held.k) == ("error-risk", 17)
     assert held.scenarios[0].figures["groups"] == points[place].groups
     assert metrics(app) == recomputed(held)
+    assert held.view["curves"][1] == 1, "another k and grouping have the same curves, and the mark stays clicked"
+    held.set(l=2)
+    app.run()
+    assert held.view["curves"][1] == 2, "in other curves the same place is another setting"
 
 
 def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:
@@ -171,7 +175,7 @@ def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:
     tree = grow(encoded, "gini")
     points = tree_frontier(tree, annotate(tree, encoded), encoded)
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
-    app.session_state["frontier chart"] = {"selection": {"points": [{"customdata": place}]}}
+    app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
     app.run()
     assert "error-risk, k = 17" in said(app)
     press(app, "Use it")
@@ -187,7 +191,7 @@ def test_what_the_browser_says_was_clicked_is_not_believed(monkeypatch: pytest.M
     for customdata in (None, "1", -1, 10**9, [], ["x"], 1.5):
         state = {"selection": {"points": [{"customdata": customdata}]}}
         monkeypatch.setattr(view, "widget_state", lambda key, state=state: state)
-        assert picked(()) is None
+        assert picked((), "chart") is None
 
 
 def test_what_if_i_knew__counts_those_who_remain() -> None:

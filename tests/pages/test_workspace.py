@@ -37,6 +37,18 @@ def test_change_of_k__prunes_again_but_grows_nothing(ws: Workspace) -> None:
     assert ws.tree() is not tree
 
 
+def test_the_curves_of_every_k__are_those_of_any_k(ws: Workspace) -> None:
+    frontier, by_k = ws.frontier(), ws.by_k()
+    ws.set(k=40)
+    assert ws.frontier() is frontier
+    assert ws.by_k() is by_k
+    ws.set(grouping="error-risk")
+    assert ws.frontier() is frontier
+    assert ws.by_k() is not by_k
+    ws.set(l=2)
+    assert ws.frontier() is not frontier
+
+
 def test_baselines__their_tree_depends_on_k_alone(ws: Workspace) -> None:
     ws.set(grouping="median-mondrian", criterion="gini")
     tree = ws.tree()
