@@ -5,7 +5,7 @@ side: what somebody could know of a person is quasi-identifying.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,28 @@ def suggest(table: pd.DataFrame) -> Schema:
 
     target = columns[max(sensitive, key=fitness)].name if sensitive else None
     return Schema(columns, target)
+
+
+def suggest_again(schema: Schema, suggested: Schema, table: pd.DataFrame) -> Schema:
+    """The schema for the same columns, read in another way: what was chosen otherwise than ``suggested`` stays, the
+    rest is suggested anew.
+
+    All three speak of the same columns in the same order. Raises :class:`SchemaError` like :func:`profile`.
+    """
+    fresh = suggest(table)
+    columns = []
+    for chosen, before, new in zip(schema.columns, suggested.columns, fresh.columns, strict=True):
+        own = [name for name in ("role", "kind", "reason") if getattr(chosen, name) != getattr(before, name)]
+        kept: dict[str, Any] = {name: getattr(chosen, name) for name in own}
+        again = replace(new, **kept)
+        if again.kind is not new.kind:
+            again = replace(again, domain=None, ordered=False)
+        if again.kind is chosen.kind and (chosen.domain, chosen.ordered) != (before.domain, before.ordered):
+            again = replace(again, domain=chosen.domain, ordered=chosen.ordered)
+        columns.append(again)
+    sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
+    target = schema.target if schema.target != suggested.target else fresh.target
+    return Schema(tuple(columns), target if target in sensitive else None)
 
 
 def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:

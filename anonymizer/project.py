@@ -135,6 +135,7 @@ def to_json(project: Project) -> str:
                 "comment": scenario.comment,
                 "parameters": dict(scenario.parameters),
                 "figures": dict(scenario.figures),
+                "basis": scenario.basis,
             }
             for scenario in project.scenarios
         ],
@@ -165,9 +166,7 @@ def from_json(text: str | bytes) -> Project:
     if found["copse_project"] != FORMAT or isinstance(found["copse_project"], bool):
         _refuse("copse_project", f"only layout {FORMAT} can be read here")
     table = _dict(found.get("table"), "table")
-    sha256 = _text(table.get("sha256"), "table, sha256", 64)
-    if sha256 and (len(sha256) != 64 or set(sha256) - set("0123456789abcdef")):
-        _refuse("table, sha256", "a SHA-256 has 64 hexadecimal digits")
+    sha256 = _sha256(table.get("sha256"), "table, sha256")
     records = table.get("records")
     if isinstance(records, bool) or not isinstance(records, int) or not 0 <= records <= LARGEST:
         _refuse("table, records", "a number of records was expected")
@@ -183,6 +182,14 @@ def from_json(text: str | bytes) -> Project:
         table_sha256=sha256,
         records=records,
     )
+
+
+def _sha256(found: Any, place: str) -> str:
+    """A digest, or "" for none."""
+    sha256 = _text(found, place, 64)
+    if sha256 and (len(sha256) != 64 or set(sha256) - set("0123456789abcdef")):
+        _refuse(place, "a SHA-256 has 64 hexadecimal digits")
+    return sha256
 
 
 def _schema(found: Any) -> Schema:
@@ -213,6 +220,7 @@ def _scenario(found: Any, place: str) -> Scenario:
         parameters=_parameters(item.get("parameters"), f"{place}, parameters"),
         figures=figures,
         comment=_text(item.get("comment"), f"{place}, comment", LONGEST_COMMENT, free=True),
+        basis=_sha256(item.get("basis", ""), f"{place}, basis"),
     )
 
 

@@ -4,6 +4,8 @@ What was decided is a flat dictionary of *choices*: every parameter by its name,
 role, kind and domain of each column. It holds no record of the table.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -29,12 +31,27 @@ LONGEST_WHAT = 200
 
 @dataclass(frozen=True)
 class Scenario:
-    """A setting that was kept: its ``parameters`` by name, and its ``figures``, some of :data:`FIGURES` by name."""
+    """A setting that was kept: its ``parameters`` by name, and its ``figures``, some of :data:`FIGURES` by name.
+
+    ``basis``: which table and roles the figures are of, see :func:`basis_of`; "" when that is not known.
+    """
 
     name: str
     parameters: Mapping[str, Any]
     figures: Mapping[str, float]
     comment: str = ""
+    basis: str = ""
+
+    def counted_on(self, basis: str) -> "Scenario":
+        """The scenario as it is known of this table and these roles: figures of another basis are left out."""
+        return self if self.basis == basis else replace(self, figures={})
+
+
+def basis_of(schema: Schema, table: str) -> str:
+    """The SHA-256, hexadecimal, of all that figures depend on beside the parameters; ``table``: a name of its content
+    and of how it was read."""
+    described = json.dumps([table, choices_of(schema, {})], sort_keys=True, default=str)
+    return hashlib.sha256(described.encode()).hexdigest()
 
 
 def figures_of(point: Point) -> dict[str, float]:
@@ -42,9 +59,9 @@ def figures_of(point: Point) -> dict[str, float]:
     return {name: value for name in FIGURES if (value := getattr(point, name)) is not None}
 
 
-def scenario_of(point: Point, name: str, parameters: Mapping[str, Any], comment: str = "") -> Scenario:
+def scenario_of(point: Point, name: str, parameters: Mapping[str, Any], comment: str = "", basis: str = "") -> Scenario:
     """A point to be kept. ``parameters``: all that were chosen; those of the point come on top."""
-    return Scenario(name, {**parameters, **point.parameters}, figures_of(point), comment)
+    return Scenario(name, {**parameters, **point.parameters}, figures_of(point), comment, basis)
 
 
 def side_by_side(scenarios: Sequence[Scenario]) -> pd.DataFrame:

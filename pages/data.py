@@ -6,7 +6,8 @@ import streamlit as st
 from ui.chooser import chooser
 from ui.controls import KIND_LABELS, count, next_step, plain, problem, size
 from ui.reading_form import problems_found, reading_form
-from ui.workspace import Workspace, workspace
+from ui.session import workspace
+from ui.workspace import Workspace
 
 PREVIEW_ROWS = 200
 
@@ -53,7 +54,7 @@ def details(ws: Workspace) -> None:
     if reading is None:
         return
     problems_found(reading.problems)
-    preview, columns, how = st.tabs(["Preview", "Columns", "How it was read"])
+    preview, columns, how = st.tabs(["Preview", "Columns", "How it was read"], key=f"details {reading.sha256}")
     with preview:
         st.dataframe(first_records(reading.frame), hide_index=True, height=390, key=f"preview {ws.edition}")
         if len(reading.frame) > PREVIEW_ROWS:
@@ -90,7 +91,7 @@ def main() -> None:
     if ws.failure is not None:
         problem(ws.failure, "The table you had before is still here.")
     details(ws)
-    with st.expander("Bring another table", icon=":material/upload_file:"):
+    with st.expander("Bring another table", icon=":material/upload_file:", key=f"another {ws.edition}"):
         chooser(ws)
     next_step("roles", "Next: give roles")
 

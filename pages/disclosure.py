@@ -19,7 +19,7 @@ from ui.disclosure_view import (
     source,
     whole_people,
 )
-from ui.workspace import workspace
+from ui.session import workspace
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from ui.controls import empty_state, problem
 from ui.evaluate_view import choices, comparing, results
-from ui.workspace import workspace
+from ui.session import workspace
 
 
 def main() -> None:

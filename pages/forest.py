@@ -14,7 +14,7 @@ from ui.forest_view import (
     spending,
     trees_panel,
 )
-from ui.workspace import workspace
+from ui.session import workspace
 
 
 def main() -> None:
@@ -35,14 +35,14 @@ def main() -> None:
     asked = choices(ws)
     if asked is not None:
         spending(ws, asked)
-    if "forest problem" in ws.view:
+    if ws.view.get("forest problem") is not None:
         problem(ws.view["forest problem"])
     held = shown_forest(ws)
     if held is not None:
         forest, measured = held
         headline(forest, measured)
         panels = {
-            "Rules": lambda: rules_panel(forest),
+            "Rules": lambda: rules_panel(ws, forest),
             "Budget": lambda: budget_panel(forest),
             "Trees": lambda: trees_panel(ws, forest),
             "Predict": lambda: predict_panel(ws, forest),

@@ -8,7 +8,7 @@ from ui.controls import empty_state, problem
 from ui.downloads import downloads
 from ui.release_view import checks, choices, examined, headline, rows_side_by_side, what_changed
 from ui.report_view import reports
-from ui.workspace import workspace
+from ui.session import workspace
 
 
 def main() -> None:

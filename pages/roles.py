@@ -6,8 +6,9 @@ from anonymizer.errors import AnonymizerError
 from ui.before import risk_before
 from ui.controls import ROLE_BADGES, ROLE_MEANINGS, empty_state, next_step, plain, problem
 from ui.domain_editor import domain_editor
-from ui.roles_table import COLUMNS, EDITABLE, edited_schema, others_quasi_identifying, rows
-from ui.workspace import Workspace, workspace
+from ui.roles_table import COLUMNS, EDITABLE, edited_schema, others_quasi_identifying, rows, ticked_in_vain
+from ui.session import widget_state, workspace
+from ui.workspace import Workspace
 
 
 def quick_choices(ws: Workspace) -> None:
@@ -28,7 +29,7 @@ def quick_choices(ws: Workspace) -> None:
 def roles_table(ws: Workspace) -> None:
     """The editable table; its edits become the schema."""
     key = f"roles {ws.edition} {ws.version}"
-    basis = ws.basis(key)
+    basis = ws.basis(key, begins=widget_state(key) is None)
     edited = st.data_editor(
         rows(basis, ws.facts()),
         key=key,
@@ -37,7 +38,12 @@ def roles_table(ws: Workspace) -> None:
         disabled=[name for name in COLUMNS if name not in EDITABLE],
         height=min(40 + 35 * len(basis.columns), 915),
     )
-    ws.set_schema(edited_schema(basis, edited, ws.schema.target if ws.schema else None), from_editor=True)
+    schema = edited_schema(basis, edited, ws.schema.target if ws.schema else None)
+    ws.set_schema(schema, from_editor=True)
+    if ticked_in_vain(schema, edited):
+        ws.version += 1
+        st.toast("Numbers and dates have an order already.", icon=":material/info:")
+        st.rerun()
 
 
 def target_choice(ws: Workspace) -> None:

@@ -11,11 +11,12 @@ from anonymizer.explain import figures_text
 from anonymizer.pipeline import require_satisfied
 from anonymizer.prune import Pruning
 from ui.controls import empty_state, next_step, plural, problem
+from ui.session import workspace
 from ui.tree_choices import method, view_choices
 from ui.tree_panel import show_groups, show_legend, show_node, show_worst
 from ui.tree_view import downloads, tree_view
 from ui.warm import wait_text
-from ui.workspace import Workspace, workspace
+from ui.workspace import Workspace
 
 
 def show(ws: Workspace, pruning: Pruning) -> None:

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from ui.controls import empty_state
+from ui.session import workspace
 from ui.what_if_view import explore
-from ui.workspace import workspace
 
 ws = workspace()
 st.title("What if", anchor=False)

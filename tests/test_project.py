@@ -57,8 +57,8 @@ def streamlit_imports(name: str, source: str) -> list[str]:
 
 
 def state_uses(name: str, source: str) -> list[str]:
-    """Pages reach the session and its caches through ui/workspace.py alone."""
-    if name == "ui/workspace.py" or not name.startswith(("ui/", "pages/")):
+    """Pages reach the session and its caches through ui/session.py alone."""
+    if name == "ui/session.py" or not name.startswith(("ui/", "pages/")):
         return []
     forbidden = {"session_state", "cache_data", "cache_resource"}
     return [

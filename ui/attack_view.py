@@ -66,12 +66,12 @@ def guesses(found: Attacks) -> None:
     st.markdown("**How often a sensitive value is guessed right**, by somebody who knows all quasi-identifiers:")
     rows = {
         one.column: {
+            "added by the release": share(one.advantage),
             "without looking": told(one.blind),
-            "model, original": told(one.model[0]),
+            "look-up, release": told(one.look_up[1]),
             "model, release": told(one.model[1]),
             "look-up, original": told(one.look_up[0]),
-            "look-up, release": told(one.look_up[1]),
-            "added by the release": share(one.advantage),
+            "model, original": told(one.model[0]),
         }
         for one in found.inferences
     }

@@ -82,7 +82,9 @@ def assessed_tree(ws: Workspace, chosen: str) -> tuple[KeyedTree, Rule | None, A
             )
             deepest = int(second.number_input("Deepest level", 1, 20, view.get("disclosure depth", 3), key="d depth"))
             fewest = int(
-                third.number_input("Fewest records of a node that asks", 2, None, view.get("disclosure fewest", 10))
+                third.number_input(
+                    "Fewest records of a node that asks", 2, None, view.get("disclosure fewest", 10), key="d fewest"
+                )
             )
             view |= {"disclosure measure": measure, "disclosure depth": deepest, "disclosure fewest": fewest}
             key = (encoded, chosen, measure, deepest, fewest)
@@ -199,7 +201,7 @@ def drawing(ws: Workspace, tree: KeyedTree, exposure: Exposure) -> None:
 
     picked = ws.view.get("disclosure node")
     picked = picked if picked is not None and picked < tree.outline.n_nodes else None
-    tree_view(source, tree.outline, picked, key="disclosure tree", on_pick=pick, on_open=pick)  # type: ignore[arg-type]
+    tree_view(source, tree.outline, picked, key="disclosure tree", on_pick=pick)  # type: ignore[arg-type]
     if picked is not None:
         st.caption(f"{plain(conditions[picked])}: {count(int(tree.n[picked]))} people.")
     with st.expander("The ten most exposed groups (internal: they point at few people)"):

@@ -41,12 +41,13 @@ def domain_editor(ws: Workspace) -> None:
         if not (declare or reset):
             return
         try:
-            changed = ws.schema.with_column(name, domain=None if reset else domain, ordered=ordered)
+            changed = ws.schema.with_column(name, domain=None if reset else domain, ordered=ordered and not reset)
             encode_column(ws.table[name], changed[name])
         except AnonymizerError as error:
             problem(error)
             return
         ws.set_schema(changed.with_target(ws.schema.target))
+        ws.version += reset  # the fields forget what was typed, also where nothing was declared
         st.rerun()
 
 

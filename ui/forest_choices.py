@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -115,23 +116,24 @@ def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | 
     """The values that are public; where they have to be read from the records, only after a warning was accepted."""
     if ws.table is None:
         return None
-    with st.expander("Public values of every column", icon=":material/public:"):
+    place = st.expander("Public values of every column", icon=":material/public:")
+    with place:
         st.markdown(
             "A private forest has a branch for every value that *could* occur. Which values those are must be known "
             "without a look at the records: from a codebook, a form or a law. Bring it as JSON: "
             '`{"sex": ["F", "M"], "age": {"cuts": [20, 40, 60]}}`. The level `"*"` takes in everything else, `null` '
             "what is missing. Domains declared on the Roles page count as public too."
         )
-        uploaded = st.file_uploader("Codebook (JSON)", type="json", key=f"forest codebook {ws.edition}")
-        if uploaded is not None:
-            ws.view["forest codebook"] = uploaded.getvalue().decode("utf-8", "replace")
+        given, wrong = codebook(ws)
+        given = {name: domain for name, domain in given.items() if name in (target, *columns)}
         try:
-            given = read_domains(ws.view.get("forest codebook", "{}"))
-            given = {name: domain for name, domain in given.items() if name in (target, *columns)}
             domains = domains_of(ws.table, target, given, columns=columns, schema=declared(ws))
         except AnonymizerError as error:
-            problem(error)
-            return None
+            wrong = wrong or error
+    if wrong is not None:
+        problem(wrong, "Until then no forest can be grown: see *Public values of every column*.")
+        return None
+    with place:
         attributes = (*domains.attributes, domains.target)
         st.dataframe(pd.DataFrame([described(attribute) for attribute in attributes]), hide_index=True)
         st.download_button(
@@ -148,11 +150,38 @@ def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | 
         return domains
     said = plural(len(domains.read_from_data), "column")
     st.warning(f"**Values of {said} come from the records.** {plain(domains.warning)}", icon=":material/warning:")
+    of = (target, tuple(columns), domains.read_from_data)
     accepted = st.checkbox(
         "These values are publicly known anyway, or I accept that they are published without noise",
-        key=f"forest accepted {ws.edition} {target} {len(columns)}",
+        ws.view.get("forest accepted") == of,
+        key=f"forest accepted {ws.edition} {hash(of)}",
     )
+    ws.view["forest accepted"] = of if accepted else None
     return domains if accepted else None
+
+
+def codebook(ws: Workspace) -> tuple[dict[str, Any], AnonymizerError | None]:
+    """The public values that were brought as a file, and what is wrong with it; it can be taken away again."""
+    view = ws.view
+    number = view.setdefault("forest codebooks", 0)
+    uploaded = st.file_uploader("Codebook (JSON)", type="json", key=f"forest codebook {ws.edition} {number}")
+    if uploaded is not None:
+        text = uploaded.getvalue().decode("utf-8", "replace")
+        view |= {"forest codebook": text, "forest codebook name": uploaded.name, "forest codebooks": number + 1}
+        st.rerun()
+    held: str | None = view.get("forest codebook")
+    if held is None:
+        return {}, None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        name = view.get("forest codebook name", "codebook")
+        st.markdown(f":material/menu_book: In use: **{plain(name)}**", width="content")
+        st.button(
+            "Remove it", key="remove codebook", type="tertiary", on_click=view.pop, args=("forest codebook", None)
+        )
+    try:
+        return read_domains(held), None
+    except AnonymizerError as error:
+        return {}, error
 
 
 def declared(ws: Workspace) -> Schema:

@@ -1,5 +1,8 @@
 """A private forest on the page: its budget, its rules, its trees, its predictions, and how it would do in public."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -92,8 +95,8 @@ def grow(ws: Workspace, asked: Asked, measure: bool, buy: bool) -> None:
                 better = buy_cuts(ws.reading.frame, asked.domains, paid, asked.epsilon * CUT_SHARE)
                 table = code(ws.reading.frame, better)
             forest = measured.forest if measured else grow_forest(table, asked.epsilon, paid=paid, **parameters)
-        ws.view["forest"] = (sha, forest, measured)
-        ws.view.pop("forest problem", None)
+            # Before the spinner ends: there a click on the page that came meanwhile would begin another run.
+            ws.view |= {"forest": (sha, forest, measured), "forest problem": None, "forest node": None}
     except AnonymizerError as error:
         ws.view["forest problem"] = error
 
@@ -146,19 +149,27 @@ def budget_panel(forest: Forest) -> None:
         st.caption("Queries of one level see different records: their ε counts once. Levels and trees add up.")
 
 
-def rules_panel(forest: Forest) -> None:
+def rules_panel(ws: Workspace, forest: Forest) -> None:
     """The rules, filtered, and their files."""
     rules, domains = rules_of(forest), forest.domains
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
-    confidence = first.slider("Least confidence", 0.0, 1.0, 0.0, 0.05, key="rule confidence")
-    support = second.number_input("Least support", None, None, 0.0, step=10.0, key="rule support")
-    label = third.selectbox(
-        "Class", [ANYTHING, *map(domains.target.shown, range(domains.target.n_levels))], key="rule class"
+    view = ws.view
+    confidence = first.slider(
+        "Least confidence", 0.0, 1.0, view.get("rule confidence", 0.0), 0.05, key="rule confidence"
     )
-    column = fourth.selectbox(
-        "With a condition on", [ANYTHING, *(a.name for a in domains.attributes)], key="rule column"
+    support = second.number_input(
+        "Least support", None, None, view.get("rule support", 0.0), step=10.0, key="rule support"
     )
-    leaves = st.toggle("Longest only", key="rule leaves", help="Leave out the subrules that a longer rule continues")
+    labels = [ANYTHING, *map(domains.target.shown, range(domains.target.n_levels))]
+    label = third.selectbox("Class", labels, place_of(view.get("rule class"), labels), key="rule class")
+    names = [ANYTHING, *(a.name for a in domains.attributes)]
+    column = fourth.selectbox("With a condition on", names, place_of(view.get("rule column"), names), key="rule column")
+    leaves = st.toggle(
+        "Longest only", view.get("rule leaves", False), key="rule leaves",
+        help="Leave out the subrules that a longer rule continues",
+    )  # fmt: skip
+    view |= {"rule confidence": confidence, "rule support": support, "rule leaves": leaves}
+    view |= {"rule class": label, "rule column": column}
     kept = chosen_rules(
         rules, domains, confidence=confidence, support=float(support), leaves=leaves,
         label=None if label == ANYTHING else label, column=None if column == ANYTHING else column,
@@ -187,6 +198,11 @@ def rules_panel(forest: Forest) -> None:
             )  # fmt: skip
 
 
+def place_of(kept: Any, options: Sequence[Any]) -> int:
+    """Where an option that was chosen before stands now; the first when it is not there."""
+    return options.index(kept) if kept in options else 0
+
+
 def named(forest: Forest) -> str:
     """How the name of a file begins: one that must not leave says so wherever it is seen."""
     return "private" if forest.private else "NOT-private"
@@ -196,18 +212,22 @@ def trees_panel(ws: Workspace, forest: Forest) -> None:
     """One tree, drawn; a click picks a node."""
     first, second = st.columns(2)
     numbers = list(range(1, len(forest.trees) + 1))
-    depth = first.slider("Levels drawn", 1, 10, 3, key="forest drawn")
-    number = second.selectbox("Tree", numbers, key=f"forest tree {len(numbers)}") if len(numbers) > 1 else 1
+    view = ws.view
+    depth = view["forest drawn"] = first.slider("Levels drawn", 1, 10, view.get("forest drawn", 3), key="forest drawn")
+    number = 1
+    if len(numbers) > 1:
+        kept = place_of(view.get("forest tree"), numbers)
+        number = view["forest tree"] = second.selectbox("Tree", numbers, kept, key=f"forest tree {len(numbers)}")
     drawn = outline(forest, number - 1)
-    picked = ws.view.get("forest node")
-    picked = picked if isinstance(picked, int) and picked < drawn.n_nodes else None
+    of, picked = view.get("forest node") or (0, None)
+    picked = picked if of == number and isinstance(picked, int) and picked < drawn.n_nodes else None
     theme = "dark" if st.context.theme.type == "dark" else "light"
     source = tree_dot(forest, drawn, max_depth=depth, theme=theme)
 
     def pick(node: int) -> None:
-        ws.view["forest node"] = node
+        view["forest node"] = (number, node)
 
-    drawing = tree_view(source, drawn, picked, key=f"forest drawing {number}", on_pick=pick, on_open=pick)
+    drawing = tree_view(source, drawn, picked, key=f"forest drawing {number}", on_pick=pick)
     if picked is not None:
         rule = next((rule for rule in rules_of(forest) if (rule.tree, rule.node) == (number, picked + 1)), None)
         if rule is not None:
@@ -228,7 +248,9 @@ def predict_panel(ws: Workspace, forest: Forest) -> None:
     st.caption(
         "Predicting from a private forest costs no budget. CSV with a header; columns: " + plain(", ".join(names))
     )
-    pasted = st.text_area("Paste records (CSV with a header)", key="forest pasted", height=110)
+    pasted = ws.view["forest pasted"] = st.text_area(
+        "Paste records (CSV with a header)", ws.view.get("forest pasted", ""), key="forest pasted", height=110
+    )
     uploaded = st.file_uploader("or bring them as a file", type=["csv"], key=f"forest records {ws.edition}")
     source = uploaded.getvalue() if uploaded is not None else pasted.strip().encode()
     if not source:

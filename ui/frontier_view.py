@@ -11,10 +11,12 @@ from anonymizer.frontier_chart import LOSSES, RISKS, available, frontier_figure,
 from anonymizer.scenarios import scenario_of
 from ui.controls import plain, plural, share
 from ui.job import Job, finished
-from ui.scenarios_view import fresh_name
-from ui.workspace import Workspace, widget_state
+from ui.scenarios_view import basis, fresh_name
+from ui.session import widget_state
+from ui.workspace import Workspace
 
 KEY = "frontier chart"
+AXES = ("frontier loss", "frontier risk")
 
 
 def frontier(ws: Workspace) -> None:
@@ -24,13 +26,18 @@ def frontier(ws: Workspace) -> None:
             "A Mondrian partition is made anew for every k. The curves are cuts of the decision tree; the baselines "
             "are among the methods that must look at every record."
         )
-    basis = of_cuts(ws)
-    curves = basis.frontier()
-    points, key = [*curves, *slower(ws, basis)], chart_key(ws, curves)
+    cuts = of_cuts(ws)
+    curves = cuts.frontier()
+    points, key = [*curves, *slower(ws, cuts)], chart_key(ws, curves)
     first, second, _ = st.columns([2, 2, 3], gap="medium")
     losses, risks = available(points, LOSSES), available(points, RISKS)
-    loss = first.selectbox("Across: what is lost", losses, format_func=LOSSES.get, key=f"loss of {losses}")
-    risk = second.selectbox("Upwards: what is risked", risks, format_func=RISKS.get, key=f"risk of {risks}")
+    at = tuple(
+        known.index(ws.view[name]) if ws.view.get(name) in known else 0
+        for name, known in zip(AXES, (losses, risks), strict=True)
+    )
+    loss = first.selectbox("Across: what is lost", losses, at[0], format_func=LOSSES.get, key=f"loss of {losses}")
+    risk = second.selectbox("Upwards: what is risked", risks, at[1], format_func=RISKS.get, key=f"risk of {risks}")
+    ws.view |= dict(zip(AXES, (loss, risk), strict=True))
     st.markdown(f"**{plain(frontier_sentence(points, loss, 1 / ws.k))}**")
     st.plotly_chart(
         frontier_figure(points, loss, risk, here(ws, points)), key=key, on_select="rerun", selection_mode="points"
@@ -101,7 +108,7 @@ def show_point(ws: Workspace, point: Point) -> None:
 
     def keep() -> None:
         name = fresh_name(ws.scenarios, f"{point.method}, k = {point.k}")
-        ws.scenarios = (*ws.scenarios, scenario_of(point, name, asdict(ws.parameters)))
+        ws.scenarios = (*ws.scenarios, scenario_of(point, name, asdict(ws.parameters), basis=basis(ws)))
 
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.markdown(

@@ -51,15 +51,18 @@ def what_is_known(ws: Workspace) -> dict[str, str | None]:
     table, schema, encoded = ws.table, ws.schema, ws.encoded()
     assert table is not None
     assert schema is not None
-    row = st.number_input("Begin with the person in row", 1, len(table), 1, key=f"person {ws.edition}", width=280)
+    names = list(schema.quasi_identifying)
+    begun, before = ws.view.get("person", (1, names[:2]))
+    row = st.number_input("Begin with the person in row", 1, len(table), begun, key=f"person {ws.edition}", width=280)
     values = person(table, schema, int(row) - 1)
     ticked = st.pills(
         "Known about the person",
-        list(schema.quasi_identifying),
+        names,
         selection_mode="multi",
-        default=list(schema.quasi_identifying[:2]),
-        key=f"known {ws.edition} {ws.version}",
+        default=[name for name in before if name in names],
+        key=f"known {ws.edition} {' '.join(names)}",
     )
+    ws.view["person"] = (int(row), ticked)
     known: dict[str, str | None] = {}
     if not ticked:
         st.caption("Nothing is known: everybody remains.")

@@ -7,6 +7,7 @@ import streamlit as st
 
 from anonymizer.schema import Kind, Schema
 from ui.controls import plain
+from ui.session import optional_number
 from ui.workspace import Workspace
 
 TITLE = "Limits on sensitive columns"
@@ -56,7 +57,7 @@ def limits_of_categories(ws: Workspace, page: str, names: list[str], numbers: li
     st.markdown(f"**Categories:** {', '.join(map(plain, names))}")
     first, second, third = st.columns(3, gap="medium")
     with first:
-        least = st.number_input(
+        least = optional_number(
             "l: different values", 1, None, None if p.l is None else int(p.l), placeholder=OFF, key=f"{page} l"
         )
         explained(
@@ -65,7 +66,7 @@ def limits_of_categories(ws: Workspace, page: str, names: list[str], numbers: li
             + ("; numbers do not steer it, but the checker requires it of them too" if numbers else ""),
         )
     with second:
-        mixed = st.number_input(
+        mixed = optional_number(
             "Entropy l: effective values", 1.0, None, p.entropy_l, step=0.25, placeholder=OFF, key=f"{page} entropy_l"
         )
         explained(
@@ -73,7 +74,7 @@ def limits_of_categories(ws: Workspace, page: str, names: list[str], numbers: li
             "that a group looks like the whole table: rare values may still gather in one",
         )
     with third:
-        furthest = st.number_input(
+        furthest = optional_number(
             "t: distance from the table", 0.0, 1.0, p.t, step=0.05, placeholder=OFF, key=f"{page} t"
         )
         explained(
@@ -90,7 +91,7 @@ def limits_of_numbers(ws: Workspace, page: str, names: list[str]) -> None:
     st.markdown(f"**Numbers:** {', '.join(map(plain, names))}")
     first, second, third = st.columns(3, gap="medium")
     with first:
-        error = st.number_input(
+        error = optional_number(
             "RSD: error left by a guess", 0.0, 1.0, p.rsd_min, step=0.05, placeholder=OFF, key=f"{page} rsd_min"
         )
         explained(
@@ -99,7 +100,7 @@ def limits_of_numbers(ws: Workspace, page: str, names: list[str]) -> None:
             "that values differ much where the mean is near the table's: ask for spread as well",
         )
     with second:
-        spread = st.number_input(
+        spread = optional_number(
             "Spread: standard deviation", 0.0, 1.0, p.spread_min, step=0.05, placeholder=OFF, key=f"{page} spread_min"
         )
         explained(

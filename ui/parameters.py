@@ -1,8 +1,15 @@
 """What the steward chose beside the schema: one frozen value, so that answers can be kept under it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from anonymizer.grouping import Recipe, recipe_of
+
+WITH_SHARED_RECORDS = ("sets", "concatenate", "range")
+"""Ways to write cells that do not count, so they suit boxes that share records."""
+
+LIMITS_OFF = dict.fromkeys(("l", "entropy_l", "t", "rsd_min", "spread_min", "significance"))
+"""Every limit beside k switched off."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,19 @@ class Parameters:
     prosecutor_limit: int = 10
     journalist_limit: int = 10
     marketer_limit: int = 20
+
+    def changed(self, **changes: Any) -> "Parameters":
+        """Other parameters; cells that would count people twice, as boxes share records, are written as usual."""
+        new = replace(self, **changes)
+        if new.generalizer != "tiered":
+            return new
+        usual = {"writing": "sets", "numbers": "range"}
+        return replace(new, **{k: v for k, v in usual.items() if getattr(new, k) not in WITH_SHARED_RECORDS})
+
+    @property
+    def limited(self) -> bool:
+        """Whether any limit beside k is on."""
+        return any(getattr(self, name) is not None for name in LIMITS_OFF)
 
     @property
     def recipe(self) -> Recipe:

@@ -27,7 +27,7 @@ def reading_form(ws: Workspace) -> None:
         st.caption("A built-in sample needs no reading; there is nothing to correct.")
         return
     used = reading.options
-    with st.form(f"reading {ws.edition}", border=False):
+    with st.form(f"reading {reading.sha256} {used!r}", border=False):
         if reading.format == "csv":
             options = delimited_options(used)
         elif reading.format == "spreadsheet":

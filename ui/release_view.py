@@ -13,15 +13,13 @@ from anonymizer.schema import Role
 from anonymizer.verify import Check, Verification
 from ui.controls import count, plain, plural, share, slider_ends
 from ui.limits_panel import limits_panel
+from ui.parameters import WITH_SHARED_RECORDS
 from ui.tree_choices import grouping_choice, growing, growth_title
 from ui.workspace import Workspace
 
 ROWS_SHOWN = 12
 COLUMN_WIDTH = 140
 """Of every column in both tables, in pixels, so that they stand side by side."""
-
-WITH_SHARED_RECORDS = ("sets", "concatenate", "range")
-"""Ways to write cells that do not count, so they suit boxes that share records."""
 
 LETTERS = {Role.QUASI_IDENTIFYING: "Q", Role.SENSITIVE: "S", Role.INSENSITIVE: "N"}
 CONFIG = {"displayModeBar": False}
@@ -35,8 +33,11 @@ def choices(ws: Workspace) -> None:
             k = st.slider("k: fewest records that look alike", 1, largest_k(ws), ws.k, key="release k")
             slider_ends("more detail", "less risk")
             grouping_choice(ws, "release")
-            with st.expander(growth_title(ws), icon=":material/tune:", key="release growth"):
+            title = growth_title(ws)
+            with st.expander(title, icon=":material/tune:", key="release growth"):
                 growing(ws, "release")
+            if growth_title(ws) != title:
+                st.rerun()
         with second:
             names = list(GENERALIZERS)
             generalizer = st.selectbox(
@@ -54,10 +55,9 @@ def choices(ws: Workspace) -> None:
 
 def cells(ws: Workspace) -> None:
     """How the levels and the numbers of a box are written."""
-    p = ws.parameters
-    title = f"How cells are written: {WRITINGS[p.writing].title} · {NUMBERS[p.numbers].title}"
+    title = cells_title(ws)
     with st.expander(plain(title), icon=":material/edit_note:", key="release cells"):
-        if p.generalizer == "tiered":
+        if ws.parameters.generalizer == "tiered":
             st.caption("Tiered boxes share records, so counts, means and medians would count people twice.")
         left, right = st.columns(2, gap="large")
         with left:
@@ -65,6 +65,14 @@ def cells(ws: Workspace) -> None:
         with right:
             numbers = written(ws, "numbers", "Numbers and dates", NUMBERS)
         ws.set(writing=writing, numbers=numbers)
+    if cells_title(ws) != title:
+        st.rerun()
+
+
+def cells_title(ws: Workspace) -> str:
+    """How cells are written, in few words."""
+    p = ws.parameters
+    return f"How cells are written: {WRITINGS[p.writing].title} · {NUMBERS[p.numbers].title}"
 
 
 def written(ws: Workspace, what: str, label: str, known: dict[str, Guarantee]) -> str:

@@ -26,7 +26,7 @@ def reports(ws: Workspace, release: Release, report: Report) -> None:
     """The fields of the statement, and four files: internal and external, HTML and PDF."""
     st.subheader("Reports to sign and to hand over", anchor=False)
     with st.container(border=True):
-        said = statement(ws)
+        statement(ws)
         held, text = ws.view.get("reason", (None, ""))
         reason = " ".join(text.split()) if held is report and enough(text) else ""
         locked = not report.verification.passed and not reason
@@ -41,11 +41,16 @@ def reports(ws: Workspace, release: Release, report: Report) -> None:
         ):
             with place:
                 st.markdown(f"**{title}.** {what}")
-                files(ws, release, report, said, reason, audience, locked)
+                files(ws, release, report, reason, audience, locked)
 
 
-def statement(ws: Workspace) -> Statement:
-    """What the steward writes; it is kept for the session."""
+@st.fragment
+def statement(ws: Workspace) -> None:
+    """What the steward writes; it is kept for the session.
+
+    The files below read it on the click: were they drawn again for every word, a click that follows at once would ask
+    for one that is no more.
+    """
     kept: dict[str, str] = ws.view.setdefault("statement", {})
     columns = st.columns(2, gap="medium")
     for number, (name, (label, hint)) in enumerate(FIELDS.items()):
@@ -60,19 +65,23 @@ def statement(ws: Workspace) -> Statement:
         max_chars=LONGEST,
     )
     kept["approvers"] = approver
-    names = [name.strip() for name in approver.split(",") if name.strip()]
-    return Statement(**{name: kept[name] for name in FIELDS}, approvals=tuple(Approval(name) for name in names))
 
 
-def files(
-    ws: Workspace, release: Release, report: Report, said: Statement, reason: str, audience: str, locked: bool
-) -> None:
+def stated(ws: Workspace) -> Statement:
+    """What is written there now."""
+    kept: dict[str, str] = ws.view.get("statement", {})
+    names = [name.strip() for name in kept.get("approvers", "").split(",") if name.strip()]
+    words = {name: kept.get(name, "") for name in FIELDS}
+    return Statement(**words, approvals=tuple(Approval(name) for name in names))
+
+
+def files(ws: Workspace, release: Release, report: Report, reason: str, audience: str, locked: bool) -> None:
     """The two files of one audience; they are made on the click."""
     title = audience.capitalize()
     stem = file_stem(ws.reading.name if ws.reading else "") if audience == "internal" else "release"
 
     def made() -> Document:
-        return document(ws, release, report, said, reason, audience)
+        return document(ws, release, report, stated(ws), reason, audience)
 
     with st.container(horizontal=True, gap="small"):
         st.download_button(

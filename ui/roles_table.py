@@ -85,6 +85,12 @@ def edited_column(column: Column, role: Role, kind: Kind, ordered: bool) -> Colu
     return replace(column, role=role, kind=kind, domain=domain, ordered=ordered and kind is Kind.CATEGORICAL)
 
 
+def ticked_in_vain(schema: Schema, edited: pd.DataFrame) -> bool:
+    """Whether *Ordered* is ticked for a column that is no category."""
+    kinds = [column.kind for column in schema.columns]
+    return any(ticked and kind is not Kind.CATEGORICAL for ticked, kind in zip(edited["Ordered"], kinds, strict=True))
+
+
 def others_quasi_identifying(schema: Schema) -> Schema:
     """Every insensitive column becomes quasi-identifying; identifying and sensitive ones stay what they are."""
     columns = tuple(

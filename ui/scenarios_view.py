@@ -6,7 +6,15 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError
 from anonymizer.project import Project, from_json, to_json
-from anonymizer.scenarios import MOST_COMPARED, History, Scenario, parameters_from, schema_from, side_by_side
+from anonymizer.scenarios import (
+    MOST_COMPARED,
+    History,
+    Scenario,
+    basis_of,
+    parameters_from,
+    schema_from,
+    side_by_side,
+)
 from ui.controls import PAGES, count, plain, problem, share
 from ui.downloads import file_stem
 from ui.workspace import Workspace
@@ -22,6 +30,7 @@ WORDS = {
     "error": "Error",
     "unexplained": "Squared error left",
 }
+OTHER_BASIS = ":gray[Kept for other roles or another table. Open it to see its figures here, and keep it again.]"
 SHARES = ("risk", "gcp", "error", "rsd", "posterior", "unexplained")
 
 
@@ -60,7 +69,14 @@ def current(ws: Workspace, name: str, comment: str) -> Scenario:
     figures = {"groups": risk.groups, "smallest": risk.smallest, "risk": risk.highest, "gcp": utility.gcp}
     if utility.error is not None and not ws.encoded().by_numbers:
         figures["error"] = utility.error
-    return Scenario(name, asdict(ws.parameters), figures, comment)
+    return Scenario(name, asdict(ws.parameters), figures, comment, basis(ws))
+
+
+def basis(ws: Workspace) -> str:
+    """What figures are of now: this table as it was read, in these roles."""
+    assert ws.reading is not None
+    assert ws.schema is not None
+    return basis_of(ws.schema, f"{ws.reading.sha256} {ws.reading.options!r}")
 
 
 def fresh_name(others: tuple[Scenario, ...], wanted: str) -> str:
@@ -94,7 +110,8 @@ def show_scenario(ws: Workspace, place: int, scenario: Scenario) -> None:
         ws.scenarios = tuple(kept for kept in ws.scenarios if kept is not scenario)
 
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-        said = " · ".join(f"{WORDS[name]} {figure_text(name, value)}" for name, value in scenario.figures.items())
+        figures = scenario.counted_on(basis(ws)).figures
+        said = " · ".join(f"{WORDS[name]} {figure_text(name, value)}" for name, value in figures.items()) or OTHER_BASIS
         text = f"**{plain(scenario.name)}**  \n{said}"
         st.markdown(text + (f"  \n*{plain(scenario.comment)}*" if scenario.comment else ""), width="stretch")
         st.button("Open", key=f"open {place}", on_click=ws.open, args=(dict(scenario.parameters),))
@@ -129,7 +146,8 @@ def compare(ws: Workspace) -> None:
         key=f"compared {len(names)}",
     )  # fmt: skip
     if len(chosen) >= 2:
-        table = side_by_side([scenario for scenario in ws.scenarios if scenario.name in chosen])
+        now = basis(ws)
+        table = side_by_side([scenario.counted_on(now) for scenario in ws.scenarios if scenario.name in chosen])
         words = table.map(lambda value: "off" if value is None else str(value))
         for name in table.index.intersection(list(WORDS)):
             words.loc[name] = ["" if value is None else figure_text(name, value) for value in table.loc[name]]
@@ -195,12 +213,12 @@ def project_file(ws: Workspace) -> None:
 def opened(ws: Workspace, content: bytes) -> None:
     """Take a project over where it fits the table; say where it does not."""
     assert ws.reading is not None
+    ws.view["project note"] = ""
     try:
         project = from_json(content)
         columns = [str(name) for name in ws.reading.frame.columns]
         ws.view["project note"] = project.mismatch(ws.reading.sha256, columns)
         if not project.fits(columns):
-            st.warning(plain(ws.view["project note"]), icon=":material/info:")
             return
         project.schema.check(ws.reading.frame)
     except AnonymizerError as error:

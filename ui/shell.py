@@ -4,8 +4,9 @@ import streamlit as st
 
 from ui.controls import PAGES, plain
 from ui.scroll import start_at_top
+from ui.session import workspace
 from ui.strip import strip
-from ui.workspace import Workspace, workspace
+from ui.workspace import Workspace
 
 STEPS = (
     ("data", "Data", "Bring a table"),
@@ -31,10 +32,11 @@ STYLE = """<style>
 [data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
 [data-testid="stSliderTickBar"] { display: none; }
 .st-key-scroll { position: absolute; }
+[data-testid="stBaseButton-segmented_controlActive"] p { color: LINK; font-weight: 600; }
 [data-testid="stBottomBlockContainer"] { padding: 0.4rem 5rem 0.6rem; max-width: 1500px; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
 .st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }
-[data-testid="stMainBlockContainer"] .st-key-strip {
+[data-testid="stMainBlockContainer"] [data-testid="stLayoutWrapper"]:has(> .st-key-strip) {
   position: sticky; top: 3.6rem; z-index: 9; background: BACKGROUND; padding: 0.4rem 0;
 }
 .st-key-strip [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.3; padding: 0; }
@@ -42,10 +44,18 @@ STYLE = """<style>
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 
 
-def done(ws: Workspace, step: str) -> bool:
-    """Whether a step has given what the next one needs."""
-    reached = {"data": ws.table is not None, "roles": ws.schema is not None, "tree": ws.peek("pruning") is not None}
-    return reached.get(step, ws.peek("verification") is not None and step == "release")
+def done(ws: Workspace) -> frozenset[str]:
+    """The steps that have given what the next one needs, for this table in these roles."""
+    given = {
+        "data": ws.table is not None,
+        "roles": ws.schema is not None,
+        "tree": ws.peek("pruning") is not None,
+        "release": ws.peek("verification") is not None,
+    }
+    schema, before = ws.view.get("steps done", (None, frozenset()))
+    now = frozenset(step for step, has in given.items() if has) | (before if schema == ws.schema else frozenset())
+    ws.view["steps done"] = (ws.schema, now)
+    return now
 
 
 def place() -> str:
@@ -58,7 +68,7 @@ def place() -> str:
 def frame(ws: Workspace, name: str) -> None:
     """The line above every page: which table is held, where, and how to be rid of it; ``name`` of the page."""
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="frame"):
-        start_at_top(name)
+        start_at_top(f"{name} {ws.edition}")
         held = f"in this session's memory on **{place()}**: never written to disk, never sent on."
         if ws.reading is None:
             st.caption(f":material/lock: Your table stays {held}")
@@ -71,14 +81,16 @@ def frame(ws: Workspace, name: str) -> None:
 
 st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
 theme = st.context.theme.type or "light"
-st.html(STYLE.replace("BACKGROUND", str(st.get_option(f"theme.{theme}.backgroundColor") or "Canvas")))
+colours = {name: str(st.get_option(f"theme.{theme}.{name}Color")) for name in ("background", "link")}
+st.html(STYLE.replace("BACKGROUND", colours["background"]).replace("LINK", colours["link"]))
 st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(theme, "#1f6f43")), size="large")
 ws = workspace()
+ticked = done(ws)
 pages = [
     st.Page(
         PAGES / f"{step}.py",
         title=f"{number} · {title}",
-        icon=":material/check_circle:" if done(ws, step) else ":material/radio_button_unchecked:",
+        icon=":material/check_circle:" if step in ticked else ":material/radio_button_unchecked:",
         help=explanation,
         default=step == "data",
     )
@@ -88,5 +100,9 @@ page = st.navigation(pages, position="top")
 frame(ws, page.url_path or "data")
 page.run()
 ws.remember()
+if page.url_path:
+    ws.failure = None  # it was said on the Data page
+if done(ws) != ticked:
+    st.rerun()
 if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
     strip(ws)

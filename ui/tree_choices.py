@@ -8,6 +8,7 @@ from anonymizer.mondrian import MONDRIAN
 from anonymizer.prune import Pruning
 from ui.controls import count, slider_ends
 from ui.limits_panel import limits_panel, sensitive_names
+from ui.session import optional_number
 from ui.workspace import Workspace
 
 GROUPINGS = {
@@ -54,7 +55,7 @@ GROWINGS = {
 K_LIMIT = 100
 VIEWS = {
     "pruned": "The groups",
-    "both": "Groups, merged parts dashed",
+    "both": "Groups and merged parts",
     "grown": "The grown tree",
 }
 
@@ -151,7 +152,7 @@ def growing(ws: Workspace, page: str) -> None:
         slider_ends("keep the columns", "keep the analysis")
     with st.popover("How far it grows", icon=":material/tune:"):
         least = st.number_input("Fewest records of a leaf, before pruning", 1, None, p.min_leaf, key=f"{page} leaf")
-        deepest = st.number_input("Deepest level", 1, None, p.max_depth, placeholder="no limit", key=f"{page} deepest")
+        deepest = optional_number("Deepest level", 1, None, p.max_depth, placeholder="no limit", key=f"{page} deepest")
     ws.set(
         criterion=None if chosen == names[0] else chosen,
         weight=float(weight),

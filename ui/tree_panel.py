@@ -17,7 +17,8 @@ from anonymizer.limits import margins
 from anonymizer.prune import Pruning
 from anonymizer.risk import NodeRisk
 from ui.controls import count, plain, share
-from ui.workspace import Workspace, widget_state
+from ui.session import widget_state
+from ui.workspace import Workspace
 
 CONFIG = {"displayModeBar": False}
 MOST_GROUPS = 1000

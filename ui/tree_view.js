@@ -286,6 +286,7 @@ export default function (component) {
     view = new View(parentElement);
     views.set(stage, view);
   }
+  parentElement.querySelector(".opens").hidden = !data.opens;
   view.update(
     { text: data.svg, picked: data.picked, path: data.path },
     { pick: (id) => setStateValue("picked", id), open: (id) => setTriggerValue("opened", id) },

@@ -12,7 +12,7 @@ import streamlit as st
 
 from anonymizer.draw import DrawError, svg
 from anonymizer.tree import Tree
-from ui.workspace import widget_state
+from ui.session import widget_state
 
 HERE = Path(__file__).parent
 HTML = """
@@ -22,7 +22,8 @@ HTML = """
   <button type="button" data-do="fit" title="Show the whole drawing (0)">Whole tree</button>
   <button type="button" data-do="root" title="Go to the root (Home)">Root</button>
   <button type="button" data-do="picked" title="Go to the picked node (P)">Picked node</button>
-  <span class="hint">Drag to move · click, then wheel to zoom · arrows and Enter to pick · double click opens ▸</span>
+  <span class="hint">Drag to move · click, then wheel to zoom · arrows and Enter to pick<span class="opens"
+    hidden> · double click opens ▸</span></span>
 </div>
 <div class="stage" tabindex="0" role="tree" aria-label="Decision tree"></div>
 <div class="live" aria-live="polite"></div>
@@ -43,11 +44,12 @@ def tree_view(
     *,
     key: str,
     on_pick: Callable[[int], None],
-    on_open: Callable[[int], None],
+    on_open: Callable[[int], None] | None = None,
 ) -> str | None:
     """Show DOT text as a tree in which nodes can be picked; returns the SVG, ``None`` when it could not be laid out.
 
-    ``on_pick`` and ``on_open`` get the node that was clicked, or double-clicked to look closer at its branch.
+    ``on_pick`` and ``on_open`` get the node that was clicked, or double-clicked to look closer at its branch; without
+    ``on_open`` a folded branch stays folded.
     """
     try:
         drawing = svg(source)
@@ -69,9 +71,9 @@ def tree_view(
     path = [] if picked is None else tree.path(picked)
     _mount(
         key=key,
-        data={"svg": drawing, "picked": picked, "path": path},
+        data={"svg": drawing, "picked": picked, "path": path, "opens": on_open is not None},
         on_picked_change=report("picked", on_pick),
-        on_opened_change=report("opened", on_open),
+        on_opened_change=report("opened", on_open or on_pick),
     )
     return drawing
 

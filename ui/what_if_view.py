@@ -19,14 +19,17 @@ from ui.controls import count, next_step, plain, plural, problem, share, slider_
 from ui.frontier_view import frontier
 from ui.knowledge_view import knowledge
 from ui.limits_panel import limits_panel
+from ui.parameters import LIMITS_OFF
 from ui.release_view import check_text, disclosed, headline
 from ui.scenarios_view import history, scenarios, undo_redo
 from ui.strip import figures
 from ui.tree_choices import GROUPINGS, fit_grouping, groupings_for
-from ui.workspace import LIMITS, Workspace
+from ui.workspace import Workspace
 
 CONFIG = {"displayModeBar": False}
 LARGEST_K = 200
+ALWAYS = ("Scenarios", "History and project")
+"""Views that help also where a setting cannot be released."""
 ROW = "display:flex;gap:.6rem;align-items:center;margin:.28rem 0"
 
 
@@ -46,21 +49,32 @@ def explore(ws: Workspace) -> None:
     ws.remember()
     if ws.view.get("project problem") is not None:
         problem(ws.view.pop("project problem"))
+    possible = released(ws)
+    names = list(views)
+    kept = ws.view.get("what if", names[0])
+    chosen = st.segmented_control(
+        "View", names, default=kept, key="what if view", label_visibility="collapsed", required=True
+    )
+    ws.view["what if"] = chosen or names[0]
+    if possible or ws.view["what if"] in ALWAYS:
+        try:
+            views[ws.view["what if"]](ws)
+        except AnonymizerError as error:
+            problem(error)
+
+
+def released(ws: Workspace) -> bool:
+    """Make the release and show its figures; where that is impossible, say why."""
     try:
         ws.pruning()
         ws.released_risk()
         ws.utility()
         strip_here(ws)
-        names = list(views)
-        kept = ws.view.get("what if", names[0])
-        chosen = st.segmented_control(
-            "View", names, default=kept, key="what if view", label_visibility="collapsed", required=True
-        )
-        ws.view["what if"] = chosen or names[0]
-        views[ws.view["what if"]](ws)
     except AnonymizerError as error:
         problem(error, "Nothing can be released with this setting.")
         undo_redo(ws)
+        return False
+    return True
 
 
 def choices(ws: Workspace) -> None:
@@ -68,7 +82,7 @@ def choices(ws: Workspace) -> None:
     fit_grouping(ws)
     p = ws.parameters
     with st.container(border=True):
-        first, second, third = st.columns([5, 4, 4], gap="large")
+        first, second, third = st.columns([4, 4, 5], gap="medium")
         with first:
             largest = max(2, p.k, min(LARGEST_K, ws.encoded().n_records))
             k = st.slider("k: fewest records that look alike", 1, largest, p.k, key=f"what if k {ws.version}")
@@ -89,9 +103,10 @@ def choices(ws: Workspace) -> None:
             format_func=lambda name: GUARANTEES[name].title,
             key=f"what if generalizer {ws.version}",
         )
-        limited = any(getattr(p, name) is not None for name in LIMITS if name not in ("k", "tested"))
-        if st.toggle("Limits on sensitive columns", limited, key=f"what if limits {ws.version}") or limited:
+        if st.toggle("Limits on sensitive columns", p.limited, key=f"what if limits {ws.version}"):
             limits_panel(ws, f"what if {ws.version}")
+        else:
+            ws.set(**LIMITS_OFF)
     ws.set(k=int(k), grouping=grouping, generalizer=generalizer)
 
 
@@ -158,10 +173,17 @@ def which_k(ws: Workspace) -> None:
     with left:
         titles = [policy.title for policy in POLICIES]
         own = "Another risk"
-        chosen = st.selectbox("The highest risk that is accepted", [*titles, own], 1, key="policy")
+        names, view = [*titles, own], ws.view
+        kept = names.index(view.get("policy", titles[1]))
+        chosen = view["policy"] = st.selectbox("The highest risk that is accepted", names, kept, key="policy")
         if chosen == own:
-            risk = st.number_input(
-                "One person is linked with a chance of at most", 0.005, 1.0, 0.1, 0.01, key="own risk"
+            risk = view["own risk"] = st.number_input(
+                "One person is linked with a chance of at most",
+                0.005,
+                1.0,
+                view.get("own risk", 0.1),
+                0.01,
+                key="own risk",
             )
         else:
             policy = POLICIES[titles.index(chosen)]

@@ -1,6 +1,6 @@
-"""What one browser session holds, and the only place that touches session state.
+"""What one browser session holds.
 
-A page asks ``workspace()`` for the session's :class:`Workspace`, reads ``ws.table``, ``ws.schema`` and
+A page asks :func:`ui.session.workspace` for the session's :class:`Workspace`, reads ``ws.table``, ``ws.schema`` and
 ``ws.parameters``, and calls a stage: ``ws.encoded()``, ``ws.tree()``, … ``ws.release()``, ``ws.verification()``. A
 stage calls one function of ``anonymizer`` and keeps the answer under the key of everything it depends on (the SHA-256
 of the table's bytes, how they were read, the schema, and those parameters that matter to it), so a page that is drawn
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 from numpy.typing import NDArray
 
 from anonymizer.encode import EncodedTable, encode
@@ -29,7 +28,7 @@ from anonymizer.grouping import Recipe, group, grow_by, natural_criterion, recor
 from anonymizer.limits import Limits
 from anonymizer.linkage import LinkageRisk, LookAlikes, linkage_risk, look_alikes, singling_out
 from anonymizer.pipeline import require_satisfied
-from anonymizer.profile import ColumnFacts, profile, suggest
+from anonymizer.profile import ColumnFacts, profile, suggest, suggest_again
 from anonymizer.read import Reading, ReadOptions, read_table
 from anonymizer.samples import SAMPLES, sample_reading
 from anonymizer.scenarios import History, Scenario, choices_of
@@ -131,7 +130,7 @@ class Workspace:
         """Read a file (bytes, or a path the operator allows) and make it the table. False when it cannot be read.
 
         On failure the previous table stays, and ``failure`` says why. Read again in another way, a table of the
-        same columns keeps its roles.
+        same columns keeps the roles that were chosen; what was only suggested is suggested anew.
         """
         try:
             reading = read_table(source, name=name, options=options or ReadOptions(), progress=progress)
@@ -169,11 +168,15 @@ class Workspace:
         before, previous = self.table, self.reading
         again = previous is not None and previous.sha256 == reading.sha256 and before is not None
         same_columns = again and list(before.columns) == list(reading.frame.columns)
+        suggested = self.suggested() if same_columns and self.schema is not None else None
         self._answers.clear()
         self.reading, self.source, self.failure = reading, source, None
         self.edition += 1
         if not same_columns:
-            self.schema, self.view, self.scenarios, self.history = None, {}, (), History()
+            self.schema, self.parameters = None, Parameters()
+            self.view, self.scenarios, self.history = {}, (), History()
+        elif self.schema is not None and suggested is not None:
+            self.set_schema(suggest_again(self.schema, suggested, reading.frame))
 
     # What is known before anything is generalized.
 
@@ -221,7 +224,7 @@ class Workspace:
 
     def set(self, **changes: Any) -> None:
         """Change parameters: ``ws.set(k=20)``."""
-        self.parameters = replace(self.parameters, **changes)
+        self.parameters = self.parameters.changed(**changes)
 
     def remember(self) -> None:
         """Make what changed since the last time a decision in the history."""
@@ -233,9 +236,12 @@ class Workspace:
         self.set(**parameters)
         self.version += 1
 
-    def basis(self, key: str) -> Schema:
-        """The schema that the editor with this widget key started from: its edits are counted from there."""
-        if key not in st.session_state:
+    def basis(self, key: str, begins: bool) -> Schema:
+        """The schema that the editor with this widget key started from: its edits are counted from there.
+
+        ``begins``: it has no state yet.
+        """
+        if begins:
             self.view["basis"] = (key, self._need_schema())
         held, schema = self.view.get("basis", (None, None))
         return schema if held == key and schema is not None else self._need_schema()
@@ -436,15 +442,3 @@ class Workspace:
         if self.schema is None:
             self.schema = self.suggested()
         return self.schema
-
-
-def workspace() -> Workspace:
-    """The workspace of this browser session, made empty on first use."""
-    if "workspace" not in st.session_state:
-        st.session_state["workspace"] = Workspace()
-    return st.session_state["workspace"]  # type: ignore[no-any-return]
-
-
-def widget_state(key: str) -> Any:
-    """What the widget or component with this key holds, for its own callbacks; ``None`` when it is not there."""
-    return st.session_state.get(key)

@@ -113,10 +113,11 @@ def test_statement__is_what_was_typed() -> None:
     def script() -> None:
         import streamlit as st
 
-        from ui.report_view import statement
-        from ui.workspace import workspace
+        from ui.report_view import stated, statement
+        from ui.session import workspace
 
-        st.write(repr(statement(workspace())))
+        statement(workspace())
+        st.write(repr(stated(workspace())))
 
     app = AppTest.from_function(script).run()
     app.text_input(key="statement recipient").set_value("University").run()

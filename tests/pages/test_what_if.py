@@ -161,7 +161,7 @@ def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
     assert held.scenarios[0].figures["groups"] == points[place].groups
     assert metrics(app) == recomputed(held)
     assert held.view["curves"][1] == 1, "another k and grouping have the same curves, and the mark stays clicked"
-    held.set(l=2)
+    held.open({"l": 2})
     app.run()
     assert held.view["curves"][1] == 2, "in other curves the same place is another setting"
 
