@@ -1,12 +1,14 @@
 """The Forest page without a browser: empty, its choices, its budget, its results."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.domains import domains_of
+from anonymizer.domains import domains_of, read_domains
 from anonymizer.profile import suggest
 from anonymizer.samples import SAMPLES
 from anonymizer.schema import Schema
@@ -187,3 +189,64 @@ def test_texts_of_the_table_are_shown_as_text() -> None:
     app.button(key="forest grow").click().run()
     assert not app.exception
     assert "[x](y)" not in texts(app)
+
+
+def test_spent_budget__gives_its_forest_even_when_the_page_is_touched_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import ui.forest_view as view
+    from ui.forest_choices import Asked
+
+    class Touched(Exception):
+        """A click that came meanwhile ends the run as soon as the page is written to."""
+
+    @contextmanager
+    def spinner(*_: object, **__: object) -> Iterator[None]:
+        yield
+        raise Touched
+
+    ws = session()
+    domains = domains_of(TABLE, "diagnosis", read_domains(ws.view["forest codebook"]), columns=COLUMNS, schema=SCHEMA)
+    monkeypatch.setattr(view.st, "spinner", spinner)
+    with pytest.raises(Touched):
+        view.grow(ws, Asked("strict", 0.5, 1, 3, domains), measure=False, buy=False)
+    assert ws.spent == {ws.reading.sha256: 0.5}
+    forest, _ = view.shown_forest(ws)
+    assert forest.epsilon == 0.5
+
+
+def test_codebook__can_be_taken_away_again() -> None:
+    ws = session()
+    ws.view["forest codebook name"] = "*mine*.json"
+    app = opened(ws)
+    assert "In use: ***mine*.json**" in said(app)
+    assert "All values are public" in said(app)
+    app.button(key="remove codebook").click().run()
+    assert not app.exception
+    assert "come from the records" in said(app)
+    assert "In use" not in said(app)
+
+
+def test_choices__outlive_another_view_and_another_page() -> None:
+    app = opened(session(public=False))
+    app.checkbox[0].check().run()
+    app.button(key="forest grow").click().run()
+    app.slider(key="rule confidence").set_value(0.6).run()
+    app.selectbox(key="rule column").set_value("age").run()
+    rules = len(app.dataframe[-1].value)
+    for panel in ("Predict", "Trees", "Rules"):
+        app.button_group(key="forest panel").set_value(panel).run()
+        if panel == "Predict":
+            app.text_area(key="forest pasted").set_value("age\n50\n").run()
+        if panel == "Trees":
+            app.slider(key="forest drawn").set_value(6).run()
+    assert (app.slider(key="rule confidence").value, app.selectbox(key="rule column").value) == (0.6, "age")
+    assert len(app.dataframe[-1].value) == rules
+    app.button_group(key="forest panel").set_value("Predict").run()
+    assert app.text_area(key="forest pasted").value == "age\n50\n"
+    app.button_group(key="forest panel").set_value("Trees").run()
+    assert app.slider(key="forest drawn").value == 6
+    app.switch_page("../pages/data.py").run()
+    app.switch_page("../pages/forest.py").run()
+    assert app.checkbox[0].value
+    assert not app.exception

@@ -92,6 +92,17 @@ def test_edit__a_role_changes_the_schema_and_the_risk() -> None:
     assert "Nobody is alone" in texts(app)
 
 
+def test_edit__order_of_a_number_is_not_ticked_in_vain() -> None:
+    app = opened(session())
+    version = held(app).version
+    app = edit(app, 1, Ordered=True)
+    assert not app.exception
+    assert held(app).version == version + 1, "the table is drawn afresh, without the tick"
+    assert not held(app).schema["age"].ordered
+    assert "have an order already" in app.toast[0].value
+    assert held(edit(app, 2, Ordered=True)).schema["sex"].ordered
+
+
 def test_edit__outlives_a_change_of_page_and_can_go_on() -> None:
     app = edit(opened(session()), 1, Role=ROLE_LABELS[Role.INSENSITIVE])
     app.switch_page("../pages/data.py").run()
@@ -167,6 +178,14 @@ def test_domain__of_a_number_must_hold_the_data(ends: tuple[float, float], wrong
     assert not app.exception
     assert len(app.error) == wrong
     assert held(app).schema["age"].domain == (None if wrong else ends)
+
+
+def test_domain__what_was_typed_is_forgotten_when_it_is_read_from_the_data() -> None:
+    app = opened(session())
+    app.number_input[0].set_value(5)
+    app = press(app, "Read it from the data")
+    assert app.number_input[0].value == 20
+    assert held(app).schema["age"].domain is None
 
 
 def test_domain__of_a_date_must_be_dates() -> None:

@@ -16,7 +16,7 @@ from anonymizer.project import Project, to_json
 from anonymizer.risk import annotate
 from anonymizer.samples import SAMPLES
 from anonymizer.scenarios import History
-from anonymizer.schema import Schema
+from anonymizer.schema import Role, Schema
 from tests.pages.test_data import SHELL, texts
 from tests.pages.test_release import said
 from ui.controls import count, share
@@ -234,6 +234,71 @@ def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
     assert edited[0].figures == kept[0].figures
     press(app, "Drop")
     assert [scenario.name for scenario in app.session_state["workspace"].scenarios] == ["coarse"]
+
+
+def test_figures_of_a_scenario__are_those_of_its_roles() -> None:
+    ws = session(k=5)
+    ws.scenarios = (current(ws, "a", ""), current(ws, "b", ""))
+    groups = f"Groups {count(ws.scenarios[0].figures['groups'])}"
+    assert groups in said(shown(ws, VIEWS[5]))
+    before = ws.schema
+    ws.set_schema(ws.schema.with_column("postcode", role=Role.INSENSITIVE))
+    app = shown(ws, VIEWS[5])
+    assert not app.exception
+    assert groups not in said(app)
+    assert "Kept for other roles" in said(app)
+    assert "Groups" not in app.dataframe[0].value.index
+    ws.set_schema(before)
+    assert groups in said(shown(ws, VIEWS[5]))
+
+
+def test_limits__are_switched_off_together() -> None:
+    app = shown(session(l=2, t=0.5))
+    limits = next(item for item in app.toggle if item.label == "Limits on sensitive columns")
+    assert limits.value
+    limits.set_value(False).run()
+    ws = app.session_state["workspace"]
+    assert (ws.parameters.l, ws.parameters.t) == (None, None)
+    assert metrics(app) == recomputed(ws)
+    press(app, "Undo")
+    assert (ws.parameters.l, ws.parameters.t) == (2, 0.5)
+    assert next(item for item in app.toggle if item.label == "Limits on sensitive columns").value
+
+
+def test_cells_that_count__are_given_up_for_boxes_that_share_records() -> None:
+    app = shown(session(writing="weighted", numbers="mean"))
+    box = next(item for item in app.selectbox if item.label.startswith("How records are made"))
+    box.set_value("tiered").run()
+    ws = app.session_state["workspace"]
+    assert (ws.parameters.writing, ws.parameters.numbers) == ("sets", "range")
+    assert not any("Write sets and ranges" in error.value for error in app.error)
+    assert metrics(app)["Records"] == count(len(TABLE))
+    assert Parameters(writing="concatenate").changed(generalizer="tiered").writing == "concatenate"
+    assert Parameters(writing="weighted").changed(generalizer="refine").writing == "weighted"
+
+
+def test_scenarios_and_history__can_be_reached_where_nothing_can_be_released() -> None:
+    app = shown(session(l=50), VIEWS[6])
+    assert "Nothing can be released with this setting" in said(app)
+    assert "What was decided" in texts(app)
+    app.button_group(key="what if view").set_value(VIEWS[0]).run()
+    assert not app.exception
+
+
+def test_what_was_chosen_in_a_view__is_there_again() -> None:
+    app = shown(session(), VIEWS[1])
+    app.selectbox(key="policy").set_value("Another risk").run()
+    app.number_input(key="own risk").set_value(0.02).run()
+    views = app.button_group(key="what if view")
+    views.set_value(VIEWS[4]).run()
+    row = next(item for item in app.number_input if item.label.startswith("Begin with"))
+    row.set_value(7).run()
+    for view in (VIEWS[0], VIEWS[4]):
+        app.button_group(key="what if view").set_value(view).run()
+    assert next(item for item in app.number_input if item.label.startswith("Begin with")).value == 7
+    app.button_group(key="what if view").set_value(VIEWS[1]).run()
+    assert app.number_input(key="own risk").value == 0.02
+    assert "k = 50" in said(app)
 
 
 def test_names_of_scenarios_stay_different() -> None:

@@ -1,10 +1,14 @@
 """What a session keeps, and when it computes again."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from anonymizer.errors import AnonymizerError
-from anonymizer.schema import Schema
+from anonymizer.schema import Role, Schema
+from tests.pages.test_data import SHELL
 from ui.controls import plain, share, size
 from ui.workspace import DEPENDS, Parameters, Workspace, sample_reading
 
@@ -117,6 +121,45 @@ def test_read_again__keeps_the_roles_of_the_same_columns() -> None:
     assert ws.schema == schema
     assert ws.read_again(type(used)(delimiter="|"))
     assert ws.schema is None
+
+
+def test_read_again__suggests_anew_what_nobody_chose() -> None:
+    rows = "".join(f"{number},5;{'ab'[number % 2]}\n" for number in range(60))
+    ws = Workspace()
+    assert ws.bring(("dose;city\n" + rows).encode(), "t.csv")
+    right = ws.reading.options
+    assert ws.read_again(replace(right, decimal="."))
+    ws.set_schema(ws.suggested().with_column("city", role=Role.SENSITIVE))
+    assert ws.schema["dose"].kind == "categorical"
+    assert ws.schema["dose"].role is Role.IDENTIFYING
+    assert ws.read_again(replace(right, decimal=","))
+    assert ws.schema["dose"] == ws.suggested()["dose"]
+    assert (ws.schema["dose"].kind, ws.schema["dose"].role) == ("numeric", Role.QUASI_IDENTIFYING)
+    assert ws.schema["city"].role is Role.SENSITIVE
+    ws.set_schema(ws.schema.with_column("dose", domain=(0, 100)))
+    assert ws.read_again(replace(right, missing=("59,5",)))
+    assert ws.schema["dose"].domain == (0, 100)
+
+
+def test_another_table__begins_with_the_usual_choices(ws: Workspace) -> None:
+    ws.set(k=25, l=2)
+    assert ws.bring(b"a,b\n1,2\n3,4\n", "other.csv")
+    assert ws.parameters == type(ws.parameters)()
+
+
+def test_steps__are_ticked_as_soon_as_they_are_done_and_stay_so(ws: Workspace) -> None:
+    """The line of steps is drawn before the page; AppTest does not show it, so what it is drawn from is looked at."""
+    app = AppTest.from_file(SHELL, default_timeout=60)
+    app.session_state["workspace"] = ws
+    app.run()
+    ticked = []
+    for page in ("roles", "tree", "release"):
+        app.switch_page(f"../pages/{page}.py").run()
+        assert not app.exception
+        ticked.append(set(app.session_state["workspace"].view["steps done"][1]))
+    assert ticked == [{"data", "roles"}, {"data", "roles", "tree"}, {"data", "roles", "tree", "release"}]
+    app.slider(key="release k").set_value(20).run()
+    assert app.session_state["workspace"].view["steps done"][1] == ticked[-1]
 
 
 def test_bad_file__leaves_everything_but_the_message(ws: Workspace) -> None:
