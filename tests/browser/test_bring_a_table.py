@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import columns_known, drop, give_role, known_text, number, opened, step
+from tests.browser.steps import columns_known, drop, give_role, known_text, number, opened, settled, step
 
 pytestmark = pytest.mark.browser
 
@@ -47,6 +47,24 @@ def test_drop_a_broken_file__one_message__the_table_stays(app_server: str, page:
     expect(page.get_by_text("The table you had before is still here.")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(1)
     expect(number(page, "Records")).to_have_text("30")
+
+
+def test_another_table__is_seen_at_once(app_server: str, page: Page) -> None:
+    """After the way in at the end of the page, the page starts at its top again, and the way in is closed."""
+    scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
+    page.set_viewport_size({"width": 1366, "height": 768})
+    opened(page, app_server)
+    page.locator(".st-key-sample-hospital button").first.click()
+    expect(page.get_by_role("heading", name="Hospital admissions")).to_be_visible(timeout=60_000)
+    settled(page)
+    page.get_by_text("Bring another table").click()
+    other = page.locator(".st-key-sample-customers button").first
+    other.scroll_into_view_if_needed()
+    other.click()
+    expect(page.get_by_role("heading", name="Hospital admissions")).to_have_count(0, timeout=60_000)
+    settled(page)
+    assert page.evaluate(scrolled) == 0
+    expect(other).not_to_be_visible()
 
 
 def test_deep_link__has_the_frame_and_leads_to_the_data(app_server: str, page: Page) -> None:

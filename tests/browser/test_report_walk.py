@@ -28,10 +28,20 @@ def test_attacks_and_reports(page: Page, app_server: str, tmp_path: Path) -> Non
     settled(page)
     step(page, "Release").click()
     settled(page)
-    page.get_by_label("Purpose").fill("Study of <stays>")
     page.get_by_label("Recipient").fill("University")
     page.keyboard.press("Tab")
     settled(page)
+    page.get_by_label("Purpose").fill("Study of <stays>")  # and the file at once, the field still in hand
+    with page.expect_download(timeout=30_000) as waiting:
+        button = page.get_by_role("button", name="Internal report (HTML)")
+        button.scroll_into_view_if_needed()
+        box = button.bounding_box()
+        assert box
+        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.down()
+        page.wait_for_timeout(120)
+        page.mouse.up()
+    assert "Study of &lt;stays&gt;" in Path(waiting.value.path()).read_text("utf-8")
     page.get_by_role("button", name="Run the attacks").click()
     expect(number(page, "Linkability")).to_be_visible(timeout=120_000)
     settled(page)

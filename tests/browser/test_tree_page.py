@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import settled
+from tests.browser.steps import number, settled
 
 pytestmark = pytest.mark.browser
 SVG = "{http://www.w3.org/2000/svg}"
@@ -57,6 +57,29 @@ def test_page__starts_at_its_top_and_stays_when_drawn_again(tree_page: Any) -> N
     purpose.press("Enter")
     settled(page)
     assert page.evaluate(scrolled) > 0, "the same page, drawn again"
+
+
+def test_limit__an_emptied_field_is_off(tree_page: Any) -> None:
+    page = tree_page
+    groups = number(page, "Groups")
+    free = groups.inner_text()
+    page.get_by_text("Limits on sensitive columns").click()
+    field = page.get_by_role("spinbutton", name="l: different values")
+    field.fill("2")
+    field.press("Enter")
+    expect(groups).not_to_have_text(free, timeout=30_000)
+    other = page.get_by_role("spinbutton", name="t: distance from the table")
+    other.fill("0.99")
+    other.press("Enter")
+    settled(page)
+    field.click()
+    field.press("Control+a")
+    field.press("Delete")
+    field.press("Enter")
+    expect(groups).to_have_text(free, timeout=30_000)
+    settled(page)
+    expect(field).to_have_value("")
+    expect(other).to_have_value("0.99")
 
 
 def test_zoom_and_drag(tree_page: Any) -> None:
