@@ -31,8 +31,13 @@ STYLE = """<style>
 }
 [data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
 [data-testid="stSliderTickBar"] { display: none; }
+[data-testid="stMainBlockContainer"] h1 { padding: .4rem 0 .8rem; }
+@media (max-height: 850px) {
+  [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .55rem; }
+  [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
+}
 .st-key-scroll { position: absolute; }
-[data-testid="stBaseButton-segmented_controlActive"] p { color: LINK; font-weight: 600; }
+[data-testid="stButtonGroup"] button[data-selected="true"] p { color: LINK; font-weight: 600; }
 [data-testid="stBottomBlockContainer"] { padding: 0.4rem 5rem 0.6rem; max-width: 1500px; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
 .st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }
