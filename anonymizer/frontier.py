@@ -218,8 +218,10 @@ METHODS = (
 
 def fitting_methods(encoded: EncodedTable) -> tuple[Method, ...]:
     """Those of :data:`METHODS` that fit the target."""
-    other = "infogain-mondrian" if encoded.by_numbers else "regression-mondrian"
-    return tuple(method for method in METHODS if method.grouping != other)
+    unfit = {"infogain-mondrian"} if encoded.by_numbers else {"regression-mondrian"}
+    if not encoded.target.name:
+        unfit = {"infogain-mondrian", "regression-mondrian"}
+    return tuple(method for method in METHODS if method.grouping not in unfit)
 
 
 def record_frontier(

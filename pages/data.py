@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from ui.chooser import chooser
-from ui.controls import KIND_LABELS, count, next_step, plain, problem, size
+from ui.controls import KIND_LABELS, count, next_step, plain, problem, size, without_midnight
 from ui.reading_form import problems_found, reading_form
 from ui.session import workspace
 from ui.workspace import Workspace
@@ -56,7 +56,9 @@ def details(ws: Workspace) -> None:
     problems_found(reading.problems)
     preview, columns, how = st.tabs(["Preview", "Columns", "How it was read"], key=f"details {reading.sha256}")
     with preview:
-        st.dataframe(first_records(reading.frame), hide_index=True, height=390, key=f"preview {ws.edition}")
+        st.dataframe(
+            without_midnight(reading.frame.head(PREVIEW_ROWS)), hide_index=True, height=390, key=f"preview {ws.edition}"
+        )
         if len(reading.frame) > PREVIEW_ROWS:
             st.caption(f"The first {PREVIEW_ROWS} of {count(len(reading.frame))} records.")
     with columns:
@@ -68,15 +70,6 @@ def details(ws: Workspace) -> None:
 def facts_table(ws: Workspace) -> pd.DataFrame:
     """One row a column of the table."""
     return pd.DataFrame([{**fact.to_dict(), "Kind": KIND_LABELS[fact.kind]} for fact in ws.facts()])
-
-
-def first_records(frame: pd.DataFrame) -> pd.DataFrame:
-    """The first records, as they are shown: dates without a time of day lose their zeros."""
-    shown = frame.head(PREVIEW_ROWS).copy()
-    for name in shown.select_dtypes("datetime").columns:
-        if (shown[name].dropna().dt.normalize() == shown[name].dropna()).all():
-            shown[name] = shown[name].dt.date
-    return shown
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     else:
         show_node(ws, pruning, node, after)
     title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"
-    with st.expander(title, expanded=len(cut) <= 40):
+    with st.expander(title, expanded=ws.at_first("groups", len(cut) <= 40), key="groups"):
         show_groups(encoded, risk, pruning, after, look_closer)
     if pruning.n_steps:
         curve = pruning_curve(pruning, risk)

@@ -128,6 +128,19 @@ def test_tree_frontier__refuses_what_does_not_fit() -> None:
     assert (point.rsd, point.unexplained) == (None, None)
 
 
+def test_record_frontier__without_a_target() -> None:
+    table, _ = people(False, 200)
+    table = table[["age", "zip", "city"]]
+    schema = Schema.of(table, quasi_identifying=["age", "zip", "city"])
+    encoded = encode(table, schema)
+    tree = grow(encoded)
+    methods = fitting_methods(encoded)
+    assert not {"infogain-mondrian", "regression-mondrian"} & {method.grouping for method in methods}
+    points = record_frontier(table, schema, encoded, tree, annotate(tree, encoded), (5,))
+    assert {(p.grouping, p.generalizer, p.weight) for p in points} == set(methods)
+    assert min(point.gcp for point in points) < 0.5
+
+
 @pytest.mark.parametrize("numeric", [False, True])
 def test_record_frontier__is_what_the_flow_makes(numeric: bool) -> None:
     table, schema, encoded, tree, risk = grown(numeric)

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
@@ -47,11 +48,12 @@ def count(number: float) -> str:
 
 def share(part: float) -> str:
     """A share between 0 and 1 as a percentage; neither a small share nor a nearly full one is rounded away."""
+    part = round(part, 12)  # one figure, computed in two ways, can differ in the last bits
     if 0 < part < 0.0005:
         return "< 0.1 %"
     if 0.9995 <= part < 1:
         return "> 99.9 %"
-    return f"{100 * part:.1f}".removesuffix(".0") + " %"
+    return f"{round(100 * part, 9):.1f}".removesuffix(".0") + " %"
 
 
 def size(n_bytes: float) -> str:
@@ -74,6 +76,15 @@ def duration(seconds: float) -> str:
 def plural(number: int, one: str, many: str = "") -> str:
     """``1 record``, ``2 records``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def without_midnight(frame: pd.DataFrame) -> pd.DataFrame:
+    """Records as they are shown: dates without a time of day lose their zeros."""
+    shown = frame.copy()
+    for name in shown.select_dtypes("datetime").columns:
+        if (shown[name].dropna().dt.normalize() == shown[name].dropna()).all():
+            shown[name] = shown[name].dt.date
+    return shown
 
 
 def slider_ends(left: str, right: str) -> None:

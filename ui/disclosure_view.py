@@ -197,10 +197,10 @@ def drawing(ws: Workspace, tree: KeyedTree, exposure: Exposure) -> None:
     source = exposure_dot(tree, exposure, document, theme=theme)
 
     def pick(node: int) -> None:
-        ws.view["disclosure node"] = node
+        ws.view["disclosure node"] = (tree, node)
 
-    picked = ws.view.get("disclosure node")
-    picked = picked if picked is not None and picked < tree.outline.n_nodes else None
+    of, picked = ws.view.get("disclosure node", (None, None))
+    picked = picked if of is tree else None
     tree_view(source, tree.outline, picked, key="disclosure tree", on_pick=pick)  # type: ignore[arg-type]
     if picked is not None:
         st.caption(f"{plain(conditions[picked])}: {count(int(tree.n[picked]))} people.")

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from anonymizer.encode import Encoding, encode_column
+from anonymizer.encode import Encoding, encode_column, value_text
 from anonymizer.errors import AnonymizerError
 from anonymizer.schema import Column, Kind
 from ui.controls import count, problem
@@ -67,7 +68,8 @@ def ends(column: Column, found: Encoding) -> tuple[Any, bool]:
     lowest, highest = column.domain or (found.text(0), found.text(len(found.labels) - 1))
     with st.container(horizontal=True):
         if column.kind is Kind.DATE:
-            low, high = st.text_input("Earliest date", str(lowest)), st.text_input("Latest date", str(highest))
+            first, last = (value_text(pd.Timestamp(end)) if end else "" for end in (lowest, highest))
+            low, high = st.text_input("Earliest date", first), st.text_input("Latest date", last)
         else:
             low = number_end("Lowest possible value", lowest)
             high = number_end("Highest possible value", highest)

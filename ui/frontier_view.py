@@ -91,7 +91,8 @@ def here(ws: Workspace, points: Sequence[Point]) -> Point | None:
     """The mark of the setting that is chosen now, where there is one."""
     p = ws.parameters
     same = (p.grouping, p.generalizer, p.k)
-    return next((x for x in points if (x.grouping, x.generalizer, x.k) == same and x.weight is None), None)
+    weight = ws.recipe.weight
+    return next((x for x in points if (x.grouping, x.generalizer, x.k, x.weight) == (*same, weight)), None)
 
 
 def picked(points: Sequence[Point], key: str) -> Point | None:

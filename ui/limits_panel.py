@@ -20,16 +20,17 @@ TESTED = {
 USUAL_SIGNIFICANCE = 0.05
 
 
-def limits_panel(ws: Workspace, page: str) -> None:
-    """The limits that fit the sensitive columns, kept in the parameters. ``page`` tells the widgets of pages apart."""
+def limits_panel(ws: Workspace, page: str, *, opened: bool = False) -> None:
+    """The limits that fit the sensitive columns, kept in the parameters. ``page`` tells the widgets of pages apart;
+    ``opened``: unfold it also where no limit is on."""
     texts, numbers = sensitive_names(ws.schema)
     if not texts:
         ws.set(l=None, entropy_l=None, t=None)
     if not numbers:
         ws.set(rsd_min=None, spread_min=None, significance=None, tested="inner")
     p = ws.parameters
-    on = (p.l, p.entropy_l, p.t, p.rsd_min, p.spread_min, p.significance)
-    with st.expander(TITLE, icon=":material/shield:", expanded=any(limit is not None for limit in on)):
+    now = opened or p.limited
+    with st.expander(TITLE, icon=":material/shield:", expanded=ws.at_first(f"{page} limits", now)):
         if not texts and not numbers:
             st.caption("No column is sensitive, so there is nothing to limit.")
             return

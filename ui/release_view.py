@@ -11,7 +11,7 @@ from anonymizer.release import Release
 from anonymizer.report import Report
 from anonymizer.schema import Role
 from anonymizer.verify import Check, Verification
-from ui.controls import count, plain, plural, share, slider_ends
+from ui.controls import count, plain, plural, share, slider_ends, without_midnight
 from ui.limits_panel import limits_panel
 from ui.parameters import WITH_SHARED_RECORDS
 from ui.tree_choices import grouping_choice, growing, growth_title
@@ -100,7 +100,7 @@ def promised(guarantee: Guarantee) -> None:
 def largest_k(ws: Workspace) -> int:
     """Where the slider of k ends: never beyond the number of records, never below the k that is chosen."""
     records = 0 if ws.table is None else len(ws.table)
-    return max(2, ws.k, min(100, records))
+    return max(10, ws.k, min(100, records))
 
 
 def examined(ws: Workspace) -> Report:
@@ -116,11 +116,13 @@ def examined(ws: Workspace) -> Report:
         ("Measuring the risk before and after …", ws.report),
     )
     place = st.empty()
-    with place.status(steps[0][0]) as status:
-        for words, step in steps:
-            status.update(label=words)
-            step()
-    place.empty()
+    try:
+        with place.status(steps[0][0]) as status:
+            for words, step in steps:
+                status.update(label=words)
+                step()
+    finally:
+        place.empty()
     return ws.report()
 
 
@@ -150,7 +152,7 @@ def checks(report: Report) -> None:
     for check in sorted(judged, key=lambda check: bool(check.passed)):
         check_line(check)
     disclosed(verification)
-    with st.expander(f"{plural(len(told), 'more figure')}, reported without a requirement", expanded=len(told) <= 4):
+    with st.expander(f"{plural(len(told), 'more figure')}, reported without a requirement", key="more figures"):
         for check in told:
             check_line(check)
 
@@ -201,7 +203,11 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
     height = 38 + 35 * len(people)
     left.markdown("**Original**")
     left.dataframe(
-        ws.table[names].iloc[people], hide_index=True, height=height, column_config=shown, key="original rows"
+        without_midnight(ws.table[names].iloc[people]),
+        hide_index=True,
+        height=height,
+        column_config=shown,
+        key="original rows",
     )
     right.markdown("**Released**")
     right.dataframe(

@@ -107,5 +107,6 @@ def domain_text(column: Column, fact: ColumnFacts, most: int = 6) -> str:
         shown = ", ".join(map(str, declared[:most])) + (" …" if len(declared) > most else "")
         return f"{len(declared):,} declared: {shown}"
     if declared:
-        return f"declared: {value_text(declared[0])} to {value_text(declared[1])}"
+        low, high = (pd.Timestamp(end) if column.kind is Kind.DATE else end for end in declared)
+        return f"declared: {value_text(low)} to {value_text(high)}"
     return fact.summary

@@ -1,5 +1,6 @@
 """Settings that were kept and compared, every decision so far, and the project file that holds both."""
 
+import contextlib
 from dataclasses import asdict, replace
 
 import streamlit as st
@@ -79,6 +80,13 @@ def basis(ws: Workspace) -> str:
     return basis_of(ws.schema, f"{ws.reading.sha256} {ws.reading.options!r}")
 
 
+def usual_name(ws: Workspace) -> str:
+    """What a setting is called when nobody gives it a name."""
+    p = ws.parameters
+    grouping = f"blend {p.weight:g}" if ws.recipe.criterion == "blend" else p.grouping
+    return f"{grouping}, {p.generalizer}, k = {p.k}"
+
+
 def fresh_name(others: tuple[Scenario, ...], wanted: str) -> str:
     """The name, with a number where another scenario has it already."""
     taken = {scenario.name for scenario in others}
@@ -93,8 +101,9 @@ def scenarios(ws: Workspace) -> None:
         name = first.text_input("Name", placeholder=f"k = {ws.k}", max_chars=200)
         comment = second.text_input("Comment", placeholder="Who it is for, what speaks for it", max_chars=2000)
         if third.form_submit_button("Keep this setting", icon=":material/bookmark_add:", width="stretch"):
-            said = " ".join(name.split()) or f"{ws.parameters.grouping}, {ws.parameters.generalizer}, k = {ws.k}"
-            ws.scenarios = (*ws.scenarios, current(ws, fresh_name(ws.scenarios, said), " ".join(comment.split())))
+            said = " ".join(name.split()) or usual_name(ws)
+            with contextlib.suppress(AnonymizerError):  # it is said above the views why nothing can be released
+                ws.scenarios = (*ws.scenarios, current(ws, fresh_name(ws.scenarios, said), " ".join(comment.split())))
     if not ws.scenarios:
         st.caption("No setting has been kept yet. Keep two to compare them, or keep marks of the frontier.")
         return
@@ -143,7 +152,7 @@ def compare(ws: Workspace) -> None:
         return
     chosen = st.multiselect(
         f"Compare 2 to {MOST_COMPARED}", names, names[:MOST_COMPARED], max_selections=MOST_COMPARED,
-        key=f"compared {len(names)}",
+        key=f"compared {names}",
     )  # fmt: skip
     if len(chosen) >= 2:
         now = basis(ws)

@@ -102,6 +102,8 @@ pages = [
     for number, (step, title, explanation) in enumerate(STEPS, start=1)
 ]
 page = st.navigation(pages, position="top")
+if ws.view.get("page") != page.url_path:
+    ws.view |= {"page": page.url_path, "at first": {}}
 frame(ws, page.url_path or "data")
 page.run()
 ws.remember()

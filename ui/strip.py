@@ -31,7 +31,7 @@ def figures(ws: Workspace) -> list[Figure]:
         return []
     tree, cut = pruning.tree, pruning.cut()
     foreseen = ws.parameters.generalizer == "uniform" and ws.parameters.numbers == "range"
-    sizes = tree.n[cut]
+    sizes, aimed = tree.n[cut], bool(ws.encoded().target.name)
     groups = smallest = highest = loss = error = "–"
     if released is not None:
         groups, smallest, highest = count(released.groups), count(released.smallest), share(released.highest)
@@ -39,10 +39,10 @@ def figures(ws: Workspace) -> list[Figure]:
         groups, smallest, highest = count(len(cut)), count(sizes.min()), share(1 / int(sizes.min()))
     if utility is not None:
         loss = share(utility.gcp)
-        error = share(utility.error or 0.0)
+        error = share(utility.error or 0.0) if aimed else error
     elif foreseen:
         loss = share(cut_gcp(tree, ws.node_ncp(), cut))
-        error = share(cut_error(tree, cut))
+        error = share(cut_error(tree, cut)) if aimed else error
     return [
         Figure("Records", count(sizes.sum()), "Records in the table, and in the release."),
         Figure("Groups", groups, "Groups of look-alike records in the release."),
@@ -51,7 +51,11 @@ def figures(ws: Workspace) -> list[Figure]:
         Figure("Detail lost (GCP)", loss, "How much of each column's range a cell leaves open, on average."),
         lowest_rsd(ws, pruning, foreseen)
         if ws.encoded().by_numbers
-        else Figure("Error", error, "Records that are not in the most frequent class of their group."),
+        else Figure(
+            "Error",
+            error,
+            "Records outside the most frequent class of their group; – without a target.",
+        ),
     ]
 
 

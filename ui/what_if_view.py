@@ -104,7 +104,7 @@ def choices(ws: Workspace) -> None:
             key=f"what if generalizer {ws.version}",
         )
         if st.toggle("Limits on sensitive columns", p.limited, key=f"what if limits {ws.version}"):
-            limits_panel(ws, f"what if {ws.version}")
+            limits_panel(ws, f"what if {ws.version}", opened=True)
         else:
             ws.set(**LIMITS_OFF)
     ws.set(k=int(k), grouping=grouping, generalizer=generalizer)

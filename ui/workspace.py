@@ -236,6 +236,11 @@ class Workspace:
         self.set(**parameters)
         self.version += 1
 
+    def at_first(self, what: str, now: Any) -> Any:
+        """What this was when the page was opened. A panel that is told again and again whether it is open would shut
+        while somebody works in it."""
+        return self.view.setdefault("at first", {}).setdefault(what, now)
+
     def basis(self, key: str, begins: bool) -> Schema:
         """The schema that the editor with this widget key started from: its edits are counted from there.
 

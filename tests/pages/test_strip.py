@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from anonymizer.linkage import linkage_risk
+from anonymizer.schema import Schema
 from anonymizer.utility import gcp
 from tests.pages.test_workspace import SCHEMA, TABLE
 from tests.test_refine import random_table
@@ -87,3 +88,12 @@ def rsd(column: np.ndarray, here: np.ndarray) -> float:
     """By its definition, L14 (10), of one group."""
     own, whole = column[here] - column[here].mean(), column[here] - column.mean()
     return float((own**2).sum() / (whole**2).sum())
+
+
+def test_no_target__no_error_is_claimed() -> None:
+    table = TABLE[["age", "sex"]]
+    ws = Workspace(reading=sample_reading("people", table), schema=Schema.of(table, quasi_identifying=["age", "sex"]))
+    ws.pruning()
+    assert values(ws)["Error"] == "–"
+    ws.utility()
+    assert values(ws)["Error"] == "–"

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.charts import loss_sentence
-from anonymizer.frontier import k_for, tree_frontier
+from anonymizer.frontier import Method, k_for, record_frontier, tree_frontier
 from anonymizer.grow import grow
 from anonymizer.knowledge import look_up, person
 from anonymizer.linkage import linkage_risk
@@ -20,8 +20,8 @@ from anonymizer.schema import Role, Schema
 from tests.pages.test_data import SHELL, texts
 from tests.pages.test_release import said
 from ui.controls import count, share
-from ui.frontier_view import picked
-from ui.scenarios_view import current, fresh_name, opened, travel
+from ui.frontier_view import here, picked
+from ui.scenarios_view import current, fresh_name, opened, travel, usual_name
 from ui.what_if_view import loss_bars
 from ui.workspace import Parameters, Workspace, sample_reading
 
@@ -234,6 +234,25 @@ def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
     assert edited[0].figures == kept[0].figures
     press(app, "Drop")
     assert [scenario.name for scenario in app.session_state["workspace"].scenarios] == ["coarse"]
+
+
+def test_compared_scenarios__stay_so_under_another_name() -> None:
+    ws = session()
+    ws.scenarios = (current(ws, "a", ""), current(ws, "b", ""))
+    app = shown(ws, VIEWS[5])
+    next(box for box in app.text_input if box.key == "name of a").set_value("c")
+    press(app, "Save")
+    assert list(app.dataframe[0].value.columns) == ["c", "b"]
+
+
+def test_a_setting_nobody_named__is_called_what_it_is() -> None:
+    assert usual_name(session(k=20)) == "least, uniform, k = 20"
+    assert usual_name(session(k=20, criterion="blend", weight=0.9)) == "blend 0.9, uniform, k = 20"
+    ws = session(k=20, criterion="blend", weight=0.9)
+    points = record_frontier(
+        TABLE, SCHEMA, ws.encoded(), ws.tree(), ws.risk(), (20,), [Method("least", "uniform", 0.9)]
+    )
+    assert here(ws, points) is points[0]
 
 
 def test_figures_of_a_scenario__are_those_of_its_roles() -> None:

@@ -184,6 +184,11 @@ def test_share__never_rounds_a_few_to_none_or_most_to_all(part: float, text: str
     assert share(part) == text
 
 
+def test_share__is_the_same_text_for_figures_that_differ_in_their_last_bits() -> None:
+    assert share(0.5255) == share(0.5255000000000001) == share(0.52549999999999997)
+    assert share(1 - 1e-16) == "100 %"
+
+
 def test_size__in_fitting_units() -> None:
     assert [size(n) for n in (0, 999, 1500, 5_300_000, 2.5e9)] == ["0 B", "999 B", "1.5 kB", "5.3 MB", "2.5 GB"]
 
@@ -196,3 +201,20 @@ def test_plain__leaves_no_live_markdown() -> None:
     assert "\n" not in shown
     for mark in "*_`[]<>$#!":
         assert shown.count(mark) == shown.count("\\" + mark)
+
+
+def test_panels__are_told_once_a_visit_whether_they_are_open(ws: Workspace) -> None:
+    app = AppTest.from_file(SHELL, default_timeout=60)
+    app.session_state["workspace"] = ws
+    app.run().switch_page("../pages/tree.py").run()
+
+    def opened() -> bool:
+        return next(item.proto.expanded for item in app.expander if item.label == "Limits on sensitive columns")
+
+    assert not opened()
+    app.number_input(key="tree l").set_value(2).run()
+    assert app.session_state["workspace"].parameters.l == 2
+    assert not opened(), "the browser would take another word for a click"
+    app.switch_page("../pages/roles.py").run()
+    app.switch_page("../pages/tree.py").run()
+    assert opened()
