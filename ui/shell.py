@@ -109,7 +109,6 @@ page.run()
 ws.remember()
 if page.url_path:
     ws.failure = None  # it was said on the Data page
-if done(ws) != ticked:
-    st.rerun()
+done(ws)  # remembered for the next time: drawn again now, the files of the page would get new addresses
 if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
     strip(ws)

@@ -147,8 +147,8 @@ def test_another_table__begins_with_the_usual_choices(ws: Workspace) -> None:
     assert ws.parameters == type(ws.parameters)()
 
 
-def test_steps__are_ticked_as_soon_as_they_are_done_and_stay_so(ws: Workspace) -> None:
-    """The line of steps is drawn before the page; AppTest does not show it, so what it is drawn from is looked at."""
+def test_steps__stay_ticked_once_they_are_done(ws: Workspace) -> None:
+    """AppTest does not show the line of steps, so what it is drawn from is looked at."""
     app = AppTest.from_file(SHELL, default_timeout=60)
     app.session_state["workspace"] = ws
     app.run()
