@@ -10,8 +10,8 @@ from anonymizer.explain import explain_leaf, number_text, rule_text
 from anonymizer.grouping import GROUPINGS as ALL_GROUPINGS
 from anonymizer.mondrian import grow_mondrian
 from anonymizer.schema import Schema
+from tests.drawn_trees import table
 from tests.pages.test_data import SHELL, texts
-from tests.test_draw import table
 from ui.controls import plain, share
 from ui.tree_choices import GROUPINGS
 from ui.tree_view import asked_node

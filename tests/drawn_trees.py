@@ -1,0 +1,62 @@
+"""Trees to draw and to explain, of classes and of numbers; and what stands on a drawing."""
+
+from functools import cache
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+
+from anonymizer.draw import dot
+from anonymizer.encode import EncodedTable, encode
+from anonymizer.grow import grow
+from anonymizer.risk import NodeRisk, annotate
+from anonymizer.schema import Schema
+from anonymizer.tree import Tree
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def table(n: int = 400, seed: int = 5) -> tuple[pd.DataFrame, Schema]:
+    """Numbers with gaps, categories, dates and three classes that follow them, somewhat."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, n).astype(float)
+    age[rng.random(n) < 0.1] = np.nan
+    job = rng.choice(list("abcdefg"), n)
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    score = np.nan_to_num(age, nan=90) / 80 + (job < "d") + rng.normal(0, 0.4, n)
+    frame = pd.DataFrame({"age": age, "job": job, "day": day, "illness": np.digitize(score, [0.8, 1.4]).astype(str)})
+    return frame, Schema.of(frame, quasi_identifying=["age", "job", "day"], sensitive=["illness"])
+
+
+@cache
+def grown_tree() -> tuple[EncodedTable, Tree, NodeRisk]:
+    """A tree on three classes."""
+    frame, schema = table()
+    encoded = encode(frame, schema)
+    tree = grow(encoded, min_leaf=2)
+    return encoded, tree, annotate(tree, encoded)
+
+
+@cache
+def numbers_tree() -> tuple[EncodedTable, Tree, NodeRisk]:
+    """A tree on two numeric sensitive columns, their values scaled to 0 to 1, and a date that is sensitive too."""
+    frame, _ = table()
+    frame["income"] = 1000 + 40 * frame["age"].fillna(50) + np.random.default_rng(2).normal(0, 400, len(frame))
+    schema = Schema.of(frame, quasi_identifying=["age", "job"], sensitive=["income", "day"])
+    encoded = encode(frame, schema)
+    tree = grow(encoded, "sse", 2)
+    return encoded, tree, annotate(tree, encoded)
+
+
+def drawn(grown, **choices) -> str:
+    encoded, tree, risk = grown
+    return dot(tree, risk, encoded.encodings, encoded.target.labels, **choices)
+
+
+def nodes_in(drawing: str) -> dict[int, str]:
+    """Node number -> all text on it, of an SVG."""
+    found = {}
+    for group in ElementTree.fromstring(drawing).iter(f"{SVG}g"):
+        if "node" in group.get("class", "").split():
+            found[int(group.get("id")[1:])] = "\n".join(text.text or "" for text in group.iter(f"{SVG}text"))
+    return found
