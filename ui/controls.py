@@ -48,12 +48,12 @@ def count(number: float) -> str:
 
 def share(part: float) -> str:
     """A share between 0 and 1 as a percentage; neither a small share nor a nearly full one is rounded away."""
-    percent = round(100 * part, 9)  # one figure, computed in two ways, can differ in the last bits
-    if 0 < percent < 0.05:
+    part = round(part, 12)  # one figure, computed in two ways, can differ in the last bits
+    if 0 < part < 0.0005:
         return "< 0.1 %"
-    if 99.95 <= percent < 100:
+    if 0.9995 <= part < 1:
         return "> 99.9 %"
-    return f"{percent:.1f}".removesuffix(".0") + " %"
+    return f"{part:.1%}".removesuffix("%").removesuffix(".0") + " %"
 
 
 def size(n_bytes: float) -> str:
