@@ -14,6 +14,7 @@ from anonymizer.verify import Check, Verification
 from ui.controls import count, plain, plural, share, slider_ends, without_midnight
 from ui.limits_panel import limits_panel
 from ui.parameters import WITH_SHARED_RECORDS
+from ui.session import told_at_once
 from ui.tree_choices import grouping_choice, growing, growth_title
 from ui.workspace import Workspace
 
@@ -33,11 +34,8 @@ def choices(ws: Workspace) -> None:
             k = st.slider("k: fewest records that look alike", 1, largest_k(ws), ws.k, key="release k")
             slider_ends("more detail", "less risk")
             grouping_choice(ws, "release")
-            title = growth_title(ws)
-            with st.expander(title, icon=":material/tune:", key="release growth"):
+            with st.expander(growth_title(ws), icon=":material/tune:", key="release growth"):
                 growing(ws, "release")
-            if growth_title(ws) != title:
-                st.rerun()
         with second:
             names = list(GENERALIZERS)
             generalizer = st.selectbox(
@@ -55,8 +53,7 @@ def choices(ws: Workspace) -> None:
 
 def cells(ws: Workspace) -> None:
     """How the levels and the numbers of a box are written."""
-    title = cells_title(ws)
-    with st.expander(plain(title), icon=":material/edit_note:", key="release cells"):
+    with st.expander(plain(cells_title(ws)), icon=":material/edit_note:", key="release cells"):
         if ws.parameters.generalizer == "tiered":
             st.caption("Tiered boxes share records, so counts, means and medians would count people twice.")
         left, right = st.columns(2, gap="large")
@@ -65,8 +62,6 @@ def cells(ws: Workspace) -> None:
         with right:
             numbers = written(ws, "numbers", "Numbers and dates", NUMBERS)
         ws.set(writing=writing, numbers=numbers)
-    if cells_title(ws) != title:
-        st.rerun()
 
 
 def cells_title(ws: Workspace) -> str:
@@ -79,12 +74,15 @@ def written(ws: Workspace, what: str, label: str, known: dict[str, Guarantee]) -
     """One of the ways to write a cell that suit the generalizer, with what it promises."""
     tiered, held = ws.parameters.generalizer == "tiered", getattr(ws.parameters, what)
     names = [name for name in known if not tiered or name in WITH_SHARED_RECORDS]
+    key = f"release {what} {len(names)}"
     chosen = st.selectbox(
         label,
         names,
         names.index(held) if held in names else 0,
         format_func=lambda name: known[name].title,
-        key=f"release {what} {len(names)}",
+        key=key,
+        on_change=told_at_once,
+        args=(ws, what, key),
     )
     promised(known[chosen])
     return chosen

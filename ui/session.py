@@ -19,6 +19,12 @@ def widget_state(key: str) -> Any:
     return st.session_state.get(key)
 
 
+def told_at_once(ws: Workspace, name: str, key: str) -> None:
+    """For ``on_change``: the parameter of this name takes what its widget holds before the page is drawn, so that a
+    title above the widget already says it."""
+    ws.set(**{name: widget_state(key)})
+
+
 def optional_number(
     label: str, least: float, most: float | None, value: float | None, *, key: str, **look: Any
 ) -> float | None:

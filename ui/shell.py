@@ -37,6 +37,8 @@ STYLE = """<style>
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
 }
 .st-key-scroll { position: absolute; }
+[data-testid="stDownloadButton"] { transition: opacity .2s; }
+[data-stale="true"] [data-testid="stDownloadButton"] { pointer-events: none; opacity: .5; transition-delay: .2s; }
 [data-testid="stButtonGroup"] button[data-selected="true"] p { color: LINK; font-weight: 600; }
 [data-testid="stBottomBlockContainer"] { padding: 0.4rem 5rem 0.6rem; max-width: 1500px; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }

@@ -8,7 +8,7 @@ from anonymizer.mondrian import MONDRIAN
 from anonymizer.prune import Pruning
 from ui.controls import count, slider_ends
 from ui.limits_panel import limits_panel, sensitive_names
-from ui.session import optional_number
+from ui.session import optional_number, told_at_once
 from ui.workspace import Workspace
 
 GROUPINGS = {
@@ -137,18 +137,24 @@ def growing(ws: Workspace, page: str) -> None:
         st.caption("Mondrian grows a tree of its own and takes nothing back for k: there is nothing to choose here.")
         return
     names = criteria(ws)
+    key = f"{page} criterion {names[0]}"
     chosen = st.selectbox(
         "What a good split does",
         names,
         names.index(p.criterion) if p.criterion in names else 0,
         format_func=lambda name: GROWINGS.get(name, name),
-        key=f"{page} criterion {names[0]}",
+        key=key,
+        on_change=told_at_once,
+        args=(ws, "criterion", key),
         help="Entropy, Gini and squared error serve the sensitive target alone. A blend also keeps the columns that "
         "it splits on close together, so that less of their detail is lost; it never grows groups below k.",
     )
     weight = p.weight
     if chosen == "blend":
-        weight = st.slider("Weight of the target", 0.0, 1.0, p.weight, 0.05, key=f"{page} weight")
+        key = f"{page} weight"
+        weight = st.slider(
+            "Weight of the target", 0.0, 1.0, p.weight, 0.05, key=key, on_change=told_at_once, args=(ws, "weight", key)
+        )
         slider_ends("keep the columns", "keep the analysis")
     with st.popover("How far it grows", icon=":material/tune:"):
         least = st.number_input("Fewest records of a leaf, before pruning", 1, None, p.min_leaf, key=f"{page} leaf")

@@ -182,6 +182,19 @@ def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) 
     assert strip["Detail lost (GCP)"] == share(made.utility.gcp)
 
 
+def test_titles_of_panels__follow_at_once() -> None:
+    app = opened(session(2))
+    app.selectbox(key=f"release writing {len(WRITINGS)}").set_value("concatenate").run()
+    app.selectbox(key="release criterion entropy").set_value("blend").run()
+    app.slider(key="release weight").set_value(0.25).run()
+    assert not app.exception
+    titles = [item.label.replace("\\", "") for item in app.expander]
+    assert f"How cells are written: {WRITINGS['concatenate'].title} · {NUMBERS['range'].title}" in titles
+    assert "Grown as a blend, weight 0.25" in titles
+    app.selectbox(key="release criterion entropy").set_value("entropy").run()
+    assert "Grown by entropy of the classes" in [item.label for item in app.expander]
+
+
 def test_tiered__offers_no_writing_that_counts() -> None:
     ws = session(2, "tiered")
     ws.set(writing="weighted", numbers="mean")
