@@ -14,16 +14,18 @@ from ui.workspace import Workspace
 def quick_choices(ws: Workspace) -> None:
     """Buttons that set many roles at once."""
     with st.container(horizontal=True):
-        if st.button("Accept suggestions", icon=":material/done_all:", help="Every column as it was suggested"):
-            ws.set_schema(ws.suggested())
-            st.rerun()
-        if st.button(
+        st.button(
+            "Accept suggestions",
+            icon=":material/done_all:",
+            help="Every column as it was suggested",
+            on_click=lambda: ws.set_schema(ws.suggested()),
+        )
+        st.button(
             "All others quasi-identifying",
             icon=":material/groups:",
             help="Every insensitive column becomes quasi-identifying; sensitive ones stay: safe when in doubt",
-        ):
-            ws.set_schema(others_quasi_identifying(ws.schema or ws.suggested()))
-            st.rerun()
+            on_click=lambda: ws.set_schema(others_quasi_identifying(ws.schema or ws.suggested())),
+        )
 
 
 def roles_table(ws: Workspace) -> None:

@@ -17,6 +17,8 @@ from anonymizer.comparison import (
 )
 from anonymizer.experiment import MEASURES, Outcome, evaluate, expected_seconds
 from anonymizer.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS
+from anonymizer.read import Reading
+from anonymizer.schema import Schema
 from ui.controls import count, duration, plain, plural, slider_ends
 from ui.downloads import file_stem
 from ui.job import Job, begun, failed, watch
@@ -193,32 +195,36 @@ def comparing(ws: Workspace, asked: Asked | None) -> None:
     """What it will cost, the button that begins, and progress with Cancel."""
     job = held_job(ws)
     if job is not None and not job.done.is_set():
-        watch(job, JOB, timed=True)
-        st.caption("It goes on when you leave this page.")
+        progress(job)
         return
-    if asked is None or ws.table is None or ws.schema is None:
+    if asked is None or ws.reading is None or ws.schema is None:
         return
-    records = asked.sample or len(ws.table)
+    records = asked.sample or len(ws.reading.frame)
     seconds = expected_seconds(
         records, len(ws.schema.quasi_identifying), asked.groupings, asked.generalizers, asked.ks, asked.folds
     )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Compare", key="begin evaluation", type="primary", icon=":material/calculate:"):
-            begin(ws, asked)
-            st.rerun()
+    place = st.empty()
+    with place.container(horizontal=True, vertical_alignment="center"):
+        asked_for = st.button("Compare", key="begin evaluation", type="primary", icon=":material/calculate:")
         st.caption(
             f"{plural(asked.settings, 'setting')} and the original records, each learnt from and judged "
             f"{asked.folds} times on {plural(records, 'record')}: about **{duration(seconds)}** on an ordinary "
             "computer. It can be cancelled; the folds that are complete are kept."
         )
+    if asked_for:
+        with place.container():
+            progress(begin(ws, asked, ws.reading, ws.schema))
 
 
-def begin(ws: Workspace, asked: Asked) -> None:
+def progress(job: Job) -> None:
+    """How far it is."""
+    watch(job, JOB, timed=True)
+    st.caption("It goes on when you leave this page.")
+
+
+def begin(ws: Workspace, asked: Asked, reading: Reading, schema: Schema) -> Job:
     """Start the evaluation."""
-    reading, schema = ws.reading, ws.schema
-    if reading is None or schema is None:
-        return
-    begun(
+    return begun(
         ws,
         JOB,
         (reading, schema, asked),

@@ -99,9 +99,7 @@ def finished(ws: Workspace, name: str, key: Any, label: str, work: Callable[[Job
     if job.failure is None:
         return job.answer
     failed(job.failure)
-    if st.button("Try again", key=f"again {name}"):
-        ws.view[name] = None
-        st.rerun()
+    st.button("Try again", key=f"again {name}", on_click=ws.view.update, kwargs={name: None})
     return None
 
 

@@ -4,6 +4,7 @@ The machine code stays on disk beside the sources, so this is quick from the sec
 used.
 """
 
+import gc
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,8 +17,19 @@ NAME = "warm-up"
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Warm up beside the server, which answers meanwhile."""
-    threading.Thread(target=warm_up, name=NAME, daemon=True).start()
+    threading.Thread(target=begin, name=NAME, daemon=True).start()
     yield
+
+
+def begin() -> None:
+    """Compile, then take what is loaded by now out of every later collection of garbage.
+
+    After each drawing of a page all objects are looked through, so that large arrays do not pile up; those of the
+    libraries, which stay, made a move of a slider wait for 150 ms.
+    """
+    warm_up()
+    gc.collect()
+    gc.freeze()
 
 
 def wait_text(work: str) -> str:

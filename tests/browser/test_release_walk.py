@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from anonymizer.generalize import WRITINGS
 from anonymizer.linkage import linkage_risk
 from anonymizer.profile import suggest
 from anonymizer.read import read_table
@@ -114,22 +113,3 @@ def achieved(verification: dict[str, Any]) -> dict[str, float | None]:
 
 def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_a_click_right_after_a_choice_gives_the_file(app_server: str, page: Page, tmp_path: Path) -> None:
-    """A page that is drawn again gives its files new addresses; a click in between must not ask for the old one."""
-    opened(page, app_server)
-    page.locator(".st-key-sample-hospital button").first.click()
-    page.get_by_role("button", name="Next: give roles").click()
-    page.get_by_role("button", name="Next: grow the tree").click()
-    step(page, "Release").click()
-    page.get_by_text("How cells are written: Sets").click()
-    settled(page)
-    ways = [WRITINGS["concatenate"].title, WRITINGS["sets"].title]
-    for turn, pause in enumerate((0, 50, 100, 150, 200, 300)):
-        page.get_by_role("combobox", name="Categories").click()
-        page.get_by_role("option", name=ways[turn % 2], exact=True).click()
-        page.wait_for_timeout(pause)
-        assert downloaded(page, "CSV", tmp_path).stat().st_size > 0
-        expect(page.get_by_text(f"How cells are written: {ways[turn % 2]}")).to_be_visible()
-        settled(page)

@@ -1,0 +1,53 @@
+"""Quick hands: of clicks that follow each other at once, none is lost, and the page never ends."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from anonymizer.generalize import WRITINGS
+from tests.browser.steps import downloaded, opened, settled, step
+
+pytestmark = pytest.mark.browser
+PAUSES = (0, 25, 60, 100, 150, 200, 300)
+"""Milliseconds between two clicks."""
+
+
+@pytest.fixture
+def roles_page(page: Page, app_server: str) -> Page:
+    """The Roles page with the built-in hospital sample."""
+    opened(page, app_server)
+    page.locator(".st-key-sample-hospital button").first.click()
+    page.get_by_role("button", name="Next: give roles").click()
+    expect(page.get_by_role("button", name="Accept suggestions")).to_be_visible()
+    settled(page)
+    return page
+
+
+def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
+    """A page that is drawn again gives its files new addresses; a click in between must not ask for the old one."""
+    page = roles_page
+    step(page, "Release").click()
+    page.get_by_text("How cells are written: Sets").click()
+    settled(page)
+    ways = [WRITINGS["concatenate"].title, WRITINGS["sets"].title]
+    for turn, pause in enumerate(PAUSES):
+        page.get_by_role("combobox", name="Categories").click()
+        page.get_by_role("option", name=ways[turn % 2], exact=True).click()
+        page.wait_for_timeout(pause)
+        assert downloaded(page, "CSV", tmp_path).stat().st_size > 0
+        expect(page.get_by_text(f"How cells are written: {ways[turn % 2]}")).to_be_visible()
+        settled(page)
+
+
+def test_a_button_then_another_page(roles_page: Page) -> None:
+    """Drawn a second time for the button, the page would come back in place of the one that was asked for."""
+    page = roles_page
+    for turn, pause in enumerate(2 * PAUSES):
+        page.get_by_role("button", name=("Accept suggestions", "All others quasi-identifying")[turn % 2]).click()
+        page.wait_for_timeout(pause)
+        step(page, "Release").click()
+        expect(page.get_by_role("heading", name="Check and download")).to_be_visible(timeout=20_000)
+        step(page, "Roles").click()
+        expect(page.get_by_role("button", name="Accept suggestions")).to_be_visible(timeout=20_000)
+        expect(page.get_by_text("Connection error")).to_have_count(0)
