@@ -22,14 +22,25 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 
 def begin() -> None:
-    """Compile, then take what is loaded by now out of every later collection of garbage.
+    """Load the libraries and compile, and have what that leaves behind looked through for garbage no more."""
+    from anonymizer import attack, charts, comparison  # noqa: F401
+
+    freeze_libraries()
+    warm_up()
+    freeze_libraries()
+
+
+def freeze_libraries() -> None:
+    """Take all that is loaded out of later collections of garbage, unless some session holds a table.
 
     After each drawing of a page all objects are looked through, so that large arrays do not pile up; those of the
-    libraries, which stay, made a move of a slider wait for 150 ms.
+    libraries, which stay, made a move of a slider wait for 150 ms. A table must not be among what stays.
     """
-    warm_up()
+    from ui.workspace import Workspace
+
     gc.collect()
-    gc.freeze()
+    if not any(type(thing) is Workspace and thing.reading is not None for thing in gc.get_objects()):
+        gc.freeze()
 
 
 def wait_text(work: str) -> str:
