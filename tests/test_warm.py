@@ -2,50 +2,69 @@
 
 import gc
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from tests.pages.test_data import SHELL, held
 from ui import warm
-from ui.warm import NAME, freeze_libraries, wait_text, warm_up
-from ui.workspace import Workspace
+from ui.warm import NAME, sweep, wait_text, warm_up
 
 
 def test_warm_up__runs_on_the_samples() -> None:
     warm_up()
 
 
+class Loop:
+    """Holds itself, so only a collection of garbage ends it."""
+
+    def __init__(self) -> None:
+        self.held = self
+
+
 @pytest.fixture
-def unfrozen() -> Iterator[None]:
-    """Nothing frozen before, nothing after; no session of another test is left."""
-    gc.unfreeze()
-    gc.collect()
+def thawed() -> Iterator[None]:
+    """Nothing stays out of the collections of other tests."""
     yield
     gc.unfreeze()
 
 
-@pytest.mark.usefixtures("unfrozen")
-def test_begin__what_is_loaded_and_compiled_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[list[int]] = []
-    monkeypatch.setattr(warm, "warm_up", lambda: done.append([gc.get_freeze_count()]))
-    monkeypatch.setattr(warm, "freeze_libraries", gc.freeze)
-    warm.begin()
-    assert done[0][0] > 0, "before compiling"
-    assert gc.is_tracked(done)
-    assert not any(thing is done for thing in gc.get_objects()), "and after it"
-
-
-@pytest.mark.usefixtures("unfrozen")
-def test_freeze__never_with_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    ws = Workspace()
-    ws.bring_sample("customers")
-    freeze_libraries()
-    assert gc.get_freeze_count() == 0
-    objects = [thing for thing in gc.get_objects() if type(thing) is not Workspace]
-    monkeypatch.setattr(gc, "get_objects", lambda: [*objects, Workspace()])
-    freeze_libraries()
+@pytest.mark.usefixtures("thawed")
+def test_sweep__ends_also_what_was_in_use_at_the_last_one() -> None:
+    loop = Loop()
+    alive = weakref.ref(loop)
+    sweep()
     assert gc.get_freeze_count() > 0
-    assert ws.reading is not None
+    del loop
+    gc.collect()
+    assert alive() is not None
+    sweep()
+    assert alive() is None
+
+
+def test_begin__sweeps_before_and_after_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(warm, "warm_up", lambda: done.append("compiled"))
+    monkeypatch.setattr(warm, "sweep", lambda: done.append("swept"))
+    warm.begin()
+    assert done == ["swept", "compiled", "swept"]
+
+
+@pytest.mark.usefixtures("thawed")
+def test_frame__sweeps_when_a_table_came_or_went(monkeypatch: pytest.MonkeyPatch) -> None:
+    swept: list[int] = []
+    monkeypatch.setattr(warm, "sweep", lambda: swept.append(1))
+    app = AppTest.from_file(SHELL, default_timeout=60).run()
+    assert len(swept) == 1
+    app.button(key="sample customers").click().run()
+    assert len(swept) == 2
+    app.run()
+    assert len(swept) == 2
+    held(app).forget()
+    app.run()
+    assert len(swept) == 3
 
 
 def test_wait_text__says_that_loops_are_compiled_as_long_as_they_are() -> None:

@@ -6,6 +6,7 @@ from ui.controls import PAGES, plain
 from ui.scroll import start_at_top
 from ui.session import workspace
 from ui.strip import strip
+from ui.warm import sweep
 from ui.workspace import Workspace
 
 STEPS = (
@@ -114,3 +115,6 @@ if page.url_path:
 done(ws)  # remembered for the next time: drawn again now, the files of the page would get new addresses
 if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
     strip(ws)
+if ws.view.get("swept") != ws.edition:
+    ws.view["swept"] = ws.edition
+    sweep()

@@ -22,25 +22,23 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 
 def begin() -> None:
-    """Load the libraries and compile, and have what that leaves behind looked through for garbage no more."""
+    """Load the libraries and compile, and sweep after each."""
     from anonymizer import attack, charts, comparison  # noqa: F401
 
-    freeze_libraries()
+    sweep()
     warm_up()
-    freeze_libraries()
+    sweep()
 
 
-def freeze_libraries() -> None:
-    """Take all that is loaded out of later collections of garbage, unless some session holds a table.
+def sweep() -> None:
+    """Collect all garbage, and take what is left out of the collections until the next sweep.
 
     After each drawing of a page all objects are looked through, so that large arrays do not pile up; those of the
-    libraries, which stay, made a move of a slider wait for 150 ms. A table must not be among what stays.
+    libraries, which stay, made a move of a slider wait for 150 ms. The frame sweeps again when a table came or went.
     """
-    from ui.workspace import Workspace
-
+    gc.unfreeze()
     gc.collect()
-    if not any(type(thing) is Workspace and thing.reading is not None for thing in gc.get_objects()):
-        gc.freeze()
+    gc.freeze()
 
 
 def wait_text(work: str) -> str:
