@@ -61,27 +61,33 @@ def show(ws: Workspace, pruning: Pruning) -> None:
         st.plotly_chart(curve_figure(curve, pruning.k, after), key="curve", config={"displayModeBar": False})
 
 
-ws = workspace()
-st.title("Tree", anchor=False)
-if ws.table is None or ws.schema is None:
-    page, label = ("data", "Bring a table") if ws.table is None else ("roles", "Say what each column is")
-    empty_state(
-        "No tree yet",
-        "The tree divides people into groups of look-alikes. It needs a table, and the role of each of its columns.",
-        page, label,
-    )  # fmt: skip
-    st.stop()
-st.markdown("The tree divides people by what attackers could know. Every group that is released has at least **k**.")
-method(ws)
-try:
-    with st.spinner(wait_text("Growing and pruning the tree…"), show_time=True):
-        pruning = ws.pruning()
-except AnonymizerError as error:
-    problem(error)
-    st.stop()
-try:
-    require_satisfied(pruning, ws.risk(), ws.encoded(), ws.limits)
-except AnonymizerError as error:
-    problem(error, "Nothing can be released like this; the tree below shows what there is.")
-st.fragment(show)(ws, pruning)
-next_step("release", "Next: release the groups")
+def main() -> None:
+    ws = workspace()
+    st.title("Tree", anchor=False)
+    if ws.table is None or ws.schema is None:
+        page, label = ("data", "Bring a table") if ws.table is None else ("roles", "Say what each column is")
+        empty_state(
+            "No tree yet",
+            "The tree divides people into groups of look-alikes. It needs a table, and the role of each of its columns.",
+            page, label,
+        )  # fmt: skip
+        return
+    st.markdown(
+        "The tree divides people by what attackers could know. Every group that is released has at least **k**."
+    )
+    method(ws)
+    try:
+        with st.spinner(wait_text("Growing and pruning the tree…"), show_time=True):
+            pruning = ws.pruning()
+    except AnonymizerError as error:
+        problem(error)
+        return
+    try:
+        require_satisfied(pruning, ws.risk(), ws.encoded(), ws.limits)
+    except AnonymizerError as error:
+        problem(error, "Nothing can be released like this; the tree below shows what there is.")
+    st.fragment(show)(ws, pruning)
+    next_step("release", "Next: release the groups")
+
+
+main()

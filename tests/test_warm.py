@@ -26,7 +26,7 @@ class Loop:
 
 @pytest.fixture
 def thawed() -> Iterator[None]:
-    """Nothing stays out of the collections of other tests."""
+    """What this test took out of the collections comes back."""
     yield
     gc.unfreeze()
 
@@ -52,7 +52,6 @@ def test_begin__sweeps_before_and_after_compiling(monkeypatch: pytest.MonkeyPatc
     assert done == ["swept", "compiled", "swept"]
 
 
-@pytest.mark.usefixtures("thawed")
 def test_frame__sweeps_when_a_table_came_or_went(monkeypatch: pytest.MonkeyPatch) -> None:
     swept: list[int] = []
     monkeypatch.setattr(warm, "sweep", lambda: swept.append(1))

@@ -196,8 +196,10 @@ def drawing(ws: Workspace, tree: KeyedTree, exposure: Exposure) -> None:
     theme = "dark" if st.context.theme.type == "dark" else "light"
     source = exposure_dot(tree, exposure, document, theme=theme)
 
+    ws.view["disclosure drawn"] = tree
+
     def pick(node: int) -> None:
-        ws.view["disclosure node"] = (tree, node)
+        ws.view["disclosure node"] = (ws.view["disclosure drawn"], node)
 
     of, picked = ws.view.get("disclosure node", (None, None))
     picked = picked if of is tree else None

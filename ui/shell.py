@@ -115,6 +115,6 @@ if page.url_path:
 done(ws)  # remembered for the next time: drawn again now, the files of the page would get new addresses
 if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
     strip(ws)
-if ws.view.get("swept") != ws.edition:
+if ws.view.get("swept") != ws.edition:  # a table came or went
     ws.view["swept"] = ws.edition
     sweep()

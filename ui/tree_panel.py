@@ -148,11 +148,13 @@ def show_groups(
         table = table.drop(columns=["largest class", "its share", "E"])
     key = f"groups {after} {len(table)}"
 
+    nodes = [int(node) for node in table["node"]]
+
     def picked() -> None:
         state = widget_state(key)
         rows = state["selection"]["rows"] if state else []
-        if rows and 0 <= rows[0] < len(table):
-            on_pick(int(table["node"].iloc[rows[0]]))
+        if rows and 0 <= rows[0] < len(nodes):
+            on_pick(nodes[rows[0]])
 
     st.dataframe(
         table, key=key, on_select=picked, selection_mode="single-row", hide_index=True,

@@ -60,9 +60,11 @@ def tree_view(
         st.graphviz_chart(source, use_container_width=True)
         return None
 
+    n_nodes = tree.n_nodes  # Streamlit keeps callbacks for long, so they hold no tree
+
     def report(what: str, tell: Callable[[int], None]) -> Callable[[], None]:
         def told() -> None:
-            node = asked_node(widget_state(key), what, tree.n_nodes)
+            node = asked_node(widget_state(key), what, n_nodes)
             if node is not None:
                 tell(node)
 

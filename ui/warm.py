@@ -1,7 +1,7 @@
 """Compile at start what a steward will need in a minute: the first table must not wait for the compiler.
 
 The machine code stays on disk beside the sources, so this is quick from the second start on. Only made-up records are
-used.
+used. What stays loaded then is kept out of the way of the collection of garbage.
 """
 
 import gc

@@ -158,6 +158,7 @@ class Workspace:
 
     def forget(self) -> None:
         """Drop the table and everything derived from it; keep the count of editions and the budgets spent."""
+        self.view.clear()  # what Streamlit keeps of widgets that are gone may hold it
         self.__dict__.update(Workspace(edition=self.edition + 1, spent=self.spent).__dict__)
 
     def _refuse(self, error: AnonymizerError) -> None:
@@ -173,8 +174,8 @@ class Workspace:
         self.reading, self.source, self.failure = reading, source, None
         self.edition += 1
         if not same_columns:
-            self.schema, self.parameters = None, Parameters()
-            self.view, self.scenarios, self.history = {}, (), History()
+            self.view.clear()
+            self.schema, self.parameters, self.scenarios, self.history = None, Parameters(), (), History()
         elif self.schema is not None and suggested is not None:
             self.set_schema(suggest_again(self.schema, suggested, reading.frame))
 

@@ -1,5 +1,7 @@
 """What a session keeps, and when it computes again."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import pandas as pd
@@ -220,3 +222,22 @@ def test_panels__are_told_once_a_visit_whether_they_are_open(ws: Workspace) -> N
     app.switch_page("../pages/roles.py").run()
     app.switch_page("../pages/tree.py").run()
     assert opened()
+
+
+def test_forget__leaves_nothing_of_the_table_in_memory() -> None:
+    app = AppTest.from_file(SHELL, default_timeout=120).run()
+    app.button(key="sample hospital").click().run()
+    for page in ("roles", "tree", "release", "what_if", "disclosure"):
+        app.switch_page(f"../pages/{page}.py").run()
+        assert not app.exception
+    ws = app.session_state["workspace"]
+    held: dict[str, weakref.ref[object]] = {
+        what: weakref.ref(getattr(ws, what)()) for what in ("encoded", "tree", "release", "report")
+    }
+    held["table"] = weakref.ref(ws.table)
+    del ws
+    next(button for button in app.button if button.label == "Forget it").click().run()
+    gc.unfreeze()
+    gc.collect()
+    assert app.session_state["workspace"].reading is None
+    assert [what for what, of in held.items() if of() is not None] == []
