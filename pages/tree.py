@@ -68,9 +68,10 @@ def main() -> None:
         page, label = ("data", "Bring a table") if ws.table is None else ("roles", "Say what each column is")
         empty_state(
             "No tree yet",
-            "The tree divides people into groups of look-alikes. It needs a table, and the role of each of its columns.",
-            page, label,
-        )  # fmt: skip
+            "The tree divides people into groups of look-alikes. It needs a table and the role of each column.",
+            page,
+            label,
+        )
         return
     st.markdown(
         "The tree divides people by what attackers could know. Every group that is released has at least **k**."
