@@ -2,6 +2,6 @@
 
 import streamlit as st
 
-from ui.warm import lifespan
+from ui.server.layers import MIDDLEWARE, lifespan
 
-app = st.App("ui/shell.py", lifespan=lifespan)
+app = st.App("ui/shell.py", lifespan=lifespan, middleware=MIDDLEWARE)

@@ -20,8 +20,11 @@ HELP = """python run.py [COMMAND] [OPTIONS]
 
   (nothing)  set up, and open the dashboard; options go to Streamlit: python run.py --server.port 8600
   test       set up, and run every test, browser walks included; options go to pytest: python run.py test -k verify
+  fuzz       set up, and read thousands of damaged files: python run.py fuzz 5000 (of each kind; a second number
+             says where their seeds begin)
   lint       set up, and check style, types and the imports between modules
   bench      set up, and run the benchmarks; options go to them
+  docs       set up, and write the pages that are made from the code: docs/API.md and docs/walk.ipynb
   help       this text"""
 
 ROOT = Path(__file__).resolve().parent
@@ -47,10 +50,14 @@ def main(arguments: list[str]) -> int:
             return open_dashboard(arguments)
         if command == "test":
             return test(options)
+        if command == "fuzz" and all(map(str.isdecimal, options)) and len(options) <= 2:
+            return fuzz(*options)
         if command == "lint" and not options:
             return lint()
         if command == "bench":
-            return call([set_up(TO_BENCH), "-m", "benchmarks", *options])
+            return call([compiled(set_up(TO_BENCH)), "-m", "benchmarks", *options])
+        if command == "docs" and not options:
+            return call([set_up(TO_OPEN), "-m", "docs.generate"])
     except SetupError as problem:
         print(f"\n{problem}", file=sys.stderr)
         return 1
@@ -62,17 +69,24 @@ def main(arguments: list[str]) -> int:
 
 def open_dashboard(options: list[str]) -> int:
     """Serve the dashboard until the person stops it; to this machine only, unless the options say otherwise."""
-    return call([set_up(TO_OPEN), "-m", "streamlit", "run", "app.py", *options])
+    return call([compiled(set_up(TO_OPEN)), "-m", "anonymizer", "app", *options])
 
 
 def test(options: list[str]) -> int:
     """Run the tests; where no Chromium is found, Playwright's own is fetched first."""
-    python = set_up(TO_TEST)
+    python = compiled(set_up(TO_TEST))
     if not any(map(shutil.which, BROWSERS)):
         print("No Chromium found; fetching one for the browser walks.", flush=True)
         if call([python, "-m", "playwright", "install", "chromium"]) != 0:
             print("That failed. The browser walks will be skipped; install Chromium or Chrome to run them.", flush=True)
     return call([python, "-m", "pytest", *options])
+
+
+def fuzz(cases: str = "2000", first: str = "0") -> int:
+    """Read so many damaged files of each kind, with seeds from ``first``."""
+    python = set_up(TO_TEST)
+    os.environ.update(COPSE_FUZZ_CASES=cases, COPSE_FUZZ_SEED=first)
+    return call([python, "-m", "pytest", "tests/fuzz", "-q"])
 
 
 def lint() -> int:
@@ -104,23 +118,15 @@ def call(command: list[str]) -> int:
                 continue  # the program got it too, and ends in its own way
 
 
-def forget_stale_loops() -> None:
-    """Remove compiled loops when the source of any has changed: each holds a copy of those it calls in other files."""
-    package = ROOT / "anonymizer"
-    texts = [path.read_bytes() for path in sorted(package.rglob("*.py"))]
-    digest = hashlib.sha256(b"".join(text for text in texts if b"njit" in text)).hexdigest()
-    mark = package / "__pycache__" / "compiled-from.txt"
-    if mark.exists() and mark.read_text(encoding="utf-8") == digest:
-        return
-    for compiled in package.rglob("__pycache__/*.nb[ci]"):
-        compiled.unlink(missing_ok=True)
-    mark.parent.mkdir(exist_ok=True)
-    mark.write_text(digest, encoding="utf-8")
+def compiled(python: str) -> str:
+    """Compile what the package needs, with a bar, unless that was done before; return the path of the Python."""
+    if call([python, "-m", "anonymizer", "compile"]) != 0:
+        raise SetupError("Copse could not be compiled; the lines above say why.")
+    return python
 
 
 def set_up(requirements: tuple[str, ...]) -> str:
     """Bring ``.venv`` in line with the requirement files, unless it is already; the path of its Python."""
-    forget_stale_loops()
     wanted = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in requirements}
     stamp = read_stamp()
     version = version_of(venv_python())
@@ -218,14 +224,15 @@ def make_venv() -> None:
 
 def install(requirements: tuple[str, ...]) -> None:
     """Install the requirement files together, so that they agree."""
+    hashed = ["--require-hashes"]  # only files whose digest is in the requirement files
     files = [word for name in requirements for word in ("-r", name)]
     python = str(venv_python())
     if uv():
-        command = [*uv(), "pip", "install", "--quiet", "--python", python, *files]
+        command = [*uv(), "pip", "install", "--quiet", *hashed, "--python", python, *files]
     elif importable(python, "pip"):
-        command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *files]
+        command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *hashed, *files]
     else:
-        command = [base_python(), "-m", "pip", "--python", python, "install", "--quiet", *files]
+        command = [base_python(), "-m", "pip", "--python", python, "install", "--quiet", *hashed, *files]
     if call(command) != 0:
         raise SetupError(
             "The packages in " + " and ".join(requirements) + " could not be installed; the lines above say why. "

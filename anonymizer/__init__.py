@@ -4,7 +4,9 @@ Start with :func:`anonymize`, or take its steps one by one: :func:`suggest`, :fu
 :func:`annotate`, :func:`prune`, :func:`generalize`, :func:`verify`. Nothing is compiled at import.
 """
 
-from anonymizer.encode import EncodedTable, encode
+from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
+from anonymizer.checking.verify import MODELS, Check, Verification, verify
+from anonymizer.cli.warm import choose_cache
 from anonymizer.errors import (
     AnonymizerError,
     CellError,
@@ -14,22 +16,21 @@ from anonymizer.errors import (
     ReadError,
     SchemaError,
 )
-from anonymizer.generalize import GENERALIZERS, generalize
-from anonymizer.grow import CRITERIA, grow
-from anonymizer.linkage import LinkageRisk, linkage_risk, singling_out
+from anonymizer.groups.prune import Pruning, prune
+from anonymizer.groups.risk import NodeRisk, annotate
+from anonymizer.growing.encode import EncodedTable, encode
+from anonymizer.growing.grow import CRITERIA, grow
+from anonymizer.growing.records import descend
+from anonymizer.growing.tree import Tree
+from anonymizer.measuring.utility import Utility, measure
 from anonymizer.pipeline import Result, anonymize
-from anonymizer.profile import ColumnFacts, profile, suggest
-from anonymizer.prune import Pruning, prune
-from anonymizer.read import Reading, ReadOptions, read_table
-from anonymizer.records import descend
-from anonymizer.release import Release, read_release
-from anonymizer.report import Provenance, Report
-from anonymizer.risk import NodeRisk, annotate
-from anonymizer.samples import SAMPLES
+from anonymizer.reading.files import Reading, ReadOptions, read_table
+from anonymizer.reading.profile import ColumnFacts, profile, suggest
+from anonymizer.reading.samples import SAMPLES
+from anonymizer.releasing.generalize import GENERALIZERS, generalize
+from anonymizer.releasing.release import Release, read_release
+from anonymizer.reporting.report import Provenance, Report
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.tree import Tree
-from anonymizer.utility import Utility, measure
-from anonymizer.verify import MODELS, Check, Verification, verify
 from anonymizer.version import VERSION as __version__
 
 __all__ = [
@@ -80,3 +81,5 @@ __all__ = [
     "suggest",
     "verify",
 ]
+
+choose_cache()  # before anything imports numba

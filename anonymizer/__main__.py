@@ -2,7 +2,7 @@
 
 import sys
 
-from anonymizer.cli import main
+from anonymizer.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

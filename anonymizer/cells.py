@@ -65,12 +65,12 @@ class Cell:
 
     @classmethod
     def value(cls, text: str, kind: Kind = Kind.CATEGORICAL) -> "Cell":
-        """One value: a level, or a number or date when ``kind`` says so."""
+        """Return one value: a level, or a number or date when ``kind`` says so."""
         return cls(levels=(text,)) if kind is Kind.CATEGORICAL else cls.interval(text, text)
 
     @classmethod
     def interval(cls, low_text: str, high_text: str, missing: bool = False) -> "Cell":
-        """All numbers or dates from ``low_text`` to ``high_text``, both included; ``missing``: or missing.
+        """Return all numbers or dates from ``low_text`` to ``high_text``, both included; ``missing``: or missing.
 
         Raises :class:`CellError` when an end is neither a finite number nor a date, or the ends are reversed.
         """
@@ -82,7 +82,7 @@ class Cell:
 
     @classmethod
     def estimated(cls, text: str, missing: bool = False) -> "Cell":
-        """A mean or median of numbers or dates; ``missing``: some of them are missing.
+        """Return a mean or median of numbers or dates; ``missing``: some of them are missing.
 
         Raises :class:`CellError` when it is neither a finite number nor a date.
         """
@@ -91,7 +91,7 @@ class Cell:
 
     @classmethod
     def of_levels(cls, levels: tuple[str, ...] | list[str], missing: bool = False) -> "Cell":
-        """One of these levels, given in domain order; ``missing``: or missing. No level at all: missing.
+        """Return one of these levels, given in domain order; ``missing``: or missing. No level at all: missing.
 
         Raises :class:`CellError` when a level is listed twice or there is nothing to list.
         """
@@ -104,7 +104,7 @@ class Cell:
     def concatenation(
         cls, levels: tuple[str, ...] | list[str], missing: bool = False, counts: tuple[int, ...] = ()
     ) -> "Cell":
-        """The levels that occur, joined by ``+``; ``counts``: records of each, that of "missing" last.
+        """Return the levels that occur, joined by ``+``; ``counts``: records of each, that of "missing" last.
 
         Raises :class:`CellError` for doubled levels, or counts that do not fit or are below 1.
         """
@@ -117,7 +117,7 @@ class Cell:
 
     @property
     def is_single(self) -> bool:
-        """Whether the cell leaves exactly one possibility."""
+        """True when the cell leaves exactly one possibility."""
         if self.withheld or self.estimate:
             return False
         if self.ends is not None:
@@ -125,7 +125,7 @@ class Cell:
         return len(self.levels) + self.missing == 1
 
     def text(self) -> str | None:
-        """The cell as it is written; ``None`` for missing, which is an empty cell."""
+        """Return the cell as it is written; ``None`` for missing, which is an empty cell."""
         if self.withheld:
             return WITHHELD_SIGN
         if self.ends is not None:
@@ -145,7 +145,7 @@ class Cell:
         return members[0] if len(members) == 1 else "{" + ", ".join(members) + "}"
 
     def admits(self, value_text: str | None, number: float | None = None) -> bool:
-        """Whether a value can be behind this cell.
+        """Return True when a value can be behind this cell.
 
         ``value_text``: the value's text, ``None`` when it is missing; ``number``: the value as a number (dates:
         microseconds since 1970), for cells that hold an interval. A withheld cell admits everything.
@@ -166,7 +166,7 @@ Cell.MISSING = Cell(missing=True)
 
 
 def number_of(text: str) -> float:
-    """A number, or a date as microseconds since 1970. Raises :class:`CellError` on any other text."""
+    """Return a number, or a date as microseconds since 1970. Raises :class:`CellError` on any other text."""
     if _NUMBER.fullmatch(text):
         number = float(text)
         if np.isfinite(number):
@@ -180,18 +180,18 @@ def number_of(text: str) -> float:
 
 
 def member_text(level: str) -> str:
-    """A level as it is written in a cell: bare, or a JSON string where bare text would be misread."""
+    """Return a level as it is written in a cell: bare, or a JSON string where bare text would be misread."""
     return _quoted(level) if _must_quote(level) or not _STRUCTURE.isdisjoint(level) else level
 
 
 def kept_text(text: str) -> str:
-    """A kept value or a header as it is written to a CSV file: bare, or a JSON string where bare text could act
+    """Return a kept value or a header as it is written to a CSV file: bare, or a JSON string where bare text could act
     as a formula, be taken for missing or withheld, lose its blanks, or break the line."""
     return _quoted(text) if _must_quote(text) or text.startswith('"') else text
 
 
 def kept_value(text: str) -> str:
-    """The inverse of :func:`kept_text`; text that is not a whole JSON string is itself."""
+    """Return the inverse of :func:`kept_text`; text that is not a whole JSON string is itself."""
     if text.startswith('"'):
         try:
             value = json.loads(text)
@@ -220,7 +220,7 @@ def _quoted(text: str) -> str:
 
 
 def parse_cell(text: str | None, kind: Kind) -> Cell:
-    """The cell that a text says: the inverse of :meth:`Cell.text`. ``None`` and empty text are missing.
+    """Return the cell that a text says: the inverse of :meth:`Cell.text`. ``None`` and empty text are missing.
 
     ``kind`` decides what a bare value is: a level, a number or a date. An interval is read as one whatever the
     kind, since no level can look like it. Raises :class:`CellError` for anything that is not a cell.
@@ -237,7 +237,7 @@ def parse_cell(text: str | None, kind: Kind) -> Cell:
         return _number(text, missing=False)
     if text[0] != '"' and "+" not in text and ":" not in text:
         return Cell.of_levels((text,))
-    return _joined(text)
+    return _concatenation(text)
 
 
 def _number(part: str, missing: bool) -> Cell:
@@ -282,8 +282,8 @@ def _set(text: str, kind: Kind) -> Cell:
     return Cell.of_levels(levels, missing)
 
 
-def _joined(text: str) -> Cell:
-    """One quoted level, or a concatenation."""
+def _concatenation(text: str) -> Cell:
+    """Return one quoted level, or a concatenation."""
     levels: list[str] = []
     counts: list[int] = []
     missing = False
@@ -311,7 +311,7 @@ def _joined(text: str) -> Cell:
 
 
 def _member(text: str, place: int, stops: str) -> tuple[str, bool, int]:
-    """The level that starts at ``place``, whether it is bare (not a JSON string), and where it ends."""
+    """Return the level that starts at ``place``, whether it is bare (not a JSON string), and where it ends."""
     if text.startswith('"', place):
         try:
             level, end = json.JSONDecoder().raw_decode(text, place)
@@ -327,9 +327,9 @@ def _member(text: str, place: int, stops: str) -> tuple[str, bool, int]:
 
 
 def _refuse(text: str, reason: str) -> NoReturn:
-    shown = text if len(text) <= 60 else text[:57] + "..."
+    excerpt = text if len(text) <= 60 else text[:57] + "..."
     raise CellError(
-        f"{shown!r} is not a released cell: {reason}.",
+        f"{excerpt!r} is not a released cell: {reason}.",
         value=text,
         remedy="Check that the file is a release and that no program has changed it.",
     )

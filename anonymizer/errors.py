@@ -1,6 +1,13 @@
 """What can go wrong, said once: what happened, where, and what to do about it."""
 
+from collections.abc import Callable
 from typing import Any
+
+Progress = Callable[[float, str], None]
+"""What long work calls as it goes on: a share from 0 to 1, and what is being done."""
+
+Cancelled = Callable[[], bool]
+"""What long work asks as it goes on: whether it was stopped; then it raises :class:`CancelledError`."""
 
 
 class AnonymizerError(ValueError):
@@ -45,6 +52,10 @@ class ParameterError(AnonymizerError):
 
 class GuaranteeError(AnonymizerError):
     """The table cannot satisfy what was asked for, whatever is pruned."""
+
+
+class CancelledError(AnonymizerError):
+    """The steward stopped long work before it was done."""
 
 
 class CellError(AnonymizerError):

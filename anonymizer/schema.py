@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.errors import SchemaError
+from anonymizer.json_value import JsonValue, parse
 
 
 class Role(StrEnum):
@@ -32,6 +33,9 @@ class Kind(StrEnum):
     CATEGORICAL = "categorical"
     DATE = "date"
 
+
+MOST_COLUMNS = 100_000
+"""Columns of the widest schema that is read."""
 
 Domain = tuple[float, float] | tuple[str, ...]
 
@@ -91,19 +95,19 @@ class Column:
         object.__setattr__(self, "domain", domain)
 
     def _end(self, end: object) -> float | str:
-        """One end of a numeric or date domain, as it is kept."""
+        """Return one end of a numeric or date domain, as it is kept."""
         try:
             if self.kind is Kind.NUMERIC:
                 return float(cast(float, end))
             stamp = pd.Timestamp(cast(str, end))
-            if stamp is pd.NaT:
+            if stamp is pd.NaT or (isinstance(end, str) and not end[:4].isdigit()):  # 1/2/2024: which is the day?
                 raise ValueError
             return str(stamp.isoformat())
         except (ValueError, TypeError):
             what = "number" if self.kind is Kind.NUMERIC else "date"
-            said = "is missing" if end is None or end == "" else f"is no {what}: {str(end)[:40]!r}"
+            problem = "is missing" if end is None or end == "" else f"is no {what}: {str(end)[:40]!r}"
             raise SchemaError(
-                f"An end of the domain of {self.name!r} {said}.",
+                f"An end of the domain of {self.name!r} {problem}.",
                 column=self.name,
                 value=end,
                 remedy="Write numbers as 3.5 and dates as 1990-12-31.",
@@ -111,45 +115,41 @@ class Column:
 
     @property
     def by_order(self) -> bool:
-        """Whether splits cut the values in their order (numbers, dates, ordered levels)."""
+        """True when splits cut the values in their order (numbers, dates, ordered levels)."""
         return self.kind is not Kind.CATEGORICAL or self.ordered
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready description; empty parts are left out."""
-        described: dict[str, Any] = {"name": self.name, "role": self.role.value, "kind": self.kind.value}
+        """Return a JSON-ready description; empty parts are left out."""
+        entry: dict[str, Any] = {"name": self.name, "role": self.role.value, "kind": self.kind.value}
         if self.domain is not None:
-            described["domain"] = list(self.domain)
+            entry["domain"] = list(self.domain)
         if self.ordered:
-            described["ordered"] = True
+            entry["ordered"] = True
         if self.reason:
-            described["reason"] = self.reason
-        return described
+            entry["reason"] = self.reason
+        return entry
 
     @classmethod
-    def from_dict(cls, described: Mapping[str, Any]) -> "Column":
-        """The inverse of :meth:`to_dict`."""
-        unknown = set(described) - {"name", "role", "kind", "domain", "ordered", "reason"}
-        if unknown or "name" not in described:
-            raise SchemaError(
-                f"A column of the schema has unknown or missing entries: {sorted(unknown) or ['name']}.",
-                remedy="Allowed are name, role, kind, domain, ordered and reason.",
+    def from_value(cls, entry: JsonValue) -> "Column":
+        """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
+        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "reason"))
+        kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
+        domain = entry.field("domain")
+        ends = [] if domain.absent else domain.items()
+        if kind == Kind.NUMERIC:
+            values: list[Any] = [end.number() for end in ends]
+        else:
+            values = [end.text() for end in ends]
+        return entry.build(
+            lambda: cls(
+                name=entry.field("name").text(fewest=1),
+                role=Role(fields["role"].one_of(list(Role)) if "role" in fields else Role.INSENSITIVE),
+                kind=Kind(kind),
+                domain=None if domain.absent else tuple(values),
+                ordered="ordered" in fields and fields["ordered"].flag(),
+                reason=fields["reason"].text() if "reason" in fields else "",
             )
-        domain = described.get("domain")
-        try:
-            return cls(
-                name=str(described["name"]),
-                role=Role(described.get("role", Role.INSENSITIVE)),
-                kind=Kind(described.get("kind", Kind.CATEGORICAL)),
-                domain=None if domain is None else tuple(domain),
-                ordered=bool(described.get("ordered", False)),
-                reason=str(described.get("reason", "")),
-            )
-        except SchemaError:
-            raise
-        except (ValueError, TypeError) as error:
-            raise SchemaError(
-                f"The schema of column {described['name']!r} cannot be read: {error}.", column=str(described["name"])
-            ) from error
+        )
 
 
 @dataclass(frozen=True)
@@ -166,10 +166,12 @@ class Schema:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         names = [column.name for column in self.columns]
-        doubled = sorted({name for name in names if names.count(name) > 1})
-        if doubled:
+        duplicates = sorted({name for name in names if names.count(name) > 1})
+        if duplicates:
             raise SchemaError(
-                f"Two columns have the same name: {doubled[0]!r}.", column=doubled[0], remedy="Rename one of them."
+                f"Two columns have the same name: {duplicates[0]!r}.",
+                column=duplicates[0],
+                remedy="Rename one of them.",
             )
         if self.target is None:
             object.__setattr__(self, "target", next(iter(self.sensitive), None))
@@ -193,7 +195,7 @@ class Schema:
         domains: Mapping[str, Sequence[Any]] | None = None,
         ordered: Iterable[str] = (),
     ) -> "Schema":
-        """A schema from lists of names; every other column of ``table`` is insensitive and kept.
+        """Return a schema from lists of names; every other column of ``table`` is insensitive and kept.
 
         Raises :class:`SchemaError` when a name is not in the table or is given two roles.
         """
@@ -242,8 +244,13 @@ class Schema:
         raise SchemaError(f"The schema has no column {name!r}.", column=name)
 
     def names(self, role: Role) -> tuple[str, ...]:
-        """The names of the columns with this role, in the table's order."""
+        """Return the names of the columns with this role, in the table's order."""
         return tuple(column.name for column in self.columns if column.role is role)
+
+    @property
+    def by_numbers(self) -> bool:
+        """True when the target is numeric or a date, so that all such sensitive columns guide the tree together."""
+        return self.target is not None and self[self.target].kind is not Kind.CATEGORICAL
 
     @property
     def quasi_identifying(self) -> tuple[str, ...]:
@@ -271,14 +278,14 @@ class Schema:
         return tuple(column.name for column in self.columns if column.role is not Role.IDENTIFYING)
 
     def with_column(self, name: str, **changes: Any) -> "Schema":
-        """A new schema in which one column is changed; the target moves on when it stops being sensitive."""
+        """Return a new schema in which one column is changed; the target moves on when it stops being sensitive."""
         columns = tuple(replace(c, **changes) if c.name == name else c for c in self.columns)
         self[name]
         sensitive = [c.name for c in columns if c.role is Role.SENSITIVE]
         return Schema(columns, self.target if self.target in sensitive else None)
 
     def with_target(self, target: str | None) -> "Schema":
-        """A new schema with another target."""
+        """Return a new schema with another target."""
         return Schema(self.columns, target)
 
     def check(self, table: pd.DataFrame) -> None:
@@ -308,7 +315,7 @@ class Schema:
             )
 
     def to_json(self) -> str:
-        """JSON text; :meth:`from_json` gives back an equal schema."""
+        """Return JSON text; :meth:`from_json` gives back an equal schema."""
         return json.dumps(
             {"columns": [column.to_dict() for column in self.columns], "target": self.target},
             ensure_ascii=False,
@@ -316,22 +323,20 @@ class Schema:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> "Schema":
-        """The inverse of :meth:`to_json`; raises :class:`SchemaError` on anything else."""
-        try:
-            described = json.loads(text)
-            columns = [dict(column) for column in described["columns"]]
-            target = described.get("target")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise SchemaError(
-                "This is not a schema: JSON with a list of columns was expected.",
-                remedy="Use a file that was saved as a schema.",
-            ) from error
-        return cls(tuple(Column.from_dict(column) for column in columns), target)
+    def from_json(cls, text: str | bytes) -> "Schema":
+        """Return the inverse of :meth:`to_json`; raises :class:`ReadError` on anything else."""
+        return cls.from_value(parse(text, "schema", "Use a file that was saved as a schema."))
+
+    @classmethod
+    def from_value(cls, value: JsonValue) -> "Schema":
+        """Return the schema in a JSON value; raises :class:`ReadError` with the place of what does not fit."""
+        target = value.field("target")
+        columns = tuple(Column.from_value(entry) for entry in value.field("columns").items(MOST_COLUMNS))
+        return value.build(lambda: cls(columns, None if target.absent else target.text()))
 
 
 def kind_of(values: "pd.Series[Any]") -> Kind:
-    """The kind that a column's type suggests: numbers numeric, dates date, all else categorical."""
+    """Return the kind that a column's type suggests: numbers numeric, dates date, all else categorical."""
     if pd.api.types.is_bool_dtype(values.dtype):
         return Kind.CATEGORICAL
     if pd.api.types.is_numeric_dtype(values.dtype) and not np.issubdtype(
@@ -350,5 +355,7 @@ def check_headers(table: pd.DataFrame) -> None:
             "Every column needs a name that is text and not empty.", remedy="Name the columns, then try again."
         )
     if not table.columns.is_unique:
-        doubled = table.columns[table.columns.duplicated()][0]
-        raise SchemaError(f"Two columns have the same name: {doubled!r}.", column=doubled, remedy="Rename one of them.")
+        duplicate = table.columns[table.columns.duplicated()][0]
+        raise SchemaError(
+            f"Two columns have the same name: {duplicate!r}.", column=duplicate, remedy="Rename one of them."
+        )

@@ -1,3 +1,3 @@
-"""The version of Copse; ``pyproject.toml`` says the same (a test compares them)."""
+"""The version of Copse; what is built and installed takes it from here."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from anonymizer.constraints import Knowledge, Rule, count_constraints
-from anonymizer.disclosure import assess
-from anonymizer.encode import encode
-from anonymizer.grow import grow
-from anonymizer.multiway import grow_multiway
-from anonymizer.outline import KeyedTree, keyed, keys_of, outline_of
+from anonymizer.disclosure.constraints import GrowingRule, Knowledge, count_constraints
+from anonymizer.disclosure.exposure import assess
+from anonymizer.disclosure.multiway import grow_multiway
+from anonymizer.disclosure.outline import KeyedTree, keys_of, lay_keys, outline_of
+from anonymizer.growing.encode import encode
+from anonymizer.growing.grow import grow
 from anonymizer.schema import Schema
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult_complete.csv.gz"
@@ -38,7 +38,7 @@ TREES: dict[str, tuple[str, str, int, int | None]] = {
 """Splits, measure, fewest records (of a leaf, or of a node that asks), deepest level."""
 
 
-def tree_of(name: str) -> tuple[KeyedTree, Rule]:
+def tree_of(name: str) -> tuple[KeyedTree, GrowingRule]:
     """A tree on Adult, grown anew. The trees of thresholds ask all 14 attributes for the income."""
     splits, measure, least, depth = TREES[name]
     table = pd.read_csv(ADULT, nrows=RECORDS)
@@ -48,8 +48,8 @@ def tree_of(name: str) -> tuple[KeyedTree, Rule]:
     keys = keys_of(encoded)
     if splits == "binary":
         outline = outline_of(grow(encoded, measure, least, depth), keys.encodings)
-        return keyed(outline, keys), Rule(measure, splits, least)
-    return keyed(grow_multiway(keys, measure, least, depth), keys), Rule(measure)
+        return lay_keys(outline, keys), GrowingRule(measure, splits, least)
+    return lay_keys(grow_multiway(keys, measure, least, depth), keys), GrowingRule(measure)
 
 
 def main(arguments: list[str]) -> int:

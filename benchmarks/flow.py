@@ -20,7 +20,7 @@ import pandas as pd
 import psutil
 
 import anonymizer as an
-from anonymizer.utility import cut_gcp, node_ncp
+from anonymizer.measuring.utility import cut_gcp, node_ncp
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult_complete.csv.gz"
 MIN_LEAF = 10

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anonymizer.cut_points import buy_cuts
-from anonymizer.domains import CodedTable, code, domains_of
-from anonymizer.forest import MODES, grow_forest, predict, rehearsed_accuracy
-from anonymizer.mechanisms import Budget, RehearsalNoise
+from anonymizer.forest.cut_points import buy_cuts
+from anonymizer.forest.domains import CodedTable, code, domains_of
+from anonymizer.forest.forest import MODES, grow_forest, predict, rehearsed_accuracy
+from anonymizer.forest.mechanisms import Budget, RehearsalNoise
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SETS = {
@@ -156,7 +156,7 @@ def cut_points(folds: int) -> None:
                     if way == "bought":
                         used = buy_cuts(table.iloc[train], domains, budget, CUT_SHARE * beta, noise=noise)
                     held = code(table, used)
-                    forest = grow_forest(held.part(train), beta, noise=noise, paid=budget)
+                    forest = grow_forest(held.part(train), beta, noise=noise, budget=budget)
                     scores.append((predict(forest, held.codes[test]) == held.classes[test]).mean())
                 answer.append(f"{way} {100 * np.mean(scores):.1f}")
             print(file, beta, *answer, flush=True)

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from anonymizer.comparison import paired_t_test
-from anonymizer.experiment import ORIGINAL, Outcome, evaluate
+from anonymizer.flow import Flow
+from anonymizer.measuring.comparison import paired_t_test
+from anonymizer.measuring.experiment import ORIGINAL, Outcome, evaluate
 from benchmarks._tables import TABLES
 
 BASELINES = {
@@ -90,7 +91,7 @@ def compare(name: str, chosen: argparse.Namespace) -> dict[str, Any]:
             for place, (groupings, generalizers, ks) in enumerate(blocks):
                 show = shown(f"{name}, {what}, seed {seed}, {place + 1} of {len(blocks)}")
                 for outcome in evaluate(
-                    table, schema, folds=chosen.folds, run=chosen.only, ks=ks, groupings=groupings,
+                    Flow(table, schema), folds=chosen.folds, run=chosen.only, ks=ks, groupings=groupings,
                     generalizers=generalizers, seed=seed, progress=show,
                 ):  # fmt: skip
                     found.setdefault(setting_of(outcome), []).append(outcome)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import anonymizer as an
-from anonymizer.encode import EncodedTable
+from anonymizer.growing.encode import EncodedTable
 from benchmarks._tables import TABLES
 from benchmarks.flow import adult, timed
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 import psutil
 
 import anonymizer as an
-from anonymizer.read import Reading, ReadOptions
+from anonymizer.reading.files import Reading, ReadOptions
 from benchmarks import _mouse
 from benchmarks.flow import ADULT, adult
 from ui.workspace import Workspace

@@ -3,9 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from ui.chooser import chooser
 from ui.controls import KIND_LABELS, count, next_step, plain, problem, size, without_midnight
-from ui.reading_form import problems_found, reading_form
+from ui.data.chooser import chooser
+from ui.data.reading_form import problems_found, questions_form, reading_form
 from ui.session import workspace
 from ui.workspace import Workspace
 
@@ -13,7 +13,7 @@ PREVIEW_ROWS = 200
 
 
 def welcome() -> None:
-    """What Copse does and what happens to the data, before there is any."""
+    """Draw what Copse does, before there is any data."""
     st.title("Bring a table of people", anchor=False)
     st.markdown(
         "Copse groups people who look alike and makes what an attacker could know just coarse enough, "
@@ -23,7 +23,7 @@ def welcome() -> None:
 
 
 def promises() -> None:
-    """Three sentences about what happens to the data."""
+    """Draw three sentences about what happens to the data."""
     st.markdown(
         ":material/memory: **It stays in memory.** The table is held for this session only, never written to disk, "
         "and *Forget it* drops it at once.\n\n"
@@ -34,7 +34,7 @@ def promises() -> None:
 
 
 def overview(ws: Workspace) -> None:
-    """The table in four numbers."""
+    """Draw the table in a few numbers."""
     reading = ws.reading
     if reading is None:
         return
@@ -43,13 +43,13 @@ def overview(ws: Workspace) -> None:
         st.metric("Records", count(len(reading.frame)))
         st.metric("Columns", count(len(reading.frame.columns)))
         st.metric("Size", size(reading.size))
-        st.metric("Format", reading.format)
-        warnings = [found for found in reading.problems if found.level != "info"]
+        st.metric("Format", plain(reading.format))
+        warnings = [one for one in reading.problems if one.level != "info"]
         st.metric("Things to look at", count(len(warnings)))
 
 
 def details(ws: Workspace) -> None:
-    """Preview, facts about each column, and how the file was read."""
+    """Draw a preview, facts about each column, and how the file was read."""
     reading = ws.reading
     if reading is None:
         return
@@ -68,12 +68,17 @@ def details(ws: Workspace) -> None:
 
 
 def facts_table(ws: Workspace) -> pd.DataFrame:
-    """One row a column of the table."""
+    """Return one row a column of the table."""
     return pd.DataFrame([{**fact.to_dict(), "Kind": KIND_LABELS[fact.kind]} for fact in ws.facts()])
 
 
 def main() -> None:
     ws = workspace()
+    if ws.doubt is not None:
+        questions_form(ws)
+        with st.expander("Bring another file instead", icon=":material/upload_file:", key=f"instead {ws.edition}"):
+            chooser(ws)
+        return
     if ws.table is None:
         welcome()
         if ws.failure is not None:

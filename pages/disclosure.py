@@ -5,20 +5,10 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from anonymizer.schema import Kind
 from ui.controls import empty_state, problem
-from ui.disclosure_view import (
-    assessed_tree,
-    assumed,
-    compared,
-    confidence_slider,
-    drawing,
-    estimated,
-    forest_panel,
-    headline,
-    histogram,
-    repair_panel,
-    source,
-    whole_people,
-)
+from ui.disclosure.choices import candidate_tree, confidence_slider, knowledge_choice, source_choice
+from ui.disclosure.repair import repair_panel
+from ui.disclosure.view import comparison, drawing, estimate, forest_panel, headline, histogram, whole_people
+from ui.guard import lacks
 from ui.session import workspace
 
 
@@ -26,14 +16,8 @@ def main() -> None:
     ws = workspace()
     st.title("What would a published tree tell?", anchor=False)
     schema = ws.schema
-    if ws.table is None or schema is None:
-        page, label = ("data", "Bring a table") if ws.table is None else ("roles", "Say what each column is")
-        empty_state(
-            "No tree yet",
-            "A tree can be published instead of records. What it tells needs a table, and the role of each column.",
-            page,
-            label,
-        )
+    text = "A tree can be published instead of records. What it tells needs a table, and the role of each column."
+    if lacks(ws, "No tree yet", text) or schema is None:
         return
     if schema.target is None or schema[schema.target].kind is not Kind.CATEGORICAL:
         empty_state(
@@ -49,13 +33,13 @@ def main() -> None:
         "estimate of **maximum entropy** (Zhu and Du 2010)."
     )
     try:
-        chosen = source(ws)
-        if chosen == "forest":
+        source = source_choice(ws)
+        if source == "forest":
             forest_panel(ws)
             return
-        tree, rule, key = assessed_tree(ws, chosen)
-        knowledge = assumed(ws, rule)
-        exposure = estimated(ws, tree, knowledge, key)
+        tree, rule, key = candidate_tree(ws, source)
+        knowledge = knowledge_choice(ws, rule)
+        exposure = estimate(ws, tree, knowledge, key)
     except AnonymizerError as error:
         problem(error)
         return
@@ -66,7 +50,7 @@ def main() -> None:
     histogram(exposure.figures, confidence)
     drawing(ws, tree, exposure)
     with st.expander("How this changes with what the adversary knows", icon=":material/rule:"):
-        compared(ws, tree, rule, key)
+        comparison(ws, tree, rule, key)
     with st.expander("Whole people instead of shares", icon=":material/group:"):
         whole_people(ws, tree, exposure, key)
     try:

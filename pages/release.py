@@ -3,30 +3,25 @@
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
-from ui.attack_view import attacks
-from ui.controls import empty_state, problem
-from ui.downloads import downloads
-from ui.release_view import checks, choices, examined, headline, rows_side_by_side, what_changed
-from ui.report_view import reports
+from ui.controls import problem
+from ui.guard import lacks
+from ui.release.attacks import attacks
+from ui.release.downloads import downloads
+from ui.release.reports import reports
+from ui.release.view import checks, choices, headline, make_report, rows_side_by_side, what_changed
 from ui.session import workspace
 
 
 def main() -> None:
     ws = workspace()
-    if ws.table is None or ws.schema is None:
-        step, label = ("data", "Go to Data") if ws.table is None else ("roles", "Go to Roles")
-        empty_state(
-            "There is nothing to release yet",
-            "A release is made from a table and the role of each of its columns.",
-            step,
-            label,
-        )
+    text = "A release is made from a table and the role of each of its columns."
+    if lacks(ws, "There is nothing to release yet", text):
         return
     st.title("Check and download", anchor=False)
     choices(ws)
     try:
-        report = examined(ws)
-        release = ws.release()
+        report = make_report(ws)
+        release = ws.flow.release
     except AnonymizerError as error:
         problem(error)
         return

@@ -3,16 +3,18 @@
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
-from ui.before import risk_before
-from ui.controls import ROLE_BADGES, ROLE_MEANINGS, empty_state, next_step, plain, problem
-from ui.domain_editor import domain_editor
-from ui.roles_table import COLUMNS, EDITABLE, edited_schema, others_quasi_identifying, rows, ticked_in_vain
+from ui.controls import ROLE_BADGES, ROLE_MEANINGS, next_step, plain, problem
+from ui.guard import lacks
+from ui.roles.before import risk_before
+from ui.roles.domain_editor import domain_editor
+from ui.roles.roles_table import COLUMNS, EDITABLE, edited_schema, others_quasi_identifying, rows, ticked_in_vain
+from ui.roles.state import RolesState
 from ui.session import widget_state, workspace
 from ui.workspace import Workspace
 
 
 def quick_choices(ws: Workspace) -> None:
-    """Buttons that set many roles at once."""
+    """Draw buttons that set many roles at once."""
     with st.container(horizontal=True):
         st.button(
             "Accept suggestions",
@@ -29,9 +31,12 @@ def quick_choices(ws: Workspace) -> None:
 
 
 def roles_table(ws: Workspace) -> None:
-    """The editable table; its edits become the schema."""
+    """Draw the editable table; its edits become the schema."""
     key = f"roles {ws.edition} {ws.version}"
-    basis = ws.basis(key, begins=widget_state(key) is None)
+    state = ws.state(RolesState)
+    if widget_state(key) is None:  # it begins now
+        state.editor, state.basis = key, ws.schema or ws.suggested()
+    basis = (state.basis if state.editor == key else ws.schema) or ws.suggested()
     edited = st.data_editor(
         rows(basis, ws.facts()),
         key=key,
@@ -49,7 +54,7 @@ def roles_table(ws: Workspace) -> None:
 
 
 def target_choice(ws: Workspace) -> None:
-    """Which of the sensitive columns guides the tree."""
+    """Draw which of the sensitive columns guides the tree."""
     sensitive = ws.schema.sensitive if ws.schema else ()
     if not sensitive or ws.schema is None:
         st.info(
@@ -70,23 +75,18 @@ def target_choice(ws: Workspace) -> None:
 
 def main() -> None:
     ws = workspace()
-    if ws.table is None:
-        empty_state(
-            "There is no table yet",
-            "Roles are given to the columns of a table. Bring one first; a built-in sample will do.",
-            "data",
-            "Go to Data",
-        )
+    text = "Roles are given to the columns of a table. Bring one first; a built-in sample will do."
+    if lacks(ws, "There is no table yet", text, roles=False):
         return
     st.title("What could an attacker know?", anchor=False)
-    for place, (role, badge) in zip(st.columns(4), ROLE_BADGES.items(), strict=True):
-        place.markdown(f"{badge}  \n{ROLE_MEANINGS[role]}")
+    for place, role in zip(st.columns(4), ROLE_BADGES, strict=True):
+        place.markdown(f"{ROLE_BADGES[role]}  \n{ROLE_MEANINGS[role]}")
     try:
         quick_choices(ws)
         roles_table(ws)
         target_choice(ws)
         domain_editor(ws)
-        notes = ws.encoded().notes
+        notes = ws.flow.encoded.notes
     except AnonymizerError as error:
         problem(error)
         return

@@ -4,49 +4,54 @@ from functools import partial
 
 import streamlit as st
 
-from anonymizer.charts import curve_figure, pruning_curve
-from anonymizer.draw import COLOURS, dot, legend
+from anonymizer.drawing.charts import curve_figure, pruning_curve
+from anonymizer.drawing.draw import dot
+from anonymizer.drawing.shades import COLOURS, legend
+from anonymizer.drawing.words import figures_text
 from anonymizer.errors import AnonymizerError
-from anonymizer.explain import figures_text
-from anonymizer.pipeline import require_satisfied
-from anonymizer.prune import Pruning
-from ui.controls import empty_state, next_step, plural, problem
+from anonymizer.groups.prune import Pruning
+from ui.controls import next_step, plain, plural, problem
+from ui.guard import lacks
 from ui.session import workspace
-from ui.tree_choices import method, view_choices
-from ui.tree_panel import show_groups, show_legend, show_node, show_worst
+from ui.tree.choices import method, view_choices
+from ui.tree.panel import show_groups, show_legend, show_node, show_worst
 from ui.tree_view import downloads, tree_view
+from ui.visit import at_first
 from ui.warm import wait_text
 from ui.workspace import Workspace
 
 
 def show(ws: Workspace, pruning: Pruning) -> None:
-    """The drawing, the picked node and the groups; redrawn alone when only the view changes."""
-    view, tree, risk, encoded = ws.view, pruning.tree, ws.risk(), ws.encoded()
-    view_choices(ws, pruning)
+    """Draw the tree, the picked node and the groups; redrawn alone when only the view changes."""
+    tree, risk, encoded = pruning.tree, ws.flow.risk, ws.flow.encoded
+    state = view_choices(ws, pruning)
 
     def pick(node: int) -> None:
-        view["node"] = node
+        state.node = node
 
     def look_closer(node: int) -> None:
-        view.update(node=node, focus=node or None)
+        state.node, state.focus = node, node or None
 
-    after, cut, node, focus = view["after"], pruning.cut(view["after"]), view["node"], view["focus"]
+    def look_at_all() -> None:
+        state.focus = None
+
+    after, cut, node, focus = state.after, pruning.cut(state.after), state.node, state.focus
     with st.container(horizontal=True, vertical_alignment="center"):
         smallest = plural(int(tree.n[cut].min()), "record")
         st.caption(f"{plural(len(cut), 'group')} after {plural(after, 'step')}; the smallest has {smallest}.")
         if node not in (None, 0, focus):
             st.button("Look closer from the picked node", icon=":material/zoom_in:", on_click=look_closer, args=(node,))
         if focus is not None:
-            st.button("Whole tree again", icon=":material/unfold_more:", on_click=view.update, args=({"focus": None},))
+            st.button("Whole tree again", icon=":material/unfold_more:", on_click=look_at_all)
     labels, theme = encoded.target.labels, "dark" if st.context.theme.type == "dark" else "light"
     draw = partial(
-        dot, tree, risk, encoded.encodings, labels, cut=None if view["what"] == "grown" else cut,
-        below_cut=view["what"] == "both", focus=focus, colour_by=view["colour"], theme=theme, k=pruning.k,
+        dot, tree, risk, encoded.encodings, labels, cut=None if state.what == "grown" else cut,
+        below_cut=state.what == "both", focus=focus, colour_by=state.colour, theme=theme, k=pruning.k,
     )  # fmt: skip
-    show_legend(legend(tree, risk, labels, view["colour"], theme), COLOURS[view["colour"]])
-    source = draw(max_depth=view["depth"])
+    show_legend(legend(tree, risk, labels, state.colour, theme), COLOURS[state.colour])
+    source = draw(max_depth=state.depth)
     drawing = tree_view(source, tree, node, key="tree", on_pick=pick, on_open=look_closer)
-    st.caption(f"**On a node:** {figures_text(risk, labels)}.")
+    st.caption(f"**On a node:** {plain(figures_text(risk, labels))}.")
     show_worst(ws, pruning, cut, pick)
     downloads(drawing, source, lambda: draw(max_depth=tree.n_nodes, max_nodes=2 * tree.n_nodes))
     if node is None:
@@ -54,7 +59,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     else:
         show_node(ws, pruning, node, after)
     title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"
-    with st.expander(title, expanded=ws.at_first("groups", len(cut) <= 40), key="groups"):
+    with st.expander(title, expanded=at_first(ws, "groups", len(cut) <= 40), key="groups"):
         show_groups(encoded, risk, pruning, after, look_closer)
     if pruning.n_steps:
         curve = pruning_curve(pruning, risk)
@@ -64,14 +69,8 @@ def show(ws: Workspace, pruning: Pruning) -> None:
 def main() -> None:
     ws = workspace()
     st.title("Tree", anchor=False)
-    if ws.table is None or ws.schema is None:
-        page, label = ("data", "Bring a table") if ws.table is None else ("roles", "Say what each column is")
-        empty_state(
-            "No tree yet",
-            "The tree divides people into groups of look-alikes. It needs a table and the role of each column.",
-            page,
-            label,
-        )
+    text = "The tree divides people into groups of look-alikes. It needs a table and the role of each column."
+    if lacks(ws, "No tree yet", text):
         return
     st.markdown(
         "The tree divides people by what attackers could know. Every group that is released has at least **k**."
@@ -79,12 +78,12 @@ def main() -> None:
     method(ws)
     try:
         with st.spinner(wait_text("Growing and pruning the tree…"), show_time=True):
-            pruning = ws.pruning()
+            pruning = ws.flow.pruning
     except AnonymizerError as error:
         problem(error)
         return
     try:
-        require_satisfied(pruning, ws.risk(), ws.encoded(), ws.limits)
+        ws.flow.require_limits()
     except AnonymizerError as error:
         problem(error, "Nothing can be released like this; the tree below shows what there is.")
     st.fragment(show)(ws, pruning)

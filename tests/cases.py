@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from anonymizer.encode import EncodedTable, encode
-from anonymizer.records import descend
+from anonymizer.growing.encode import EncodedTable, encode
+from anonymizer.growing.records import descend
+from anonymizer.growing.tree import Tree, goes_left, region
 from anonymizer.schema import Schema
-from anonymizer.tree import Tree, goes_left, region
 
 encode_module = sys.modules[encode.__module__]
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "cases"
+FOLDER = Path(__file__).resolve().parent / "papers" / "cases"
 
 
 class Case(NamedTuple):
@@ -30,9 +30,9 @@ class Case(NamedTuple):
 
 
 def load(name: str) -> list[dict[str, Any]]:
-    """The cases of one file; an empty list where the folder is absent (tests then skip through ``cases``)."""
-    path = FOLDER / f"{name}.json"
-    return json.loads(path.read_text("utf-8"))["cases"] if path.exists() else []
+    """Return the cases of one file of ``tests/papers/cases``."""
+    cases: list[dict[str, Any]] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))["cases"]
+    return cases
 
 
 def number(value: Any) -> float:

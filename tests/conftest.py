@@ -1,10 +1,9 @@
-"""What tests share: the papers' cases and data beside the project, a served dashboard, a real browser.
+"""What tests share: the public tables beside the project, a served dashboard, a real browser.
 
 What is absent skips the tests that need it, with a reason. Where the environment variable ``COPSE_REQUIRE`` names
 it (``shared``, ``browser``, or both with a comma), the same tests fail instead: nothing is skipped unseen.
 """
 
-import json
 import os
 import re
 import shutil
@@ -15,8 +14,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import hypothesis
@@ -25,7 +25,7 @@ import pytest
 from run import BROWSERS
 
 ROOT = Path(__file__).resolve().parents[1]
-SHARED = ROOT.parent / "shared"
+TABLES = ROOT.parent / "shared" / "data"
 REQUIRED = frozenset(filter(None, re.split(r"[,\s]+", os.environ.get("COPSE_REQUIRE", ""))))
 LAUNCH = (
     "--no-sandbox",
@@ -36,6 +36,8 @@ LAUNCH = (
     "--disable-component-update",
     "--disable-sync",
 )
+COMMAND = [sys.executable, "-m", "anonymizer", "app"]
+"""Opens the dashboard in the project's folder."""
 PATIENCE = 90
 """Seconds the dashboard may take to answer for the first time."""
 
@@ -110,37 +112,18 @@ FAILED = pytest.StashKey[bool]()
 SERVER_LOG = pytest.StashKey[Path]()
 
 
-# The papers' cases and data.
+# The public tables.
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder with the papers' worked cases and data, beside the project."""
-    if not SHARED.is_dir():
-        absent("shared", "the folder ../shared with the papers' cases and data is absent")
-    return SHARED
-
-
-@pytest.fixture(scope="session")
-def cases(shared: Path) -> Callable[[str], list[dict[str, Any]]]:
-    """Reads the cases of one file: ``cases("random_erp")``."""
-
-    def read(name: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads((shared / "cases" / f"{name}.json").read_text("utf-8"))["cases"]
-        return found
-
-    return read
-
-
-@pytest.fixture(scope="session")
-def data(shared: Path) -> Callable[[str], Path]:
-    """The path of one data file: ``data("adult.csv.gz")``."""
+def data() -> Callable[[str], Path]:
+    """Return the function that gives the path of a public table: ``data("adult.csv.gz")``."""
 
     def path(name: str) -> Path:
-        found = shared / "data" / name
-        if not found.is_file():
-            absent("shared", f"the shared data file {name} is absent")
-        return found
+        table = TABLES / name
+        if not table.is_file():
+            absent("shared", f"the public table {name} is not in ../shared/data")
+        return table
 
     return path
 
@@ -153,20 +136,37 @@ def app_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     """The address of the dashboard, served by a process of its own until the tests end."""
     if not (ROOT / "app.py").is_file():
         absent("browser", "there is no app.py to serve")
+    log = tmp_path_factory.mktemp("dashboard") / "server.log"
+    request.session.stash[SERVER_LOG] = log
+    with served(COMMAND, ROOT, log) as dashboard:
+        yield dashboard.address
+
+
+class Served(NamedTuple):
+    """A dashboard that runs: its address, and the id of its process."""
+
+    address: str
+    process: int
+
+
+@contextmanager
+def served(command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None) -> Iterator[Served]:
+    """Start the dashboard with a command that takes options of Streamlit, and serve it for as long as the block lasts.
+
+    It runs in ``folder``, writes what it says to ``log``, and listens to this machine on a free port.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    log = tmp_path_factory.mktemp("dashboard") / "server.log"
-    request.session.stash[SERVER_LOG] = log
-    address = f"http://127.0.0.1:{port}"
+    words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        server = subprocess.Popen(
+            [*command, *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+        )
     try:
-        wait_for(server, f"{address}/_stcore/health", log)
-        yield address
+        wait_for(server, f"http://127.0.0.1:{port}/_stcore/health", log)
+        yield Served(f"http://127.0.0.1:{port}", server.pid)
     finally:
         server.terminate()
         try:
@@ -217,13 +217,16 @@ def browser(chromium: str) -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """An empty page (Playwright, synchronous) that may download. A request to any other machine fails the test.
+    """An empty page (Playwright, synchronous) that may download. A request to any other machine fails the test, and so
+    does anything that the server's own policy forbids.
 
     When a test fails, ``test-output/`` gets a picture of its page.
     """
     context = browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000})
     foreign: list[str] = []
+    forbidden: list[str] = []
     context.on("request", lambda asked: foreign.append(asked.url) if is_foreign(asked.url) else None)
+    context.on("console", lambda said: forbidden.append(said.text) if "Content Security" in said.text else None)
     opened = context.new_page()
     opened.set_default_timeout(30_000)
     yield opened
@@ -232,6 +235,7 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
         opened.screenshot(path=ROOT / "test-output" / f"{name}.png", full_page=True)
     context.close()
     assert not foreign, f"the page asked other machines: {foreign}"
+    assert not forbidden, f"the page tried what the policy forbids: {forbidden}"
 
 
 def is_foreign(address: str) -> bool:

@@ -6,14 +6,35 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 
-from anonymizer.draw import dot
-from anonymizer.encode import EncodedTable, encode
-from anonymizer.grow import grow
-from anonymizer.risk import NodeRisk, annotate
+from anonymizer.drawing.draw import dot
+from anonymizer.groups.risk import NodeRisk, annotate
+from anonymizer.growing.encode import EncodedTable, encode
+from anonymizer.growing.grow import grow
+from anonymizer.growing.tree import Tree
 from anonymizer.schema import Schema
-from anonymizer.tree import Tree
 
 SVG = "{http://www.w3.org/2000/svg}"
+
+HOSTILE = [
+    'a"];evil [shape=circle',
+    "back\\slash\\",
+    "\\\\ two\\\\\\ \\",
+    "\\N \\G \\E \\n \\l",
+    "<script>alert(1)</script>",
+    "<b>bold</b>&lt;i&gt;&#x202e;&amp;",
+    "{x|y}",
+    "\x00\x01\t\nline",
+    "\u202eright to left",
+    "שלום עולם",
+    "👩‍👩‍👧 emoji",
+    "]]><svg onload=alert(1)>",
+    "\ud800 lone",
+    "javascript:alert(1)",
+    "\u2028\ufffe",
+    "=1+1",
+    "x" * 300,
+]
+"""Text that a drawing must show and do nothing else with."""
 
 
 def table(n: int = 400, seed: int = 5) -> tuple[pd.DataFrame, Schema]:

@@ -34,7 +34,7 @@ class Attribute(NamedTuple):
 
 
 def attributes_of(table: pd.DataFrame, schema: Schema) -> list[Attribute]:
-    """The quasi-identifiers of a table, read value by value; text levels, numbers and dates only."""
+    """Return the quasi-identifiers of a table, read value by value; text levels, numbers and dates only."""
     found = []
     for name in schema.quasi_identifying:
         column = schema[name]
@@ -64,7 +64,7 @@ def microseconds(value: Any) -> float:
 
 
 def impurity(counts: Sequence[int], criterion: str) -> float:
-    """The node's total impurity: n · H in bits, or n · Gini."""
+    """Return the node's total impurity: n · H in bits, or n · Gini."""
     n = sum(counts)
     if criterion == "gini":
         return n - sum(count * count for count in counts) / n
@@ -87,7 +87,7 @@ def grow(
     max_depth: int | None = None,
     exhaustive_max: int = 8,
 ) -> list[TreeNode]:
-    """A classification tree: at every node all candidate splits of all columns, one after another."""
+    """Return a classification tree: at every node all candidate splits of all columns, one after another."""
     nodes: list[TreeNode] = []
     everything = list(range(len(classes)))
     tolerance = 1e-12 * max(1.0, impurity(class_counts(everything, classes, n_classes), criterion))
@@ -141,7 +141,7 @@ def candidates(
     criterion: str,
     exhaustive_max: int,
 ) -> Iterator[Split]:
-    """Every split of a column that has to be tried, in the order that decides ties."""
+    """Return every split of a column that has to be tried, in the order that decides ties."""
     table: dict[Any, np.ndarray] = {}
     for i in records:
         table.setdefault(attribute.values[i], np.zeros(n_classes, int))[classes[i]] += 1
@@ -173,7 +173,8 @@ def candidates(
 
 
 def category_order(table: dict[Any, np.ndarray], present: list[Any], n_classes: int) -> list[Any]:
-    """By the share of the second of two classes; else along the first principal component of the class shares."""
+    """Return levels by the share of the second of two classes; else along the first principal component of the class
+    shares."""
     shares = np.array([table[value] / table[value].sum() for value in present])
     if n_classes == 2:
         scores = shares[:, 1]
@@ -194,7 +195,7 @@ def whole_domain(attribute: Attribute) -> list[Any]:
 def divide_domain(
     attribute: Attribute, domain: list[Any], split: Split, left: list[int], right: list[int]
 ) -> tuple[list[Any], list[Any]]:
-    """The two children's path domains; what the node does not hold goes to the larger child (tie: left)."""
+    """Return the two children's path domains; what the node does not hold goes to the larger child (tie: left)."""
     if split.threshold is not None:
         low, high = domain[:2]
         missing = [[False], domain[2:]] if attribute.has_missing else [[], []]
@@ -213,7 +214,7 @@ def divide_domain(
 
 
 def admits(attribute: Attribute, domain: list[Any], value: Any) -> bool:
-    """Whether a path domain admits a value (a number, a position in the levels, or ``None``)."""
+    """Return True when a path domain admits a value (a number, a position in the levels, or ``None``)."""
     if attribute.kind != "interval":
         return attribute.levels[value] in domain
     if value is None:
@@ -223,7 +224,7 @@ def admits(attribute: Attribute, domain: list[Any], value: Any) -> bool:
 
 
 def descend(nodes: list[TreeNode], attributes: list[Attribute], record: int) -> int:
-    """The id of the leaf whose path domain admits the record; exactly one must."""
+    """Return the id of the leaf whose path domain admits the record; exactly one must."""
     leaves = [
         node["id"]
         for node in nodes
@@ -241,7 +242,7 @@ class Hull(NamedTuple):
 
 
 def hull(attribute: Attribute, records: list[int]) -> Hull:
-    """The smallest box around the records, in codes: positions among all of the column's values."""
+    """Return the smallest box around the records, in codes: positions among all of the column's values."""
     if attribute.kind == "interval":
         order = sorted({value for value in attribute.values if value is not None})
         codes = [order.index(attribute.values[i]) for i in records if attribute.values[i] is not None]
@@ -256,7 +257,8 @@ def hull(attribute: Attribute, records: list[int]) -> Hull:
 
 
 def share(attribute: Attribute, domain: list[Any]) -> float:
-    """P_j(t), above 0: the path domain's share of the column's; missing is one of b equal parts of an interval one."""
+    """Return P_j(t), above 0: the path domain's share of the column's; missing is one of b equal parts of an interval
+    one."""
     if attribute.kind != "interval":
         return len(domain) / len(attribute.levels)
     whole = attribute.domain[1] - attribute.domain[0]
@@ -271,7 +273,7 @@ def share(attribute: Attribute, domain: list[Any]) -> float:
 def measures(
     nodes: list[TreeNode], attributes: list[Attribute], classes: Sequence[int], n_classes: int
 ) -> dict[int, dict[str, float]]:
-    """BIG, ICR, R, E of every node and RB, EB, omega of every inner one, by id."""
+    """Return BIG, ICR, R, E of every node and RB, EB, omega of every inner one, by id."""
     found: dict[int, dict[str, float]] = {}
     for node in nodes:
         counts = class_counts(node["records"], classes, n_classes)
@@ -300,7 +302,7 @@ def leaves_below(children: dict[int, list[int]], node: int, collapsed: set[int])
 
 
 def region_shares(nodes: list[TreeNode], attributes: list[Attribute]) -> list[float]:
-    """The share of the whole space that each node's path domain takes up."""
+    """Return the share of the whole space that each node's path domain takes up."""
     return [float(np.prod([share(a, node["path_domain"][a.name]) for a in attributes])) for node in nodes]
 
 
@@ -314,7 +316,7 @@ def ten_digits(value: float) -> float:
 def error_risk(
     nodes: list[TreeNode], measured: dict[int, dict[str, float]], k: int
 ) -> tuple[list[dict[str, float]], set[int]]:
-    """Error-risk pruning as the paper's loop over all branches, the root last: the log and the leaves that remain."""
+    """Return the log and the leaves that remain of the paper's loop over all branches, the root last."""
     children = {node["id"]: node.get("children", []) for node in nodes}
     n = {node["id"]: node["n"] for node in nodes}
     root = nodes[0]["id"]
@@ -349,7 +351,8 @@ def inner_nodes(children: dict[int, list[int]], node: int, collapsed: set[int]) 
 
 
 def prunings(children: dict[int, list[int]], node: int) -> list[frozenset[int]]:
-    """The leaves of every pruning of a branch: the branch collapsed, or any prunings of its children together."""
+    """Return the leaves of every pruning of a branch: the branch collapsed, or any prunings of its children
+    together."""
     found = [frozenset([node])]
     if children[node]:
         for parts in product(*(prunings(children, child) for child in children[node])):
@@ -358,7 +361,8 @@ def prunings(children: dict[int, list[int]], node: int) -> list[frozenset[int]]:
 
 
 def least(nodes: list[TreeNode], allowed: Callable[[int], bool]) -> frozenset[int]:
-    """The pruning with the most leaves among all whose leaves are all allowed; the root alone when there is none."""
+    """Return the pruning with the most leaves among all whose leaves are all allowed; the root alone when there is
+    none."""
     children = {node["id"]: node.get("children", []) for node in nodes}
     root = nodes[0]["id"]
     feasible = [leaves for leaves in prunings(children, root) if all(map(allowed, leaves))]
@@ -370,6 +374,6 @@ def least(nodes: list[TreeNode], allowed: Callable[[int], bool]) -> frozenset[in
 
 
 def is_pruning_of(children: dict[int, list[int]], coarse: set[int], fine: set[int], root: int) -> bool:
-    """Whether every leaf of ``fine`` lies at or below a leaf of ``coarse``."""
+    """Return True when every leaf of ``fine`` lies at or below a leaf of ``coarse``."""
     below = {leaf: set(leaves_below(children, leaf, set(fine))) for leaf in coarse}
     return set().union(*below.values()) == set(fine) if below else root in fine

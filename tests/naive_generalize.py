@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from anonymizer.encode import EncodedTable
-from anonymizer.tree import Tree
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.tree import Tree
 
 
 class Cut:
@@ -23,7 +23,7 @@ class Cut:
 
 
 def leaf_of_records(tree: Tree, ids: dict[int, int], nodes: list[dict]) -> np.ndarray:
-    """Each record's leaf, from what a worked case says of its nodes."""
+    """Return each record's leaf, from what a worked case says of its nodes."""
     leaf = {}
     for node in nodes:
         if "children" not in node:
@@ -36,7 +36,7 @@ def branch(tree: Tree, node: int) -> range:
 
 
 def distances(encoded: EncodedTable, own: list[int], others: list[int]) -> dict[int, float]:
-    """The rounded squared distance of every other record to the centroid of ``own``."""
+    """Return the rounded squared distance of every other record to the centroid of ``own``."""
     found = {}
     for row in others:
         total = 0.0
@@ -62,7 +62,7 @@ def distances(encoded: EncodedTable, own: list[int], others: list[int]) -> dict[
 
 
 def tiered_boxes(tree: Tree, encoded: EncodedTable, leaf: np.ndarray, group: np.ndarray, k: int) -> list[set[int]]:
-    """For every record the records that its box must hold, and the shared ones, by leaf."""
+    """Return for every record the records that its box must hold, and the shared ones, by leaf."""
     members = {int(t): [int(row) for row in np.flatnonzero(leaf == t)] for t in np.unique(leaf)}
     whole = {t: set(own) | set(shared_records(tree, encoded, members, t, k)) for t, own in members.items()}
     return [set().union(*(held for held in whole.values() if row in held)) for row in range(len(leaf))]
@@ -82,7 +82,7 @@ def shared_records(tree: Tree, encoded: EncodedTable, members: dict[int, list[in
 
 
 def strict_cells(tree: Tree, encoded: EncodedTable, leaf: np.ndarray, group: np.ndarray, k: int) -> list[set[int]]:
-    """For every record the cell of ``tiered-strict`` that it ends in."""
+    """Return for every record the cell of ``tiered-strict`` that it ends in."""
     cells = {int(t): {int(row) for row in np.flatnonzero(leaf == t)} for t in np.unique(leaf)}
     while True:
         small = [t for t, cell in cells.items() if len(cell) < k]
@@ -117,7 +117,7 @@ def take(encoded: EncodedTable, cells: dict[int, set[int]], t: int, inside: list
 
 
 def hull(encoded: EncodedTable, rows: set[int], j: int) -> tuple[float, float, bool] | tuple[list[str], bool]:
-    """What a box must say of one column: ends and whether a value is missing, or levels in domain order."""
+    """Return what a box must say of one column: ends and whether a value is missing, or levels in domain order."""
     encoding = encoded.encodings[j]
     codes = sorted({int(encoded.codes[row, j]) for row in rows})
     missing = codes[-1] == len(encoding.labels)

@@ -9,20 +9,20 @@ import pandas as pd
 
 
 def same(a: object, b: object) -> bool:
-    """Whether two values agree; missing agrees with missing."""
+    """Return True when two values agree; missing agrees with missing."""
     if pd.isna(a) or pd.isna(b):
         return bool(pd.isna(a) and pd.isna(b))
     return bool(a == b)
 
 
 def class_sizes(frame: pd.DataFrame, columns: list[str]) -> list[int]:
-    """Every pair of rows compared on every column."""
+    """Return the size of each row's class, every pair of rows compared on every column."""
     rows = frame[columns].astype(object).to_numpy().tolist()
     return [sum(all(same(a, b) for a, b in zip(row, other, strict=True)) for other in rows) for row in rows]
 
 
 def classes(rows: list[tuple]) -> list[list[int]]:
-    """The positions of the rows of each class; rows are tuples that can be compared."""
+    """Return the positions of the rows of each class; rows are tuples that can be compared."""
     found: dict[tuple, list[int]] = {}
     for position, row in enumerate(rows):
         found.setdefault(row, []).append(position)
@@ -30,12 +30,12 @@ def classes(rows: list[tuple]) -> list[list[int]]:
 
 
 def distinct_l(rows: list[tuple], values: list) -> int:
-    """The smallest number of different values in a class."""
+    """Return the smallest number of different values in a class."""
     return min(len({values[i] for i in members}) for members in classes(rows))
 
 
 def entropy_l(rows: list[tuple], values: list) -> float:
-    """The smallest exponential of the entropy (natural logarithm) of the values of a class."""
+    """Return the smallest exponential of the entropy (natural logarithm) of the values of a class."""
 
     def effective(members: list[int]) -> float:
         counts = Counter(values[i] for i in members)
@@ -45,7 +45,8 @@ def entropy_l(rows: list[tuple], values: list) -> float:
 
 
 def closeness(rows: list[tuple], values: list, order: list | None) -> float:
-    """The largest distance of a class's distribution from the whole table's: ordered, or equal without an order."""
+    """Return the largest distance of a class's distribution from the whole table's: ordered, or equal without an
+    order."""
 
     def distance(members: list[int]) -> float:
         inside, outside = Counter(values[i] for i in members), Counter(values)
@@ -61,23 +62,23 @@ def closeness(rows: list[tuple], values: list, order: list | None) -> float:
 
 
 def homogeneous(rows: list[tuple], values: list) -> tuple[int, int]:
-    """Classes with one value only, and the people in them."""
+    """Return the classes with one value only, and the people in them."""
     single = [members for members in classes(rows) if len({values[i] for i in members}) == 1]
     return len(single), sum(len(members) for members in single)
 
 
 def fits(cell: object, value: object) -> bool:
-    """Whether a box of one column holds a value: a list of levels, or a pair of ends."""
+    """Return True when a box of one column holds a value: a list of levels, or a pair of ends."""
     return value in cell if isinstance(value, str) else cell[0] <= value <= cell[1]
 
 
 def consistency(records: list[list], boxes: list[list]) -> list[list[int]]:
-    """C (records, rows): 1 where the row's box holds the record."""
+    """Return C (records, rows): 1 where the row's box holds the record."""
     return [[int(all(fits(c, v) for c, v in zip(box, record, strict=True))) for box in boxes] for record in records]
 
 
 def permanent(matrix: list[list[int]]) -> int:
-    """The number of perfect matchings, by expansion along the first row with remembered columns."""
+    """Return the number of perfect matchings, by expansion along the first row with remembered columns."""
     n = len(matrix)
     ways = {0: 1}
     for row in matrix:
@@ -91,13 +92,13 @@ def permanent(matrix: list[list[int]]) -> int:
 
 
 def permanent_by_permutations(matrix: list[list[int]]) -> int:
-    """The definition of the permanent, for the smallest matrices."""
+    """Return the permanent by its definition, for the smallest matrices."""
     n = len(matrix)
     return sum(all(matrix[i][p[i]] for i in range(n)) for p in permutations(range(n)))
 
 
 def posteriors(matrix: list[list[int]]) -> list[list[Fraction]]:
-    """For each record and row, the share of the perfect matchings that link them."""
+    """Return for each record and row, the share of the perfect matchings that link them."""
     n = len(matrix)
     total = permanent(matrix)
     found = [[Fraction(0)] * n for _ in range(n)]

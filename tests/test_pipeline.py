@@ -14,16 +14,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anonymizer.encode import encode
 from anonymizer.errors import AnonymizerError, EncodeError, GuaranteeError, ParameterError, SchemaError
-from anonymizer.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS
-from anonymizer.grouping import GROUPINGS
-from anonymizer.mondrian import MONDRIAN, grow_mondrian
+from anonymizer.groups.mondrian import MONDRIAN, grow_mondrian
+from anonymizer.growing.encode import encode
 from anonymizer.pipeline import Result, anonymize
-from anonymizer.profile import suggest
-from anonymizer.release import read_release
-from anonymizer.samples import SAMPLES, hospital
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import SAMPLES, hospital
+from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS
+from anonymizer.releasing.release import read_release
 from anonymizer.schema import Kind, Schema
+from anonymizer.settings import names_of
 
 K = 4
 TABLES = ("hospital", "customers", "employees", "gaps")
@@ -54,7 +54,7 @@ def fits(schema: Schema, grouping: str) -> bool:
     return grouping != "error-digression" or any(schema[s].kind is not Kind.CATEGORICAL for s in schema.sensitive)
 
 
-RUNS = [run for run in product(TABLES, GROUPINGS, GENERALIZERS) if fits(table_of(run[0])[1], run[1])]
+RUNS = [run for run in product(TABLES, names_of("grouping"), GENERALIZERS) if fits(table_of(run[0])[1], run[1])]
 
 
 @cache
@@ -310,7 +310,7 @@ TITLES = {"l": "distinct l-diversity", "entropy_l": "entropy l-diversity", "t": 
 LIMITED = [("l", 3), ("entropy_l", 2.5), ("t", 0.45), ("rsd_min", 0.4), ("spread_min", 0.4)]
 
 
-FITTING = [grouping for grouping in GROUPINGS if fits(mixed()[1], grouping)]
+FITTING = [grouping for grouping in names_of("grouping") if fits(mixed()[1], grouping)]
 
 
 def limited_columns(limit: str, schema: Schema) -> list[str]:
@@ -398,7 +398,7 @@ def test_limits_no_group_can_keep__name_the_column_and_how_far_off(
             assert (said in str(caught.value)) == (name in failing)
 
 
-@pytest.mark.parametrize("grouping", [name for name in GROUPINGS if name != "infogain-mondrian"])
+@pytest.mark.parametrize("grouping", [name for name in names_of("grouping") if name != "infogain-mondrian"])
 def test_significance_of_groups__holds_on_the_groups(grouping: str) -> None:
     table, schema = table_of("employees")
     result = anonymize(table, schema, grouping=grouping, k=3, significance=0.01, tested="leaves")
@@ -414,7 +414,7 @@ def test_significance_of_groups__holds_on_the_groups(grouping: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "kind", "says"),
     [
-        ({"k": 0}, ParameterError, "k must be at least 1"),
+        ({"k": 0}, ParameterError, "k cannot be 0"),
         ({"k": 15}, GuaranteeError, "14 records, fewer than k = 15"),
         ({"grouping": "nearest"}, ParameterError, "least, error-risk"),
         ({"generalizer": "nearest"}, ParameterError, "uniform"),
@@ -424,8 +424,8 @@ def test_significance_of_groups__holds_on_the_groups(grouping: str) -> None:
         ({"max_depth": -1}, ParameterError, "max_depth"),
         ({"criterion": "blend", "weight": 1.5}, ParameterError, "from 0 to 1"),
         ({"t": 1.5}, ParameterError, "from 0 to 1"),
-        ({"l": 0}, ParameterError, "at least 1"),
-        ({"significance": 0.05, "tested": "roots"}, ParameterError, "inner or leaves"),
+        ({"l": 0}, ParameterError, "l cannot be 0"),
+        ({"significance": 0.05, "tested": "roots"}, ParameterError, "inner, leaves"),
     ],
 )
 def test_bad_parameters(changes: dict[str, Any], kind: type[AnonymizerError], says: str) -> None:

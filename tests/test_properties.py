@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymizer.encode import EncodedTable, encode
-from anonymizer.grow import grow
-from anonymizer.prune import prune
-from anonymizer.records import descend
-from anonymizer.risk import NodeRisk, annotate
+from anonymizer.groups.prune import prune
+from anonymizer.groups.risk import NodeRisk, annotate
+from anonymizer.growing.encode import EncodedTable, encode
+from anonymizer.growing.grow import grow
+from anonymizer.growing.records import descend
+from anonymizer.growing.tree import Tree
 from anonymizer.schema import Schema
-from anonymizer.tree import Tree
 from tests import naive
 from tests.cases import described
 
-grow_module = importlib.import_module("anonymizer.grow")
+grow_module = importlib.import_module("anonymizer.growing.grow")
 
 few = settings(max_examples=60, deadline=None)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from anonymizer.errors import SchemaError
+from anonymizer.errors import ReadError, SchemaError
 from anonymizer.schema import Column, Kind, Role, Schema, check_headers, kind_of
 
 
@@ -96,7 +96,7 @@ def test_json__keeps_every_part() -> None:
     ],
 )
 def test_from_json__anything_else_is_refused(text: str) -> None:
-    with pytest.raises(SchemaError):
+    with pytest.raises(ReadError):
         Schema.from_json(text)
 
 

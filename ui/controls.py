@@ -1,6 +1,7 @@
 """Words and small controls that pages share: escaped text, numbers as people read them, messages, empty states."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +36,19 @@ KIND_LABELS = {Kind.NUMERIC: "number", Kind.CATEGORICAL: "category", Kind.DATE: 
 
 
 def plain(text: Any) -> str:
-    """Text from outside as Markdown that shows exactly this text: no link, image, colour, icon or formula."""
+    """Return text from outside as Markdown that shows exactly this text: no link, image, colour, icon or formula."""
     escaped = re.sub(r"([\\`*_{}\[\]()#+\-.!|<>~$^=&\"':@])", r"\\\1", " ".join(str(text).split()))
     escaped = re.sub(r"([:@])(?=\S)", r"\1" + JOINER, escaped)
-    return re.sub(r"(?i)\bwww(?=\\\.)", lambda found: found.group() + JOINER, escaped)
+    return re.sub(r"(?i)\bwww(?=\\\.)", lambda match: match.group() + JOINER, escaped)
 
 
 def count(number: float) -> str:
-    """A whole number with thousands separated."""
+    """Return a whole number with thousands separated."""
     return f"{number:,.0f}"
 
 
 def share(part: float) -> str:
-    """A share between 0 and 1 as a percentage; neither a small share nor a nearly full one is rounded away."""
+    """Return a share between 0 and 1 as a percentage; neither a small share nor a nearly full one is rounded away."""
     part = round(part, 12)  # one figure, computed in two ways, can differ in the last bits
     if 0 < part < 0.0005:
         return "< 0.1 %"
@@ -57,7 +58,7 @@ def share(part: float) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """A number of bytes in the unit that suits it."""
+    """Return a number of bytes in the unit that suits it."""
     for unit in ("B", "kB", "MB"):
         if n_bytes < 1000:
             return f"{n_bytes:,.1f}".removesuffix(".0") + f" {unit}"
@@ -66,7 +67,7 @@ def size(n_bytes: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it: ``20 seconds``, ``3 minutes``."""
+    """Return a time as people say it: ``20 seconds``, ``3 minutes``."""
     for unit, length in (("hour", 3600.0), ("minute", 60.0)):
         if seconds >= 1.5 * length:
             return plural(round(seconds / length), unit)
@@ -74,12 +75,12 @@ def duration(seconds: float) -> str:
 
 
 def plural(number: int, one: str, many: str = "") -> str:
-    """``1 record``, ``2 records``."""
+    """Return ``1 record``, ``2 records``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def without_midnight(frame: pd.DataFrame) -> pd.DataFrame:
-    """Records as they are shown: dates without a time of day lose their zeros."""
+    """Return records as they are shown: dates without a time of day lose their zeros."""
     shown = frame.copy()
     for name in shown.select_dtypes("datetime").columns:
         if (shown[name].dropna().dt.normalize() == shown[name].dropna()).all():
@@ -87,21 +88,26 @@ def without_midnight(frame: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
+def place_of(option: Any, options: Sequence[Any]) -> int:
+    """Return where an option that was chosen before stands now; the first place when it is not there."""
+    return options.index(option) if option in options else 0
+
+
 def slider_ends(left: str, right: str) -> None:
-    """What the two ends of the slider above mean, in words."""
+    """Draw what the two ends of the slider above mean, in words."""
     with st.container(horizontal=True, gap="medium", wrap=False):
         st.caption(left)
         st.caption(right, text_alignment="right")
 
 
 def problem(error: AnonymizerError, advice: str = "") -> None:
-    """An error of the steward's table or choices as one message: what, where, what to do."""
+    """Draw an error of the steward's table or choices as one message: what, where, what to do."""
     parts = [f"**{plain(error.problem)}**", plain(error.remedy), advice]
     st.error("  \n".join(part for part in parts if part), icon=":material/error:")
 
 
 def empty_state(title: str, text: str, step: str, label: str) -> None:
-    """What a page shows when something has to be done on another page first; ``step`` is that page's name."""
+    """Draw what a page shows when something has to be done on another page first; ``step`` is that page's name."""
     with st.container(border=True, horizontal_alignment="center", gap="small"):
         st.subheader(title, anchor=False, text_alignment="center")
         st.markdown(text, text_alignment="center")
@@ -109,7 +115,7 @@ def empty_state(title: str, text: str, step: str, label: str) -> None:
 
 
 def next_step(step: str, label: str, *, disabled: bool = False) -> None:
-    """The way on, at the end of a page; ``step`` is the next page's name."""
+    """Draw the way on, at the end of a page; ``step`` is the next page's name."""
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button(
             label,

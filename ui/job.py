@@ -9,8 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from anonymizer.errors import AnonymizerError
-from anonymizer.maxent import CancelledError
+from anonymizer.errors import AnonymizerError, CancelledError
 from ui.controls import duration, plain, problem
 from ui.workspace import Workspace
 
@@ -22,7 +21,7 @@ SAYS_LITTLE = 3.0
 class Job:
     """Work in a thread of its own, so that it can be watched and stopped.
 
-    ``key``: what the answer depends on; ``unwanted``: whether nobody waits for it any more.
+    ``key``: what the answer depends on; ``unwanted``: True when nobody waits for it any more.
     """
 
     key: Any
@@ -35,7 +34,7 @@ class Job:
     done: threading.Event = field(default_factory=threading.Event)
     started: float = field(default_factory=time.monotonic)
 
-    def begin(self, work: Callable[["Job"], Any]) -> None:
+    def start(self, work: Callable[["Job"], Any]) -> None:
         """Start the work."""
 
         def run() -> None:
@@ -49,11 +48,11 @@ class Job:
         threading.Thread(target=run, daemon=True).start()
 
     def cancelled(self) -> bool:
-        """Whether the work should end: Cancel was pressed, or nobody waits for it any more."""
+        """Return True when the work should end: Cancel was pressed, or nobody waits for it any more."""
         return self.stopped.is_set() or self.unwanted()
 
     def say(self, share: float, what: str) -> None:
-        """How far it is."""
+        """Note how far the work is, 0 to 1, and what it does."""
         self.share, self.what = min(max(share, 0.0), 1.0), what
 
     @property
@@ -63,48 +62,53 @@ class Job:
         return passed * (1 - self.share) / self.share if passed > SAYS_LITTLE and self.share > 0 else None
 
 
-def begun(ws: Workspace, name: str, key: Any, work: Callable[[Job], Any]) -> Job:
-    """A new job in the place of the one of this name, which is stopped.
+def start_job(ws: Workspace, name: str, key: Any, work: Callable[[Job], Any]) -> Job:
+    """Return a new job in the place of the one of this name, which is stopped.
 
     It also ends when its table is forgotten, when another one is brought, and after the session is over, so ``work``
     must not hold the workspace.
     """
-    held: Job | None = ws.view.get(name)
-    if held is not None:
-        held.stopped.set()
+    stop_job(ws, name)
     session, reading = weakref.ref(ws), ws.reading
 
     def unwanted() -> bool:
         now = session()
         return now is None or now.reading is not reading
 
-    job = ws.view[name] = Job(key, unwanted)
-    job.begin(work)
+    job = ws.jobs[name] = Job(key, unwanted)
+    job.start(work)
     return job
 
 
-def finished(ws: Workspace, name: str, key: Any, label: str, work: Callable[[Job], Any]) -> Any:
-    """The answer of a job, or ``None`` as long as there is none; draws its button, progress and Cancel."""
-    job: Job | None = ws.view.get(name)
-    if job is not None and job.key != key:
+def stop_job(ws: Workspace, name: str) -> None:
+    """Stop the job of this name, if there is one, and forget it."""
+    job = ws.jobs.pop(name, None)
+    if job is not None:
         job.stopped.set()
-        job = ws.view[name] = None
+
+
+def answer_of_job(ws: Workspace, name: str, key: Any, label: str, work: Callable[[Job], Any]) -> Any:
+    """Return the answer of a job, ``None`` as long as there is none; draws its button, progress and Cancel."""
+    job = ws.jobs.get(name)
+    if job is not None and job.key != key:
+        stop_job(ws, name)
+        job = None
     if job is None:
         if not st.button(label, key=f"begin {name}", type="primary", icon=":material/calculate:"):
             return None
-        job = begun(ws, name, key, work)
+        job = start_job(ws, name, key, work)
     if not job.done.is_set():
         watch(job, name)
         return None
     if job.failure is None:
         return job.answer
-    failed(job.failure)
-    st.button("Try again", key=f"again {name}", on_click=ws.view.update, kwargs={name: None})
+    show_failure(job.failure)
+    st.button("Try again", key=f"again {name}", on_click=stop_job, args=(ws, name))
     return None
 
 
-def failed(failure: Exception) -> None:
-    """Why a job has no answer."""
+def show_failure(failure: Exception) -> None:
+    """Draw why a job has no answer."""
     if isinstance(failure, CancelledError):
         st.info("Stopped. Nothing was estimated.", icon=":material/info:")
     elif isinstance(failure, AnonymizerError):
@@ -115,7 +119,7 @@ def failed(failure: Exception) -> None:
 
 @st.fragment(run_every=1.0)
 def watch(job: Job, name: str, timed: bool = False) -> None:
-    """How far a job is, drawn again every second, and its Cancel button. ``timed``: say how long it will take."""
+    """Draw how far a job is, every second, and its Cancel button. ``timed``: say how long it will take."""
     if job.done.is_set():
         st.rerun()
     left = job.left if timed else None

@@ -1,34 +1,49 @@
 """The only place that touches the session's state: its workspace, and what widgets hold."""
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime import exists, get_instance
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.workspace import Workspace
 
 
 def workspace() -> Workspace:
-    """The workspace of this browser session, made empty on first use."""
+    """Return the workspace of this browser session, made empty on first use."""
     if "workspace" not in st.session_state:
         st.session_state["workspace"] = Workspace()
     return st.session_state["workspace"]  # type: ignore[no-any-return]
 
 
+def emptying() -> Callable[[], None]:
+    """Return what empties this session, its workspace and all that its widgets hold; to be called when it is over."""
+    context, ws = get_script_run_ctx(), workspace()
+    session = get_instance().get_app_session(context.session_id) if exists() and context is not None else None
+
+    def empty() -> None:
+        if session is not None:
+            session.session_state.clear()
+        ws.forget()
+
+    return empty
+
+
 def widget_state(key: str) -> Any:
-    """What the widget or component with this key holds, for its own callbacks; ``None`` when it is not there."""
+    """Return what the widget or component with this key holds, for its own callbacks; ``None`` when it is not there."""
     return st.session_state.get(key)
 
 
-def told_at_once(ws: Workspace, name: str, key: str) -> None:
-    """For ``on_change``: the parameter of this name takes what its widget holds before the page is drawn, so that a
-    title above the widget already says it."""
+def set_at_once(ws: Workspace, name: str, key: str) -> None:
+    """Set a setting to what its widget holds; for ``on_change``, so that a title above the widget already says it."""
     ws.set(**{name: widget_state(key)})
 
 
 def optional_number(
     label: str, least: float, most: float | None, value: float | None, *, key: str, **look: Any
 ) -> float | None:
-    """A field for a number that can be left empty. ``value``: what it holds when it is first drawn.
+    """Draw a field for a number that can be left empty. ``value``: what it holds when it is first drawn.
 
     The browser puts the default of an emptied field back, so there is none: the first value is the field's state.
     """

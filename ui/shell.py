@@ -4,8 +4,10 @@ import streamlit as st
 
 from ui.controls import PAGES, plain
 from ui.scroll import start_at_top
-from ui.session import workspace
+from ui.server.sessions import draw, drop_uploads
+from ui.session import emptying, workspace
 from ui.strip import strip
+from ui.visit import FrameState
 from ui.warm import sweep
 from ui.workspace import Workspace
 
@@ -52,69 +54,78 @@ STYLE = """<style>
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 
 
-def done(ws: Workspace) -> frozenset[str]:
-    """The steps that have given what the next one needs, for this table in these roles."""
-    given = {
+def steps_done(ws: Workspace) -> frozenset[str]:
+    """Return the steps that have what the next one needs, for this table in these roles, now or before."""
+    ready = {
         "data": ws.table is not None,
         "roles": ws.schema is not None,
-        "tree": ws.peek("pruning") is not None,
-        "release": ws.peek("verification") is not None,
+        "tree": ws.ready("pruning"),
+        "release": ws.ready("verification"),
     }
-    schema, before = ws.view.get("steps done", (None, frozenset()))
-    now = frozenset(step for step, has in given.items() if has) | (before if schema == ws.schema else frozenset())
-    ws.view["steps done"] = (ws.schema, now)
-    return now
+    visit = ws.state(FrameState)
+    before = visit.steps if visit.schema == ws.schema else frozenset()
+    visit.schema, visit.steps = ws.schema, before | {step for step, is_ready in ready.items() if is_ready}
+    return visit.steps
 
 
 def place() -> str:
-    """Where the session's memory is, in words."""
+    """Return where the session's memory is, in words."""
     host = (st.context.url or "").split("//")[-1].split("/")[0]
     name = host if host.startswith("[") else host.split(":")[0]
     return "this computer" if not name or name.rpartition("]")[0] + "]" in LOCAL_HOSTS or name in LOCAL_HOSTS else name
 
 
 def frame(ws: Workspace, name: str) -> None:
-    """The line above every page: which table is held, where, and how to be rid of it; ``name`` of the page."""
+    """Draw the line above every page: which table there is, where, and how to be rid of it; ``name`` of the page."""
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="frame"):
         start_at_top(f"{name} {ws.edition}")
-        held = f"in this session's memory on **{place()}**: never written to disk, never sent on."
+        where = f"in this session's memory on **{plain(place())}**: never written to disk, never sent on."
         if ws.reading is None:
-            st.caption(f":material/lock: Your table stays {held}")
+            st.caption(f":material/lock: Your table stays {where}")
             return
-        st.caption(f":material/lock: {plain(ws.title)} is {held}", width="stretch")
+        st.caption(f":material/lock: {plain(ws.title)} is {where}", width="stretch")
         if st.button("Forget it", icon=":material/delete:", type="tertiary", help="Drop the table and all results now"):
             ws.forget()
+            drop_uploads()
             st.switch_page(PAGES / "data.py")
 
 
-st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
-theme = st.context.theme.type or "light"
-colours = {name: str(st.get_option(f"theme.{theme}.{name}Color")) for name in ("background", "link")}
-st.html(STYLE.replace("BACKGROUND", colours["background"]).replace("LINK", colours["link"]))
-st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(theme, "#1f6f43")), size="large")
-ws = workspace()
-ticked = done(ws)
-pages = [
-    st.Page(
-        PAGES / f"{step}.py",
-        title=f"{number} · {title}",
-        icon=":material/check_circle:" if step in ticked else ":material/radio_button_unchecked:",
-        help=explanation,
-        default=step == "data",
-    )
-    for number, (step, title, explanation) in enumerate(STEPS, start=1)
-]
-page = st.navigation(pages, position="top")
-if ws.view.get("page") != page.url_path:
-    ws.view |= {"page": page.url_path, "at first": {}}
-frame(ws, page.url_path or "data")
-page.run()
-ws.remember()
-if page.url_path:
-    ws.failure = None  # it was said on the Data page
-done(ws)  # remembered for the next time: drawn again now, the files of the page would get new addresses
-if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
-    strip(ws)
-if ws.view.get("swept") != ws.edition:  # a table came or went
-    ws.view["swept"] = ws.edition
-    sweep()
+def main() -> None:
+    """One drawing of a page in its frame. Names are local: what a script leaves behind lives until the next one."""
+    st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
+    theme = st.context.theme.type or "light"
+    colours = {name: str(st.get_option(f"theme.{theme}.{name}Color")) for name in ("background", "link")}
+    st.html(STYLE.replace("BACKGROUND", colours["background"]).replace("LINK", colours["link"]))
+    st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(theme, "#1f6f43")), size="large")
+    ws = workspace()
+    draw(emptying())
+    done = steps_done(ws)
+    pages = [
+        st.Page(
+            PAGES / f"{step}.py",
+            title=f"{number} · {title}",
+            icon=":material/check_circle:" if step in done else ":material/radio_button_unchecked:",
+            help=explanation,
+            default=step == "data",
+        )
+        for number, (step, title, explanation) in enumerate(STEPS, start=1)
+    ]
+    page = st.navigation(pages, position="top")
+    visit = ws.state(FrameState)
+    if visit.page != page.url_path:
+        visit.page, visit.panels = page.url_path, {}
+    frame(ws, page.url_path or "data")
+    page.run()
+    ws.remember()
+    if page.url_path:
+        ws.failure = None  # it was said on the Data page
+    steps_done(ws)  # remembered for the next time: drawn again now, the files of the page would get new addresses
+    if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
+        strip(ws)
+    visit = ws.state(FrameState)  # another one when the page brought a table
+    if visit.edition != ws.edition:
+        visit.edition = ws.edition
+        sweep()
+
+
+main()

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
-from anonymizer.utility import cut_error, cut_gcp
+from anonymizer.measuring.utility import cut_error, cut_gcp
 from ui.controls import count, plain, share
 from ui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from anonymizer.prune import Pruning
+    from anonymizer.groups.prune import Pruning
 
 
 class Figure(NamedTuple):
@@ -21,17 +21,20 @@ class Figure(NamedTuple):
 
 
 def figures(ws: Workspace) -> list[Figure]:
-    """The six figures for the current choices, as far as they are known without a record being looked at.
+    """Return the six figures for the current choices, as far as they are known without a record being looked at.
 
     As long as no release was made, they are those of the pruned tree, whose groups are what ``uniform`` releases.
     What another generalizer makes of them is not known before: a dash.
     """
-    pruning, released, utility = ws.peek("pruning"), ws.peek("released_risk"), ws.peek("utility")
-    if pruning is None:
+    if not ws.ready("pruning"):
         return []
+    flow = ws.flow
+    pruning = flow.pruning
+    released = flow.after if flow.ready("after") else None
+    utility = flow.utility if flow.ready("utility") else None
     tree, cut = pruning.tree, pruning.cut()
-    foreseen = ws.parameters.generalizer == "uniform" and ws.parameters.numbers == "range"
-    sizes, aimed = tree.n[cut], bool(ws.encoded().target.name)
+    foreseen = ws.settings.generalizer == "uniform" and ws.settings.numbers == "range"
+    sizes, aimed = tree.n[cut], bool(ws.flow.encoded.target.name)
     groups = smallest = highest = loss = error = "–"
     if released is not None:
         groups, smallest, highest = count(released.groups), count(released.smallest), share(released.highest)
@@ -41,7 +44,7 @@ def figures(ws: Workspace) -> list[Figure]:
         loss = share(utility.gcp)
         error = share(utility.error or 0.0) if aimed else error
     elif foreseen:
-        loss = share(cut_gcp(tree, ws.node_ncp(), cut))
+        loss = share(cut_gcp(tree, ws.flow.node_ncp, cut))
         error = share(cut_error(tree, cut)) if aimed else error
     return [
         Figure("Records", count(sizes.sum()), "Records in the table, and in the release."),
@@ -50,7 +53,7 @@ def figures(ws: Workspace) -> list[Figure]:
         Figure("Highest risk", highest, "The best chance of linking a person to a row: 1 / smallest group."),
         Figure("Detail lost (GCP)", loss, "How much of each column's range a cell leaves open, on average."),
         lowest_rsd(ws, pruning, foreseen)
-        if ws.encoded().by_numbers
+        if ws.flow.encoded.by_numbers
         else Figure(
             "Error",
             error,
@@ -60,8 +63,8 @@ def figures(ws: Workspace) -> list[Figure]:
 
 
 def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:
-    """What takes the place of the error where the target is a number."""
-    numeric = ws.risk().numeric
+    """Return what takes the place of the error where the target is a number."""
+    numeric = ws.flow.risk.numeric
     known = foreseen and numeric is not None
     return Figure(
         "Lowest RSD",
@@ -80,5 +83,5 @@ def strip(ws: Workspace) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", gap="small", key="strip"):
             for figure in known:
                 st.metric(figure.label, figure.value, help=figure.meaning, width="content")
-        said = " · ".join(f"{plain(group.what)} (group {group.node:,})" for group in ws.worst())
-        st.caption(f"Worst groups of the tree: {said}")
+        text = " · ".join(f"{plain(group.what)} (group {group.node:,})" for group in ws.flow.worst)
+        st.caption(f"Worst groups of the tree: {text}")

@@ -1,7 +1,8 @@
 """The tree on the page: zoom, drag, pick a node by click or keyboard, follow its path.
 
-An inline component shows the SVG that was laid out on the server. The SVG comes from :func:`anonymizer.draw.svg`,
-which lets only shapes and escaped text through; the browser parses it as XML, never as HTML.
+An inline component shows the SVG that was laid out on the server. The SVG comes from
+:func:`anonymizer.drawing.svg.svg`, which lets only shapes and escaped text through; the browser parses it as XML,
+never as HTML.
 """
 
 from collections.abc import Callable
@@ -10,8 +11,9 @@ from typing import Any
 
 import streamlit as st
 
-from anonymizer.draw import DrawError, svg
-from anonymizer.tree import Tree
+from anonymizer.drawing.svg import DrawError, svg
+from anonymizer.growing.tree import Tree
+from ui.controls import plain
 from ui.session import widget_state
 
 HERE = Path(__file__).parent
@@ -40,13 +42,13 @@ _mount = st.components.v2.component(
 def tree_view(
     source: str,
     tree: Tree,
-    picked: int | None,
+    node: int | None,
     *,
     key: str,
     on_pick: Callable[[int], None],
     on_open: Callable[[int], None] | None = None,
 ) -> str | None:
-    """Show DOT text as a tree in which nodes can be picked; returns the SVG, ``None`` when it could not be laid out.
+    """Return the SVG of DOT text, drawn as a tree in which nodes can be picked; ``None`` when it could not be laid out.
 
     ``on_pick`` and ``on_open`` get the node that was clicked, or double-clicked to look closer at its branch; without
     ``on_open`` a folded branch stays folded.
@@ -55,7 +57,7 @@ def tree_view(
         drawing = svg(source)
     except DrawError as error:
         st.warning(
-            f"{error} It is drawn by the browser instead: without zoom, and more slowly.", icon=":material/info:"
+            f"{plain(error)} It is drawn by the browser instead: without zoom, and more slowly.", icon=":material/info:"
         )
         st.graphviz_chart(source, use_container_width=True)
         return None
@@ -63,32 +65,32 @@ def tree_view(
     n_nodes = tree.n_nodes  # Streamlit keeps callbacks for long, so they hold no tree
 
     def report(what: str, tell: Callable[[int], None]) -> Callable[[], None]:
-        def told() -> None:
-            node = asked_node(widget_state(key), what, n_nodes)
-            if node is not None:
-                tell(node)
+        def change() -> None:
+            clicked = node_of(widget_state(key), what, n_nodes)
+            if clicked is not None:
+                tell(clicked)
 
-        return told
+        return change
 
-    path = [] if picked is None else tree.path(picked)
+    path = [] if node is None else tree.path(node)
     _mount(
         key=key,
-        data={"svg": drawing, "picked": picked, "path": path, "opens": on_open is not None},
+        data={"svg": drawing, "picked": node, "path": path, "opens": on_open is not None},
         on_picked_change=report("picked", on_pick),
         on_opened_change=report("opened", on_open or on_pick),
     )
     return drawing
 
 
-def asked_node(state: Any, what: str, n_nodes: int) -> int | None:
-    """The node that the browser named, or ``None`` when that is not a node of this tree."""
+def node_of(state: Any, what: str, n_nodes: int) -> int | None:
+    """Return the node that the browser named, or ``None`` when that is not a node of this tree."""
     value = None if state is None else dict(state).get(what)
     is_node = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < n_nodes
     return value if is_node else None
 
 
 def downloads(drawing: str | None, source: str, whole: Callable[[], str]) -> None:
-    """Buttons that save the drawing as SVG and DOT, and the whole tree, nothing folded, as DOT."""
+    """Draw buttons that save the drawing as SVG and DOT, and the whole tree, nothing folded, as DOT."""
     look = {"icon": ":material/download:", "on_click": "ignore"}
     with st.container(horizontal=True, vertical_alignment="center"):
         if drawing is not None:

@@ -4,7 +4,7 @@ Importing this package loads the compiler, so modules import it inside the funct
 kept on disk beside the sources after the first use.
 """
 
-from anonymizer.kernels.branch import grow_branch, mark_sides, misplaced, pack, swap, swap_rows
+from anonymizer.kernels.branch import Columns, grow_branch
 from anonymizer.kernels.nodes import (
     add_moments,
     add_up,
@@ -13,17 +13,18 @@ from anonymizer.kernels.nodes import (
     count_classes,
     groups_below,
     keep_splits,
-    prune_by_ratio,
     region_bits,
     route,
     sizes_and_depths,
 )
+from anonymizer.kernels.partition import mark_sides, pack, pairs_to_swap, swap, swap_rows
 from anonymizer.kernels.splits import ENTROPY, GINI, SSE, add_records, add_side, best_split_of_histogram, purity
 
 __all__ = [
     "ENTROPY",
     "GINI",
     "SSE",
+    "Columns",
     "add_moments",
     "add_records",
     "add_side",
@@ -36,9 +37,8 @@ __all__ = [
     "grow_branch",
     "keep_splits",
     "mark_sides",
-    "misplaced",
     "pack",
-    "prune_by_ratio",
+    "pairs_to_swap",
     "purity",
     "region_bits",
     "route",

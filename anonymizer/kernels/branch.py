@@ -1,19 +1,17 @@
-"""Growing a branch on packed columns, partitioned in place.
+"""Growing a branch: the best split of a node from its histograms, then its children, depth first.
 
-Row j of ``packed`` (p, n) holds, for each record, ``code * stride + class``, so one read gives the cell of the
-histogram to add to (stride = number of classes; for numeric responses stride = 1 and the responses (n, r) travel
-beside the codes). A node's records are a contiguous run of every row:
-
-    packed[j] = [ . . . | node's records | . . . ]        order = original row of each position
-                        start           end
-
-and a split moves the records of that run that are on the wrong side, left child first. A column with one value in a
-node is *settled*: all records there have the same code, so it is neither read nor moved any more below.
+A node's records are a run of the packed columns, see :mod:`anonymizer.kernels.partition`. A column with one value in a
+node is *settled*: all records there have the same code, so it is neither read nor moved any more below. Narrow columns
+keep their histograms in a *pool*, so that a larger child's are the node's less its smaller sibling's.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
+from anonymizer.kernels.partition import longer, mark_sides, pairs_to_swap, swap, swap_rows
+from anonymizer.kernels.pool import add_pool, divide_pool, pays_pool, pool_layout
 from anonymizer.kernels.splits import (
     ENTROPY,
     GINI,
@@ -29,319 +27,310 @@ from anonymizer.kernels.splits import (
 INITIAL_NODES = 64
 
 
-@njit(cache=True, nogil=True)
-def pack(codes, classes, stride, packed):
-    """packed[j, i] = codes[i, j] * stride + classes[i], in blocks that stay in the cache."""
-    n, p = codes.shape
-    block = 4096
-    for first in range(0, n, block):
-        last = min(n, first + block)
-        for j in range(p):
-            for i in range(first, last):
-                packed[j, i] = codes[i, j] * stride + classes[i]
+class Columns(NamedTuple):
+    """The packed records, partitioned in place as the branch grows.
+
+    ``packed`` (p, n), ``order`` (n,), ``responses`` (n, r): see :mod:`anonymizer.kernels.partition`. ``n_codes``,
+    ``by_order`` (p,): of each column its codes, and whether they are cut in their order.
+    """
+
+    packed: Any
+    order: Any
+    responses: Any
+    n_codes: Any
+    by_order: Any
+    stride: Any
+
+
+class Nodes(NamedTuple):
+    """The grown nodes in preorder, the first m entries of each array: see :func:`grow_branch`."""
+
+    parent: Any
+    feature: Any
+    code_left: Any
+    code_right: Any
+    listed_start: Any
+    listed_left: Any
+    first: Any
+    last: Any
+    sums: Any
+
+
+class Stack(NamedTuple):
+    """The nodes that are still to be grown, the next one on top.
+
+    ``run`` (room, 4): first and last record, depth, parent. ``sums`` (room, width), ``active`` (room, p): columns that
+    are not settled. ``pool`` (room, cells): histograms of the narrow columns, those of the node where ``has_pool``.
+    """
+
+    run: Any
+    sums: Any
+    active: Any
+    has_pool: Any
+    pool: Any
+
+
+class Scratch(NamedTuple):
+    """Room that one node uses at a time.
+
+    ``hist``: the cells of the widest column, zero between uses, as are ``bits`` and ``top``, a two-level bitmap of
+    codes. ``present``, ``ordered``, ``side``, ``best_side``: one entry a code. ``goes_left``, ``from_left``,
+    ``from_right``: one entry a record. ``left``, ``right``: sums of the two sides. ``pool``: of the smaller child.
+    """
+
+    hist: Any
+    present: Any
+    ordered: Any
+    bits: Any
+    top: Any
+    side: Any
+    best_side: Any
+    goes_left: Any
+    from_left: Any
+    from_right: Any
+    left: Any
+    right: Any
+    pool: Any
 
 
 @njit(cache=True, nogil=True)
-def mark_sides(row, start, end, stride, code_left, side, goes_left):
-    """goes_left[i] for the records start..end: codes up to ``code_left``, or the codes marked in ``side``."""
-    if code_left >= 0:
-        bound = (code_left + 1) * stride
-        for i in range(start, end):
-            goes_left[i - start] = row[i] < bound
+def nodes_of_size(capacity, sums):
+    """Return room for ``capacity`` nodes."""
+    return Nodes(
+        np.empty(capacity, np.int32), np.empty(capacity, np.int32), np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32), np.empty(capacity, np.int64), np.empty(capacity, np.uint8),
+        np.empty(capacity, np.int64), np.empty(capacity, np.int64), np.empty((capacity, sums.shape[0]), sums.dtype),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def longer_nodes(nodes):
+    """Return the nodes with twice the room."""
+    return Nodes(
+        longer(nodes.parent), longer(nodes.feature), longer(nodes.code_left), longer(nodes.code_right),
+        longer(nodes.listed_start), longer(nodes.listed_left), longer(nodes.first), longer(nodes.last),
+        longer(nodes.sums),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def stack_of_size(room, p, pool_size, sums, hist):
+    """Return room for a stack of so many nodes."""
+    return Stack(
+        np.empty((room, 4), np.int64), np.empty((room, sums.shape[0]), sums.dtype), np.empty((room, p), np.uint8),
+        np.zeros(room, np.uint8), np.zeros((room, pool_size), hist.dtype),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def longer_stack(stack):
+    """Return the stack with twice the room."""
+    return Stack(
+        longer(stack.run), longer(stack.sums), longer(stack.active), longer(stack.has_pool), longer(stack.pool)
+    )
+
+
+@njit(cache=True, nogil=True)
+def push(stack, at, start, end, depth, parent, sums, active, has_pool):
+    """Write a node that is to be grown to row ``at`` of the stack; its pool stands there already."""
+    stack.run[at, 0], stack.run[at, 1], stack.run[at, 2], stack.run[at, 3] = start, end, depth, parent
+    stack.sums[at] = sums
+    stack.active[at] = active
+    stack.has_pool[at] = has_pool
+
+
+@njit(cache=True, nogil=True)
+def scratch_of_size(n, widest, pool_size, sums, hist):
+    """Return the room that nodes of at most n records and ``widest`` codes use."""
+    width = sums.shape[0]
+    return Scratch(
+        hist, np.empty(widest, np.int64), np.empty(widest, np.int64), np.zeros((widest >> 6) + 1, np.uint64),
+        np.zeros((widest >> 12) + 1, np.uint64), np.zeros(widest, np.uint8), np.zeros(widest, np.uint8),
+        np.empty(n, np.uint8), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64),
+        np.zeros(width, sums.dtype), np.zeros(width, sums.dtype), np.zeros(pool_size, hist.dtype),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def can_gain(base, n, growth):
+    """Return True where a node of purity ``base`` (:func:`anonymizer.kernels.splits.purity`) is not pure already."""
+    if growth.criterion == ENTROPY:
+        return base <= -growth.tolerance
+    if growth.criterion == GINI:
+        return n - base >= growth.tolerance
+    return True
+
+
+@njit(cache=True, nogil=True)
+def best_split_of_node(columns, growth, start, end, total, base, active, pool, has_pool, offsets, scratch):
+    """Return the best split of the records start..end: column, last left code, first right code; column -1 for none.
+
+    Categorical: the codes are -1 and ``scratch.best_side`` is 1 for those that go left. Settled columns leave
+    ``active``. The histograms of pooled columns are in ``pool`` when the node ``has_pool``.
+    """
+    width, n, criterion = total.shape[0], end - start, growth.criterion
+    packed, responses, stride, by_order = columns.packed, columns.responses, columns.stride, columns.by_order
+    bits, top, present, ordered, hist = scratch.bits, scratch.top, scratch.present, scratch.ordered, scratch.hist
+    side, best_side, left, right = scratch.side, scratch.best_side, scratch.left, scratch.right
+    codes_of, table = columns.n_codes, growth.table
+    best, feature, code_left, code_right = base, -1, -1, -1
+    for j in range(packed.shape[0]):
+        if not active[j]:
+            continue
+        row, n_codes = packed[j], codes_of[j]
+        from_pool = has_pool and offsets[j] >= 0
+        if from_pool:
+            cells = pool[offsets[j] : offsets[j] + n_codes * width]
+            n_present = present_codes(cells, row, 0, n_codes, n_codes, 1, width, criterion, bits, top, present)
+        else:
+            cells = hist
+            add_records(hist, row, responses, start, end, stride, width, criterion)
+            n_present = present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits, top, present)
+        if n_present == 1:
+            active[j] = 0
+        score, a, b, beats = best_split_of_column(
+            cells, present, n_present, by_order[j], total, n, width, growth.min_leaf, criterion,
+            growth.exhaustive_max, table, left, right, ordered, side,
+            growth.tolerance, best,
+        )  # fmt: skip
+        if beats:
+            best, feature, code_left, code_right = score, j, a, b
+            if a < 0:
+                for position in range(n_present):
+                    best_side[present[position]] = side[present[position]]
+        if not from_pool:
+            for position in range(n_present):
+                cell = present[position] * width
+                for c in range(width):
+                    hist[cell + c] = 0
+    return feature, code_left, code_right
+
+
+@njit(cache=True, nogil=True)
+def sum_left(columns, criterion, row, start, goes_left, n_left, total, left, right):
+    """Write the sum of the records that go left into ``left``, that of numbers from the smaller side."""
+    n = goes_left.shape[0]
+    left[:] = 0
+    if criterion == SSE:
+        left[0] = n_left
+        if 2 * n_left <= n:
+            add_side(goes_left, 1, columns.responses, start, left[1:])
+        else:
+            right[:] = 0
+            add_side(goes_left, 0, columns.responses, start, right[1:])
+            left[1:] = total[1:] - right[1:]
     else:
-        for i in range(start, end):
-            goes_left[i - start] = side[int(row[i]) // stride]
+        for i in range(n):
+            left[int(row[start + i]) % columns.stride] += goes_left[i]
 
 
 @njit(cache=True, nogil=True)
-def misplaced(goes_left, start, n_left, from_left, from_right):
-    """Positions to swap so that the records that go left come first; returns how many pairs.
-
-    ``from_left`` receives positions among the first ``n_left`` whose record goes right, ``from_right`` the others'.
-    A split that cuts off a few records moves only those few.
-    """
-    pairs = 0
-    for i in range(n_left):
-        from_left[pairs] = start + i
-        pairs += 1 - goes_left[i]
-    others = 0
-    for i in range(n_left, goes_left.shape[0]):
-        from_right[others] = start + i
-        others += goes_left[i]
-    return pairs
-
-
-@njit(cache=True, nogil=True)
-def swap(row, from_left, from_right, pairs):
-    """Exchange the values of a row at paired positions."""
-    for i in range(pairs):
-        a, b = from_left[i], from_right[i]
-        row[a], row[b] = row[b], row[a]
+def list_codes(row, start, stride, n_codes, goes_left, side, bits, listed, n_listed):
+    """Append the codes of the records that go to one side, ascending; return the list and its length."""
+    for i in range(goes_left.shape[0]):
+        if goes_left[i] == side:
+            code = int(row[start + i]) // stride
+            bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
+    for word in range((n_codes >> 6) + 1):
+        lower = bits[word]
+        bits[word] = 0
+        while lower:
+            if n_listed == listed.shape[0]:
+                listed = longer(listed)
+            listed[n_listed] = (word << 6) + trailing_zeros(lower)
+            lower &= lower - np.uint64(1)
+            n_listed += 1
+    return listed, n_listed
 
 
 @njit(cache=True, nogil=True)
-def swap_rows(table, from_left, from_right, pairs):
-    """Exchange the rows of a table at paired positions."""
-    for i in range(pairs):
-        a, b = from_left[i], from_right[i]
-        for c in range(table.shape[1]):
-            table[a, c], table[b, c] = table[b, c], table[a, c]
-
-
-@njit(cache=True, nogil=True)
-def longer(array):
-    """The array with twice the room."""
-    wider = np.empty((2 * array.shape[0],) + array.shape[1:], array.dtype)
-    wider[: array.shape[0]] = array
-    return wider
-
-
-POOLED_CELLS = 4096
-"""Columns with more cells than this always read their histogram anew."""
-
-POOL_CELLS = 1 << 16
-"""Most cells of all pooled columns together."""
-
-
-@njit(cache=True, nogil=True)
-def pooled_columns(n_codes, width):
-    """Where each narrow column's histogram starts in a pool (-1: not pooled), and the size of a pool."""
-    offsets = np.full(n_codes.shape[0], -1, np.int64)
-    size = 0
-    for j in range(n_codes.shape[0]):
-        cells = n_codes[j] * width
-        if cells <= POOLED_CELLS and size + cells <= POOL_CELLS:
-            offsets[j] = size
-            size += cells
-    return offsets, size
-
-
-@njit(cache=True, nogil=True)
-def pooled_cells(active, offsets, n_codes, width):
-    """Cells of the active pooled columns; with a width of 0: how many such columns there are."""
-    total = 0
+def move_records(columns, criterion, active, start, n_left, scratch, goes_left):
+    """Exchange records until those that go left come first: codes of active columns, order, responses."""
+    from_left, from_right = scratch.from_left, scratch.from_right
+    pairs = pairs_to_swap(goes_left, start, n_left, from_left, from_right)
     for j in range(active.shape[0]):
-        if active[j] and offsets[j] >= 0:
-            total += n_codes[j] * width if width else 1
-    return total
+        if active[j]:
+            swap(columns.packed[j], from_left, from_right, pairs)
+    swap(columns.order, from_left, from_right, pairs)
+    if criterion == SSE:
+        swap_rows(columns.responses, from_left, from_right, pairs)
 
 
 @njit(cache=True, nogil=True)
-def add_pool(pool, packed, responses, start, end, active, offsets, n_codes, stride, width, criterion):
-    """The histograms of the records start..end for all active pooled columns, from zero."""
-    for j in range(active.shape[0]):
-        if active[j] and offsets[j] >= 0:
-            cells = pool[offsets[j] : offsets[j] + n_codes[j] * width]
-            cells[:] = 0
-            add_records(cells, packed[j], responses, start, end, stride, width, criterion)
-
-
-@njit(cache=True, nogil=True)
-def divide_pool(stack_pool, at, smaller_pool, small_left, active, offsets, n_codes, width):
-    """Turn a node's pool at row ``at`` into its right child's there and its left child's at the next row.
-
-    The larger child's histogram is the node's less the smaller child's: only the smaller one reads records.
-    """
-    right, left = stack_pool[at], stack_pool[at + 1]
-    for j in range(active.shape[0]):
-        if active[j] and offsets[j] >= 0:
-            for cell in range(offsets[j], offsets[j] + n_codes[j] * width):
-                small = smaller_pool[cell]
-                large = right[cell] - small
-                left[cell] = small if small_left else large
-                right[cell] = large if small_left else small
-
-
-@njit(cache=True, nogil=True)
-def grow_branch(
-    packed, order, responses, start, end, root_sums, root_active, root_depth,
-    n_codes, by_order, stride, criterion, min_leaf, max_depth, exhaustive_max, table, tolerance, hist,
-):  # fmt: skip
+def grow_branch(columns, start, end, sums, active, depth, growth, hist):
     """Grow the branch of the records start..end to its end, depth first; node 0 is its root.
 
-    ``hist`` must be zero and hold the widest column's (codes, width) cells; it is left zero. Returns, for the
-    nodes in preorder: parent, feature, last left code, first right code, start and the ``listed`` codes of each
-    categorical split (those of the smaller child, ascending; ``listed_left``: they go left), records' run
-    (first, last), and sums.
+    ``columns``: :class:`Columns`; ``growth``: :class:`anonymizer.growing.records.Growth`; ``sums`` (width,), ``active``
+    (p,), ``depth``: of the root. ``hist`` must be zero and hold the widest column's (codes, width) cells; it is left
+    zero. Returns, for the nodes in preorder: parent, feature, last left code, first right code, start and the
+    ``listed`` codes of each categorical split (those of the smaller child, ascending; ``listed_left``: they go left),
+    records' run (first, last), and sums.
     """
-    p = packed.shape[0]
-    width = root_sums.shape[0]
-    widest = 0
-    for j in range(p):
-        widest = max(widest, n_codes[j])
-    present = np.empty(widest, np.int64)
-    ordered = np.empty(widest, np.int64)
-    bits = np.zeros((widest >> 6) + 1, np.uint64)
-    top = np.zeros((widest >> 12) + 1, np.uint64)
-    side = np.zeros(widest, np.uint8)
-    best_side = np.zeros(widest, np.uint8)
-    all_sides = np.empty(end - start, np.uint8)
-    from_left = np.empty(end - start + 1, np.int64)
-    from_right = np.empty(end - start + 1, np.int64)
-    left = np.zeros(width, root_sums.dtype)
-    right = np.zeros(width, root_sums.dtype)
-
-    capacity = INITIAL_NODES
-    parents = np.empty(capacity, np.int32)
-    features = np.empty(capacity, np.int32)
-    codes_left = np.empty(capacity, np.int32)
-    codes_right = np.empty(capacity, np.int32)
-    listed_starts = np.empty(capacity, np.int64)
-    listed_lefts = np.empty(capacity, np.uint8)
-    firsts = np.empty(capacity, np.int64)
-    lasts = np.empty(capacity, np.int64)
-    sums = np.empty((capacity, width), root_sums.dtype)
-    listed = np.empty(256, np.uint16)
-    n_listed = 0
-    m = 0
-
-    room = 64
-    stack = np.empty((room, 4), np.int64)  # start, end, depth, parent
-    stack_sums = np.empty((room, width), root_sums.dtype)
-    stack_active = np.empty((room, p), np.uint8)
-    stack_pooled = np.zeros(room, np.uint8)
-    offsets, pool_size = pooled_columns(n_codes, width)
-    stack_pool = np.zeros((room, pool_size), hist.dtype)
-    smaller_pool = np.zeros(pool_size, hist.dtype)
-    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = start, end, root_depth, -1
-    stack_sums[0] = root_sums
-    stack_active[0] = root_active
+    width, n_codes, criterion = sums.shape[0], columns.n_codes, growth.criterion
+    offsets, pool_size = pool_layout(n_codes, width)
+    scratch = scratch_of_size(end - start, n_codes.max(), pool_size, sums, hist)
+    nodes, m = nodes_of_size(INITIAL_NODES, sums), 0
+    listed, n_listed = np.empty(256, np.uint16), 0
+    stack = stack_of_size(64, active.shape[0], pool_size, sums, hist)
+    push(stack, 0, start, end, depth, -1, sums, active, False)
     waiting = 1
-    total = np.empty(width, root_sums.dtype)
-    active = np.empty(p, np.uint8)
-
+    total, varying = sums.copy(), active.copy()
     while waiting:
         waiting -= 1
-        s, e, depth, parent = stack[waiting, 0], stack[waiting, 1], stack[waiting, 2], stack[waiting, 3]
-        total[:] = stack_sums[waiting]
-        active[:] = stack_active[waiting]
-        if m == capacity:
-            capacity *= 2
-            parents, features = longer(parents), longer(features)
-            codes_left, codes_right = longer(codes_left), longer(codes_right)
-            listed_starts, listed_lefts = longer(listed_starts), longer(listed_lefts)
-            firsts, lasts, sums = longer(firsts), longer(lasts), longer(sums)
+        s, e, level, parent = stack.run[waiting, 0], stack.run[waiting, 1], stack.run[waiting, 2], stack.run[waiting, 3]
+        total[:] = stack.sums[waiting]
+        varying[:] = stack.active[waiting]
+        if m == nodes.parent.shape[0]:
+            nodes = longer_nodes(nodes)
         t = m
         m += 1
-        parents[t], features[t], codes_left[t], codes_right[t] = parent, -1, -1, -1
-        listed_starts[t], listed_lefts[t] = n_listed, 0
-        firsts[t], lasts[t] = s, e
-        sums[t] = total
+        nodes.parent[t], nodes.feature[t], nodes.code_left[t], nodes.code_right[t] = parent, -1, -1, -1
+        nodes.listed_start[t], nodes.listed_left[t] = n_listed, 0
+        nodes.first[t], nodes.last[t] = s, e
+        nodes.sums[t] = total
         n = e - s
-        if n < 2 * min_leaf or (max_depth >= 0 and depth >= max_depth):
+        if n < 2 * growth.min_leaf or (growth.max_depth >= 0 and level >= growth.max_depth):
             continue
-        base = purity(total, n, criterion, table)
-        if criterion == ENTROPY and base > -tolerance:
+        base = purity(total, n, criterion, growth.table)
+        if not can_gain(base, n, growth):
             continue
-        if criterion == GINI and n - base < tolerance:
-            continue
-        best = base
-        feature, code_left, code_right = -1, -1, -1
-        pool = stack_pool[waiting]
-        pooled = stack_pooled[waiting] == 1
-        if not pooled and n * pooled_cells(active, offsets, n_codes, 0) > pooled_cells(active, offsets, n_codes, width):
-            add_pool(pool, packed, responses, s, e, active, offsets, n_codes, stride, width, criterion)
-            pooled = True
-        for j in range(p):
-            if not active[j]:
-                continue
-            row = packed[j]
-            if pooled and offsets[j] >= 0:
-                cells = pool[offsets[j] : offsets[j] + n_codes[j] * width]
-                found = present_codes(cells, row, 0, n_codes[j], n_codes[j], 1, width, criterion, bits, top, present)
-            else:
-                cells = hist
-                add_records(hist, row, responses, s, e, stride, width, criterion)
-                found = present_codes(hist, row, s, e, n_codes[j], stride, width, criterion, bits, top, present)
-            if found == 1:
-                active[j] = 0
-            score, a, b, better = best_split_of_column(
-                cells, present, found, by_order[j], total, n, width, min_leaf, criterion, exhaustive_max, table,
-                left, right, ordered, side, tolerance, best,
-            )  # fmt: skip
-            if better:
-                best, feature, code_left, code_right = score, j, a, b
-                if a < 0:
-                    for position in range(found):
-                        best_side[present[position]] = side[present[position]]
-            if not pooled or offsets[j] < 0:
-                for position in range(found):
-                    cell = present[position] * width
-                    for c in range(width):
-                        hist[cell + c] = 0
+        pool, has_pool = stack.pool[waiting], stack.has_pool[waiting] == 1
+        if not has_pool and pays_pool(n, varying, offsets, n_codes, width):
+            add_pool(pool, columns, s, e, varying, offsets, width, criterion)
+            has_pool = True
+        feature, code_left, code_right = best_split_of_node(
+            columns, growth, s, e, total, base, varying, pool, has_pool, offsets, scratch
+        )
         if feature < 0:
             continue
 
-        features[t], codes_left[t], codes_right[t] = feature, code_left, code_right
-        row = packed[feature]
-        goes_left = all_sides[:n]
-        mark_sides(row, s, e, stride, code_left, best_side, goes_left)
-        n_left = 0
-        left[:] = 0
-        for i in range(n):
-            n_left += goes_left[i]
-        if criterion == SSE:
-            left[0] = n_left
-            if 2 * n_left <= n:
-                add_side(goes_left, 1, responses, s, left[1:])
-            else:
-                right[:] = 0
-                add_side(goes_left, 0, responses, s, right[1:])
-                left[1:] = total[1:] - right[1:]
-        else:
-            for i in range(n):
-                left[int(row[s + i]) % stride] += goes_left[i]
+        nodes.feature[t], nodes.code_left[t], nodes.code_right[t] = feature, code_left, code_right
+        row, goes_left = columns.packed[feature], scratch.goes_left[:n]
+        n_left = mark_sides(row, s, e, columns.stride, code_left, scratch.best_side, goes_left)
+        small_left = n_left < n - n_left
+        sum_left(columns, criterion, row, s, goes_left, n_left, total, scratch.left, scratch.right)
         if code_left < 0:
-            smaller_left = n_left < n - n_left
-            for i in range(n):
-                if goes_left[i] == smaller_left:
-                    code = int(row[s + i]) // stride
-                    bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
-            listed_lefts[t] = smaller_left
-            for word in range((n_codes[feature] >> 6) + 1):
-                lower = bits[word]
-                bits[word] = 0
-                while lower:
-                    if n_listed == listed.shape[0]:
-                        listed = longer(listed)
-                    listed[n_listed] = (word << 6) + trailing_zeros(lower)
-                    lower &= lower - np.uint64(1)
-                    n_listed += 1
-        pairs = misplaced(goes_left, s, n_left, from_left, from_right)
-        for j in range(p):
-            if active[j]:
-                swap(packed[j], from_left, from_right, pairs)
-        swap(order, from_left, from_right, pairs)
-        if criterion == SSE:
-            swap_rows(responses, from_left, from_right, pairs)
+            nodes.listed_left[t] = small_left
+            listed, n_listed = list_codes(
+                row, s, columns.stride, n_codes[feature], goes_left, small_left, scratch.bits, listed, n_listed
+            )
+        move_records(columns, criterion, varying, s, n_left, scratch, goes_left)
 
-        if waiting + 2 > room:
-            room *= 2
-            stack, stack_sums, stack_active = longer(stack), longer(stack_sums), longer(stack_active)
-            stack_pool, stack_pooled = longer(stack_pool), longer(stack_pooled)
+        if waiting + 2 > stack.run.shape[0]:
+            stack = longer_stack(stack)
         larger = max(n_left, n - n_left)
-        keep = (
-            pooled
-            and larger >= 2 * min_leaf
-            and larger * pooled_cells(active, offsets, n_codes, 0) > pooled_cells(active, offsets, n_codes, width)
-        )
+        keep = has_pool and larger >= 2 * growth.min_leaf and pays_pool(larger, varying, offsets, n_codes, width)
+        middle = s + n_left
         if keep:
-            small_left = n_left < n - n_left
-            a, b = (s, s + n_left) if small_left else (s + n_left, e)
-            add_pool(smaller_pool, packed, responses, a, b, active, offsets, n_codes, stride, width, criterion)
-            divide_pool(stack_pool, waiting, smaller_pool, small_left, active, offsets, n_codes, width)
-        stack_pooled[waiting] = stack_pooled[waiting + 1] = keep
-        stack[waiting, 0], stack[waiting, 1], stack[waiting, 2], stack[waiting, 3] = s + n_left, e, depth + 1, t
-        stack_sums[waiting] = total - left
-        stack_active[waiting] = active
-        waiting += 1
-        stack[waiting, 0], stack[waiting, 1], stack[waiting, 2], stack[waiting, 3] = s, s + n_left, depth + 1, t
-        stack_sums[waiting] = left
-        stack_active[waiting] = active
-        waiting += 1
+            first, last = (s, middle) if small_left else (middle, e)
+            add_pool(scratch.pool, columns, first, last, varying, offsets, width, criterion)
+            divide_pool(stack.pool, waiting, scratch.pool, small_left, varying, offsets, n_codes, width)
+        push(stack, waiting, middle, e, level + 1, t, total - scratch.left, varying, keep)
+        push(stack, waiting + 1, s, middle, level + 1, t, scratch.left, varying, keep)
+        waiting += 2
 
     return (
-        parents[:m].copy(), features[:m].copy(), codes_left[:m].copy(), codes_right[:m].copy(),
-        listed_starts[:m].copy(), listed[:n_listed].copy(), listed_lefts[:m].copy(),
-        firsts[:m].copy(), lasts[:m].copy(), sums[:m].copy(),
+        nodes.parent[:m].copy(), nodes.feature[:m].copy(), nodes.code_left[:m].copy(), nodes.code_right[:m].copy(),
+        nodes.listed_start[:m].copy(), listed[:n_listed].copy(), nodes.listed_left[:m].copy(),
+        nodes.first[:m].copy(), nodes.last[:m].copy(), nodes.sums[:m].copy(),
     )  # fmt: skip

@@ -8,7 +8,7 @@ ENTROPY, GINI, SSE = 0, 1, 2
 
 @njit(cache=True, nogil=True, inline="always")
 def x_log_x(x, table):
-    """x · log2 x, from a table for small x."""
+    """Return x · log2 x, from a table for small x."""
     if x < table.shape[0]:
         return table[int(x)]
     return x * np.log2(x)
@@ -16,7 +16,7 @@ def x_log_x(x, table):
 
 @njit(cache=True, nogil=True)
 def purity(sums, n, criterion, table):
-    """What a split maximizes, added over its two sides; the gain is what it exceeds the parent's by.
+    """Return what a split maximizes, added over its two sides; the gain is what it exceeds the parent's by.
 
     Entropy: −n·H in bits. Gini: n − n·G. Numeric responses, ``sums`` = (n, Σy₁, …): Σ (Σy)² / n.
     """
@@ -70,7 +70,7 @@ def add_records(hist, row, responses, start, end, stride, width, criterion):
 
 @njit(cache=True, nogil=True)
 def add_side(goes_left, side, responses, start, sums):
-    """Add the responses of the records from ``start`` on that go to one side: 1 left, 0 right; ``sums`` (r,)."""
+    """Add the responses of the records from ``start`` on that go to one side, 1 left, 0 right, to ``sums`` (r,)."""
     for i in range(goes_left.shape[0]):
         if goes_left[i] == side:
             for q in range(sums.shape[0]):
@@ -79,11 +79,11 @@ def add_side(goes_left, side, responses, start, sums):
 
 @njit(cache=True, nogil=True)
 def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits, top, present):
-    """The codes that occur among the records start..end, ascending, into ``present``; returns how many.
+    """Write the codes that occur among the records start..end, ascending, into ``present``; return how many.
 
     A wide column in a small node is read through a two-level bitmap, so that it costs what it holds.
     """
-    found = 0
+    n_present = 0
     if end - start >= n_codes:
         for code in range(n_codes):
             cell = code * width
@@ -92,9 +92,9 @@ def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits
                 for c in range(1, width):
                     here = here or hist[cell + c] > 0
             if here:
-                present[found] = code
-                found += 1
-        return found
+                present[n_present] = code
+                n_present += 1
+        return n_present
     for i in range(start, end):
         code = int(row[i]) // stride
         bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
@@ -108,15 +108,15 @@ def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits
             lower = bits[word]
             bits[word] = 0
             while lower:
-                present[found] = (word << 6) + trailing_zeros(lower)
+                present[n_present] = (word << 6) + trailing_zeros(lower)
                 lower &= lower - np.uint64(1)
-                found += 1
-    return found
+                n_present += 1
+    return n_present
 
 
 @njit(cache=True, nogil=True, inline="always")
 def trailing_zeros(word):
-    """Position of the lowest set bit of a word that is not zero (de Bruijn multiplication)."""
+    """Return the position of the lowest set bit of a word that is not zero (de Bruijn multiplication)."""
     lowest = word & (~word + np.uint64(1))
     return DE_BRUIJN[(lowest * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
 
@@ -132,8 +132,8 @@ DE_BRUIJN = _de_bruijn_table()
 
 
 @njit(cache=True, nogil=True)
-def best_cut(hist, present, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best):
-    """Best cut of an ordered column: (score, position); the first ``position`` present codes go left.
+def best_cut(hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best):
+    """Return the best cut of an ordered column: (score, position); the first ``position`` present codes go left.
 
     Starts from the score ``best``; a position of 0 says that nothing beat it by more than ``tolerance``. With
     classes, a cut inside a run of codes that all hold one and the same class is passed over when both
@@ -145,7 +145,7 @@ def best_cut(hist, present, found, total, n, width, min_leaf, criterion, table, 
     n_left = 0
     previous = 0
     run_class = -1
-    for position in range(found):
+    for position in range(n_present):
         cell = present[position] * width
         if criterion == SSE:
             size = int(hist[cell])
@@ -176,7 +176,7 @@ def best_cut(hist, present, found, total, n, width, min_leaf, criterion, table, 
 
 @njit(cache=True, nogil=True)
 def first_component(points, weights):
-    """The first principal axis (r,) of weighted, centred points (q, r); its first entry that is not 0 is positive.
+    """Return the first principal axis (r,) of weighted, centred points (q, r), its first entry other than 0 positive.
 
     From whichever of the (r, r) scatter and the (q, q) products is smaller: a hundred responses cost what the few
     levels in the node cost.
@@ -218,28 +218,28 @@ def first_component(points, weights):
 
 
 @njit(cache=True, nogil=True)
-def class_order(hist, present, found, width, criterion, order):
-    """Order the present codes for a categorical column; ``order`` receives them.
+def class_order(hist, present, n_present, width, criterion, order):
+    """Write the present codes of a categorical column to ``order``, sorted by what they hold.
 
     Two classes or one response: by class share or mean (Breiman et al. 1984). Otherwise: by the first
     principal component of the codes' class shares or means, weighted by their records.
     """
-    scores = np.empty(found)
+    scores = np.empty(n_present)
     if criterion == SSE and width == 2:
-        for position in range(found):
+        for position in range(n_present):
             cell = present[position] * width
             scores[position] = hist[cell + 1] / hist[cell]
     elif criterion != SSE and width == 2:
-        for position in range(found):
+        for position in range(n_present):
             cell = present[position] * width
             scores[position] = hist[cell + 1] / (hist[cell] + hist[cell + 1])
     else:
         first = 1 if criterion == SSE else 0
         r = width - first
-        means = np.empty((found, r))
-        weights = np.empty(found)
+        means = np.empty((n_present, r))
+        weights = np.empty(n_present)
         centre = np.zeros(r)
-        for position in range(found):
+        for position in range(n_present):
             cell = present[position] * width
             weight = 0.0
             if criterion == SSE:
@@ -252,31 +252,31 @@ def class_order(hist, present, found, width, criterion, order):
                 means[position, c] = hist[cell + first + c] / weight
                 centre[c] += hist[cell + first + c]
         centre /= weights.sum()
-        for position in range(found):
+        for position in range(n_present):
             for c in range(r):
                 means[position, c] -= centre[c]
         axis = first_component(means, weights)
-        for position in range(found):
+        for position in range(n_present):
             score = 0.0
             for c in range(r):
                 score += means[position, c] * axis[c]
             scores[position] = score
     ranks = np.argsort(scores, kind="mergesort")
-    for position in range(found):
+    for position in range(n_present):
         order[position] = present[ranks[position]]
 
 
 @njit(cache=True, nogil=True)
-def best_subset(hist, present, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best):
-    """Best of all subsets of at most a few present codes: (score, mask of the codes that go left).
+def best_subset(hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best):
+    """Return the best of all subsets of a few present codes: (score, mask of the codes that go left).
 
     Masks are tried in rising order and always hold the lowest present code; 0: nothing beat ``best``.
     """
     where = 0
-    for mask in range(1, (1 << found) - 1, 2):
+    for mask in range(1, (1 << n_present) - 1, 2):
         n_left = 0
         left[:] = 0
-        for position in range(found):
+        for position in range(n_present):
             if mask >> position & 1:
                 cell = present[position] * width
                 for c in range(width):
@@ -299,43 +299,43 @@ def best_subset(hist, present, found, total, n, width, min_leaf, criterion, tabl
 
 @njit(cache=True, nogil=True)
 def best_split_of_column(
-    hist, present, found, by_order, total, n, width, min_leaf, criterion, exhaustive_max, table, left, right, order,
+    hist, present, n_present, by_order, total, n, width, min_leaf, criterion, exhaustive_max, table, left, right, order,
     side, tolerance, best,
 ):  # fmt: skip
-    """Best split of one column, when it beats ``best``: (score, last left code, first right code, found one).
+    """Return the best split of one column: (score, last left code, first right code, True where it beats ``best``).
 
     Ordered columns: the two codes on either side of the cut. Categorical columns: ``side[code]`` = 1 for the
     present codes that go left, and the codes are -1.
     """
-    if found < 2:
+    if n_present < 2:
         return best, -1, -1, False
     if by_order:
         best, where = best_cut(
-            hist, present, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
+            hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
         )
         if where == 0:
             return best, -1, -1, False
         return best, present[where - 1], present[where], True
     multiple = width > 2
-    if multiple and found <= exhaustive_max:
+    if multiple and n_present <= exhaustive_max:
         best, mask = best_subset(
-            hist, present, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
+            hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
         )
         if mask == 0:
             return best, -1, -1, False
-        for position in range(found):
+        for position in range(n_present):
             side[present[position]] = mask >> position & 1
         return best, -1, -1, True
-    class_order(hist, present, found, width, criterion, order)
+    class_order(hist, present, n_present, width, criterion, order)
     best, where = best_cut(
-        hist, order, found, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
+        hist, order, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
     )
     if where == 0:
         return best, -1, -1, False
     lowest_left = False
     for position in range(where):
         lowest_left = lowest_left or order[position] == present[0]
-    for position in range(found):
+    for position in range(n_present):
         side[order[position]] = (position < where) == lowest_left
     return best, -1, -1, True
 
@@ -344,17 +344,17 @@ def best_split_of_column(
 def best_split_of_histogram(
     hist, total, n, by_order, width, min_leaf, criterion, exhaustive_max, table, tolerance, best, side
 ):
-    """:func:`best_split_of_column` from a full histogram, for nodes whose records are elsewhere.
+    """Return :func:`best_split_of_column` from a full histogram, and how many codes are present.
 
-    Also returns how many codes are present.
+    For nodes whose records are elsewhere.
     """
     n_codes = hist.shape[0] // width
     present, ordered = np.empty(n_codes, np.int64), np.empty(n_codes, np.int64)
     no_bits = np.zeros(1, np.uint64)
     left, right = np.zeros(width, total.dtype), np.zeros(width, total.dtype)
-    found = present_codes(hist, hist, 0, n_codes, n_codes, 1, width, criterion, no_bits, no_bits, present)
-    best, code_left, code_right, better = best_split_of_column(
-        hist, present, found, by_order, total, n, width, min_leaf, criterion, exhaustive_max, table, left, right,
+    n_present = present_codes(hist, hist, 0, n_codes, n_codes, 1, width, criterion, no_bits, no_bits, present)
+    best, code_left, code_right, beats = best_split_of_column(
+        hist, present, n_present, by_order, total, n, width, min_leaf, criterion, exhaustive_max, table, left, right,
         ordered, side, tolerance, best,
     )  # fmt: skip
-    return best, code_left, code_right, better, found
+    return best, code_left, code_right, beats, n_present

@@ -19,13 +19,13 @@ ROW_HEIGHT = 35
 """Pixels of a row of a grid."""
 
 
-def opened(page: Page, address: str, path: str = "") -> None:
+def open_page(page: Page, address: str, path: str = "") -> None:
     """The dashboard, its frame drawn."""
     page.goto(f"{address}/{path}")
     expect(step(page, "Data")).to_be_visible(timeout=60_000)
 
 
-def settled(page: Page) -> None:
+def settle(page: Page) -> None:
     """Wait until the page is drawn and stays so: a click reaches the server a moment later, and a grid that is typed
     into while it is drawn again forgets what was typed."""
     still = page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
@@ -62,9 +62,9 @@ def columns_known(page: Page) -> int:
     """How many columns are quasi-identifying, as the page says."""
     sentence = page.get_by_text(re.compile(r"the \d+ quasi-identifying column")).first
     expect(sentence).to_be_visible()
-    found = re.search(r"the (\d+) quasi-identifying column", sentence.inner_text())
-    assert found
-    return int(found.group(1))
+    match = re.search(r"the (\d+) quasi-identifying column", sentence.inner_text())
+    assert match
+    return int(match.group(1))
 
 
 def give_role(page: Page, row: int, typed: str, known: int) -> None:
@@ -72,9 +72,9 @@ def give_role(page: Page, row: int, typed: str, known: int) -> None:
 
     ``known`` columns are quasi-identifying after it. A click can be lost while the grid is drawn anew: then once more.
     """
-    told = page.get_by_text(known_text(known)).first
+    mention = page.get_by_text(known_text(known)).first
     for _ in range(4):
-        settled(page)
+        settle(page)
         grid = page.get_by_test_id("stDataFrame").first
         grid.scroll_into_view_if_needed()
         grid.hover(position={"x": 240, "y": 20})
@@ -83,9 +83,9 @@ def give_role(page: Page, row: int, typed: str, known: int) -> None:
         page.keyboard.type(typed)
         page.keyboard.press("Enter")
         with contextlib.suppress(AssertionError):
-            expect(told).to_be_visible(timeout=10_000)
+            expect(mention).to_be_visible(timeout=10_000)
             return
-    expect(told).to_be_visible()
+    expect(mention).to_be_visible()
 
 
 def downloaded(page: Page, label: str, folder: Path) -> Path:
@@ -99,7 +99,7 @@ def downloaded(page: Page, label: str, folder: Path) -> Path:
 
 def choose(page: Page, label: str, option: str) -> None:
     """An option of a select box, taken with the mouse."""
-    settled(page)
+    settle(page)
     page.get_by_role("combobox", name=re.compile(re.escape(label))).first.click()
     page.get_by_role("option", name=option, exact=True).click()
-    settled(page)
+    settle(page)

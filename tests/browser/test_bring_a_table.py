@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import columns_known, drop, give_role, known_text, number, opened, settled, step
+from tests.browser.steps import columns_known, drop, give_role, known_text, number, open_page, settle, step
 
 pytestmark = pytest.mark.browser
 
@@ -15,7 +15,7 @@ TABLE = "\n".join(["name;age;city;dose;income", *(";".join(map(str, row)) for ro
 
 
 def test_drop_a_table__preview__roles__risk(app_server: str, page: Page) -> None:
-    opened(page, app_server)
+    open_page(page, app_server)
     expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
     drop(page, TABLE, "clinic.csv")
     expect(page.get_by_role("heading", name="clinic.csv")).to_be_visible()
@@ -39,7 +39,7 @@ def test_drop_a_table__preview__roles__risk(app_server: str, page: Page) -> None
 
 
 def test_drop_a_broken_file__one_message__the_table_stays(app_server: str, page: Page) -> None:
-    opened(page, app_server)
+    open_page(page, app_server)
     drop(page, TABLE, "clinic.csv")
     expect(page.get_by_role("heading", name="clinic.csv")).to_be_visible()
     page.get_by_text("Bring another table").click()
@@ -53,22 +53,22 @@ def test_another_table__is_seen_at_once(app_server: str, page: Page) -> None:
     """After the way in at the end of the page, the page starts at its top again, and the way in is closed."""
     scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
     page.set_viewport_size({"width": 1366, "height": 768})
-    opened(page, app_server)
+    open_page(page, app_server)
     page.locator(".st-key-sample-hospital button").first.click()
     expect(page.get_by_role("heading", name="Hospital admissions")).to_be_visible(timeout=60_000)
-    settled(page)
+    settle(page)
     page.get_by_text("Bring another table").click()
     other = page.locator(".st-key-sample-customers button").first
     other.scroll_into_view_if_needed()
     other.click()
     expect(page.get_by_role("heading", name="Hospital admissions")).to_have_count(0, timeout=60_000)
-    settled(page)
+    settle(page)
     assert page.evaluate(scrolled) == 0
     expect(other).not_to_be_visible()
 
 
 def test_deep_link__has_the_frame_and_leads_to_the_data(app_server: str, page: Page) -> None:
-    opened(page, app_server, "roles")
+    open_page(page, app_server, "roles")
     expect(page.get_by_text("There is no table yet")).to_be_visible()
-    page.get_by_role("link", name="Go to Data").click()
+    page.get_by_role("link", name="Bring a table").click()
     expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()

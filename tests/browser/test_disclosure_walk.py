@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from anonymizer.publish import from_json, knowledge_of
-from anonymizer.read import read_table
-from tests.browser.steps import downloaded, drop, number, opened, settled, step
+from anonymizer.disclosure.publish import from_json, knowledge_of
+from anonymizer.reading.files import read_table
+from tests.browser.steps import downloaded, drop, number, open_page, settle, step
 from tests.browser.test_release_walk import roles
 from tests.conftest import ROOT
 
@@ -32,25 +32,25 @@ def test_nursery__bound__repair__download__assessed_again(
     frame = read_table(original).frame
     known = [name for name in frame.columns if name != "class"]
 
-    opened(page, app_server)
+    open_page(page, app_server)
     drop(page, content, original.name)
     expect(page.get_by_role("heading", name=original.name)).to_be_visible(timeout=60_000)
     roles(page, frame, "class")
-    settled(page)
+    settle(page)
     step(page, "Disclosure").click()
     expect(page.get_by_role("heading", name="What would a published tree tell?")).to_be_visible(timeout=60_000)
     expect(number(page, "Highest posterior")).to_have_text("100 %", timeout=120_000)
-    settled(page)
+    settle(page)
     expect(page.get_by_role("slider", name="Highest posterior allowed")).to_have_value(str(BOUND))
     page.get_by_text(re.compile(f"^{way}")).first.click()
     fields = "questions, labels, error rates" if way == "Prune" else "questions, labels"
     expect(page.get_by_text(f"The files hold {fields}, and nothing else")).to_be_visible(timeout=60_000)
-    settled(page)
+    settle(page)
     published = downloaded(page, "Tree (JSON)", tmp_path)
 
-    found = assessed(original, known, published, BOUND)
-    assert found["within_bound"]
-    assert found["highest_posterior"] <= BOUND + 1e-6
+    report = assessed(original, known, published, BOUND)
+    assert report["within_bound"]
+    assert report["highest_posterior"] <= BOUND + 1e-6
     knowledge = knowledge_of(from_json(published.read_text("utf-8")))
     assert knowledge.rates == (way == "Prune")
     assert not knowledge.totals
@@ -64,5 +64,5 @@ def assessed(original: Path, known: list[str], published: Path, bound: float) ->
     command += ["--target", "class", "--tree", str(published), "--bound", str(bound), "--json"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert answer.returncode == 0, answer.stderr + answer.stdout[-2000:]
-    found: dict[str, object] = json.loads(answer.stdout)
-    return found
+    report: dict[str, object] = json.loads(answer.stdout)
+    return report

@@ -6,11 +6,12 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from anonymizer.comparison import as_table
-from anonymizer.experiment import evaluate
-from anonymizer.profile import suggest
-from anonymizer.samples import SAMPLES
-from tests.browser.steps import downloaded, opened, settled, step
+from anonymizer.flow import Flow
+from anonymizer.measuring.comparison import as_table
+from anonymizer.measuring.experiment import evaluate
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import SAMPLES
+from tests.browser.steps import downloaded, open_page, settle, step
 
 pytestmark = pytest.mark.browser
 
@@ -18,14 +19,14 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def evaluate_page(page: Page, app_server: str) -> Page:
     """The Evaluate page with the built-in hospital sample and suggested roles."""
-    opened(page, app_server)
+    open_page(page, app_server)
     page.locator(".st-key-sample-hospital button").first.click()
     page.get_by_role("button", name="Next: give roles").click()
     page.get_by_role("button", name="Accept suggestions").click()
-    settled(page)
+    settle(page)
     step(page, "Evaluate").click()
     expect(page.get_by_role("heading", name="Which method suits this table?")).to_be_visible()
-    settled(page)
+    settle(page)
     return page
 
 
@@ -34,20 +35,20 @@ def test_compare__leave__come_back__download(evaluate_page: Page, tmp_path: Path
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     step(page, "Roles").click()
-    settled(page)
+    settle(page)
     step(page, "Evaluate").click()
     expect(page.get_by_role("heading", name="What each setting loses")).to_be_visible(timeout=120_000)
-    settled(page)
+    settle(page)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    found = pd.read_csv(downloaded(page, "Means (CSV)", tmp_path))
+    outcomes = pd.read_csv(downloaded(page, "Means (CSV)", tmp_path))
     table = SAMPLES["hospital"].load()
     groupings = ["least", "median-mondrian", "blend:0.2", "blend:0.8"]
     expected = as_table(
-        evaluate(table, suggest(table), folds=5, groupings=groupings, generalizers=["uniform", "refine"])
+        evaluate(Flow(table, suggest(table)), folds=5, groupings=groupings, generalizers=["uniform", "refine"])
     )
     names = ["grouping", "generalizer", "k"]
     pd.testing.assert_frame_equal(
-        found.drop(columns="seconds").sort_values(names, ignore_index=True),
+        outcomes.drop(columns="seconds").sort_values(names, ignore_index=True),
         expected.drop(columns="seconds").sort_values(names, ignore_index=True),
     )
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.steps import downloaded, drop, number, opened, settled, step
+from tests.browser.steps import downloaded, drop, number, open_page, settle, step
 
 pytestmark = pytest.mark.browser
 
@@ -27,17 +27,17 @@ def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
     path = data("nursery.csv.gz")
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     codebook = {name: sorted(set(table[name])) for name in table.columns}
-    opened(page, app_server)
+    open_page(page, app_server)
     drop(page, gzip.decompress(path.read_bytes()), "nursery.csv")
     expect(page.get_by_role("heading", name="nursery.csv")).to_be_visible(timeout=60_000)
     step(page, "Forest").click()
     expect(page.get_by_role("heading", name="Publish rules instead of a table")).to_be_visible()
-    settled(page)
-    chosen = page.get_by_test_id("stSelectbox").filter(has_text="What the forest predicts").locator("input")
-    chosen.click()
-    chosen.fill("class")
+    settle(page)
+    target = page.get_by_test_id("stSelectbox").filter(has_text="What the forest predicts").locator("input")
+    target.click()
+    target.fill("class")
     page.get_by_role("option", name="class", exact=True).click()
-    settled(page)
+    settle(page)
     expect(page.get_by_text("come from the records")).to_be_visible()
     expect(page.get_by_role("button", name="Spend β = 1 and grow")).to_have_count(0)
     page.get_by_text("Public values of every column").click()
@@ -47,7 +47,7 @@ def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
     expect(page.get_by_text("All values are public")).to_be_visible(timeout=60_000)
     page.get_by_role("button", name="Spend β = 1 and grow").click()
     expect(page.get_by_text("This forest may be published")).to_be_visible(timeout=120_000)
-    settled(page)
+    settle(page)
     expect(number(page, "Spent")).to_have_text("1")
     expect(page.get_by_text("Spent on this table in this session: 1 of 3")).to_be_visible()
 

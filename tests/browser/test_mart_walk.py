@@ -14,16 +14,18 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import anonymizer as an
-from anonymizer.explain import number_text, worst_groups
-from anonymizer.generalize import WRITINGS
-from anonymizer.linkage import linkage_risk
+from anonymizer.checking.linkage import linkage_risk
+from anonymizer.drawing.groups import worst_groups
+from anonymizer.drawing.words import number_text
+from anonymizer.groups.recipe import grouping_words
 from anonymizer.pipeline import Result
-from anonymizer.read import read_table
-from anonymizer.release import read_release
-from anonymizer.report import schema_from
-from tests.browser.steps import choose, downloaded, drop, give_role, known_text, number, opened, settled, step
+from anonymizer.reading.files import read_table
+from anonymizer.releasing.generalize import WRITINGS
+from anonymizer.releasing.release import read_release
+from anonymizer.reporting.report import schema_from
+from tests.browser.steps import choose, downloaded, drop, give_role, known_text, number, open_page, settle, step
 from tests.conftest import ROOT
-from ui.tree_choices import GROUPINGS, VIEWS
+from ui.tree.choices import VIEWS
 
 pytestmark = pytest.mark.browser
 
@@ -47,12 +49,12 @@ def test_german_credit__error_digression_concatenated(
     schema = an.Schema.of(frame, quasi_identifying=known, sensitive=SENSITIVE)
     expected = an.anonymize(frame, schema, grouping="error-digression", k=K, writing="concatenate")
 
-    opened(page, app_server)
+    open_page(page, app_server)
     drop(page, german.read_bytes(), german.name)
     expect(page.get_by_role("heading", name=german.name)).to_be_visible(timeout=60_000)
     give_roles(page, frame)
     step(page, "Tree").click()
-    choose(page, "How groups are made", GROUPINGS["error-digression"][0])
+    choose(page, "How groups are made", grouping_words("error-digression")[0])
     see_every_leaf(page, expected)
 
     step(page, "Release").click()
@@ -78,20 +80,20 @@ def give_roles(page: Page, frame: pd.DataFrame) -> None:
             left += 1 if wanted is an.Role.QUASI_IDENTIFYING else -(column.role is an.Role.QUASI_IDENTIFYING)
             give_role(page, row, "Sens" if wanted is an.Role.SENSITIVE else "Quasi", left)
     expect(page.get_by_text(known_text(len(frame.columns) - len(SENSITIVE))).first).to_be_visible()
-    settled(page)
+    settle(page)
 
 
 def see_every_leaf(page: Page, expected: Result) -> None:
     """The drawing shows each group with its digression, and the strip names the worst of each measure."""
     choose(page, "Show", VIEWS["pruned"])
     page.get_by_role("slider", name="Levels unfolded").press("End")
-    settled(page)
+    settle(page)
     cut, numeric = expected.pruning.cut(), expected.risk.numeric
     assert numeric is not None
     expect(page.locator(".stage g.leaf")).to_have_count(len(cut), timeout=60_000)
     for node in cut:
-        drawn = page.locator(f".stage #n{node}").text_content() or ""
-        assert f"Δ {number_text(numeric.digression[node])}" in drawn
+        label = page.locator(f".stage #n{node}").text_content() or ""
+        assert f"Δ {number_text(numeric.digression[node])}" in label
     strip = page.get_by_test_id("stBottom").inner_text()
     for worst in worst_groups(expected.tree, expected.risk, expected.encoded, cut):
         assert f"{worst.what} (group {worst.node:,})" in strip.replace("\u2060", "")
@@ -100,7 +102,7 @@ def see_every_leaf(page: Page, expected: Result) -> None:
 
 def agrees(page: Page, released: Path, report: Path, original: Path, known: list[str], expected: Result) -> None:
     """The command line, the page, the report and the package say the same of the downloaded file."""
-    kept = json.loads(report.read_text("utf-8"))
+    document = json.loads(report.read_text("utf-8"))
     frame = read_release(released)
     assert any("+" in str(cell) for name in known for cell in frame[name])
     schema = schema_from(report)
@@ -117,14 +119,14 @@ def agrees(page: Page, released: Path, report: Path, original: Path, known: list
     command += ["--schema", str(report), "--k", str(K), "--json"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert answer.returncode == 0, answer.stderr + answer.stdout[-2000:]
-    found: dict[str, Any] = json.loads(answer.stdout)
-    assert found["passed"]
-    figures = {check["name"]: check["achieved"] for check in found["checks"]}
-    told = {check["name"]: check["achieved"] for check in kept["verification"]["checks"]}
-    assert figures == {name: pytest.approx(value) for name, value in told.items()}
+    checks: dict[str, Any] = json.loads(answer.stdout)
+    assert checks["passed"]
+    figures = {check["name"]: check["achieved"] for check in checks["checks"]}
+    achieved = {check["name"]: check["achieved"] for check in document["verification"]["checks"]}
+    assert figures == {name: pytest.approx(value) for name, value in achieved.items()}
     risk = linkage_risk(frame, known)
     assert number(page, "Groups").last.inner_text() == f"{risk.groups:,}"
     assert number(page, "Smallest group").last.inner_text() == f"{risk.smallest:,}" == f"{figures['k-anonymity']:.0f}"
-    by_figure = {worst["figure"]: worst for worst in kept["worst_groups"]}
+    by_figure = {worst["figure"]: worst for worst in document["worst_groups"]}
     for worst in worst_groups(expected.tree, expected.risk, expected.encoded, expected.pruning.cut()):
         assert (by_figure[worst.figure]["node"], by_figure[worst.figure]["column"] or "") == (worst.node, worst.column)

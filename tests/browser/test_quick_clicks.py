@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from anonymizer.generalize import WRITINGS
-from tests.browser.steps import downloaded, opened, settled, step
+from anonymizer.releasing.generalize import WRITINGS
+from tests.browser.steps import downloaded, open_page, settle, step
 
 pytestmark = pytest.mark.browser
 PAUSES = (0, 25, 60, 100, 150, 200, 300)
@@ -16,11 +16,11 @@ PAUSES = (0, 25, 60, 100, 150, 200, 300)
 @pytest.fixture
 def roles_page(page: Page, app_server: str) -> Page:
     """The Roles page with the built-in hospital sample."""
-    opened(page, app_server)
+    open_page(page, app_server)
     page.locator(".st-key-sample-hospital button").first.click()
     page.get_by_role("button", name="Next: give roles").click()
     expect(page.get_by_role("button", name="Accept suggestions")).to_be_visible()
-    settled(page)
+    settle(page)
     return page
 
 
@@ -29,7 +29,7 @@ def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
     page = roles_page
     step(page, "Release").click()
     page.get_by_text("How cells are written: Sets").click()
-    settled(page)
+    settle(page)
     ways = [WRITINGS["concatenate"].title, WRITINGS["sets"].title]
     for turn, pause in enumerate(PAUSES):
         page.get_by_role("combobox", name="Categories").click()
@@ -37,7 +37,7 @@ def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
         page.wait_for_timeout(pause)
         assert downloaded(page, "CSV", tmp_path).stat().st_size > 0
         expect(page.get_by_text(f"How cells are written: {ways[turn % 2]}")).to_be_visible()
-        settled(page)
+        settle(page)
 
 
 def test_a_button_then_another_page(roles_page: Page) -> None:

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
-from anonymizer.linkage import linkage_risk
-from anonymizer.profile import suggest
-from anonymizer.read import read_table
-from anonymizer.release import read_release
+from anonymizer.checking.linkage import linkage_risk
+from anonymizer.reading.files import read_table
+from anonymizer.reading.profile import suggest
+from anonymizer.releasing.release import read_release
 from anonymizer.schema import Role
-from tests.browser.steps import downloaded, drop, give_role, known_text, number, opened, settled, step
+from tests.browser.steps import downloaded, drop, give_role, known_text, number, open_page, settle, step
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -46,7 +46,7 @@ def roles(page: Page, table: pd.DataFrame, sensitive: str) -> None:
             continue
         left += (wanted is Role.QUASI_IDENTIFYING) - (column.role is Role.QUASI_IDENTIFYING)
         give_role(page, row, "Sens" if wanted is Role.SENSITIVE else "Quasi", left)
-    settled(page)
+    settle(page)
     page.get_by_role("button", name="All others quasi-identifying").click()
     expect(page.get_by_text(known_text(len(table.columns) - 1)).first).to_be_visible(timeout=60_000)
 
@@ -67,11 +67,11 @@ def test_drop__roles__release__download__verify(
     sensitive = TABLES[table]
     known = [name for name in frame.columns if name != sensitive]
 
-    opened(page, app_server)
+    open_page(page, app_server)
     drop(page, content, original.name)
     expect(page.get_by_role("heading", name=original.name)).to_be_visible(timeout=60_000)
     roles(page, frame, sensitive)
-    settled(page)
+    settle(page)
     step(page, "Release").click()
     expect(page.get_by_role("heading", name="Check and download")).to_be_visible()
     expect(page.get_by_text(f"This release is {K}-anonymous")).to_be_visible(timeout=120_000)
@@ -89,11 +89,11 @@ def test_drop__roles__release__download__verify(
     assert plain["rows"] == risk.records
     assert achieved(plain)["k-anonymity"] == risk.smallest
 
-    kept = json.loads(report.read_text("utf-8"))
+    document = json.loads(report.read_text("utf-8"))
     again = achieved(verified(released, original, "--schema", str(report)))
-    assert {name: pytest.approx(value) for name, value in achieved(kept["verification"]).items()} == again
-    assert kept["linking_risk"]["after"]["groups"] == risk.groups
-    assert kept["provenance"]["output_sha256"]["csv"] == sha256(released)
+    assert {name: pytest.approx(value) for name, value in achieved(document["verification"]).items()} == again
+    assert document["linking_risk"]["after"]["groups"] == risk.groups
+    assert document["provenance"]["output_sha256"]["csv"] == sha256(released)
 
 
 def verified(released: Path, original: Path, *roles: str) -> dict[str, Any]:
@@ -102,8 +102,8 @@ def verified(released: Path, original: Path, *roles: str) -> dict[str, Any]:
     command += [*roles, "--k", str(K), "--json"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert answer.returncode == 0, answer.stderr + answer.stdout[-2000:]
-    found: dict[str, Any] = json.loads(answer.stdout)
-    return found
+    checks: dict[str, Any] = json.loads(answer.stdout)
+    return checks
 
 
 def achieved(verification: dict[str, Any]) -> dict[str, float | None]:

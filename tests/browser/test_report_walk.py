@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from anonymizer.attack import attack
-from anonymizer.encode import encode
-from anonymizer.linkage import linkage_risk
-from anonymizer.read import read_table
-from anonymizer.release import read_release
-from anonymizer.report import digest, schema_from
-from anonymizer.samples import hospital
-from tests.browser.steps import downloaded, drop, number, opened, settled, step
-from tests.test_dossier import Reader
+from anonymizer.attacks.attack import attack
+from anonymizer.checking.linkage import linkage_risk
+from anonymizer.growing.encode import encode
+from anonymizer.reading.files import read_table
+from anonymizer.reading.samples import hospital
+from anonymizer.releasing.release import read_release
+from anonymizer.reporting.report import digest, schema_from
+from tests.browser.steps import downloaded, drop, number, open_page, settle, step
+from tests.reporting.test_dossier import Reader
 from ui.controls import share
 
 pytestmark = pytest.mark.browser
@@ -21,16 +21,16 @@ pytestmark = pytest.mark.browser
 
 def test_attacks_and_reports(page: Page, app_server: str, tmp_path: Path) -> None:
     content = hospital(400, 7).to_csv(index=False).encode()
-    opened(page, app_server)
+    open_page(page, app_server)
     drop(page, content, "people.csv")
     page.get_by_role("button", name="Next: give roles").click()
     page.get_by_role("button", name="Accept suggestions").click()
-    settled(page)
+    settle(page)
     step(page, "Release").click()
-    settled(page)
+    settle(page)
     page.get_by_label("Recipient").fill("University")
     page.keyboard.press("Tab")
-    settled(page)
+    settle(page)
     page.get_by_label("Purpose").fill("Study of <stays>")  # and the file at once, the field still in hand
     with page.expect_download(timeout=30_000) as waiting:
         button = page.get_by_role("button", name="Internal report (HTML)")
@@ -44,7 +44,7 @@ def test_attacks_and_reports(page: Page, app_server: str, tmp_path: Path) -> Non
     assert "Study of &lt;stays&gt;" in Path(waiting.value.path()).read_text("utf-8")
     page.get_by_role("button", name="Run the attacks").click()
     expect(number(page, "Linkability")).to_be_visible(timeout=120_000)
-    settled(page)
+    settle(page)
     file = downloaded(page, "CSV", tmp_path)
     released = downloaded(page, "Report (JSON)", tmp_path)
     internal = downloaded(page, "Internal report (HTML)", tmp_path)
@@ -55,7 +55,7 @@ def test_attacks_and_reports(page: Page, app_server: str, tmp_path: Path) -> Non
     schema = schema_from(released)
     table = read_table(content, name="people.csv").frame
     frame = read_release(file, schema)
-    criteria = attack(table, frame, schema, encode(table, schema)).criteria()
+    criteria = attack(table, frame, schema, encode(table, schema)).outcomes
     for title, criterion in zip(("Singling out", "Linkability", "Inference"), criteria, strict=True):
         assert number(page, title).inner_text() == share(criterion.after)
     risk = linkage_risk(frame, schema.quasi_identifying)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import number, settled
+from tests.browser.steps import number, settle
 
 pytestmark = pytest.mark.browser
 SVG = "{http://www.w3.org/2000/svg}"
@@ -49,13 +49,13 @@ def test_page__starts_at_its_top_and_stays_when_drawn_again(tree_page: Any) -> N
     assert page.evaluate(scrolled) == 0
     page.get_by_role("button", name="Next: release the groups").click()
     expect(page.get_by_role("heading", name="Check and download")).to_be_visible(timeout=60_000)
-    settled(page)
+    settle(page)
     assert page.evaluate(scrolled) == 0
     purpose = page.get_by_role("textbox", name="Purpose")
     purpose.scroll_into_view_if_needed()
     purpose.fill("research")
     purpose.press("Enter")
-    settled(page)
+    settle(page)
     assert page.evaluate(scrolled) > 0, "the same page, drawn again"
 
 
@@ -71,13 +71,13 @@ def test_limit__an_emptied_field_is_off(tree_page: Any) -> None:
     other = page.get_by_role("spinbutton", name="t: distance from the table")
     other.fill("0.99")
     other.press("Enter")
-    settled(page)
+    settle(page)
     field.click()
     field.press("Control+a")
     field.press("Delete")
     field.press("Enter")
     expect(groups).to_have_text(free, timeout=30_000)
-    settled(page)
+    settle(page)
     expect(field).to_have_value("")
     expect(other).to_have_value("0.99")
 
@@ -146,15 +146,15 @@ def test_double_click__looks_closer(tree_page: Any) -> None:
 
 def test_download__svg_and_dot(tree_page: Any) -> None:
     page = tree_page
-    shown = page.locator(".stage g.node").count()
+    n_nodes = page.locator(".stage g.node").count()
     with page.expect_download() as saved:
         page.get_by_role("button", name="SVG").click()
     assert saved.value.suggested_filename == "tree.svg"
     root = ElementTree.parse(saved.value.path()).getroot()
-    assert sum("node" in group.get("class", "").split() for group in root.iter(f"{SVG}g")) == shown
+    assert sum("node" in group.get("class", "").split() for group in root.iter(f"{SVG}g")) == n_nodes
     with page.expect_download() as saved:
         page.get_by_role("button", name="DOT, nothing folded").click()
     text = saved.value.path().read_text("utf-8")
     assert text.startswith("digraph tree {")
-    assert len(re.findall(r'id="n\d+"', text)) > shown
+    assert len(re.findall(r'id="n\d+"', text)) > n_nodes
     assert "folder" not in text

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from anonymizer.linkage import linkage_risk
+from anonymizer.checking.linkage import linkage_risk
 from anonymizer.pipeline import anonymize
-from anonymizer.project import from_json
-from anonymizer.read import read_table
-from tests.browser.steps import downloaded, drop, number, opened, settled, step
+from anonymizer.reading.files import read_table
+from anonymizer.whatif.project import from_json
+from tests.browser.steps import downloaded, drop, number, open_page, settle, step
 from ui.controls import count, share
 
 pytestmark = pytest.mark.browser
@@ -44,20 +44,20 @@ def test_drag_quickly__the_last_k_is_what_is_shown(
     content = gzip.decompress(data(f"{table}.csv.gz").read_bytes())
     file = tmp_path / f"{table}.csv"
     file.write_bytes(content)
-    opened(page, app_server)
+    open_page(page, app_server)
     drop(page, content, file.name)
     page.get_by_role("button", name="Next: give roles").click(timeout=60_000)
     page.get_by_role("button", name="Accept suggestions").click()
-    settled(page)
+    settle(page)
     step(page, "What if").click()
     expect(page.get_by_text("This release is").first).to_be_visible(timeout=120_000)
-    settled(page)
+    settle(page)
 
     for pause in (0, 60, 300):
         drag(page, PLACES, pause)
-        settled(page)
+        settle(page)
         page.wait_for_timeout(1500)
-        settled(page)
+        settle(page)
         k = int(page.get_by_test_id("stSliderThumbValue").first.inner_text())
         project = downloaded_project(page, tmp_path)
         assert project.parameters["k"] == k
@@ -81,10 +81,10 @@ def downloaded_project(page: Page, folder: Path):  # type: ignore[no-untyped-def
     page.get_by_role("radio", name="History and project").or_(
         page.get_by_test_id("stButtonGroup").get_by_text("History and project")
     ).first.click()
-    settled(page)
+    settle(page)
     saved = downloaded(page, "Save the project", folder)
     page.get_by_test_id("stButtonGroup").get_by_text("At a glance").click()
-    settled(page)
+    settle(page)
     text = saved.read_text("utf-8")
     assert "records" in json.loads(text)["table"]
     return from_json(text)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import anonymizer as an
-from anonymizer.read import read_table
+from anonymizer.reading.files import read_table
 from tests.hostile.make import EITHER, FILES, REFUSED, TABLES
 
 

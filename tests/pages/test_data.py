@@ -7,15 +7,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.errors import ReadError
-from anonymizer.samples import SAMPLES
-from ui.chooser import FOLDER_VARIABLE, allowed_file, allowed_folder, files_in
+from anonymizer.reading.samples import SAMPLES
+from ui.data.chooser import FOLDER_VARIABLE, allowed_file, allowed_folder, files_in
 from ui.workspace import Workspace
 
 SHELL = Path(__file__).resolve().parents[2] / "ui" / "shell.py"
 FOUR = b"name;age;city\nAnn;31;Ulm\nBen;45;NA\nCid;;Ulm\nDot;62;Bonn\n"
 
 
-def opened(ws: Workspace | None = None) -> AppTest:
+def open_page(ws: Workspace | None = None) -> AppTest:
     """The dashboard as it opens, on the Data page."""
     app = AppTest.from_file(SHELL, default_timeout=60)
     if ws is not None:
@@ -23,14 +23,14 @@ def opened(ws: Workspace | None = None) -> AppTest:
     return app.run()
 
 
-def held(app: AppTest) -> Workspace:
+def session_of(app: AppTest) -> Workspace:
     """The workspace of the session."""
     return app.session_state["workspace"]
 
 
 def drop(app: AppTest, data: bytes, name: str) -> AppTest:
     """A file as if it had been dropped."""
-    return app.file_uploader(key=f"upload {held(app).edition}").upload(name, data).run()
+    return app.file_uploader(key=f"upload {session_of(app).edition}").upload(name, data).run()
 
 
 def texts(app: AppTest) -> str:
@@ -40,7 +40,7 @@ def texts(app: AppTest) -> str:
 
 
 def test_empty__says_what_to_do_and_what_happens_to_the_data() -> None:
-    app = opened()
+    app = open_page()
     assert not app.exception
     assert "Bring a table" in app.title[0].value
     assert "written to disk" in texts(app)
@@ -48,8 +48,27 @@ def test_empty__says_what_to_do_and_what_happens_to_the_data() -> None:
     assert not app.metric
 
 
+def test_two_readings__are_asked_before_the_table_is_used() -> None:
+    app = drop(open_page(), b"a;d\n1.234;01/02/2024\n5.678;03/04/2024\n", "doubt.csv")
+    assert not app.exception
+    assert session_of(app).table is None
+    assert [len(radio.options) for radio in app.radio] == [2, 2]
+    assert "is that 1.234 or 1234?" in app.radio[0].label.replace("\\", "")
+    button = next(button for button in app.button if button.label == "Read it so")
+    button.click().run()
+    assert "needs an answer" in texts(app)
+    app.radio[0].set_value(1)
+    app.radio[1].set_value(0)
+    next(button for button in app.button if button.label == "Read it so").click().run()
+    assert not app.exception
+    table = session_of(app).table
+    assert table is not None
+    assert table["a"].tolist() == [1234, 5678]
+    assert table["d"].tolist() == [pd.Timestamp("2024-02-01"), pd.Timestamp("2024-04-03")]
+
+
 def test_sample__becomes_the_table() -> None:
-    app = opened()
+    app = open_page()
     name = min(SAMPLES, key=lambda name: len(SAMPLES[name].load()) if name != "adult" else 1 << 30)
     app.button(key=f"sample {name}").click().run()
     assert not app.exception
@@ -57,49 +76,49 @@ def test_sample__becomes_the_table() -> None:
     assert app.metric[0].value == f"{len(table):,}"
     assert app.metric[1].value == str(table.shape[1])
     assert app.title[0].value == SAMPLES[name].title
-    pd.testing.assert_frame_equal(held(app).table, table)
+    pd.testing.assert_frame_equal(session_of(app).table, table)
     facts = app.dataframe[1].value.set_index("Column")
     assert facts["Different values"].to_dict() == table.nunique().to_dict()
     assert facts["Missing"].to_dict() == table.isna().sum().to_dict()
 
 
 def test_upload__shows_how_it_was_read_and_what_was_found() -> None:
-    app = drop(opened(), FOUR, "four.csv")
+    app = drop(open_page(), FOUR, "four.csv")
     assert not app.exception
     assert app.title[0].value == "four\\.csv"
     assert [metric.value for metric in app.metric[:2]] == ["4", "3"]
     assert app.selectbox[0].value == ";"
     assert any("NA" in item.value for item in app.markdown if "missing" in item.value)
-    assert held(app).table["city"].isna().sum() == 1
+    assert session_of(app).table["city"].isna().sum() == 1
 
 
 def test_upload__a_text_NA_can_be_kept_as_a_category() -> None:
-    app = drop(opened(), FOUR, "four.csv")
+    app = drop(open_page(), FOUR, "four.csv")
     marks = next(box for box in app.multiselect if "missing" in box.label)
     marks.set_value([mark for mark in marks.value if mark != "NA"])
     next(button for button in app.button if button.label == "Read again").click()
     app.run()
     assert not app.exception
-    assert held(app).failure is None
-    assert "NA" in set(held(app).table["city"])
-    assert held(app).table["age"].isna().sum() == 1
+    assert session_of(app).failure is None
+    assert "NA" in set(session_of(app).table["city"])
+    assert session_of(app).table["age"].isna().sum() == 1
 
 
 def test_upload__a_bad_file_says_why_and_leaves_the_table_alone() -> None:
-    app = drop(opened(), FOUR, "four.csv")
+    app = drop(open_page(), FOUR, "four.csv")
     app = drop(app, b"PK\x03\x04" + bytes(range(256)) * 4, "broken.xlsx")
     assert not app.exception
     assert len(app.error) == 1
     assert "still here" in app.error[0].value
-    assert len(held(app).table) == 4
+    assert len(session_of(app).table) == 4
     app = drop(app, b"a,b\n1,2\n3,4\n", "good.csv")
     assert not app.error
-    assert list(held(app).table.columns) == ["a", "b"]
+    assert list(session_of(app).table.columns) == ["a", "b"]
 
 
 def test_upload__text_of_the_file_is_never_markdown() -> None:
     data = b"![x](http://198.51.100.1/p.png),:red[y]\n1,<b>2</b>\n1,<b>3</b>\n"
-    app = drop(opened(), data, "![x](http://198.51.100.1/q.png).csv")
+    app = drop(open_page(), data, "![x](http://198.51.100.1/q.png).csv")
     assert not app.exception
     assert "](http" not in texts(app)
     assert ":red[y]" not in texts(app)
@@ -107,29 +126,29 @@ def test_upload__text_of_the_file_is_never_markdown() -> None:
 
 
 def test_preview__shows_dates_without_midnight() -> None:
-    app = drop(opened(), b"born,seen\n1990-01-31,2020-01-01T10:30:00\n1991-02-28,2020-01-02T00:00:00\n", "d.csv")
+    app = drop(open_page(), b"born,seen\n1990-01-31,2020-01-01T10:30:00\n1991-02-28,2020-01-02T00:00:00\n", "d.csv")
     assert not app.exception
-    shown = app.dataframe[0].value
-    assert str(shown["born"].iloc[0]).split()[0] == "1990-01-31"
-    assert pd.Timestamp(shown["seen"].iloc[0]) == pd.Timestamp("2020-01-01 10:30")
-    assert list(held(app).table["born"].dt.year) == [1990, 1991]
+    frame = app.dataframe[0].value
+    assert str(frame["born"].iloc[0]).split()[0] == "1990-01-31"
+    assert pd.Timestamp(frame["seen"].iloc[0]) == pd.Timestamp("2020-01-01 10:30")
+    assert list(session_of(app).table["born"].dt.year) == [1990, 1991]
 
 
 def test_forget__drops_the_table() -> None:
-    app = drop(opened(), FOUR, "four.csv")
-    edition = held(app).edition
+    app = drop(open_page(), FOUR, "four.csv")
+    edition = session_of(app).edition
     next(button for button in app.button if button.label == "Forget it").click()
     app.run()
-    assert held(app).table is None
-    assert held(app).source is None
-    assert held(app).edition > edition
+    assert session_of(app).table is None
+    assert session_of(app).source is None
+    assert session_of(app).edition > edition
     assert "Bring a table" in app.title[0].value
 
 
 def test_folder__is_off_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     assert allowed_folder() is None
-    assert not any("server" in box.label for box in opened().selectbox)
+    assert not any("server" in box.label for box in open_page().selectbox)
 
 
 def test_folder__offers_its_tables_and_nothing_outside(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,9 +165,9 @@ def test_folder__offers_its_tables_and_nothing_outside(tmp_path, monkeypatch: py
     for name in ("../secret.csv", str(secret), "link.csv", "absent.csv"):
         with pytest.raises(ReadError, match="not in the folder"):
             allowed_file(inside, name)
-    app = opened()
+    app = open_page()
     next(box for box in app.selectbox if "server" in box.label).set_value("deep/four.csv").run()
     next(button for button in app.button if button.label == "Read it").click()
     app.run()
     assert not app.exception
-    assert held(app).table.shape == (4, 3)
+    assert session_of(app).table.shape == (4, 3)

@@ -9,17 +9,19 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.constraints import Knowledge
-from anonymizer.disclosure import Exposure, assess
-from anonymizer.domains import code, domains_of
-from anonymizer.forest import grow_forest, predict
-from anonymizer.maxent import CancelledError
-from anonymizer.outline import KeyedTree
-from anonymizer.publish import WRITERS, publish
+from anonymizer.disclosure.constraints import Knowledge
+from anonymizer.disclosure.exposure import Exposure, assess
+from anonymizer.disclosure.outline import KeyedTree
+from anonymizer.disclosure.publish import WRITERS, publish
+from anonymizer.errors import CancelledError
+from anonymizer.forest.domains import code, domains_of
+from anonymizer.forest.forest import grow_forest, predict
 from anonymizer.schema import Schema
-from tests.pages.test_data import SHELL, held
+from tests.pages.test_data import SHELL, session_of
 from ui.controls import share
-from ui.disclosure_view import forms_of
+from ui.disclosure.repair import forms_of
+from ui.disclosure.state import DisclosureState
+from ui.forest.state import ForestState, Growth
 from ui.workspace import Workspace, sample_reading
 
 
@@ -40,7 +42,7 @@ TABLE = people()
 SCHEMA = Schema.of(TABLE, quasi_identifying=["age", "job"], sensitive=["illness"])
 
 
-def opened(ws: Workspace | None = None) -> AppTest:
+def open_page(ws: Workspace | None = None) -> AppTest:
     app = AppTest.from_file(SHELL, default_timeout=60)
     if ws is not None:
         app.session_state["workspace"] = ws
@@ -56,7 +58,7 @@ def metric(app: AppTest, label: str) -> str:
 
 
 def test_empty__leads_to_the_data_page() -> None:
-    app = opened()
+    app = open_page()
     assert not app.exception
     assert "No tree yet" in app.subheader[0].value
 
@@ -64,16 +66,16 @@ def test_empty__leads_to_the_data_page() -> None:
 def test_numeric_target__leads_to_the_roles() -> None:
     table = TABLE.assign(pay=range(len(TABLE)))
     schema = Schema.of(table, quasi_identifying=["age", "job"], sensitive=["pay"])
-    app = opened(Workspace(reading=sample_reading("people", table), schema=schema))
+    app = open_page(Workspace(reading=sample_reading("people", table), schema=schema))
     assert not app.exception
     assert "No categories" in app.subheader[0].value
 
 
 def test_estimate__is_that_of_the_leaves() -> None:
-    app = opened(session())
+    app = open_page(session())
     assert not app.exception
-    ws = held(app)
-    pruning = ws.pruning()
+    ws = session_of(app)
+    pruning = ws.flow.pruning
     sums = pruning.tree.sums[pruning.cut()]
     shares = sums.max(axis=1) / sums.sum(axis=1)
     assert metric(app, "Highest posterior") == f"{100 * shares.max():.1f}".removesuffix(".0") + " %"
@@ -81,7 +83,7 @@ def test_estimate__is_that_of_the_leaves() -> None:
 
 
 def test_without_rates__nothing_is_told() -> None:
-    app = opened(session())
+    app = open_page(session())
     app.toggle(key="disclosure rates").set_value(False)
     app.run()
     assert not app.exception
@@ -89,7 +91,7 @@ def test_without_rates__nothing_is_told() -> None:
 
 
 def test_private_forest__asks_for_one_first() -> None:
-    app = opened(session())
+    app = open_page(session())
     app.radio(key="disclosure source").set_value("forest")
     app.run()
     assert not app.exception
@@ -100,9 +102,9 @@ def test_private_forest__is_compared_with_the_truth() -> None:
     ws = session()
     table = code(TABLE, domains_of(TABLE, "illness"))
     forest = grow_forest(table, 2.0, n_trees=1, max_depth=3)
-    ws.view["forest"] = (ws.reading.sha256, forest, None)
-    ws.view["disclosure source"] = "forest"
-    app = opened(ws)
+    ws.state(ForestState).grown = Growth(ws.reading.sha256, forest)
+    ws.state(DisclosureState).source = "forest"
+    app = open_page(ws)
     assert not app.exception
     right = (predict(forest, table.codes) == table.classes).mean()
     assert metric(app, "Best guess") == share(right)
@@ -119,8 +121,8 @@ def test_cancel__ends_a_long_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
         ended.set()
         raise CancelledError("Stopped.")
 
-    monkeypatch.setattr("ui.disclosure_view.assess", endless)
-    app = opened(session())
+    monkeypatch.setattr("ui.disclosure.view.assess", endless)
+    app = open_page(session())
     app.toggle(key="disclosure rule").set_value(True).run()
     app.button(key="begin estimate job").click().run()
     assert not ended.is_set()
@@ -132,22 +134,22 @@ def test_cancel__ends_a_long_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
         assert time.monotonic() < until
         time.sleep(0.1)
         app.run()
-    assert "Highest posterior" not in {found.label for found in app.metric}
+    assert "Highest posterior" not in {metric.label for metric in app.metric}
 
 
 def test_forest_without_privacy__says_so_here_too() -> None:
     ws = session()
     table = code(TABLE, domains_of(TABLE, "illness"))
-    ws.view["forest"] = (ws.reading.sha256, grow_forest(table, 2.0, mode="paper"), None)
-    ws.view["disclosure source"] = "forest"
-    app = opened(ws)
+    ws.state(ForestState).grown = Growth(ws.reading.sha256, grow_forest(table, 2.0, mode="paper"))
+    ws.state(DisclosureState).source = "forest"
+    app = open_page(ws)
     assert not app.exception
     assert any("NOT differentially private" in error.value for error in app.error)
     assert "No budget limits" in app.caption[-1].value
 
 
 def test_files__are_those_of_the_package() -> None:
-    tree = held(opened(session())).view["disclosure tree"][1]
+    tree = session_of(open_page(session())).answers.last("disclosure tree")
     document = publish(tree, Knowledge())
     written, unfit = forms_of(document)
     assert unfit is None
@@ -159,7 +161,7 @@ def test_files__are_those_of_the_package() -> None:
 
 
 def test_whole_people__are_counted() -> None:
-    app = opened(session())
+    app = open_page(session())
     app.button(key="begin count job").click().run()
     until = time.monotonic() + 60
     while "Counted for" not in " ".join(item.value for item in app.markdown):
@@ -171,7 +173,7 @@ def test_whole_people__are_counted() -> None:
 
 
 def test_repair__offers_to_withhold_and_to_prune() -> None:
-    app = opened(session())
+    app = open_page(session())
     app.slider(key="bound").set_value(0.5)
     app.run()
     assert not app.exception
@@ -183,7 +185,7 @@ def test_repair__offers_to_withhold_and_to_prune() -> None:
 
 @pytest.mark.parametrize("source", ["multiway", "grown"])
 def test_how_it_was_grown__is_estimated_in_the_background(source: str) -> None:
-    app = opened(session())
+    app = open_page(session())
     app.radio(key="disclosure source").set_value(source)
     app.toggle(key="disclosure rule").set_value(True)
     app.run()
@@ -196,4 +198,4 @@ def test_how_it_was_grown__is_estimated_in_the_background(source: str) -> None:
         assert time.monotonic() < until
         time.sleep(0.3)
         app.run()
-    assert held(app).view["estimate job"].answer.estimate.converged
+    assert session_of(app).jobs["estimate job"].answer.estimate.converged

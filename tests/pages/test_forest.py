@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.domains import domains_of, read_domains
-from anonymizer.profile import suggest
-from anonymizer.samples import SAMPLES
+from anonymizer.forest.domains import domains_of, read_domains
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Schema
-from tests.pages.test_data import SHELL, held, texts
-from ui.forest_choices import declared
+from tests.pages.test_data import SHELL, session_of, texts
+from ui.forest.choices import schema_as_declared
+from ui.forest.state import Codebook, ForestState
 from ui.workspace import Workspace, sample_reading
 
 TABLE = SAMPLES["hospital"].load()
@@ -28,24 +29,32 @@ COLUMNS = ["age", "sex", "marital_status", "occupation"]
 
 def session(public: bool = True) -> Workspace:
     ws = Workspace(reading=sample_reading("hospital", TABLE), schema=SCHEMA)
-    ws.view["forest columns"] = COLUMNS
+    ws.state(ForestState).columns = tuple(COLUMNS)
     if public:
-        found = domains_of(TABLE, "diagnosis", columns=COLUMNS, schema=SCHEMA)
-        codebook = found.to_dict()
+        known_domains = domains_of(TABLE, "diagnosis", columns=COLUMNS, schema=SCHEMA)
+        codebook = known_domains.to_dict()
         for domain in codebook.values():
             domain.pop("read_from_data", None)
-        ws.view["forest codebook"] = json.dumps(codebook)
+        bring_codebook(ws, json.dumps(codebook))
     return ws
 
 
-def opened(ws: Workspace | None = None) -> AppTest:
+def bring_codebook(ws: Workspace, text: str) -> None:
+    ws.state(ForestState).codebook = Codebook(text, "codebook.json")
+
+
+def codebook_of(ws: Workspace) -> str:
+    return ws.state(ForestState).codebook.text
+
+
+def open_page(ws: Workspace | None = None) -> AppTest:
     app = AppTest.from_file(SHELL, default_timeout=120)
     if ws is not None:
         app.session_state["workspace"] = ws
     return app.run().switch_page("../pages/forest.py").run()
 
 
-def said(app: AppTest) -> str:
+def plain_text(app: AppTest) -> str:
     more = [item.value for item in app.success]
     return "\n".join([texts(app), *more]).replace("\\", "")
 
@@ -55,32 +64,32 @@ def figures(app: AppTest) -> dict[str, str]:
 
 
 def test_empty__leads_to_the_data() -> None:
-    app = opened()
+    app = open_page()
     assert not app.exception
-    assert "There is no table yet" in said(app)
+    assert "There is no table yet" in plain_text(app)
 
 
 def test_public_values__strict__spends_exactly_the_budget() -> None:
-    app = opened(session())
+    app = open_page(session())
     assert not app.exception
-    assert "All values are public" in said(app)
+    assert "All values are public" in plain_text(app)
     app.button(key="forest grow").click().run()
     assert not app.exception
-    assert "may be published" in said(app)
+    assert "may be published" in plain_text(app)
     assert figures(app)["Spent"] == "1"
     assert figures(app)["Accuracy"] == "–"
-    ws = held(app)
+    ws = session_of(app)
     assert ws.spent == {ws.reading.sha256: 1.0}
     assert {item.proto.label for item in app.get("download_button")} >= {"Rules (CSV)", "Rules (JSON)", "Rules (text)"}
 
 
 def test_session_budget__repeated_runs_add_up_until_it_refuses() -> None:
-    app = opened(session())
+    app = open_page(session())
     for spent in (1.0, 2.0, 3.0):
         app.button(key="forest grow").click().run()
-        assert list(held(app).spent.values()) == [spent]
+        assert list(session_of(app).spent.values()) == [spent]
     assert app.button(key="forest grow").disabled
-    assert "That would make 4" in said(app)
+    assert "That would make 4" in plain_text(app)
     app.select_slider(key="forest epsilon").set_value(0.1).run()
     assert app.button(key="forest grow").disabled
     app.number_input(key="forest limit").set_value(5.0).run()
@@ -96,13 +105,13 @@ def test_session_budget__outlives_the_table() -> None:
 
 
 def test_values_from_the_records__only_after_a_warning_which_stays() -> None:
-    app = opened(session(public=False))
-    assert "come from the records" in said(app)
+    app = open_page(session(public=False))
+    assert "come from the records" in plain_text(app)
     assert "forest grow" not in {button.key for button in app.button}
     next(box for box in app.checkbox if "publicly known" in box.label).check().run()
     app.button(key="forest grow").click().run()
     assert not app.exception
-    assert "may be published" not in said(app)
+    assert "may be published" not in plain_text(app)
     assert any("read from the records" in error.value for error in app.error)
 
 
@@ -111,35 +120,37 @@ def test_suggested_order_of_levels__is_not_taken_for_a_public_domain() -> None:
     suggested = suggest(table)
     assert suggested["pain"].domain == ("low", "medium", "high")
     ws = Workspace(reading=sample_reading("pain", table), schema=suggested)
-    ws.view["forest codebook"] = json.dumps({"t": ["u", "v"]})
-    assert declared(ws)["pain"].domain is None
+    bring_codebook(ws, json.dumps({"t": ["u", "v"]}))
+    assert schema_as_declared(ws)["pain"].domain is None
     ws.set_schema(suggested.with_column("pain", domain=("none", "low", "medium", "high")))
-    assert declared(ws)["pain"].domain == ("none", "low", "medium", "high")
+    assert schema_as_declared(ws)["pain"].domain == ("none", "low", "medium", "high")
 
 
 def test_paper__says_that_it_is_not_private_where_chosen_and_where_shown() -> None:
-    app = opened(session())
+    app = open_page(session())
     app.selectbox(key="forest mode").set_value("paper").run()
     assert sum("NOT differentially private" in error.value for error in app.error) == 1
     app.button(key="forest grow").click().run()
     assert sum("NOT differentially private" in error.value for error in app.error) == 2
-    assert "may be published" not in said(app)
+    assert "may be published" not in plain_text(app)
 
 
 def test_accuracy__measured_on_held_out_records_costs_nothing_more() -> None:
-    app = opened(session())
+    app = open_page(session())
     app.toggle(key="forest measure").set_value(True).run()
     app.button(key="forest grow").click().run()
     assert not app.exception
     assert "%" in figures(app)["Accuracy, held out"]
-    assert list(held(app).spent.values()) == [1.0]
+    assert list(session_of(app).spent.values()) == [1.0]
 
 
 def test_cut_points__bought_with_a_tenth_of_the_budget() -> None:
     ws = session()
-    codebook = json.loads(ws.view["forest codebook"])
-    ws.view["forest codebook"] = json.dumps(codebook | {"age": {"low": 0, "high": 110, "missing": True}})
-    app = opened(ws)
+    codebook = json.loads(codebook_of(ws))
+    ws.state(ForestState).codebook = Codebook(
+        json.dumps(codebook | {"age": {"low": 0, "high": 110, "missing": True}}), "codebook.json"
+    )
+    app = open_page(ws)
     app.toggle(key="forest cuts").set_value(True).run()
     app.button(key="forest grow").click().run()
     assert not app.exception
@@ -150,7 +161,7 @@ def test_cut_points__bought_with_a_tenth_of_the_budget() -> None:
 
 
 def test_predict__pasted_records_and_their_faults() -> None:
-    app = opened(session())
+    app = open_page(session())
     app.button(key="forest grow").click().run()
     app.segmented_control(key="forest panel").set_value("Predict").run()
     row = TABLE[COLUMNS].dropna().iloc[:2]
@@ -163,18 +174,18 @@ def test_predict__pasted_records_and_their_faults() -> None:
 
 
 def test_rehearsal__on_a_made_up_sample() -> None:
-    app = opened(session())
+    app = open_page(session())
     app.button(key="forest rehearse").click().run()
     assert not app.exception
-    assert "A rehearsal on" in said(app)
-    assert held(app).spent == {}
+    assert "A rehearsal on" in plain_text(app)
+    assert session_of(app).spent == {}
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "no json"])
 def test_codebook__nonsense_is_one_message(text: str) -> None:
     ws = session()
-    ws.view["forest codebook"] = text
-    app = opened(ws)
+    bring_codebook(ws, text)
+    app = open_page(ws)
     assert not app.exception
     assert len(app.error) == 1
 
@@ -184,8 +195,10 @@ def test_texts_of_the_table_are_shown_as_text() -> None:
     ws = Workspace(
         reading=sample_reading("odd", table), schema=Schema.of(table, quasi_identifying=["[x](y)"], sensitive=["t"])
     )
-    ws.view["forest codebook"] = json.dumps({"[x](y)": ["<b>a</b>", "**c**"], "t": ["$u$", ":red[v]"]})
-    app = opened(ws)
+    ws.state(ForestState).codebook = Codebook(
+        json.dumps({"[x](y)": ["<b>a</b>", "**c**"], "t": ["$u$", ":red[v]"]}), "codebook.json"
+    )
+    app = open_page(ws)
     app.button(key="forest grow").click().run()
     assert not app.exception
     assert "[x](y)" not in texts(app)
@@ -194,8 +207,8 @@ def test_texts_of_the_table_are_shown_as_text() -> None:
 def test_spent_budget__gives_its_forest_even_when_the_page_is_touched_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import ui.forest_view as view
-    from ui.forest_choices import Asked
+    import ui.forest.view as view
+    from ui.forest.choices import Order
 
     class Touched(Exception):
         """A click that came meanwhile ends the run as soon as the page is written to."""
@@ -206,29 +219,29 @@ def test_spent_budget__gives_its_forest_even_when_the_page_is_touched_meanwhile(
         raise Touched
 
     ws = session()
-    domains = domains_of(TABLE, "diagnosis", read_domains(ws.view["forest codebook"]), columns=COLUMNS, schema=SCHEMA)
+    domains = domains_of(TABLE, "diagnosis", read_domains(codebook_of(ws)), columns=COLUMNS, schema=SCHEMA)
     monkeypatch.setattr(view.st, "spinner", spinner)
     with pytest.raises(Touched):
-        view.grow(ws, Asked("strict", 0.5, 1, 3, domains), measure=False, buy=False)
+        view.grow(ws, Order("strict", 0.5, 1, 3, domains), measure=False, buy=False)
     assert ws.spent == {ws.reading.sha256: 0.5}
-    forest, _ = view.shown_forest(ws)
+    forest = view.newest_forest(ws).forest
     assert forest.epsilon == 0.5
 
 
 def test_codebook__can_be_taken_away_again() -> None:
     ws = session()
-    ws.view["forest codebook name"] = "*mine*.json"
-    app = opened(ws)
-    assert "In use: ***mine*.json**" in said(app)
-    assert "All values are public" in said(app)
+    ws.state(ForestState).codebook.name = "*mine*.json"
+    app = open_page(ws)
+    assert "In use: ***mine*.json**" in plain_text(app)
+    assert "All values are public" in plain_text(app)
     app.button(key="remove codebook").click().run()
     assert not app.exception
-    assert "come from the records" in said(app)
-    assert "In use" not in said(app)
+    assert "come from the records" in plain_text(app)
+    assert "In use" not in plain_text(app)
 
 
 def test_choices__outlive_another_view_and_another_page() -> None:
-    app = opened(session(public=False))
+    app = open_page(session(public=False))
     app.checkbox[0].check().run()
     app.button(key="forest grow").click().run()
     app.slider(key="rule confidence").set_value(0.6).run()

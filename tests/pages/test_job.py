@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.test_refine import random_table
-from ui.job import Job, begun
+from tests.groups.test_refine import random_table
+from ui.job import Job, start_job
 from ui.workspace import Workspace, sample_reading
 
 PATIENCE = 20.0
 
 
-def waiting(ws: Workspace, name: str = "job") -> tuple[Job, threading.Event]:
+def endless_job(ws: Workspace, name: str = "job") -> tuple[Job, threading.Event]:
     """A job that goes on until it is told to end, and whether it was."""
     ended, pause = threading.Event(), threading.Event()
 
@@ -24,7 +24,7 @@ def waiting(ws: Workspace, name: str = "job") -> tuple[Job, threading.Event]:
         ended.set()
         return "ended"
 
-    return begun(ws, name, "key", work), ended
+    return start_job(ws, name, "key", work), ended
 
 
 def session() -> Workspace:
@@ -39,7 +39,7 @@ def other_table(ws: Workspace) -> None:
 @pytest.mark.parametrize("end", [Workspace.forget, other_table], ids=["forgotten", "another table"])
 def test_job__ends_with_its_table(end: Callable[[Workspace], None]) -> None:
     ws = session()
-    job, ended = waiting(ws)
+    job, ended = endless_job(ws)
     assert not job.cancelled()
     ws.set(k=20)
     assert not job.cancelled(), "a choice is no reason to end"
@@ -51,7 +51,7 @@ def test_job__ends_with_its_table(end: Callable[[Workspace], None]) -> None:
 
 def test_job__ends_with_its_session() -> None:
     ws = session()
-    _, ended = waiting(ws)
+    _, ended = endless_job(ws)
     gone = weakref.ref(ws)
     del ws
     gc.collect()
@@ -61,11 +61,11 @@ def test_job__ends_with_its_session() -> None:
 
 def test_job__another_takes_its_place_and_cancel_ends_it() -> None:
     ws = session()
-    first, first_ended = waiting(ws)
-    second, second_ended = waiting(ws)
+    first, first_ended = endless_job(ws)
+    second, second_ended = endless_job(ws)
     assert first_ended.wait(PATIENCE)
     assert first.stopped.is_set()
     assert not second.cancelled()
-    assert ws.view["job"] is second
+    assert ws.jobs["job"] is second
     second.stopped.set()
     assert second_ended.wait(PATIENCE)

@@ -12,19 +12,20 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.charts import loss_sentence, moved_sentence
-from anonymizer.cli import main
-from anonymizer.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS
-from anonymizer.linkage import linkage_risk
+from anonymizer.checking.linkage import linkage_risk
+from anonymizer.cli.main import main
+from anonymizer.drawing.charts import loss_sentence, moved_sentence
 from anonymizer.pipeline import anonymize
-from anonymizer.release import FORMATS, read_release
-from anonymizer.report import PARAMETERS, digest
-from anonymizer.samples import SAMPLES
+from anonymizer.reading.samples import SAMPLES
+from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS
+from anonymizer.releasing.release import FORMATS, read_release
+from anonymizer.reporting.report import digest
 from anonymizer.schema import Schema
+from anonymizer.settings import RUN, setting_names
 from tests.conftest import ROOT
-from tests.pages.test_data import SHELL, held, texts
+from tests.pages.test_data import SHELL, session_of, texts
 from ui.controls import share
-from ui.downloads import enough, file_stem, report_text
+from ui.release.downloads import file_stem, is_reason, report_text
 from ui.workspace import Workspace, sample_reading
 
 CUSTOMERS = SAMPLES["customers"].load()
@@ -52,7 +53,7 @@ def hospital() -> Workspace:
     return ws
 
 
-def opened(ws: Workspace | None = None) -> AppTest:
+def open_page(ws: Workspace | None = None) -> AppTest:
     """The dashboard, opened on the Release page."""
     app = AppTest.from_file(SHELL, default_timeout=120)
     if ws is not None:
@@ -65,41 +66,41 @@ def buttons(app: AppTest) -> dict[str, bool]:
     return {item.proto.label: not item.proto.disabled for item in app.get("download_button")}
 
 
-def said(app: AppTest) -> str:
+def plain_text(app: AppTest) -> str:
     """Everything that is said on the page, as it is read: without the escapes of Markdown."""
     more = [item.value for item in app.success]
     return re.sub(r"[\\\u2060]", "", "\n".join([texts(app), *more]))
 
 
-def without(found: object, names: tuple[str, ...]) -> object:
+def without(words: object, names: tuple[str, ...]) -> object:
     """The same JSON without some entries; sums in another order may differ in their last digits."""
-    if isinstance(found, dict):
-        return {name: without(value, names) for name, value in found.items() if name not in names}
-    if isinstance(found, float):
-        return round(found, 9)
-    return [without(value, names) for value in found] if isinstance(found, list) else found
+    if isinstance(words, dict):
+        return {name: without(value, names) for name, value in words.items() if name not in names}
+    if isinstance(words, float):
+        return round(words, 9)
+    return [without(value, names) for value in words] if isinstance(words, list) else words
 
 
 def test_empty__leads_to_the_data_page() -> None:
-    app = opened()
+    app = open_page()
     assert not app.exception
     assert "nothing to release" in app.subheader[0].value
     assert not app.get("download_button")
 
 
 def test_no_roles__leads_to_the_roles_page() -> None:
-    app = opened(Workspace(reading=sample_reading("customers", CUSTOMERS)))
+    app = open_page(Workspace(reading=sample_reading("customers", CUSTOMERS)))
     assert not app.exception
-    assert [link.proto.label for link in app.get("page_link")] == ["Go to Roles"]
+    assert [link.proto.label for link in app.get("page_link")] == ["Say what each column is"]
 
 
 def test_customers__the_page_says_what_the_release_is() -> None:
-    app = opened(session(2))
+    app = open_page(session(2))
     assert not app.exception
-    released = held(app).release().frame()
+    released = session_of(app).flow.release.frame()
     risk = linkage_risk(released, KNOWN)
     assert risk.smallest >= 2
-    assert "This release is 2-anonymous" in said(app)
+    assert "This release is 2-anonymous" in plain_text(app)
     assert len(app.success) == 1
     assert not app.error
     strip = {item.label: item.value for item in app.metric}
@@ -107,23 +108,23 @@ def test_customers__the_page_says_what_the_release_is() -> None:
     assert strip["Groups"] == str(risk.groups)
     assert strip["Smallest group"] == str(risk.smallest)
     assert strip["Highest risk"] == share(risk.highest)
-    assert strip["Detail lost (GCP)"] == share(held(app).utility().gcp)
+    assert strip["Detail lost (GCP)"] == share(session_of(app).flow.utility.gcp)
     assert set(buttons(app).values()) == {True}
     assert len(buttons(app)) == len(FORMATS) + 6
 
 
 def test_every_check__is_a_sentence_on_the_page(hospital: Workspace) -> None:
-    app = opened(hospital)
+    app = open_page(hospital)
     assert not app.exception
-    found = said(app)
-    for check in hospital.verification().checks:
-        assert check.sentence in found
-    assert "Left out of the file: name, email" in found
+    words = plain_text(app)
+    for check in hospital.flow.verification.checks:
+        assert check.sentence in words
+    assert "Left out of the file: name, email" in words
 
 
 def test_homogeneous_groups__are_a_warning_in_view() -> None:
-    app = opened(session(2))
-    frame, target = held(app).release().frame(), CUSTOMERS.columns[-1]
+    app = open_page(session(2))
+    frame, target = session_of(app).flow.release.frame(), CUSTOMERS.columns[-1]
     groups = frame.groupby(KNOWN, observed=True, dropna=False)[target]
     alike = int((groups.transform("nunique") == 1).sum())
     assert alike > 0
@@ -133,11 +134,11 @@ def test_homogeneous_groups__are_a_warning_in_view() -> None:
     assert "ask for l = 2" in warned[0]
     ws = session(2)
     ws.set(l=2)
-    assert not [item.value for item in opened(ws).warning if "has the same" in item.value]
+    assert not [item.value for item in open_page(ws).warning if "has the same" in item.value]
 
 
 def test_rows__stand_side_by_side(hospital: Workspace) -> None:
-    app = opened(hospital)
+    app = open_page(hospital)
     original, released = (item.value for item in app.dataframe)
     assert list(original.columns) == list(released.columns)
     assert "name" not in original.columns
@@ -153,10 +154,10 @@ def test_rows__stand_side_by_side(hospital: Workspace) -> None:
 
 @pytest.mark.parametrize("grouping", ["median-mondrian", "infogain-mondrian", "error-risk"])
 def test_grouping__can_be_compared_on_the_page(grouping: str) -> None:
-    app = opened(session(2))
+    app = open_page(session(2))
     app.selectbox(key="release grouping").set_value(grouping).run()
     assert not app.exception
-    assert "This release is 2-anonymous" in said(app)
+    assert "This release is 2-anonymous" in plain_text(app)
     made = anonymize(CUSTOMERS, SCHEMA, grouping=grouping, k=2)
     risk = linkage_risk(made.release.frame(), KNOWN)
     strip = {item.label: item.value for item in app.metric}
@@ -167,23 +168,23 @@ def test_grouping__can_be_compared_on_the_page(grouping: str) -> None:
 @pytest.mark.parametrize("writing", WRITINGS)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) -> None:
-    app = opened(session(2))
+    app = open_page(session(2))
     app.selectbox(key=f"release writing {len(WRITINGS)}").set_value(writing)
     app.selectbox(key=f"release numbers {len(NUMBERS)}").set_value(numbers).run()
     assert not app.exception
     for guarantee in (WRITINGS[writing], NUMBERS[numbers]):
-        assert guarantee.gives in said(app)
-        assert guarantee.does_not in said(app)
+        assert guarantee.gives in plain_text(app)
+        assert guarantee.does_not in plain_text(app)
     made = anonymize(CUSTOMERS, SCHEMA, k=2, writing=writing, numbers=numbers)
-    shown = held(app).release().frame()
+    released_rows = session_of(app).flow.release.frame()
     for name in KNOWN:
-        assert sorted(map(str, shown[name])) == sorted(map(str, made.release.frame()[name]))
+        assert sorted(map(str, released_rows[name])) == sorted(map(str, made.release.frame()[name]))
     strip = {item.label: item.value for item in app.metric}
     assert strip["Detail lost (GCP)"] == share(made.utility.gcp)
 
 
 def test_titles_of_panels__follow_at_once() -> None:
-    app = opened(session(2))
+    app = open_page(session(2))
     app.selectbox(key=f"release writing {len(WRITINGS)}").set_value("concatenate").run()
     app.selectbox(key="release criterion entropy").set_value("blend").run()
     app.slider(key="release weight").set_value(0.25).run()
@@ -198,32 +199,32 @@ def test_titles_of_panels__follow_at_once() -> None:
 def test_tiered__offers_no_writing_that_counts() -> None:
     ws = session(2, "tiered")
     ws.set(writing="weighted", numbers="mean")
-    app = opened(ws)
+    app = open_page(ws)
     assert not app.exception
     assert not app.error
-    assert (ws.parameters.writing, ws.parameters.numbers) == ("sets", "range")
+    assert (ws.settings.writing, ws.settings.numbers) == ("sets", "range")
     assert app.selectbox(key="release numbers 1").options == [NUMBERS["range"].title]
-    assert "count people twice" in said(app)
+    assert "count people twice" in plain_text(app)
 
 
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_generalizer__comes_with_its_honest_label(generalizer: str) -> None:
-    app = opened(session(3))
+    app = open_page(session(3))
     app.selectbox(key="release generalizer").set_value(generalizer).run()
     assert not app.exception
-    assert held(app).release().method == generalizer
-    found = said(app)
-    assert GUARANTEES[generalizer].gives in found
-    assert GUARANTEES[generalizer].does_not in found
-    smallest = linkage_risk(held(app).release().frame(), KNOWN).smallest
-    assert ("This release is 3-anonymous" in found) == (smallest >= 3)
+    assert session_of(app).flow.release.method == generalizer
+    words = plain_text(app)
+    assert GUARANTEES[generalizer].gives in words
+    assert GUARANTEES[generalizer].does_not in words
+    smallest = linkage_risk(session_of(app).flow.release.frame(), KNOWN).smallest
+    assert ("This release is 3-anonymous" in words) == (smallest >= 3)
 
 
 def test_tiered__needs_a_reason_and_the_report_keeps_it() -> None:
-    app = opened(session(3, "tiered"))
+    app = open_page(session(3, "tiered"))
     assert not app.exception
     assert not app.success
-    assert "not 3-anonymous" in said(app)
+    assert "not 3-anonymous" in plain_text(app)
     assert set(buttons(app).values()) == {False}
     app.text_area[0].set_value("  because ").run()
     assert set(buttons(app).values()) == {False}
@@ -232,8 +233,8 @@ def test_tiered__needs_a_reason_and_the_report_keeps_it() -> None:
     app.switch_page("../pages/data.py").run()
     app.switch_page("../pages/release.py").run()
     assert app.text_area[0].value == REASON
-    ws = held(app)
-    report = json.loads(report_text(ws.release(), ws.report(), REASON))
+    ws = session_of(app)
+    report = json.loads(report_text(ws.flow.release, ws.flow.report, REASON))
     assert report["override"] == REASON
     assert report["passed"] is False
     app.slider(key="release k").set_value(2).run()
@@ -241,34 +242,34 @@ def test_tiered__needs_a_reason_and_the_report_keeps_it() -> None:
 
 
 def test_required_l__steers_the_groups_and_is_checked() -> None:
-    app = opened(session(2))
+    app = open_page(session(2))
     app.number_input(key="release l").set_value(2).run()
     assert not app.exception
     target = CUSTOMERS.columns[-1]
-    held_by_groups = held(app).release().frame().groupby(KNOWN, observed=True)[target].nunique()
+    held_by_groups = session_of(app).flow.release.frame().groupby(KNOWN, observed=True)[target].nunique()
     assert held_by_groups.min() >= 2
-    assert held(app).verification()[f"distinct l-diversity of {target}"].passed
+    assert session_of(app).flow.verification[f"distinct l-diversity of {target}"].passed
     app.number_input(key="release l").set_value(None).run()
-    assert held(app).parameters.l is None
+    assert session_of(app).settings.l is None
 
 
 def test_required_t__that_a_generalizer_breaks_locks_the_download() -> None:
-    app = opened(session(2, "tiered"))
+    app = open_page(session(2, "tiered"))
     app.number_input(key="release t").set_value(0.0).run()
     assert not app.exception
-    failed = [check.name for check in held(app).verification().failed]
+    failed = [check.name for check in session_of(app).flow.verification.failed]
     assert any(name.startswith("t-closeness") for name in failed)
     assert set(buttons(app).values()) == {False}
 
 
-@pytest.mark.parametrize(("k", "l"), [(15, None), (2, 3)])
-def test_impossible__is_one_clear_message(k: int, l: int | None) -> None:  # noqa: E741
+@pytest.mark.parametrize(("k", "l", "what"), [(15, None, "fewer than k = 15"), (2, 3, "at least 3 is required")])
+def test_impossible__is_one_clear_message(k: int, l: int | None, what: str) -> None:  # noqa: E741
     ws = session(k)
     ws.set(l=l)
-    app = opened(ws)
+    app = open_page(ws)
     assert not app.exception
     assert len(app.error) == 1
-    assert f"at least {l or k} is required" in said(app)
+    assert what in plain_text(app)
     assert not app.get("download_button")
 
 
@@ -276,15 +277,15 @@ def test_report__is_the_one_that_the_flow_makes() -> None:
     ws = session(2)
     flow = anonymize(CUSTOMERS, SCHEMA, k=2, reading=ws.reading).report
     varying = ("time", "worst")
-    assert without(ws.report().to_dict(), varying) == without(flow.to_dict(), varying)
-    assert set(flow.provenance.parameters) == set(PARAMETERS)
+    assert without(ws.flow.report.to_dict(), varying) == without(flow.to_dict(), varying)
+    assert set(flow.provenance.parameters) == set(setting_names(*RUN))
 
 
 def test_report__holds_the_digest_of_every_file_and_no_order() -> None:
     ws = session(2)
-    report = json.loads(report_text(ws.release(), ws.report(), ""))
+    report = json.loads(report_text(ws.flow.release, ws.flow.report, ""))
     for format in FORMATS:
-        content = ws.release().to_bytes(format)
+        content = ws.flow.release.to_bytes(format)
         assert report["provenance"]["output_sha256"][format] == digest(content)
         assert len(read_release(content)) == len(CUSTOMERS)
     assert report["override"] is None
@@ -295,9 +296,9 @@ def test_command_and_python__make_the_same_groups_again(
     hospital: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    made = hospital.report()
+    made = hospital.flow.report
     Path("REPORT.json").write_text(made.to_json(), "utf-8")
-    app = opened(hospital)
+    app = open_page(hospital)
     assert made.provenance.command in [item.value for item in app.code]
     assert made.provenance.python in [item.value for item in app.code]
     python, module, package, *arguments = shlex.split(made.provenance.command)
@@ -311,36 +312,36 @@ def test_command_and_python__make_the_same_groups_again(
     by_python = linkage_risk(read_release("RELEASE.csv"), hospital.schema.quasi_identifying)
     assert (by_python.groups, by_python.smallest) == (made.after.groups, made.after.smallest)
     check = shlex.split(next(item.value for item in app.code if " verify " in item.value))
-    hospital.release().write(check[check.index("verify") + 1])
+    hospital.flow.release.write(check[check.index("verify") + 1])
     Path(check[check.index("--schema") + 1]).write_text(made.to_json(), "utf-8")
     assert main(check[3:]) == 0
 
 
 def test_charts__follow_the_chosen_column() -> None:
-    app = opened(session(2))
+    app = open_page(session(2))
     box = next(box for box in app.selectbox if box.label == "Column")
-    columns = {column.name: column for column in held(app).distributions()}
+    columns = {column.name: column for column in session_of(app).flow.distributions}
     assert set(box.options) == set(columns) == set(KNOWN)
     for name in box.options:
         next(box for box in app.selectbox if box.label == "Column").set_value(name).run()
         assert not app.exception
-        assert moved_sentence(columns[name]) in said(app)
-    utility = held(app).utility()
-    assert loss_sentence(utility.ncp_by_column, utility.gcp) in said(app)
+        assert moved_sentence(columns[name]) in plain_text(app)
+    utility = session_of(app).flow.utility
+    assert loss_sentence(utility.ncp_by_column, utility.gcp) in plain_text(app)
 
 
 def test_numeric_target__is_released_and_has_no_class_error() -> None:
     table = SAMPLES["employees"].load()
     schema = Schema.of(table, quasi_identifying=["Age", "YearsEdu", "Occupation"], sensitive=["Income", "Asset"])
-    app = opened(session(3, table=table, schema=schema))
+    app = open_page(session(3, table=table, schema=schema))
     assert not app.exception
     assert not app.error
-    assert "This release is 3-anonymous" in said(app)
+    assert "This release is 3-anonymous" in plain_text(app)
     assert "Error" not in {item.label for item in app.metric}
 
 
 @pytest.mark.parametrize(
-    ("text", "is_reason"),
+    ("text", "enough"),
     [
         ("", False),
         ("   ", False),
@@ -351,8 +352,8 @@ def test_numeric_target__is_released_and_has_no_class_error() -> None:
         ("für die Prüfung", True),
     ],
 )
-def test_reason__is_a_few_words(text: str, is_reason: bool) -> None:
-    assert enough(text) is is_reason
+def test_reason__is_a_few_words(text: str, enough: bool) -> None:
+    assert is_reason(text) is enough
 
 
 @pytest.mark.parametrize(

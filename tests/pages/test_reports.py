@@ -4,19 +4,20 @@ import time
 
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.attack import attack
-from anonymizer.dossier import AUDIENCES
-from anonymizer.findings import Statement
-from anonymizer.release import FORMATS
-from anonymizer.report import digest
-from anonymizer.report_html import to_html
-from anonymizer.report_pdf import to_pdf
-from tests.pages.test_data import held
-from tests.pages.test_release import CUSTOMERS, REASON, buttons, opened, said, session
-from tests.test_dossier import Reader
-from ui.attack_view import outcome_of, told
+from anonymizer.attacks.attack import attack
+from anonymizer.releasing.release import FORMATS
+from anonymizer.reporting.dossier import AUDIENCES
+from anonymizer.reporting.findings import Statement
+from anonymizer.reporting.html import to_html
+from anonymizer.reporting.pdf import to_pdf
+from anonymizer.reporting.report import digest
+from tests.pages.test_data import session_of
+from tests.pages.test_release import CUSTOMERS, REASON, buttons, open_page, plain_text, session
+from tests.reporting.test_dossier import Reader
 from ui.controls import share
-from ui.report_view import document, statement
+from ui.release.attacks import outcome_of, rate_text
+from ui.release.reports import document, statement
+from ui.release.state import ReleaseState
 from ui.workspace import Workspace
 
 NASTY = "<b>secret</b> [x](http://y)"
@@ -26,66 +27,66 @@ def attacked(app: AppTest) -> AppTest:
     """The page when the attacks that were begun are done."""
     app.button(key="begin attack").click().run()
     until = time.monotonic() + 60
-    while outcome_of(held(app), held(app).release()) is None and time.monotonic() < until:
+    while outcome_of(session_of(app), session_of(app).flow.release) is None and time.monotonic() < until:
         time.sleep(0.05)
     return app.run()
 
 
 def test_attacks__show_what_the_package_finds() -> None:
-    app = opened(session(2))
+    app = open_page(session(2))
     assert not app.exception
-    assert "every guess is counted" in said(app)
+    assert "every guess is counted" in plain_text(app)
     app = attacked(app)
     assert not app.exception
-    ws: Workspace = held(app)
+    ws: Workspace = session_of(app)
     assert ws.schema is not None
-    expected = attack(CUSTOMERS, ws.release().frame(), ws.schema, ws.encoded())
+    expected = attack(CUSTOMERS, ws.flow.release.frame(), ws.schema, ws.flow.encoded)
     metrics = {item.label: item.value for item in app.metric}
-    for title, criterion in zip(("Singling out", "Linkability", "Inference"), expected.criteria(), strict=True):
+    for title, criterion in zip(("Singling out", "Linkability", "Inference"), expected.outcomes, strict=True):
         assert metrics[title] == share(criterion.after)
-        assert criterion.sentence in said(app)
+        assert criterion.sentence in plain_text(app)
     table = app.dataframe[-1].value
     assert list(table.index) == [one.column for one in expected.inferences]
-    assert table["look-up, release"].tolist() == [told(one.look_up[1]) for one in expected.inferences]
+    assert table["look-up, release"].tolist() == [rate_text(one.look_up[1]) for one in expected.inferences]
     assert table["added by the release"].tolist() == [share(one.advantage) for one in expected.inferences]
 
 
 def test_attacks__of_another_setting_are_not_shown() -> None:
-    app = attacked(opened(session(2)))
-    assert outcome_of(held(app), held(app).release()) is not None
+    app = attacked(open_page(session(2)))
+    assert outcome_of(session_of(app), session_of(app).flow.release) is not None
     app.slider(key="release k").set_value(4).run()
     assert not app.exception
-    assert outcome_of(held(app), held(app).release()) is None
+    assert outcome_of(session_of(app), session_of(app).flow.release) is None
     assert "Singling out" not in [item.label for item in app.metric]
     assert [item for item in app.button if item.key == "begin attack"]
 
 
 def reports(app: AppTest) -> dict[str, bool]:
     """The four downloads, and whether they can be clicked."""
-    found = buttons(app)
-    return {name: found[name] for name in found if name.endswith(("report (HTML)", "report (PDF)"))}
+    shown_buttons = buttons(app)
+    return {name: shown_buttons[name] for name in shown_buttons if name.endswith(("report (HTML)", "report (PDF)"))}
 
 
 def test_reports__are_of_what_is_shown() -> None:
-    app = opened(session(2))
+    app = open_page(session(2))
     assert reports(app) == {
         f"{audience} report ({format})": True for audience in ("Internal", "External") for format in ("HTML", "PDF")
     }
-    assert "Run the attacks above first" in said(app)
+    assert "Run the attacks above first" in plain_text(app)
     app.text_input(key="statement purpose").set_value(NASTY)
     app.text_input(key="statement approvers").set_value("A. B., C. D.").run()
     app = attacked(app)
-    assert "Run the attacks above first" not in said(app)
-    ws: Workspace = held(app)
-    assert ws.view["statement"]["purpose"] == NASTY
-    release, report = ws.release(), ws.report()
+    assert "Run the attacks above first" not in plain_text(app)
+    ws: Workspace = session_of(app)
+    assert ws.state(ReleaseState).statement["purpose"] == NASTY
+    release, report = ws.flow.release, ws.flow.report
     for audience in AUDIENCES:
         made = document(ws, release, report, Statement(purpose=NASTY), "", audience)
         page = Reader(to_html(made))
         assert page.figures == made.figures
-        assert page.figures["group.smallest"] == f"{ws.released_risk().smallest:,}"
-        assert page.figures["gcp.after"] == f"{ws.utility().gcp:.4f}"
-        assert page.figures["linkability.after"] == f"{ws.view['attack'].answer.linkage[1].share:.4f}"
+        assert page.figures["group.smallest"] == f"{ws.flow.after.smallest:,}"
+        assert page.figures["gcp.after"] == f"{ws.flow.utility.gcp:.4f}"
+        assert page.figures["linkability.after"] == f"{ws.jobs['attack'].answer['linkability'].after:.4f}"
         for format in FORMATS:
             assert digest(release.to_bytes(format)) in page.text
         assert NASTY in page.text
@@ -98,14 +99,14 @@ def test_reports__are_of_what_is_shown() -> None:
 
 
 def test_reports__of_a_failed_release_need_the_reason() -> None:
-    app = opened(session(4, "tiered"))
-    assert not held(app).verification().passed
+    app = open_page(session(4, "tiered"))
+    assert not session_of(app).flow.verification.passed
     assert not any(reports(app).values())
     assert not any(buttons(app).values())
     app.text_area[0].set_value(REASON).run()
     assert all(reports(app).values())
-    ws = held(app)
-    made = document(ws, ws.release(), ws.report(), Statement(), REASON, "external")
+    ws = session_of(app)
+    made = document(ws, ws.flow.release, ws.flow.report, Statement(), REASON, "external")
     assert REASON in Reader(to_html(made)).text
 
 
@@ -113,11 +114,11 @@ def test_statement__is_what_was_typed() -> None:
     def script() -> None:
         import streamlit as st
 
-        from ui.report_view import stated, statement
+        from ui.release.reports import statement, statement_of
         from ui.session import workspace
 
         statement(workspace())
-        st.write(repr(stated(workspace())))
+        st.write(repr(statement_of(workspace())))
 
     app = AppTest.from_function(script).run()
     app.text_input(key="statement recipient").set_value("University").run()

@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.linkage import linkage_risk, singling_out
+from anonymizer.checking.linkage import linkage_risk, singling_out
 from anonymizer.schema import Kind, Role, Schema
-from tests.pages.test_data import SHELL, held, texts
+from tests.pages.test_data import SHELL, session_of, texts
 from ui.controls import ROLE_LABELS, share
-from ui.roles_table import edited_schema, rows
+from ui.roles.roles_table import edited_schema, rows
 from ui.workspace import Workspace, sample_reading
 
 TABLE = pd.DataFrame(
@@ -28,7 +28,7 @@ def session(table: pd.DataFrame = TABLE, schema: Schema | None = SCHEMA) -> Work
     return Workspace(reading=sample_reading("twelve", table), schema=schema)
 
 
-def opened(ws: Workspace | None = None) -> AppTest:
+def open_page(ws: Workspace | None = None) -> AppTest:
     """The dashboard, opened on the Roles page."""
     app = AppTest.from_file(SHELL, default_timeout=60)
     if ws is not None:
@@ -38,7 +38,7 @@ def opened(ws: Workspace | None = None) -> AppTest:
 
 def edit(app: AppTest, row: int, **changes: object) -> AppTest:
     """Cells changed in the roles table."""
-    ws = held(app)
+    ws = session_of(app)
     app.session_state[f"roles {ws.edition} {ws.version}"] = {
         "edited_rows": {row: changes},
         "added_rows": [],
@@ -57,20 +57,20 @@ def metric(app: AppTest, label: str) -> str:
 
 
 def test_empty__leads_to_the_data_page() -> None:
-    app = opened()
+    app = open_page()
     assert not app.exception
     assert "no table yet" in app.subheader[0].value
     assert not app.metric
 
 
 def test_suggestions__are_taken_when_the_page_is_opened_first() -> None:
-    app = opened(session(schema=None))
+    app = open_page(session(schema=None))
     assert not app.exception
-    assert held(app).schema == held(app).suggested()
+    assert session_of(app).schema == session_of(app).suggested()
 
 
 def test_risk_before__is_that_of_the_chosen_columns() -> None:
-    app = opened(session())
+    app = open_page(session())
     assert not app.exception
     risk = linkage_risk(TABLE, ["age", "sex"])
     assert 0 < risk.unique < len(TABLE)
@@ -85,46 +85,46 @@ def test_risk_before__is_that_of_the_chosen_columns() -> None:
 
 
 def test_edit__a_role_changes_the_schema_and_the_risk() -> None:
-    app = edit(opened(session()), 1, Role=ROLE_LABELS[Role.INSENSITIVE])
+    app = edit(open_page(session()), 1, Role=ROLE_LABELS[Role.INSENSITIVE])
     assert not app.exception
-    assert held(app).schema.quasi_identifying == ("sex",)
+    assert session_of(app).schema.quasi_identifying == ("sex",)
     assert metric(app, "Unique records") == "0"
     assert "Nobody is alone" in texts(app)
 
 
 def test_edit__order_of_a_number_is_not_ticked_in_vain() -> None:
-    app = opened(session())
-    version = held(app).version
+    app = open_page(session())
+    version = session_of(app).version
     app = edit(app, 1, Ordered=True)
     assert not app.exception
-    assert held(app).version == version + 1, "the table is drawn afresh, without the tick"
-    assert not held(app).schema["age"].ordered
+    assert session_of(app).version == version + 1, "the table is drawn afresh, without the tick"
+    assert not session_of(app).schema["age"].ordered
     assert "have an order already" in app.toast[0].value
-    assert held(edit(app, 2, Ordered=True)).schema["sex"].ordered
+    assert session_of(edit(app, 2, Ordered=True)).schema["sex"].ordered
 
 
 def test_edit__outlives_a_change_of_page_and_can_go_on() -> None:
-    app = edit(opened(session()), 1, Role=ROLE_LABELS[Role.INSENSITIVE])
+    app = edit(open_page(session()), 1, Role=ROLE_LABELS[Role.INSENSITIVE])
     app.switch_page("../pages/data.py").run()
     app.switch_page("../pages/roles.py").run()
-    assert held(app).schema.quasi_identifying == ("sex",)
+    assert session_of(app).schema.quasi_identifying == ("sex",)
     app = edit(app, 3, Role=ROLE_LABELS[Role.QUASI_IDENTIFYING])
-    assert held(app).schema.quasi_identifying == ("sex", "stage")
+    assert session_of(app).schema.quasi_identifying == ("sex", "stage")
 
 
 def test_edit__no_quasi_identifier_is_one_clear_message() -> None:
-    app = opened(session(schema=Schema.of(TABLE, quasi_identifying=["age"], sensitive=["income"])))
+    app = open_page(session(schema=Schema.of(TABLE, quasi_identifying=["age"], sensitive=["income"])))
     app = edit(app, 1, Role=ROLE_LABELS[Role.INSENSITIVE])
     assert not app.exception
     assert len(app.error) == 1
     assert "nothing to generalize" in app.error[0].value
     app = press(app, "All others quasi-identifying")
     assert not app.error
-    assert held(app).schema.quasi_identifying == ("name", "age", "sex", "stage")
+    assert session_of(app).schema.quasi_identifying == ("name", "age", "sex", "stage")
 
 
 def test_edit__a_text_column_cannot_become_a_number() -> None:
-    app = edit(opened(session()), 2, Kind="number")
+    app = edit(open_page(session()), 2, Kind="number")
     assert not app.exception
     assert len(app.error) == 1
     assert "sex" in app.error[0].value
@@ -133,65 +133,65 @@ def test_edit__a_text_column_cannot_become_a_number() -> None:
 
 
 def test_quick__all_others_keep_the_identifying_and_sensitive_ones() -> None:
-    app = press(opened(session()), "All others quasi-identifying")
-    assert held(app).schema.identifying == ("name",)
-    assert held(app).schema.quasi_identifying == ("age", "sex", "stage")
-    assert held(app).schema.sensitive == ("income",)
+    app = press(open_page(session()), "All others quasi-identifying")
+    assert session_of(app).schema.identifying == ("name",)
+    assert session_of(app).schema.quasi_identifying == ("age", "sex", "stage")
+    assert session_of(app).schema.sensitive == ("income",)
 
 
 def test_quick__suggestions_can_be_taken_again() -> None:
-    app = press(opened(session()), "Accept suggestions")
-    assert held(app).schema == held(app).suggested()
+    app = press(open_page(session()), "Accept suggestions")
+    assert session_of(app).schema == session_of(app).suggested()
 
 
 def test_target__is_one_of_the_sensitive_columns() -> None:
-    app = edit(opened(session()), 3, Role=ROLE_LABELS[Role.SENSITIVE])
+    app = edit(open_page(session()), 3, Role=ROLE_LABELS[Role.SENSITIVE])
     box = next(box for box in app.selectbox if "predictable" in box.label)
     assert box.options == ["stage", "income"]
     assert box.value == "income"
     box.set_value("stage").run()
-    assert held(app).schema.target == "stage"
+    assert session_of(app).schema.target == "stage"
     app = edit(app, 3, Role=ROLE_LABELS[Role.INSENSITIVE])
-    assert held(app).schema.target == "income"
+    assert session_of(app).schema.target == "income"
 
 
 def test_levels__are_put_in_order_by_hand() -> None:
-    app = edit(opened(session()), 3, Role=ROLE_LABELS[Role.QUASI_IDENTIFYING])
+    app = edit(open_page(session()), 3, Role=ROLE_LABELS[Role.QUASI_IDENTIFYING])
     next(box for box in app.selectbox if box.label == "Column").set_value("stage").run()
     app.text_area[0].set_value("low\nmedium\nhigh")
     app.checkbox[0].check()
     app = press(app, "Declare this domain")
     assert not app.error
-    column = held(app).schema["stage"]
+    column = session_of(app).schema["stage"]
     assert (column.domain, column.ordered) == (("low", "medium", "high"), True)
-    assert held(app).schema.target == "income"
+    assert session_of(app).schema.target == "income"
     app = press(app, "Read it from the data")
-    assert held(app).schema["stage"].domain is None
+    assert session_of(app).schema["stage"].domain is None
 
 
 @pytest.mark.parametrize(("ends", "wrong"), [((0.0, 120.0), False), ((30.0, 120.0), True), ((120.0, 0.0), True)])
 def test_domain__of_a_number_must_hold_the_data(ends: tuple[float, float], wrong: bool) -> None:
-    app = opened(session())
+    app = open_page(session())
     for box, end in zip(app.number_input, ends, strict=True):
         box.set_value(end)
     app = press(app, "Declare this domain")
     assert not app.exception
     assert len(app.error) == wrong
-    assert held(app).schema["age"].domain == (None if wrong else ends)
+    assert session_of(app).schema["age"].domain == (None if wrong else ends)
 
 
 def test_domain__what_was_typed_is_forgotten_when_it_is_read_from_the_data() -> None:
-    app = opened(session())
+    app = open_page(session())
     app.number_input[0].set_value(5)
     app = press(app, "Read it from the data")
     assert app.number_input[0].value == 20
-    assert held(app).schema["age"].domain is None
+    assert session_of(app).schema["age"].domain is None
 
 
 def test_domain__of_a_date_must_be_dates() -> None:
     table = TABLE.assign(age=pd.date_range("2020-01-01", periods=len(TABLE)))
     schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["income"])
-    app = opened(session(table, schema))
+    app = open_page(session(table, schema))
     assert [box.value for box in app.text_input] == ["2020-01-01", "2020-01-12"]
     app.text_input[0].set_value("some time ago")
     app = press(app, "Declare this domain")
@@ -200,18 +200,18 @@ def test_domain__of_a_date_must_be_dates() -> None:
     app.text_input[0].set_value("2019-12-31")
     app = press(app, "Declare this domain")
     assert not app.error
-    assert held(app).schema["age"].domain == ("2019-12-31T00:00:00", "2020-01-12T00:00:00")
+    assert session_of(app).schema["age"].domain == ("2019-12-31T00:00:00", "2020-01-12T00:00:00")
 
 
 def test_limits__are_kept_and_judged() -> None:
-    app = opened(session())
+    app = open_page(session())
     slider = next(item for item in app.select_slider if item.key == "prosecutor limit")
     slider.set_value(1).run()
-    assert held(app).parameters.prosecutor_limit == 1
+    assert session_of(app).settings.prosecutor_limit == 1
     assert any("Within your limit" in item.value for item in app.success)
     app.switch_page("../pages/data.py").run()
     app.switch_page("../pages/roles.py").run()
-    assert held(app).parameters.prosecutor_limit == 1
+    assert session_of(app).settings.prosecutor_limit == 1
 
 
 def test_rows__and_back_are_the_same_schema() -> None:
@@ -221,3 +221,13 @@ def test_rows__and_back_are_the_same_schema() -> None:
     table.loc[3, "Kind"] = "number"
     changed = edited_schema(ws.schema, table, None)["stage"]
     assert (changed.kind, changed.domain, changed.ordered) == (Kind.NUMERIC, None, False)
+
+
+def test_an_accepted_risk_of_a_project__is_shown_though_it_is_not_offered() -> None:
+    ws = session()
+    ws.set(prosecutor_limit=7)
+    app = open_page(ws)
+    assert not app.exception
+    slider = next(item for item in app.select_slider if item.key == "prosecutor limit")
+    assert slider.value == 7
+    assert ws.settings.prosecutor_limit == 7

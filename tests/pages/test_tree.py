@@ -6,15 +6,18 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.explain import explain_leaf, number_text, rule_text
-from anonymizer.grouping import GROUPINGS as ALL_GROUPINGS
-from anonymizer.mondrian import grow_mondrian
+from anonymizer.drawing.reasons import explain_leaf
+from anonymizer.drawing.rules import rule_text
+from anonymizer.drawing.words import number_text
+from anonymizer.groups.mondrian import grow_mondrian
+from anonymizer.groups.recipe import GROUPING_WORDS, grouping_words
 from anonymizer.schema import Schema
+from anonymizer.settings import names_of
 from tests.drawn_trees import table
 from tests.pages.test_data import SHELL, texts
 from ui.controls import plain, share
-from ui.tree_choices import GROUPINGS
-from ui.tree_view import asked_node
+from ui.tree.state import TreeState
+from ui.tree_view import node_of
 from ui.workspace import Workspace, sample_reading
 
 
@@ -26,7 +29,7 @@ def session(k: int = 8) -> Workspace:
     return ws
 
 
-def opened(ws: Workspace | None = None) -> AppTest:
+def open_page(ws: Workspace | None = None) -> AppTest:
     app = AppTest.from_file(SHELL, default_timeout=120)
     if ws is not None:
         app.session_state["workspace"] = ws
@@ -34,7 +37,7 @@ def opened(ws: Workspace | None = None) -> AppTest:
 
 
 def test_empty__leads_to_the_data_page() -> None:
-    app = opened()
+    app = open_page()
     assert not app.exception
     assert "No tree yet" in texts(app)
     assert not app.slider
@@ -42,102 +45,102 @@ def test_empty__leads_to_the_data_page() -> None:
 
 def test_without_roles__leads_to_the_roles_page() -> None:
     frame, _ = table()
-    app = opened(Workspace(reading=sample_reading("four hundred", frame)))
+    app = open_page(Workspace(reading=sample_reading("four hundred", frame)))
     assert not app.exception
     assert "No tree yet" in texts(app)
 
 
 def test_with_data__says_how_many_groups_there_are() -> None:
     ws = session()
-    app = opened(ws)
+    app = open_page(ws)
     assert not app.exception
-    pruning = ws.pruning()
+    pruning = ws.flow.pruning
     sizes = pruning.tree.n[pruning.cut()]
     steps = f"{pruning.n_steps} steps"
     assert f"{len(sizes)} groups after {steps}; the smallest has {sizes.min()} records." in texts(app)
     assert sizes.min() >= 8
     assert "Pick a node" in texts(app)
-    shown = app.dataframe[0].value
-    assert sorted(shown["node"]) == sorted(pruning.cut())
-    assert list(shown["records"]) == sorted(sizes)
+    content = app.dataframe[0].value
+    assert sorted(content["node"]) == sorted(pruning.cut())
+    assert list(content["records"]) == sorted(sizes)
 
 
 def test_k__changes_the_groups() -> None:
     ws = session()
-    app = opened(ws)
+    app = open_page(ws)
     app.slider(key="tree k").set_value(40).run()
     assert not app.exception
     assert ws.k == 40
-    assert ws.pruning().tree.n[ws.pruning().cut()].min() >= 40
+    assert ws.flow.pruning.tree.n[ws.flow.pruning.cut()].min() >= 40
 
 
 def test_grouping_and_growing__are_kept_in_the_workspace() -> None:
     ws = session()
-    app = opened(ws)
+    app = open_page(ws)
     app.selectbox(key="tree grouping").set_value("error-risk").run()
     app.number_input(key="tree leaf").set_value(5).run()
     app.number_input(key="tree deepest").set_value(3).run()
     assert not app.exception
-    assert (ws.parameters.grouping, ws.parameters.min_leaf, ws.parameters.max_depth) == ("error-risk", 5, 3)
-    assert ws.pruning().criterion == "error-risk"
-    assert ws.tree().depth.max() <= 3
+    assert (ws.settings.grouping, ws.settings.min_leaf, ws.settings.max_depth) == ("error-risk", 5, 3)
+    assert ws.flow.pruning.criterion == "error-risk"
+    assert ws.flow.tree.depth.max() <= 3
 
 
 def test_steps__scrub_back_to_the_grown_tree() -> None:
     ws = session()
-    app = opened(ws)
+    app = open_page(ws)
     slider = next(slider for slider in app.slider if slider.label.startswith("Pruning steps"))
-    assert (slider.min, slider.max, slider.value) == (0, ws.pruning().n_steps, ws.pruning().n_steps)
+    assert (slider.min, slider.max, slider.value) == (0, ws.flow.pruning.n_steps, ws.flow.pruning.n_steps)
     slider.set_value(0).run()
     assert not app.exception
-    leaves = ws.tree().n[ws.tree().is_leaf]
+    leaves = ws.flow.tree.n[ws.flow.tree.is_leaf]
     assert f"{len(leaves)} groups after 0 steps; the smallest has {leaves.min()} record" in texts(app)
     app.slider(key="tree k").set_value(9).run()
-    assert f"after {ws.pruning().n_steps} steps" in texts(app)
+    assert f"after {ws.flow.pruning.n_steps} steps" in texts(app)
 
 
 @pytest.mark.parametrize("what", ["pruned", "both", "grown"])
 @pytest.mark.parametrize("colour", ["n", "error", "classes"])
 def test_view__every_choice_is_drawn(what: str, colour: str) -> None:
     ws = session()
-    ws.view |= {"what": what, "colour": colour, "depth": 6}
-    app = opened(ws)
+    ws.states[TreeState] = TreeState(what, colour, 6)
+    app = open_page(ws)
     assert not app.exception
     assert not app.warning
-    assert (ws.view["what"], ws.view["colour"]) == (what, colour)
+    assert (ws.state(TreeState).what, ws.state(TreeState).colour) == (what, colour)
 
 
 def test_picked_node__is_explained() -> None:
     ws = session()
-    app = opened(ws)
-    pruning, encoded = ws.pruning(), ws.encoded()
+    app = open_page(ws)
+    pruning, encoded = ws.flow.pruning, ws.flow.encoded
     merged = next(int(t) for t in pruning.cut() if not pruning.tree.is_leaf[t])
-    ws.view["node"] = merged
+    ws.state(TreeState).node = merged
     app.run()
     assert not app.exception
-    shown = texts(app)
-    assert plain(rule_text(pruning.tree, encoded.encodings, merged)) in shown
-    assert plain(explain_leaf(pruning.tree, ws.risk(), pruning, encoded.encodings, merged)) in shown
-    assert f"**{ws.risk().tidi[merged]:.2f} bits**" in shown
-    assert f"**{ws.risk().error[merged]} records**" in shown
+    content = texts(app)
+    assert plain(rule_text(pruning.tree, encoded.encodings, merged)) in content
+    assert plain(explain_leaf(pruning.tree, ws.flow.risk, pruning, encoded.encodings, merged)) in content
+    assert f"**{plain(f'{ws.flow.risk.tidi[merged]:.2f} bits')}**" in content
+    assert f"**{ws.flow.risk.error[merged]} records**" in content
     next(button for button in app.button if button.label == "Look closer from the picked node").click().run()
-    assert ws.view["focus"] == merged
+    assert ws.state(TreeState).focus == merged
     next(button for button in app.button if button.label == "Whole tree again").click().run()
-    assert ws.view["focus"] is None
+    assert ws.state(TreeState).focus is None
     app.number_input(key="tree leaf").set_value(9).run()
-    assert ws.view["node"] is None, "a node of another tree must not stay picked"
+    assert ws.state(TreeState).node is None, "a node of another tree must not stay picked"
 
 
 def test_too_few_records__is_said() -> None:
     frame, schema = table()
     ws = Workspace(reading=sample_reading("five", frame.head(5)), schema=schema)
     ws.set(k=10)
-    app = opened(ws)
+    app = open_page(ws)
     assert not app.exception
-    assert "group size is 5, and at least 10 is required" in said(app)
+    assert "fewer than k = 10" in plain_text(app)
 
 
-def said(app: AppTest) -> str:
+def plain_text(app: AppTest) -> str:
     """Everything that is said on the page, without the escapes of Markdown."""
     return re.sub(r"[\\\u2060]", "", texts(app))
 
@@ -159,8 +162,8 @@ def numbers(k: int = 8, categories: bool = False) -> Workspace:
 
 def groups(ws: Workspace) -> list[np.ndarray]:
     """The rows of every group, found by sending the records down the tree."""
-    pruning = ws.pruning()
-    group = pruning.group_of_node()[ws.leaf()]
+    pruning = ws.flow.pruning
+    group = pruning.group_of_node()[ws.flow.leaf]
     return [np.flatnonzero(group == node) for node in pruning.cut()]
 
 
@@ -184,9 +187,9 @@ def rsd_and_spread(values: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
     ids=["classes", "numbers", "both"],
 )
 def test_groupings__are_those_that_fit_the_sensitive_columns(ws: Workspace, offered: list[str]) -> None:
-    app = opened(ws)
+    app = open_page(ws)
     assert not app.exception
-    assert app.selectbox(key="tree grouping").options == [GROUPINGS[name][0] for name in offered]
+    assert app.selectbox(key="tree grouping").options == [grouping_words(name)[0] for name in offered]
 
 
 @pytest.mark.parametrize(
@@ -195,64 +198,64 @@ def test_groupings__are_those_that_fit_the_sensitive_columns(ws: Workspace, offe
     ids=["median", "infogain", "regression"],
 )
 def test_mondrian__groups_are_its_leaves_and_it_says_what_it_is(ws: Workspace, grouping: str) -> None:
-    app = opened(ws)
+    app = open_page(ws)
     app.selectbox(key="tree grouping").set_value(grouping).run()
     assert not app.exception
-    assert GROUPINGS[grouping][1] in said(app)
-    assert "nothing to choose here" in said(app)
-    expected = grow_mondrian(ws.encoded(), 8, grouping)
-    np.testing.assert_array_equal(np.sort(ws.tree().n[ws.pruning().cut()]), np.sort(expected.n[expected.is_leaf]))
+    assert grouping_words(grouping)[1] in plain_text(app)
+    assert "nothing to choose here" in plain_text(app)
+    expected = grow_mondrian(ws.flow.encoded, 8, grouping)
+    np.testing.assert_array_equal(np.sort(ws.flow.tree.n[ws.flow.pruning.cut()]), np.sort(expected.n[expected.is_leaf]))
     app.slider(key="tree k").set_value(30).run()
     assert not app.exception
-    assert ws.tree().n[ws.pruning().cut()].min() >= 30
+    assert ws.flow.tree.n[ws.flow.pruning.cut()].min() >= 30
 
 
 def test_every_grouping__has_a_title_and_a_sentence() -> None:
-    assert list(GROUPINGS) == list(ALL_GROUPINGS)
-    assert all(title and meaning.endswith(".") for title, meaning in GROUPINGS.values())
+    assert tuple(GROUPING_WORDS) == names_of("grouping")
+    assert all(title and meaning.endswith(".") for title, meaning in GROUPING_WORDS.values())
 
 
 def test_grouping__that_no_longer_fits_after_a_change_of_roles_is_left() -> None:
     ws = session()
     ws.set(grouping="error-digression", rsd_min=0.2, significance=0.05)
-    app = opened(ws)
+    app = open_page(ws)
     assert not app.exception
     assert not app.error
-    assert ws.parameters.grouping == "least"
-    assert (ws.parameters.rsd_min, ws.parameters.significance) == (None, None)
+    assert ws.settings.grouping == "least"
+    assert (ws.settings.rsd_min, ws.settings.significance) == (None, None)
 
 
 def test_numbers__the_picked_node_is_explained_by_its_records() -> None:
     ws = numbers()
-    app = opened(ws)
+    app = open_page(ws)
     app.selectbox(key="tree grouping").set_value("error-digression").run()
     assert not app.exception
-    assert ws.pruning().criterion == "error-digression"
-    node = next(int(t) for t in ws.pruning().cut() if not ws.tree().is_leaf[t])
-    ws.view["node"] = node
+    assert ws.flow.pruning.criterion == "error-digression"
+    node = next(int(t) for t in ws.flow.pruning.cut() if not ws.flow.tree.is_leaf[t])
+    ws.state(TreeState).node = node
     app.run()
     assert not app.exception
-    found = said(app)
-    rows = next(rows for rows, t in zip(groups(ws), ws.pruning().cut(), strict=True) if t == node)
+    content = plain_text(app)
+    rows = next(rows for rows, t in zip(groups(ws), ws.flow.pruning.cut(), strict=True) if t == node)
     values = ws.table[["income", "stay"]].to_numpy(float)
     scaled = (values - values.min(axis=0)) / (values.max(axis=0) - values.min(axis=0))
     within = [np.cov(part.T, bias=True) * len(part) for part in (scaled, scaled[rows])]
-    assert f"**{number_text(np.linalg.det(within[0] - within[1]))}** · is how far the scatter" in found
-    assert f"**{number_text(np.trace(within[1]))}** · is the squared error around the means" in found
+    assert f"**{number_text(np.linalg.det(within[0] - within[1]))}** · is how far the scatter" in content
+    assert f"**{number_text(np.trace(within[1]))}** · is the squared error around the means" in content
     for position, name in enumerate(("income", "stay")):
         rsd, spread = rsd_and_spread(values[:, position], rows)
-        assert f"is the mean of {name}, for the whole table" in found
-        assert f"leaves {share(rsd)} of the squared error of a blind guess (RSD)" in found
-        assert f"vary {share(spread)} as much as in the table" in found
-    assert "error-digression measure" in found
-    assert "changed the digression from" in found
+        assert f"is the mean of {name}, for the whole table" in content
+        assert f"leaves {share(rsd)} of the squared error of a blind guess (RSD)" in content
+        assert f"vary {share(spread)} as much as in the table" in content
+    assert "error-digression measure" in content
+    assert "changed the digression from" in content
 
 
 def test_worst_groups__are_named_and_can_be_picked() -> None:
     ws = numbers(categories=True)
-    app = opened(ws)
+    app = open_page(ws)
     assert not app.exception
-    cut, rows = ws.pruning().cut(), groups(ws)
+    cut, rows = ws.flow.pruning.cut(), groups(ws)
     rsd = [rsd_and_spread(ws.table["income"].to_numpy(float), part)[0] for part in rows]
     stay = [rsd_and_spread(ws.table["stay"].to_numpy(float), part)[0] for part in rows]
     worst = int(cut[int(np.argmin(np.minimum(rsd, stay)))])
@@ -260,7 +263,7 @@ def test_worst_groups__are_named_and_can_be_picked() -> None:
     assert f"lowest RSD: {number_text(min(*rsd, *stay))}" in re.sub(r"\\", "", button.label)
     assert button.label.endswith(f"group {worst:,}")
     button.click().run()
-    assert ws.view["node"] == worst
+    assert ws.state(TreeState).node == worst
     distinct = min(ws.table["illness"].iloc[part].nunique() for part in rows)
     assert f"lowest l: {distinct}" in re.sub(r"\\", "", app.button(key="worst l").label)
     assert {f"worst {name}" for name in ("TIDI", "digression", "RSD", "spread", "l")} <= {b.key for b in app.button}
@@ -268,25 +271,25 @@ def test_worst_groups__are_named_and_can_be_picked() -> None:
 
 def test_blend__the_weight_has_ends_in_words_and_changes_the_tree() -> None:
     ws = numbers()
-    app = opened(ws)
+    app = open_page(ws)
     app.selectbox(key="tree criterion sse").set_value("blend").run()
     assert not app.exception
-    assert ws.criterion == "blend"
+    assert ws.flow.criterion == "blend"
     assert {"keep the columns", "keep the analysis"} <= {caption.value for caption in app.caption}
     losses = []
     for weight in (0.0, 1.0):
         app.slider(key="tree weight").set_value(weight).run()
         assert not app.exception
-        assert ws.parameters.weight == weight
-        losses.append(ws.node_ncp()[ws.pruning().cut()].mean())
+        assert ws.settings.weight == weight
+        losses.append(ws.flow.node_ncp[ws.flow.pruning.cut()].mean())
     assert losses[0] < losses[1]
     app.selectbox(key="tree criterion sse").set_value("sse").run()
-    assert ws.parameters.criterion is None
+    assert ws.settings.criterion is None
 
 
 def reason(app: AppTest, ws: Workspace, node: int) -> str:
     """Why the records of a node are one group, as the page says."""
-    ws.view["node"] = node
+    ws.state(TreeState).node = node
     app.run()
     return next(info.value for info in app.info if "merged" in info.value)
 
@@ -296,7 +299,7 @@ def reason(app: AppTest, ws: Workspace, node: int) -> str:
 def test_limits_of_numbers__hold_in_every_group(grouping: str, limit: str, place: int) -> None:
     ws = numbers()
     ws.set(grouping=grouping)
-    app = opened(ws)
+    app = open_page(ws)
     before = len(groups(ws))
     lowest = min(rsd_and_spread(ws.table["income"].to_numpy(float), rows)[place] for rows in groups(ws))
     required = 0.9 if place else 0.7
@@ -307,7 +310,7 @@ def test_limits_of_numbers__hold_in_every_group(grouping: str, limit: str, place
         values = ws.table[name].to_numpy(float)
         assert min(rsd_and_spread(values, rows)[place] for rows in groups(ws)) >= required - 1e-9
     assert len(groups(ws)) <= before
-    merged = [int(t) for t in ws.pruning().cut() if not ws.tree().is_leaf[t]]
+    merged = [int(t) for t in ws.flow.pruning.cut() if not ws.flow.tree.is_leaf[t]]
     assert any("is required" in reason(app, ws, node) for node in merged)
 
 
@@ -315,19 +318,19 @@ def test_limits_of_numbers__hold_in_every_group(grouping: str, limit: str, place
 def test_significance__is_explained_where_it_is_tested(tested: str) -> None:
     ws = numbers()
     ws.set(grouping="error-digression")
-    app = opened(ws)
+    app = open_page(ws)
     app.selectbox(key="tree tested").set_value(tested).run()
     assert not app.exception
-    assert (ws.parameters.significance, ws.parameters.tested) == (0.05, tested)
-    promise = "Promises: nothing about what is released" in said(app).replace("**", "")
+    assert (ws.settings.significance, ws.settings.tested) == (0.05, tested)
+    promise = "Promises: nothing about what is released" in plain_text(app).replace("**", "")
     assert promise == (tested == "inner")
     app.selectbox(key="tree tested").set_value("").run()
-    assert ws.parameters.significance is None
+    assert ws.settings.significance is None
 
 
 def test_limit_that_cannot_be_met__says_which_and_the_page_stays() -> None:
     ws = session()
-    app = opened(ws)
+    app = open_page(ws)
     app.number_input(key="tree l").set_value(4).run()
     assert not app.exception
     assert len(app.error) == 1
@@ -343,16 +346,27 @@ def test_limits__without_sensitive_columns_there_are_none() -> None:
     schema = Schema.of(frame, quasi_identifying=["age", "job", "day"])
     ws = Workspace(reading=sample_reading("four hundred", frame), schema=schema)
     ws.set(l=2, t=0.1)
-    app = opened(ws)
+    app = open_page(ws)
     assert not app.exception
-    assert "nothing to limit" in said(app)
-    assert (ws.parameters.l, ws.parameters.t) == (None, None)
+    assert "nothing to limit" in plain_text(app)
+    assert (ws.settings.l, ws.settings.t) == (None, None)
 
 
-@pytest.mark.parametrize("told", [None, {}, {"picked": "1"}, {"picked": -1}, {"picked": 7}, {"picked": True}, {"x": 1}])
-def test_asked_node__refuses_what_is_no_node(told: object) -> None:
-    assert asked_node(told, "picked", 7) is None
+@pytest.mark.parametrize(
+    "value", [None, {}, {"picked": "1"}, {"picked": -1}, {"picked": 7}, {"picked": True}, {"x": 1}]
+)
+def test_node_of__refuses_what_is_no_node(value: object) -> None:
+    assert node_of(value, "picked", 7) is None
 
 
-def test_asked_node__takes_a_node() -> None:
-    assert [asked_node({"picked": node}, "picked", 7) for node in range(7)] == list(np.arange(7))
+def test_node_of__takes_a_node() -> None:
+    assert [node_of({"picked": node}, "picked", 7) for node in range(7)] == list(np.arange(7))
+
+
+def test_a_significance_of_a_project__is_shown_whatever_it_is() -> None:
+    ws = numbers()
+    ws.set(significance=0.7)
+    app = open_page(ws)
+    assert not app.exception
+    assert app.number_input(key="tree significance").value == 0.7
+    assert ws.settings.significance == 0.7

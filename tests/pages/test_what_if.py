@@ -1,29 +1,29 @@
 """The What-if page without a browser: every figure is that of the setting that is chosen, and every step comes back."""
 
 import json
-from dataclasses import asdict
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.charts import loss_sentence
-from anonymizer.frontier import Method, k_for, record_frontier, tree_frontier
-from anonymizer.grow import grow
-from anonymizer.knowledge import look_up, person
-from anonymizer.linkage import linkage_risk
+from anonymizer.attacks.look_up import look_up, person
+from anonymizer.checking.linkage import linkage_risk
+from anonymizer.drawing.charts import loss_sentence
+from anonymizer.flow import Flow
 from anonymizer.pipeline import anonymize
-from anonymizer.project import Project, to_json
-from anonymizer.risk import annotate
-from anonymizer.samples import SAMPLES
-from anonymizer.scenarios import History
+from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Role, Schema
+from anonymizer.settings import Settings
+from anonymizer.whatif.frontier import Method, k_for, record_frontier, tree_frontier
+from anonymizer.whatif.project import Project, to_json
+from anonymizer.whatif.scenarios import History
 from tests.pages.test_data import SHELL, texts
-from tests.pages.test_release import said
+from tests.pages.test_release import plain_text
 from ui.controls import count, share
-from ui.frontier_view import here, picked
-from ui.scenarios_view import current, fresh_name, opened, travel, usual_name
-from ui.what_if_view import loss_bars
-from ui.workspace import Parameters, Workspace, sample_reading
+from ui.what_if.frontier import clicked_point, here
+from ui.what_if.scenarios import current_scenario, fresh_name, open_project, travel, usual_name
+from ui.what_if.state import WhatIfState
+from ui.what_if.view import loss_bars
+from ui.workspace import Workspace, sample_reading
 
 TABLE = SAMPLES["hospital"].load()
 KNOWN = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
@@ -39,18 +39,18 @@ VIEWS = (
 )
 
 
-def session(**chosen: object) -> Workspace:
+def session(**wanted: object) -> Workspace:
     """A session with the hospital's table."""
     ws = Workspace(reading=sample_reading("hospital", TABLE), schema=SCHEMA)
-    ws.set(**chosen)
+    ws.set(**wanted)
     return ws
 
 
-def shown(ws: Workspace | None, view: str = VIEWS[0]) -> AppTest:
+def open_view(ws: Workspace | None, view: str = VIEWS[0]) -> AppTest:
     """The page, one of its views open."""
     app = AppTest.from_file(SHELL, default_timeout=120)
     if ws is not None:
-        ws.view["what if"] = view
+        ws.state(WhatIfState).view = view
         app.session_state["workspace"] = ws
     return app.run().switch_page("../pages/what_if.py").run()
 
@@ -67,9 +67,9 @@ def metrics(app: AppTest) -> dict[str, str]:
     return {metric.label: metric.value for metric in app.metric}
 
 
-def recomputed(ws: Workspace) -> dict[str, str]:
+def figures_of(ws: Workspace) -> dict[str, str]:
     """The strip by a run of the package that knows nothing of the session."""
-    p = ws.parameters
+    p = ws.settings
     result = anonymize(TABLE, SCHEMA, k=p.k, grouping=p.grouping, generalizer=p.generalizer)
     risk = linkage_risk(result.release.frame(), KNOWN)
     return {
@@ -83,37 +83,37 @@ def recomputed(ws: Workspace) -> dict[str, str]:
 
 
 def test_without_a_table__says_where_to_go() -> None:
-    app = shown(None)
+    app = open_view(None)
     assert not app.exception
-    assert "Nothing to try out yet" in said(app) + "".join(item.value for item in app.subheader)
+    assert "Nothing to try out yet" in plain_text(app) + "".join(item.value for item in app.subheader)
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_opens(view: str) -> None:
-    app = shown(session(), view)
+    app = open_view(session(), view)
     assert not app.exception
     assert not app.error
 
 
 @pytest.mark.parametrize("generalizer", ["uniform", "tiered", "refine"])
 def test_the_slider__shows_the_figures_of_its_k_and_of_no_other(generalizer: str) -> None:
-    app = shown(session(generalizer=generalizer))
+    app = open_view(session(generalizer=generalizer))
     for k in (25, 7, 12):
         slider(app).set_value(k).run()
         ws = app.session_state["workspace"]
         assert ws.k == k
-        assert metrics(app) == recomputed(ws)
+        assert metrics(app) == figures_of(ws)
         checked = anonymize(TABLE, SCHEMA, k=k, generalizer=generalizer).verification
         smallest = count(checked["k-anonymity"].achieved)
-        assert f"smallest class: {smallest} row" in said(app)
-        assert ("is not" in said(app)) is not checked.k_anonymous
+        assert f"smallest class: {smallest} row" in plain_text(app)
+        assert ("is not" in plain_text(app)) is not checked.k_anonymous
 
 
 def test_a_glance__names_the_loss_of_every_column() -> None:
     ws = session()
-    app = shown(ws)
+    app = open_view(ws)
     result = anonymize(TABLE, SCHEMA)
-    assert loss_sentence(result.utility.ncp_by_column, result.utility.gcp) in said(app)
+    assert loss_sentence(result.utility.ncp_by_column, result.utility.gcp) in plain_text(app)
     bars = loss_bars(result.utility.ncp_by_column)
     for name, loss in result.utility.ncp_by_column.items():
         assert name in bars
@@ -122,106 +122,104 @@ def test_a_glance__names_the_loss_of_every_column() -> None:
 
 
 def test_which_k__is_that_of_the_policy_and_can_be_used() -> None:
-    app = shown(session(), VIEWS[1])
+    app = open_view(session(), VIEWS[1])
     for title, risk in (("0.09: groups of 12", 0.09), ("0.2: groups of 5", 0.2)):
         next(box for box in app.selectbox if box.label.startswith("The highest risk")).set_value(title).run()
         k = k_for(risk)
         result = anonymize(TABLE, SCHEMA, k=k)
-        assert f"k = {k}" in said(app)
-        assert f"{count(len(result.pruning.cut()))} groups" in said(app)
-        assert f"{share(result.utility.gcp)} of the detail is lost" in said(app)
+        assert f"k = {k}" in plain_text(app)
+        assert f"{count(len(result.pruning.cut()))} groups" in plain_text(app)
+        assert f"{share(result.utility.gcp)} of the detail is lost" in plain_text(app)
     press(app, "Use k = 5")
     assert app.session_state["workspace"].k == 5
     assert slider(app).value == 5
-    assert metrics(app) == recomputed(app.session_state["workspace"])
+    assert metrics(app) == figures_of(app.session_state["workspace"])
 
 
 def test_an_own_risk_beyond_every_k_of_the_frontier() -> None:
-    app = shown(session(), VIEWS[1])
+    app = open_view(session(), VIEWS[1])
     next(box for box in app.selectbox if box.label.startswith("The highest risk")).set_value("Another risk").run()
     app.number_input(key="own risk").set_value(0.005).run()
-    assert "k = 200" in said(app)
+    assert "k = 200" in plain_text(app)
     app.number_input(key="own risk").set_value(0.0066).run()
-    assert "k = 152" in said(app)
+    assert "k = 152" in plain_text(app)
     assert not app.exception
 
 
 def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
     ws = session()
-    app = shown(ws, VIEWS[3])
-    points = tree_frontier(ws.tree(), ws.risk(), ws.encoded())
+    app = open_view(ws, VIEWS[3])
+    points = tree_frontier(ws.flow)
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
     app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
     app.run()
-    assert "error-risk, k = 17" in said(app)
+    assert "error-risk, k = 17" in plain_text(app)
     press(app, "Keep as scenario")
     press(app, "Use it")
-    held = app.session_state["workspace"]
-    assert (held.parameters.grouping, held.k) == ("error-risk", 17)
-    assert held.scenarios[0].figures["groups"] == points[place].groups
-    assert metrics(app) == recomputed(held)
-    assert held.view["curves"][1] == 1, "another k and grouping have the same curves, and the mark stays clicked"
-    held.open({"l": 2})
+    after = app.session_state["workspace"]
+    assert (after.settings.grouping, after.k) == ("error-risk", 17)
+    assert after.scenarios[0].figures["groups"] == points[place].groups
+    assert metrics(app) == figures_of(after)
+    assert after.state(WhatIfState).curves == 1, "another k and grouping have the same curves: the mark stays"
+    after.open({"l": 2})
     app.run()
-    assert held.view["curves"][1] == 2, "in other curves the same place is another setting"
+    assert after.state(WhatIfState).curves == 2, "in other curves the same place is another setting"
 
 
 def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:
     """A mark that is used gives the very figures it showed, whatever grouping was chosen before."""
     ws = session(grouping="median-mondrian", criterion="gini", k=8)
-    app = shown(ws, VIEWS[3])
-    assert "made anew for every k" in said(app)
-    encoded = ws.encoded()
-    tree = grow(encoded, "gini")
-    points = tree_frontier(tree, annotate(tree, encoded), encoded)
+    app = open_view(ws, VIEWS[3])
+    assert "made anew for every k" in plain_text(app)
+    points = tree_frontier(Flow(TABLE, SCHEMA, Settings(criterion="gini")))
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
     app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
     app.run()
-    assert "error-risk, k = 17" in said(app)
+    assert "error-risk, k = 17" in plain_text(app)
     press(app, "Use it")
-    held = app.session_state["workspace"]
-    assert (held.parameters.grouping, held.k) == ("error-risk", 17)
-    assert held.utility().gcp == pytest.approx(points[place].gcp, abs=1e-12)
+    after = app.session_state["workspace"]
+    assert (after.settings.grouping, after.k) == ("error-risk", 17)
+    assert after.flow.utility.gcp == pytest.approx(points[place].gcp, abs=1e-12)
     assert not app.exception
 
 
 def test_what_the_browser_says_was_clicked_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    import ui.frontier_view as view
+    import ui.what_if.frontier as view
 
     for customdata in (None, "1", -1, 10**9, [], ["x"], 1.5):
         state = {"selection": {"points": [{"customdata": customdata}]}}
         monkeypatch.setattr(view, "widget_state", lambda key, state=state: state)
-        assert picked((), "chart") is None
+        assert clicked_point((), "chart") is None
 
 
 def test_what_if_i_knew__counts_those_who_remain() -> None:
     ws = session()
-    app = shown(ws, VIEWS[4])
+    app = open_view(ws, VIEWS[4])
     known = {name: person(TABLE, SCHEMA, 0)[name] for name in KNOWN[:2]}
     before = look_up(TABLE, SCHEMA, known, released=False)
-    after = look_up(ws.released(), SCHEMA, known)
+    after = look_up(ws.flow.released, SCHEMA, known)
     assert after.rows >= before.rows
     fits = [metric.value for metric in app.metric if metric.label == "Rows that fit"]
     assert fits == [count(before.rows), count(after.rows)]
     for sentence in (*before.sentences(), *after.sentences()):
-        assert sentence in said(app)
+        assert sentence in plain_text(app)
 
 
 def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
-    app = shown(session(k=5), VIEWS[5])
+    app = open_view(session(k=5), VIEWS[5])
     for k, name in ((5, "fine"), (20, "coarse")):
         slider(app).set_value(k).run()
         app.text_input[0].set_value(name)
         app.text_input[1].set_value(f"*for* {name}")
         press(app, "Keep this setting")
-    kept = app.session_state["workspace"].scenarios
-    assert [scenario.name for scenario in kept] == ["fine", "coarse"]
-    for scenario, k in zip(kept, (5, 20), strict=True):
+    both = app.session_state["workspace"].scenarios
+    assert [scenario.name for scenario in both] == ["fine", "coarse"]
+    for scenario, k in zip(both, (5, 20), strict=True):
         risk = linkage_risk(anonymize(TABLE, SCHEMA, k=k).release.frame(), KNOWN)
         assert (scenario.parameters["k"], scenario.figures["groups"]) == (k, risk.groups)
     table = app.dataframe[0].value
     assert list(table.loc["k"]) == ["5", "20"]
-    assert list(table.loc["Groups"]) == [count(scenario.figures["groups"]) for scenario in kept]
+    assert list(table.loc["Groups"]) == [count(scenario.figures["groups"]) for scenario in both]
     press(app, "Open")
     assert app.session_state["workspace"].k == 5
     assert slider(app).value == 5
@@ -231,15 +229,15 @@ def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
     edited = app.session_state["workspace"].scenarios
     assert [scenario.name for scenario in edited] == ["coarse (2)", "coarse"]
     assert edited[0].comment == "for *another* reader"
-    assert edited[0].figures == kept[0].figures
+    assert edited[0].figures == both[0].figures
     press(app, "Drop")
     assert [scenario.name for scenario in app.session_state["workspace"].scenarios] == ["coarse"]
 
 
 def test_compared_scenarios__stay_so_under_another_name() -> None:
     ws = session()
-    ws.scenarios = (current(ws, "a", ""), current(ws, "b", ""))
-    app = shown(ws, VIEWS[5])
+    ws.scenarios = (current_scenario(ws, "a", ""), current_scenario(ws, "b", ""))
+    app = open_view(ws, VIEWS[5])
     next(box for box in app.text_input if box.key == "name of a").set_value("c")
     press(app, "Save")
     assert list(app.dataframe[0].value.columns) == ["c", "b"]
@@ -249,63 +247,63 @@ def test_a_setting_nobody_named__is_called_what_it_is() -> None:
     assert usual_name(session(k=20)) == "least, uniform, k = 20"
     assert usual_name(session(k=20, criterion="blend", weight=0.9)) == "blend 0.9, uniform, k = 20"
     ws = session(k=20, criterion="blend", weight=0.9)
-    points = record_frontier(
-        TABLE, SCHEMA, ws.encoded(), ws.tree(), ws.risk(), (20,), [Method("least", "uniform", 0.9)]
-    )
+    points = record_frontier(ws.flow, (20,), [Method("least", "uniform", 0.9)])
     assert here(ws, points) is points[0]
 
 
 def test_figures_of_a_scenario__are_those_of_its_roles() -> None:
     ws = session(k=5)
-    ws.scenarios = (current(ws, "a", ""), current(ws, "b", ""))
+    ws.scenarios = (current_scenario(ws, "a", ""), current_scenario(ws, "b", ""))
     groups = f"Groups {count(ws.scenarios[0].figures['groups'])}"
-    assert groups in said(shown(ws, VIEWS[5]))
+    assert groups in plain_text(open_view(ws, VIEWS[5]))
     before = ws.schema
     ws.set_schema(ws.schema.with_column("postcode", role=Role.INSENSITIVE))
-    app = shown(ws, VIEWS[5])
+    app = open_view(ws, VIEWS[5])
     assert not app.exception
-    assert groups not in said(app)
-    assert "Kept for other roles" in said(app)
+    assert groups not in plain_text(app)
+    assert "Kept for other roles" in plain_text(app)
     assert "Groups" not in app.dataframe[0].value.index
     ws.set_schema(before)
-    assert groups in said(shown(ws, VIEWS[5]))
+    assert groups in plain_text(open_view(ws, VIEWS[5]))
 
 
 def test_limits__are_switched_off_together() -> None:
-    app = shown(session(l=2, t=0.5))
+    app = open_view(session(l=2, t=0.5))
     limits = next(item for item in app.toggle if item.label == "Limits on sensitive columns")
     assert limits.value
     limits.set_value(False).run()
     ws = app.session_state["workspace"]
-    assert (ws.parameters.l, ws.parameters.t) == (None, None)
-    assert metrics(app) == recomputed(ws)
+    assert (ws.settings.l, ws.settings.t) == (None, None)
+    assert metrics(app) == figures_of(ws)
     press(app, "Undo")
-    assert (ws.parameters.l, ws.parameters.t) == (2, 0.5)
+    assert (ws.settings.l, ws.settings.t) == (2, 0.5)
     assert next(item for item in app.toggle if item.label == "Limits on sensitive columns").value
 
 
 def test_cells_that_count__are_given_up_for_boxes_that_share_records() -> None:
-    app = shown(session(writing="weighted", numbers="mean"))
-    box = next(item for item in app.selectbox if item.label.startswith("How records are made"))
+    app = open_view(session(writing="weighted", numbers="mean"))
+    box = next(item for item in app.selectbox if item.label.startswith("How the records"))
     box.set_value("tiered").run()
     ws = app.session_state["workspace"]
-    assert (ws.parameters.writing, ws.parameters.numbers) == ("sets", "range")
+    assert (ws.settings.writing, ws.settings.numbers) == ("sets", "range")
     assert not any("Write sets and ranges" in error.value for error in app.error)
     assert metrics(app)["Records"] == count(len(TABLE))
-    assert Parameters(writing="concatenate").changed(generalizer="tiered").writing == "concatenate"
-    assert Parameters(writing="weighted").changed(generalizer="refine").writing == "weighted"
+    ws.set(writing="concatenate", generalizer="tiered")
+    assert ws.settings.writing == "concatenate"
+    ws.set(writing="weighted", generalizer="refine")
+    assert ws.settings.writing == "weighted"
 
 
 def test_scenarios_and_history__can_be_reached_where_nothing_can_be_released() -> None:
-    app = shown(session(l=50), VIEWS[6])
-    assert "Nothing can be released with this setting" in said(app)
+    app = open_view(session(l=50), VIEWS[6])
+    assert "Nothing can be released with this setting" in plain_text(app)
     assert "What was decided" in texts(app)
     app.button_group(key="what if view").set_value(VIEWS[0]).run()
     assert not app.exception
 
 
 def test_what_was_chosen_in_a_view__is_there_again() -> None:
-    app = shown(session(), VIEWS[1])
+    app = open_view(session(), VIEWS[1])
     app.selectbox(key="policy").set_value("Another risk").run()
     app.number_input(key="own risk").set_value(0.02).run()
     views = app.button_group(key="what if view")
@@ -317,23 +315,23 @@ def test_what_was_chosen_in_a_view__is_there_again() -> None:
     assert next(item for item in app.number_input if item.label.startswith("Begin with")).value == 7
     app.button_group(key="what if view").set_value(VIEWS[1]).run()
     assert app.number_input(key="own risk").value == 0.02
-    assert "k = 50" in said(app)
+    assert "k = 50" in plain_text(app)
 
 
 def test_names_of_scenarios_stay_different() -> None:
     ws = session()
-    ws.scenarios = (current(ws, "a", ""), current(ws, "a (2)", ""))
+    ws.scenarios = (current_scenario(ws, "a", ""), current_scenario(ws, "a (2)", ""))
     assert fresh_name(ws.scenarios, "a") == "a (3)"
     assert fresh_name(ws.scenarios, "b") == "b"
 
 
 def test_undo_and_redo__bring_back_what_held() -> None:
-    app = shown(session(k=10))
+    app = open_view(session(k=10))
     for k in (15, 30):
         slider(app).set_value(k).run()
     press(app, "Undo")
     assert slider(app).value == 15
-    assert metrics(app) == recomputed(app.session_state["workspace"])
+    assert metrics(app) == figures_of(app.session_state["workspace"])
     press(app, "Undo")
     assert slider(app).value == 10
     press(app, "Redo")
@@ -355,7 +353,7 @@ def test_undo_of_a_role__comes_back_too() -> None:
 
 
 def test_history__is_shown_and_gone_back_through() -> None:
-    app = shown(session(k=10), VIEWS[6])
+    app = open_view(session(k=10), VIEWS[6])
     for k in (15, 30):
         slider(app).set_value(k).run()
     shown_rows = app.dataframe[0].value
@@ -369,29 +367,29 @@ def test_history__is_shown_and_gone_back_through() -> None:
 def test_project__is_opened_where_it_fits_and_refused_where_not(monkeypatch: pytest.MonkeyPatch) -> None:
     import streamlit as st
 
-    told: list[str] = []
-    monkeypatch.setattr(st, "rerun", lambda: told.append("rerun"))
-    monkeypatch.setattr(st, "warning", lambda text, icon: told.append(text))
-    monkeypatch.setattr(st, "error", lambda text, icon: told.append(text))
+    messages: list[str] = []
+    monkeypatch.setattr(st, "rerun", lambda: messages.append("rerun"))
+    monkeypatch.setattr(st, "warning", lambda text, icon: messages.append(text))
+    monkeypatch.setattr(st, "error", lambda text, icon: messages.append(text))
     ws = session()
-    chosen = Parameters(k=33, generalizer="refine")
+    wanted = Settings(k=33, generalizer="refine")
     assert ws.reading is not None
-    saved = Project(SCHEMA, asdict(chosen), (), History(), "hospital", ws.reading.sha256, len(TABLE))
-    opened(ws, to_json(saved).encode())
-    assert (told, ws.parameters, ws.view["project note"]) == (["rerun"], chosen, "")
+    saved = Project(SCHEMA, dict(wanted), (), History(), "hospital", ws.reading.sha256, len(TABLE))
+    open_project(ws, to_json(saved).encode())
+    assert (messages, ws.settings, ws.state(WhatIfState).note) == (["rerun"], wanted, "")
     other = json.loads(to_json(saved))
     other["table"]["sha256"] = "0" * 64
-    opened(ws, json.dumps(other).encode())
-    assert "not that of the table here" in ws.view["project note"]
-    before = ws.parameters
+    open_project(ws, json.dumps(other).encode())
+    assert "not that of the table here" in ws.state(WhatIfState).note
+    before = ws.settings
     for content in (b"{}", b"\xff", json.dumps(other | {"parameters": {"k": -1}}).encode()):
-        opened(ws, content)
-        assert ws.parameters == before
-    assert len([text for text in told if text != "rerun"]) == 3
+        open_project(ws, content)
+        assert ws.settings == before
+    assert len([text for text in messages if text != "rerun"]) == 3
 
 
 def test_a_k_that_cannot_be_reached__is_said(hospital_of_nine: Workspace) -> None:
-    app = shown(hospital_of_nine)
+    app = open_view(hospital_of_nine)
     assert not app.exception
     assert any("Nothing can be released" in error.value for error in app.error)
     assert not app.metric

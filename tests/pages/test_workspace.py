@@ -9,10 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.errors import AnonymizerError
+from anonymizer.flow import DEPENDS
 from anonymizer.schema import Role, Schema
 from tests.pages.test_data import SHELL
 from ui.controls import plain, share, size
-from ui.workspace import DEPENDS, Parameters, Workspace, sample_reading
+from ui.visit import FrameState
+from ui.workspace import Workspace, sample_reading
 
 TABLE = pd.DataFrame(
     {"age": [20 + n % 17 for n in range(200)], "sex": list("fm") * 100, "income": ["low", "high", "high", "low"] * 50}
@@ -26,91 +28,85 @@ def ws() -> Workspace:
 
 
 def test_stages__are_computed_once(ws: Workspace) -> None:
-    assert ws.release() is ws.release()
-    assert ws.verification().passed
-    assert ws.released_risk().smallest >= ws.k
-    assert len(ws.leaf()) == len(TABLE)
+    assert ws.flow.release is ws.flow.release
+    assert ws.flow.verification.passed
+    assert ws.flow.after.smallest >= ws.k
+    assert len(ws.flow.leaf) == len(TABLE)
 
 
 def test_change_of_k__prunes_again_but_grows_nothing(ws: Workspace) -> None:
-    tree, pruning = ws.tree(), ws.pruning()
+    tree, pruning = ws.flow.tree, ws.flow.pruning
     ws.set(k=40)
-    assert ws.peek("pruning") is None
-    assert ws.pruning() is not pruning
-    assert ws.pruning().k == 40
-    assert ws.tree() is tree
+    assert not ws.ready("pruning")
+    assert ws.flow.pruning is not pruning
+    assert ws.flow.pruning.k == 40
+    assert ws.flow.tree is tree
     ws.set(min_leaf=30)
-    assert ws.tree() is not tree
+    assert ws.flow.tree is not tree
 
 
 def test_the_curves_of_every_k__are_those_of_any_k(ws: Workspace) -> None:
-    frontier, by_k = ws.frontier(), ws.by_k()
+    frontier, by_k = ws.flow.frontier, ws.flow.by_k
     ws.set(k=40)
-    assert ws.frontier() is frontier
-    assert ws.by_k() is by_k
+    assert ws.flow.frontier is frontier
+    assert ws.flow.by_k is by_k
     ws.set(grouping="error-risk")
-    assert ws.frontier() is frontier
-    assert ws.by_k() is not by_k
+    assert ws.flow.frontier is frontier
+    assert ws.flow.by_k is not by_k
     ws.set(l=2)
-    assert ws.frontier() is not frontier
+    assert ws.flow.frontier is not frontier
 
 
 def test_baselines__their_tree_depends_on_k_alone(ws: Workspace) -> None:
     ws.set(grouping="median-mondrian", criterion="gini")
-    tree = ws.tree()
+    tree = ws.flow.tree
     assert tree.n[tree.is_leaf].min() >= ws.k
-    assert ws.pruning().n_steps == 0
+    assert ws.flow.pruning.n_steps == 0
     ws.set(min_leaf=30, weight=0.1, max_depth=1)
-    assert ws.tree() is tree
+    assert ws.flow.tree is tree
     ws.set(k=40)
-    assert ws.tree().n[ws.tree().is_leaf].min() >= 40
-    assert ws.verification().passed
-    assert ws.report().provenance.parameters["criterion"] is None
+    assert ws.flow.tree.n[ws.flow.tree.is_leaf].min() >= 40
+    assert ws.flow.verification.passed
+    assert ws.flow.report.provenance.parameters["criterion"] is None
 
 
 def test_writing__makes_the_release_again(ws: Workspace) -> None:
-    release, tree = ws.release(), ws.tree()
+    release, tree = ws.flow.release, ws.flow.tree
     ws.set(writing="weighted", numbers="mean")
-    assert ws.release() is not release
-    assert (ws.release().writing, ws.release().numbers) == ("weighted", "mean")
-    assert ws.tree() is tree
-    assert ws.verification().passed
+    assert ws.flow.release is not release
+    assert (ws.flow.release.writing, ws.flow.release.numbers) == ("weighted", "mean")
+    assert ws.flow.tree is tree
+    assert ws.flow.verification.passed
 
 
 def test_refine__keeps_the_limits_of_the_page(ws: Workspace) -> None:
     ws.set(k=4, l=2, generalizer="refine")
-    assert ws.verification()["distinct l-diversity of income"].passed
+    assert ws.flow.verification["distinct l-diversity of income"].passed
 
 
 def test_change_of_schema__encodes_again(ws: Workspace) -> None:
-    encoded = ws.encoded()
+    encoded = ws.flow.encoded
     ws.set_schema(SCHEMA.with_column("age", role="insensitive"))
-    assert ws.peek("encoded") is None
-    assert ws.encoded().names == ("sex",)
+    assert not ws.ready("encoded")
+    assert ws.flow.encoded.names == ("sex",)
     ws.set_schema(SCHEMA)
-    assert ws.encoded() is not encoded
-    assert ws.encoded().names == encoded.names
+    assert ws.flow.encoded is not encoded
+    assert ws.flow.encoded.names == encoded.names
 
 
-def test_peek__computes_nothing(ws: Workspace) -> None:
-    assert all(ws.peek(stage) is None for stage in DEPENDS)
-    ws.encoded()
-    assert [stage for stage in DEPENDS if ws.peek(stage) is not None] == ["encoded"]
-
-
-def test_dependencies__are_parameters() -> None:
-    derived = {name for name, value in vars(Parameters).items() if isinstance(value, property)}
-    known = derived.union(Parameters.__dataclass_fields__)
-    assert all(known.issuperset(names) for names in DEPENDS.values())
+def test_ready__computes_nothing(ws: Workspace) -> None:
+    assert not any(ws.ready(stage) for stage in DEPENDS)
+    ws.flow.compute("encoded")
+    assert [stage for stage in DEPENDS if ws.ready(stage)] == ["encoded"]
 
 
 def test_two_tables_with_equal_shape__are_told_apart(ws: Workspace) -> None:
-    first = ws.encoded()
+    first = ws.flow.encoded
     other = TABLE.assign(age=TABLE["age"] + 1)
     ws._accept(sample_reading("people", other), None)
     ws.set_schema(SCHEMA)
-    assert ws.encoded() is not first
-    assert ws.encoded().encodings[0].low[0] == first.encodings[0].low[0] + 1
+    assert ws.flow.encoded is not first
+    assert ws.flow.encoded.encodings[0].low[0] == first.encodings[0].low[0] + 1
 
 
 def test_read_again__keeps_the_roles_of_the_same_columns() -> None:
@@ -146,7 +142,7 @@ def test_read_again__suggests_anew_what_nobody_chose() -> None:
 def test_another_table__begins_with_the_usual_choices(ws: Workspace) -> None:
     ws.set(k=25, l=2)
     assert ws.bring(b"a,b\n1,2\n3,4\n", "other.csv")
-    assert ws.parameters == type(ws.parameters)()
+    assert ws.settings == type(ws.settings)()
 
 
 def test_steps__stay_ticked_once_they_are_done(ws: Workspace) -> None:
@@ -158,10 +154,10 @@ def test_steps__stay_ticked_once_they_are_done(ws: Workspace) -> None:
     for page in ("roles", "tree", "release"):
         app.switch_page(f"../pages/{page}.py").run()
         assert not app.exception
-        ticked.append(set(app.session_state["workspace"].view["steps done"][1]))
+        ticked.append(app.session_state["workspace"].state(FrameState).steps)
     assert ticked == [{"data", "roles"}, {"data", "roles", "tree"}, {"data", "roles", "tree", "release"}]
     app.slider(key="release k").set_value(20).run()
-    assert app.session_state["workspace"].view["steps done"][1] == ticked[-1]
+    assert app.session_state["workspace"].state(FrameState).steps == ticked[-1]
 
 
 def test_bad_file__leaves_everything_but_the_message(ws: Workspace) -> None:
@@ -175,7 +171,7 @@ def test_bad_file__leaves_everything_but_the_message(ws: Workspace) -> None:
 
 def test_no_table__is_an_error_with_a_remedy() -> None:
     with pytest.raises(AnonymizerError, match="Data page"):
-        Workspace().encoded()
+        Workspace().flow.compute("encoded")
 
 
 @pytest.mark.parametrize(
@@ -199,12 +195,12 @@ def test_size__in_fitting_units() -> None:
 
 def test_plain__leaves_no_live_markdown() -> None:
     text = "![i](http://x.y) [l](z) :red[r] :material/home: <b> `c` $a$ www.x.y a@b.c **s** # h\n- l"
-    shown = plain(text)
-    assert "](" not in shown
-    assert "://" not in shown
-    assert "\n" not in shown
+    escaped = plain(text)
+    assert "](" not in escaped
+    assert "://" not in escaped
+    assert "\n" not in escaped
     for mark in "*_`[]<>$#!":
-        assert shown.count(mark) == shown.count("\\" + mark)
+        assert escaped.count(mark) == escaped.count("\\" + mark)
 
 
 def test_panels__are_told_once_a_visit_whether_they_are_open(ws: Workspace) -> None:
@@ -212,16 +208,16 @@ def test_panels__are_told_once_a_visit_whether_they_are_open(ws: Workspace) -> N
     app.session_state["workspace"] = ws
     app.run().switch_page("../pages/tree.py").run()
 
-    def opened() -> bool:
+    def is_open() -> bool:
         return next(item.proto.expanded for item in app.expander if item.label == "Limits on sensitive columns")
 
-    assert not opened()
+    assert not is_open()
     app.number_input(key="tree l").set_value(2).run()
-    assert app.session_state["workspace"].parameters.l == 2
-    assert not opened(), "the browser would take another word for a click"
+    assert app.session_state["workspace"].settings.l == 2
+    assert not is_open(), "the browser would take another word for a click"
     app.switch_page("../pages/roles.py").run()
     app.switch_page("../pages/tree.py").run()
-    assert opened()
+    assert is_open()
 
 
 def test_forget__leaves_nothing_of_the_table_in_memory() -> None:
@@ -231,13 +227,14 @@ def test_forget__leaves_nothing_of_the_table_in_memory() -> None:
         app.switch_page(f"../pages/{page}.py").run()
         assert not app.exception
     ws = app.session_state["workspace"]
-    held: dict[str, weakref.ref[object]] = {
-        what: weakref.ref(getattr(ws, what)()) for what in ("encoded", "tree", "release", "report")
+    references: dict[str, weakref.ref[object]] = {
+        what: weakref.ref(getattr(ws.flow, what)) for what in ("encoded", "tree", "release", "report")
     }
-    held["table"] = weakref.ref(ws.table)
+    references["table"] = weakref.ref(ws.table)
+    references["flow"] = weakref.ref(ws.flow)
     del ws
     next(button for button in app.button if button.label == "Forget it").click().run()
     gc.unfreeze()
     gc.collect()
     assert app.session_state["workspace"].reading is None
-    assert [what for what, of in held.items() if of() is not None] == []
+    assert [what for what, of in references.items() if of() is not None] == []

@@ -1,30 +1,22 @@
 """The worked cases of the private forests: budgets, sensitivities, trees without noise and with scripted noise."""
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from anonymizer.domains import Attribute, CodedTable, Domains
-from anonymizer.forest import Forest, class_shares_of, grow_forest, predict
-from anonymizer.forest_growth import Part, Shares, gini_sensitivity, lengths, weighted_gini
-from anonymizer.mechanisms import selection_shares
-from anonymizer.private_tree import Node, class_shares, gini, make_consistent, prune_tree, walk
-from anonymizer.rules import rules_of
+from anonymizer.forest.domains import Attribute, CodedTable, Domains
+from anonymizer.forest.forest import Forest, class_shares_of, grow_forest, predict
+from anonymizer.forest.growth import Part, Shares, gini_sensitivity, lengths, weighted_gini
+from anonymizer.forest.mechanisms import selection_shares
+from anonymizer.forest.nodes import NoisyNode, gini, make_consistent, positive_shares, prune_tree, walk
+from anonymizer.forest.rules import rules_of
+from tests.cases import load
 
 Case = dict[str, Any]
-
-
-@pytest.fixture
-def case(shared: Path) -> Callable[[str], Case]:
-    def read(name: str) -> Case:
-        found: Case = json.loads((shared / "cases" / f"{name}.json").read_text("utf-8"))
-        return found
-
-    return read
+FORESTS = [pytest.param(case, id=case["name"]) for case in load("f15_forest")]
+DIFFPID3 = [pytest.param(case, id=case["name"]) for case in load("f15_diffpid3")]
+STRICT = [pytest.param(case, id=case["name"]) for case in load("f15_strict")]
 
 
 class Traced:
@@ -70,78 +62,80 @@ def table_of(case: Case) -> CodedTable:
     )
 
 
-def grown(case: Case, mode: str, noise: Traced, pruning: str | None = None) -> Forest:
+def grow_case(case: Case, mode: str, noise: Traced, pruning: str | None = None) -> Forest:
     return grow_forest(
         table_of(case),
         case["beta"],
         mode=mode,
-        n_trees=case.get("tau", 1),
-        max_depth=case["delta"],
+        n_trees=case.get("n_trees", 1),
+        max_depth=case["max_depth"],
         min_size=case.get("min_size", 100),
         pruning=pruning,
         noise=noise,
     )
 
 
-def preorder(tree: Case, children: str = "children") -> list[Case]:
-    return [tree, *(node for child in tree[children] for node in preorder(child, children))]
+def preorder(tree: Case) -> list[Case]:
+    return [tree, *(node for child in tree.get("children", ()) for node in preorder(child))]
 
 
-def expect_trees(found: Forest, expected: list[Case]) -> None:
-    assert len(found.trees) == len(expected)
-    for tree, answer in zip(found.trees, expected, strict=True):
+def expect_trees(forest: Forest, expected: list[Case]) -> None:
+    assert len(forest.trees) == len(expected)
+    for tree, answer in zip(forest.trees, expected, strict=True):
         nodes = [node for node, _ in walk(tree)]
         answers = preorder(answer)
         assert len(nodes) == len(answers)
         for node, its in zip(nodes, answers, strict=True):
-            assert node.attribute == its["attr"]
+            assert node.attribute == its.get("attribute")
             assert node.size == pytest.approx(its["size"], rel=1e-9)
-            if its["counts"] is not None:
-                np.testing.assert_allclose(node.drawn, its["counts"], rtol=1e-9)
+            if "counts" in its:
+                np.testing.assert_allclose(node.answers, its["counts"], rtol=1e-9)
 
 
 def expect_choices(noise: Traced, expected: list[Case], sensitivity: float | None = None) -> None:
     """Scores, sensitivities and selection probabilities of every choice, in the order they were asked for."""
-    asked = [node for tree in expected for node in preorder(tree) if node["cand"] is not None]
-    assert len(asked) == len(noise.choices) > 0
-    for choice, answer in zip(noise.choices, asked, strict=True):
-        np.testing.assert_allclose(choice["scores"], answer["utilities"], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(choice["shares"], answer["probs"], rtol=1e-9)
-        assert choice["sensitivity"] == pytest.approx(sensitivity or answer["sens"], rel=1e-9)
+    choices = [node for tree in expected for node in preorder(tree) if "scores" in node]
+    assert len(choices) == len(noise.choices) > 0
+    for choice, answer in zip(noise.choices, choices, strict=True):
+        np.testing.assert_allclose(choice["scores"], answer["scores"], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(choice["shares"], answer["shares"], rtol=1e-9)
+        assert choice["sensitivity"] == pytest.approx(sensitivity or answer["sensitivity"], rel=1e-9)
 
 
 # Budgets and sensitivities.
 
 
 @pytest.mark.parametrize(("mode", "row", "trees"), [
-    ("paper", "DPDF_tau1", 1), ("paper", "DPDF_tau4", 4), ("paper-strict", "DPDF_tau4", 4), ("diffpid3", "DiffPID3", 1),
-    ("diffpid3-weighted", "DiffPID3", 1),
+    ("paper", "one tree", 1), ("paper", "four trees", 4), ("paper-strict", "four trees", 4),
+    ("diffpid3", "diffpid3", 1), ("diffpid3-weighted", "diffpid3", 1),
 ])  # fmt: skip
-def test_table_1__epsilon_of_each_query(case: Callable[[str], Case], mode: str, row: str, trees: int) -> None:
-    table_1 = case("dpdf_table1")
+def test_table_1__epsilon_of_each_query(mode: str, row: str, trees: int) -> None:
+    (table_1,) = load("f15_table_1")
     rng = np.random.default_rng(0)
     domains = [2] * 6
     records = np.column_stack([rng.integers(0, 2, (4000, 6)), rng.integers(0, 2, 4000)])
-    for beta, exact in zip(table_1["betas"], table_1["exact"][row], strict=True):
-        example = {"records": records, "domains": domains, "n_classes": 2, "beta": beta, "tau": trees, "delta": 5}
-        ledger = grown(example, mode, Traced()).ledger
+    reference = {"records": records, "domains": domains, "n_classes": 2, "max_depth": table_1["max_depth"]}
+    for beta, exact, printed in zip(table_1["budgets"], table_1["exact"][row], table_1["printed"][row], strict=True):
+        assert exact == pytest.approx(printed, abs=5.1e-4)
+        example = reference | {"beta": beta, "n_trees": trees}
+        ledger = grow_case(example, mode, Traced()).ledger
         assert [entry.epsilon for entry in ledger.entries] == pytest.approx([exact] * len(ledger.entries), rel=1e-12)
         queries = 10 if mode.startswith("diffpid3") else 9 * trees
         assert len(ledger.dearest) == queries
         assert ledger.spent == pytest.approx(beta, rel=1e-9)
 
 
-def test_sensitivity__equation_11(case: Callable[[str], Case]) -> None:
-    given = case("dpdf_sensitivity")
-    for n, exact in zip(given["n"], given["eq11"], strict=True):
-        assert gini_sensitivity(n) == pytest.approx(exact, rel=1e-9)
+def test_sensitivity__equation_11() -> None:
+    for row in load("f15_sensitivity"):
+        n = row["n"]
+        assert gini_sensitivity(n) == pytest.approx(row["sensitivity"], rel=1e-9)
         assert gini_sensitivity(n) == pytest.approx(2 * n / (n + 1) ** 2, rel=1e-9)
 
 
-def test_theorem_1__holds_for_adding_and_the_weighted_index_for_both(case: Callable[[str], Case]) -> None:
+def test_theorem_1__holds_for_adding_and_the_weighted_index_for_both() -> None:
     from fractions import Fraction
 
-    rows = case("dpdf_theorem1_exhaustive")["rows"]
+    rows = load("f15_theorem_1")
     assert len(rows) > 50
     for row in rows:
         n = row["n"]
@@ -152,133 +146,129 @@ def test_theorem_1__holds_for_adding_and_the_weighted_index_for_both(case: Calla
         assert -2 < low <= high <= 0
 
 
-def test_lost_privacy__of_a_choice_at_a_noisy_size(case: Callable[[str], Case]) -> None:
+def test_lost_privacy__of_a_choice_at_a_noisy_size() -> None:
     """Two tables of one record and of two: the choice of the printed algorithm gives more away than it is charged."""
     one = table_of({"records": [[0, 0, 0]], "domains": [2, 2], "n_classes": 2})
     two = table_of({"records": [[0, 0, 0], [0, 1, 1]], "domains": [2, 2], "n_classes": 2})
-    for row in case("dpdf_privacy_loss_micro")["rows"]:
+    for row in load("f15_privacy_loss"):
         chance = [
             selection_shares(
                 (weighted_gini(Part.whole(table), [0, 1]) / table.n_records).tolist(),
-                row["eps"],
-                gini_sensitivity(row["noisy_size"]),
+                row["epsilon"],
+                gini_sensitivity(row["size"]),
             )[0]
             for table in (one, two)
         ]
-        assert chance == pytest.approx([row["P_bad_D"], row["P_bad_Dprime"]], rel=1e-9)
+        assert chance == pytest.approx([row["chance_of_one"], row["chance_of_two"]], rel=1e-9)
         assert np.log(chance[0] / chance[1]) == pytest.approx(row["loss"], rel=1e-7)
-        assert row["loss"] > row["eps"]
+        assert row["loss"] > row["epsilon"]
 
 
 # Trees.
 
 
-@pytest.mark.parametrize("name", ["dpdf_noiseoff_1", "dpdf_noiseoff_2"])
-@pytest.mark.parametrize(("pruning", "key"), [(None, "none"), ("line-42", "alg"), ("equation-27", "eq27")])
-def test_paper__without_noise(case: Callable[[str], Case], name: str, pruning: str | None, key: str) -> None:
-    given = case(name)
-    expected = given["expected"][key]
+@pytest.mark.parametrize("reference", FORESTS)
+@pytest.mark.parametrize("pruning", [None, "line-42", "equation-27"])
+def test_paper__without_noise(reference: Case, pruning: str | None) -> None:
+    expected = reference["results"][pruning or "unpruned"]
     noise = Traced()
-    forest = grown(given, "paper", noise, pruning)
+    forest = grow_case(reference, "paper", noise, pruning)
     expect_trees(forest, expected["forest"])
-    expect_choices(noise, given["expected"]["none"]["forest"])
-    assert [tree.attribute for tree in forest.trees] == given["roots"]
-    assert forest.ledger.spent == pytest.approx(given["beta"])
-    table = table_of(given)
+    expect_choices(noise, reference["results"]["unpruned"]["forest"])
+    assert [tree.attribute for tree in forest.trees] == reference["roots"]
+    assert forest.ledger.spent == pytest.approx(reference["beta"])
+    table = table_of(reference)
     assert predict(forest, table.codes[: len(expected["predictions"])]).tolist() == expected["predictions"]
-    if "rules_tree0" in expected:
+    if "rules" in expected:
         rules = [rule for rule in rules_of(forest) if rule.tree == 1]
-        assert len(rules) == len(expected["rules_tree0"])
-        for rule, answer in zip(rules, expected["rules_tree0"], strict=True):
-            assert [list(step) for step in rule.path] == answer["antecedent"]
-            assert (rule.label, rule.is_leaf) == (answer["label"], answer["leaf"])
+        assert len(rules) == len(expected["rules"])
+        for rule, answer in zip(rules, expected["rules"], strict=True):
+            assert [list(step) for step in rule.path] == answer["path"]
+            assert (rule.label, rule.is_leaf) == (answer["label"], answer["is_leaf"])
             assert rule.confidence == pytest.approx(answer["confidence"], rel=1e-9)
             assert rule.support == pytest.approx(answer["support"], rel=1e-9)
 
 
-def test_paper__with_scripted_noise(case: Callable[[str], Case]) -> None:
-    given = case("dpdf_scripted_1")
-    noise = Traced(list(given["z"]), list(given["u"]))
-    forest = grown(given, "paper", noise, "line-42")
+def test_paper__with_scripted_noise() -> None:
+    (reference,) = load("f15_scripted_noise")
+    noise = Traced(list(reference["laplace"]), list(reference["uniform"]))
+    forest = grow_case(reference, "paper", noise, "line-42")
     assert noise.laplace_left == []
     assert noise.uniform_left == []
-    expect_trees(forest, given["forest_pruned_alg"])
-    expect_choices(noise, given["forest_pruned_alg"])
-    table = table_of(given)
-    assert predict(forest, table.codes[: len(given["predictions"])]).tolist() == given["predictions"]
+    expect_trees(forest, reference["forest"])
+    expect_choices(noise, reference["forest"])
+    table = table_of(reference)
+    assert predict(forest, table.codes[: len(reference["predictions"])]).tolist() == reference["predictions"]
 
 
-@pytest.mark.parametrize(("name", "mode", "sensitivity"), [
-    ("diffpid3_paper", "diffpid3", 0.5), ("diffpid3_fs2010", "diffpid3-weighted", 2.0),
-])  # fmt: skip
-def test_diffpid3__without_noise(case: Callable[[str], Case], name: str, mode: str, sensitivity: float) -> None:
-    given = case(name)
+@pytest.mark.parametrize("reference", DIFFPID3)
+def test_diffpid3__without_noise(reference: Case) -> None:
     noise = Traced()
-    forest = grown(given, mode, noise)
-    expect_trees(forest, [given["tree"]])
-    expect_choices(noise, [given["tree"]], sensitivity)
+    forest = grow_case(reference, reference["name"], noise)
+    expect_trees(forest, [reference["tree"]])
+    expect_choices(noise, [reference["tree"]], reference["sensitivity"])
     entries = forest.ledger.entries
-    assert [entry.epsilon for entry in entries] == pytest.approx([given["eps"]] * len(entries))
-    assert forest.ledger.spent <= given["beta"] * (1 + 1e-9)
+    assert [entry.epsilon for entry in entries] == pytest.approx([reference["epsilon"]] * len(entries))
+    assert forest.ledger.spent <= reference["beta"] * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", ["strict_noiseoff_1", "strict_noiseoff_2"])
-def test_strict__without_noise(case: Callable[[str], Case], name: str) -> None:
-    given = case(name)
+@pytest.mark.parametrize("reference", STRICT)
+def test_strict__without_noise(reference: Case) -> None:
     noise = Traced()
-    forest = grown(given, "strict", noise)
-    shares = Shares.of(given["beta"], len(given["hist_eps"]))
-    assert shares.counts == pytest.approx(given["hist_eps"], rel=1e-9)
-    assert shares.choices == pytest.approx(given["split_eps"], rel=1e-9)
-    answers = preorder(given["forest"][0], "ch")
+    forest = grow_case(reference, "strict", noise)
+    shares = Shares.of(reference["beta"], len(reference["epsilon_of_counts"]))
+    assert shares.counts == pytest.approx(reference["epsilon_of_counts"], rel=1e-9)
+    assert shares.choices == pytest.approx(reference["epsilon_of_choices"], rel=1e-9)
+    answers = preorder(reference["tree"])
     nodes = [node for node, _ in walk(forest.trees[0])]
     assert len(nodes) == len(answers)
     for node, answer in zip(nodes, answers, strict=True):
-        assert node.attribute == answer["attr"]
-        assert node.variance == pytest.approx(answer["var"], rel=1e-9)
-        np.testing.assert_allclose(node.drawn, answer["f"], rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(node.counts, answer["z"], rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(node.shares, answer["p"], rtol=1e-9)
-        if answer["paid"] is not None:
-            assert node.spent == pytest.approx(answer["paid"], rel=1e-9)
-    scores = [answer["scores"] for answer in answers if answer["scores"] is not None]
+        assert node.attribute == answer.get("attribute")
+        assert node.variance == pytest.approx(answer["variance"], rel=1e-9)
+        np.testing.assert_allclose(node.answers, answer["answers"], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(node.counts, answer["counts"], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(node.shares, answer["shares"], rtol=1e-9)
+        if "spent" in answer:
+            assert node.spent == pytest.approx(answer["spent"], rel=1e-9)
+    scores = [answer["scores"] for answer in answers if "scores" in answer]
     assert [choice["scores"] for choice in noise.choices] == scores
-    assert {choice["sensitivity"] for choice in noise.choices} == {given["score_sensitivity"]}
-    table = table_of(given)
-    assert predict(forest, table.codes[: len(given["predictions"])]).tolist() == given["predictions"]
-    assert forest.ledger.spent == pytest.approx(given["beta"], rel=1e-9)
+    assert {choice["sensitivity"] for choice in noise.choices} == {reference["sensitivity"]}
+    table = table_of(reference)
+    assert predict(forest, table.codes[: len(reference["predictions"])]).tolist() == reference["predictions"]
+    assert forest.ledger.spent == pytest.approx(reference["beta"], rel=1e-9)
 
 
-def test_strict__consistent_counts(case: Callable[[str], Case]) -> None:
-    def node_of(given: Case) -> Node:
-        children = tuple(node_of(child) for child in given["ch"])
+def test_strict__consistent_counts() -> None:
+    def node_of(reference: Case) -> NoisyNode:
+        children = tuple(node_of(child) for child in reference.get("children", ()))
         attribute = 0 if children else None
-        return Node(0.0, 0.0, np.array(given["f"]), variance=given["var"], attribute=attribute, children=children)
+        answers, variance = np.array(reference["answers"]), reference["variance"]
+        return NoisyNode(0.0, 0.0, answers, variance=variance, attribute=attribute, children=children)
 
-    given = case("strict_consistency")["tree"]
-    for (node, _), answer in zip(walk(make_consistent(node_of(given))), preorder(given, "ch"), strict=True):
-        np.testing.assert_allclose(node.counts, answer["z"], rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(node.shares, answer["p"], rtol=1e-9)
+    (reference,) = load("f15_consistency")
+    for (node, _), answer in zip(
+        walk(make_consistent(node_of(reference["tree"]))), preorder(reference["tree"]), strict=True
+    ):
+        np.testing.assert_allclose(node.counts, answer["counts"], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(node.shares, answer["shares"], rtol=1e-9)
 
 
-def test_pruning_and_confidence__single_nodes(case: Callable[[str], Case]) -> None:
-    given = case("dpdf_prune_micro")
-
-    def leaf(counts: list[float]) -> Node:
+def test_pruning_and_confidence__single_nodes() -> None:
+    def leaf(counts: list[float]) -> NoisyNode:
         drawn = np.array(counts)
-        return Node(float(drawn.sum()), 0.0, drawn, drawn, class_shares(drawn))
+        return NoisyNode(float(drawn.sum()), 0.0, drawn, drawn, positive_shares(drawn))
 
-    for row in given["rows"]:
+    for row in load("f15_pruning"):
         parent = leaf(row["parent"])
-        assert gini(parent.drawn) == pytest.approx(row["G_parent"])
+        assert gini(parent.answers) == pytest.approx(row["gini"])
         children = tuple(map(leaf, row["children"]))
-        tree = Node(parent.size, 0.0, parent.drawn, attribute=0, children=children)
-        for rule, key in (("line-42", "alg/children"), ("equation-27", "eq27/children")):
+        tree = NoisyNode(parent.size, 0.0, parent.answers, attribute=0, children=children)
+        for rule in ("line-42", "equation-27"):
             left = "kept" if prune_tree(tree, rule).children else "pruned"
-            assert left == row["result"][key], row["case"]
-    for row in given["conf"]:
+            assert left == row[rule], row["name"]
+    for row in load("f15_confidence"):
         node = leaf(row["counts"])
-        assert [node.label, node.confidence] == pytest.approx(row["label_conf"])
+        assert [node.label, node.confidence] == pytest.approx([row["label"], row["confidence"]])
 
 
 def test_lengths__change_by_at_most_one_unit_and_never_fall() -> None:
@@ -293,8 +283,8 @@ def test_lengths__change_by_at_most_one_unit_and_never_fall() -> None:
         assert (change <= 2**20 + 1).all()
 
 
-def test_vote__shares_sum_to_one(case: Callable[[str], Case]) -> None:
-    given = case("dpdf_noiseoff_2")
-    forest = grown(given, "paper", Traced(), "line-42")
-    shares = class_shares_of(forest, table_of(given).codes)
+def test_vote__shares_sum_to_one() -> None:
+    _, reference = load("f15_forest")
+    forest = grow_case(reference, "paper", Traced(), "line-42")
+    shares = class_shares_of(forest, table_of(reference).codes)
     np.testing.assert_allclose(shares.sum(axis=1), 1)

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from anonymizer.cells import Cell
-from anonymizer.generalize import generalize
-from anonymizer.tiers import Grouping, tiered
-from anonymizer.utility import cut_gcp, gcp, ncp, node_ncp
+from anonymizer.measuring.utility import cut_gcp, gcp, ncp, node_ncp
+from anonymizer.releasing.generalize import generalize
+from anonymizer.releasing.tiers import Groups, tiered
 from tests import cases
 from tests.naive_generalize import Cut, leaf_of_records
 
 TIERED = [
-    pytest.param(raw, id=f"{name}-{i}")
-    for name in ("paper_icis2019_table1", "random_tiered", "privacy_counterexamples")
-    for i, raw in enumerate(cases.load(name))
+    pytest.param(raw, id=f"{name}-{raw['name']}")
+    for name in ("y19_table_1", "y19_tiered", "y19_lone_leaf")
+    for raw in cases.load(name)
 ]
-UNIFORM = [pytest.param(raw, id=str(i)) for i, raw in enumerate(cases.load("random_uniform_gcp"))]
+UNIFORM = [pytest.param(raw, id=raw["name"]) for raw in cases.load("y19_uniform")]
 
 
 def in_order(release):
@@ -39,21 +39,20 @@ def says(cell: Cell, levels) -> object:
 
 
 def groups_of(case):
-    top = {case.given["tree"][0]["id"]: None}
-    return Cut(case.tree, [case.ids[int(node)] for node in case.given.get("pruned_leaves", top)])
+    top = [case.given["tree"][0]["id"]]
+    return Cut(case.tree, [case.ids[node] for node in case.given.get("cut", top)])
 
 
-@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("raw", TIERED)
 def test_tiered__boxes_and_loss(raw):
     case = cases.tree_of(raw)
     leaf = leaf_of_records(case.tree, case.ids, raw["tree"])
     release = generalize(case.table, case.schema, case.encoded, groups_of(case), "tiered", raw["k"], leaf=leaf)
-    found = [
+    ours = [
         [says(cell, encoding.labels) for cell, encoding in zip(row, case.encoded.encodings, strict=True)]
         for row in in_order(release)
     ]
-    assert found == [[read(box) for box in row] for row in raw["tiered"]]
+    assert ours == [[read(box) for box in row] for row in raw["tiered"]]
     if "gcp" in raw or "gcp_tiered" in raw:
         expected = raw.get("gcp", raw.get("gcp_tiered"))
         assert gcp(release, case.encoded.encodings) == pytest.approx(expected, rel=1e-9)
@@ -68,21 +67,21 @@ def read(box):
     return box.strip("{}").split(", ")
 
 
-@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("raw", TIERED)
 def test_tiered__shared_records(raw):
     case = cases.tree_of(raw)
     leaf = leaf_of_records(case.tree, case.ids, raw["tree"])
-    parts = tiered(Grouping(case.tree, case.encoded, leaf, groups_of(case).group_of_node()), raw["k"])
+    parts = tiered(
+        Groups(case.tree, case.encoded, leaf, groups_of(case).group_of_node()), raw["k"], np.random.default_rng(0)
+    )
     for subset in raw["subsets"]:
         part = parts.part[subset["own"][0]]
         assert sorted(np.flatnonzero(parts.part == part)) == subset["own"]
         assert sorted(parts.shared_record[parts.shared_part == part]) == sorted(subset["shared"])
 
 
-@pytest.mark.usefixtures("shared")
 def test_table_1__text_and_loss_of_every_cell():
-    (raw,) = cases.load("paper_icis2019_table1")
+    (raw,) = cases.load("y19_table_1")
     case, release = table_1(raw, "tiered")
     by_row = np.argsort(release.order)
     frame = release.frame().iloc[by_row]
@@ -102,12 +101,11 @@ def table_1(raw, method):
     return case, generalize(case.table, case.schema, case.encoded, Cut(case.tree, [0]), method, raw["k"], leaf=leaf)
 
 
-@pytest.mark.usefixtures("shared")
 @pytest.mark.parametrize("raw", UNIFORM)
 def test_uniform__boxes_and_loss(raw):
     table, schema = cases.table_of(raw)
     encoded = cases.encode_module.encode(table, schema)
-    groups = list(raw["groups"].values())
+    groups = raw["groups"]
     leaf = np.empty(len(table), dtype=np.int32)
     for number, records in enumerate(groups):
         leaf[records] = number
@@ -128,11 +126,10 @@ class Star:
         self.size = np.ones(nodes, dtype=np.int32)
 
 
-@pytest.mark.usefixtures("shared")
-@pytest.mark.parametrize("raw", [raw for raw in cases.load("edge_cases") if "boxes_ncp" in raw])
+@pytest.mark.parametrize("raw", [raw for raw in cases.load("degenerate") if "boxes_ncp" in raw])
 def test_degenerate_boxes__from_the_release_and_from_the_hulls(raw):
     case = cases.tree_of(raw)
-    cut = np.array([case.ids[int(node)] for node in raw["least_pruning"]["leaves"]])
+    cut = np.array([case.ids[int(node)] for node in raw["least"]])
     leaf = leaf_of_records(case.tree, case.ids, raw["tree"])
     release = generalize(case.table, case.schema, case.encoded, Cut(case.tree, list(cut)), "uniform", 3, leaf=leaf)
     from_hulls = node_ncp(case.tree, case.encoded.encodings)

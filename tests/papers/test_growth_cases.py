@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from anonymizer.encode import encode
-from anonymizer.grow import grow
-from anonymizer.target import entropy, gini
+from anonymizer.growing.encode import encode
+from anonymizer.growing.grow import grow
+from anonymizer.growing.target import entropy, gini
 from tests import naive
 from tests.cases import described, load, table_of
 
-FILES = ("random_grow_entropy2", "random_grow_gini3", "random_grow_entropy3_pca")
-GROWN = [pytest.param(case, id=f"{name}-{case['seed']}") for name in FILES for case in load(name)]
+FILES = ("y19_growth_entropy", "y19_growth_gini", "y19_growth_ordered")
+GROWN = [pytest.param(case, id=f"{name}-{case['name']}") for name in FILES for case in load(name)]
 
 
 def without_gains(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -51,16 +51,16 @@ def test_naive_grow_gives_the_references_tree(case: dict[str, Any]) -> None:
 
 
 def parents(nodes: list[dict[str, Any]]) -> list[int]:
-    found = [-1] * len(nodes)
+    parent = [-1] * len(nodes)
     for node in nodes:
         for child in node.get("children", []):
-            found[child - 1] = node["id"] - 1
-    return found
+            parent[child - 1] = node["id"] - 1
+    return parent
 
 
 def depths(nodes: list[dict[str, Any]]) -> list[int]:
-    found = [0] * len(nodes)
+    depth = [0] * len(nodes)
     for node in nodes:
         for child in node.get("children", []):
-            found[child - 1] = found[node["id"] - 1] + 1
-    return found
+            depth[child - 1] = depth[node["id"] - 1] + 1
+    return depth

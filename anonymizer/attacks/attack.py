@@ -1,0 +1,223 @@
+"""Attacks on a release, run and counted: singling out, linkage and inference, before and after.
+
+The three criteria are those of the Article 29 Working Party's opinion on anonymisation techniques (WP216, 2014); how
+they are attacked follows the definitions of Giomi et al. 2023 (Anonymeter), for generalized cells: the attacker
+*guesses*, and every guess is compared with the original. Inference is the classification attack of Y19 and the
+regression attack of L14, where a model is fitted to what was published and asked about the people themselves, and
+beside it looking people up among the rows that fit them.
+
+An attack that fails proves nothing; other attackers can be cleverer. The checker's promises are proofs, these are not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from anonymizer.attacks.attackers import (
+    CellColumn,
+    ExactColumn,
+    Inference,
+    Learners,
+    Lookup,
+    Rate,
+    count_matches,
+    guess,
+)
+from anonymizer.errors import Cancelled, CancelledError, ParameterError, Progress
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.schema import Schema
+
+TRIES = 1_000
+"""Predicates that are tried for singling out."""
+
+TESTED = 5_000
+"""Most people whose rows and sensitive values are guessed."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one attack achieved: how often it was right on the original and on the release, and a sentence on it.
+
+    ``guesses``: of an attack that guesses sensitive columns, one a column.
+    """
+
+    name: str
+    rates: tuple[Rate, Rate]
+    sentence: str
+    guesses: tuple[Inference, ...] = ()
+
+    @property
+    def before(self) -> float:
+        """Share of right answers on the original, 0 to 1."""
+        return self.rates[0].share
+
+    @property
+    def after(self) -> float:
+        """Share of right answers on the release, 0 to 1."""
+        return self.rates[1].share
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the share on the release."""
+        return self.rates[1].interval
+
+
+@dataclass(frozen=True)
+class Attacks:
+    """The outcome of all attacks, in the order of :data:`ATTACKS`."""
+
+    outcomes: tuple[Outcome, ...]
+
+    def __getitem__(self, name: str) -> Outcome:
+        return next(outcome for outcome in self.outcomes if outcome.name == name)
+
+    @property
+    def inferences(self) -> tuple[Inference, ...]:
+        """How sensitive columns were guessed, one a column."""
+        return tuple(guess for outcome in self.outcomes for guess in outcome.guesses)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What an attack has before it: the release (n rows of text cells), and the original (n rows) to be judged by.
+
+    ``tries``: predicates for singling out; ``tested``: most people who are linked and whose values are guessed;
+    ``rng`` draws them. ``say``: called with the share of this attack that is done and what is being done; raises
+    :class:`CancelledError` when the attacks were cancelled.
+    """
+
+    table: pd.DataFrame
+    released: pd.DataFrame
+    schema: Schema
+    encoded: EncodedTable
+    tries: int
+    tested: int
+    rng: np.random.Generator
+    say: Progress
+
+    @cached_property
+    def values(self) -> dict[str, ExactColumn]:
+        """The quasi-identifying columns of the original."""
+        return {name: ExactColumn.of(self.table[name], self.schema[name]) for name in self.schema.quasi_identifying}
+
+    @cached_property
+    def cells(self) -> dict[str, CellColumn]:
+        """The quasi-identifying columns of the release."""
+        return {
+            name: CellColumn.of(self.released[name], self.table[name], self.schema[name])
+            for name in self.schema.quasi_identifying
+        }
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """The people who are looked up in the release, all or ``tested`` of them."""
+        n = len(self.table)
+        people = np.sort(self.rng.choice(n, min(self.tested, n), replace=False))
+        return Lookup(self.table, self.released, list(self.schema.quasi_identifying), self.cells, people)
+
+
+def attack(
+    table: pd.DataFrame,
+    released: pd.DataFrame,
+    schema: Schema,
+    encoded: EncodedTable,
+    *,
+    tries: int = TRIES,
+    tested: int = TESTED,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+    cancelled: Cancelled | None = None,
+) -> Attacks:
+    """Return the outcome of all of :data:`ATTACKS` on a release (n rows of text cells) and on the original (n rows).
+
+    ``tries``: predicates for singling out; ``tested``: most people who are linked and whose values are guessed.
+    ``rng`` draws them; by default always the same ones, so that figures can be compared. ``progress``: called with a
+    share from 0 to 1 and what is being done; ``cancelled``: called between attacks, ``True`` to stop.
+
+    Raises :class:`ParameterError` when a release is too wide for a model or numbers make no sense, and
+    :class:`CancelledError` when it was cancelled.
+    """
+    if tries < 1 or tested < 1 or not len(released):
+        raise ParameterError("An attack needs tries, people and rows.", remedy="Choose at least 1 of each.")
+    rng = np.random.default_rng(0) if rng is None else rng
+    number = 0
+
+    def say(share: float, what: str) -> None:
+        """Report progress, or stop."""
+        if cancelled is not None and cancelled():
+            raise CancelledError("The attack was stopped.")
+        if progress is not None:
+            progress((number + share) / len(ATTACKS), what)
+
+    scene = Scene(table, released, schema, encoded, tries, tested, rng, say)
+    outcomes: list[Outcome] = []
+    for number, run in enumerate(ATTACKS.values()):  # noqa: B007 (say reads it)
+        outcomes += run(scene)
+    if progress is not None:
+        progress(1.0, "Done")
+    return Attacks(tuple(outcomes))
+
+
+def singling_out(scene: Scene) -> tuple[Outcome, ...]:
+    """Return how often some quasi-identifying cells of a published row fit exactly one person of the original."""
+    scene.say(0.0, "Singling out")
+    names, rng, tries = list(scene.schema.quasi_identifying), scene.rng, scene.tries
+    subsets = [
+        rng.permutation(names)[: rng.integers(min(2, len(names)), len(names) + 1)].tolist() for _ in range(tries)
+    ]
+    rates = []
+    for columns, rows in ((scene.values, len(scene.table)), (scene.cells, len(scene.released))):
+        sample = rng.integers(0, rows, tries).tolist()
+        alone = [count_matches(columns, row, subset) == 1 for row, subset in zip(sample, subsets, strict=True)]
+        rates.append(Rate(sum(alone), tries))
+    before, after = rates
+    sentence = (
+        f"{after.share:.1%} of {after.tries:,} descriptions taken from published rows fit exactly one person "
+        f"({before.share:.1%} before)."
+    )
+    return (Outcome("singling out", (before, after), sentence),)
+
+
+def linkability(scene: Scene) -> tuple[Outcome, ...]:
+    """Return how often an attacker who knows all quasi-identifiers of a person, and points at one of the rows that fit,
+    points at theirs."""
+    scene.say(0.0, "Linking")
+    before, after = scene.lookup.links()
+    sentence = (
+        f"Somebody who knows all quasi-identifiers of a person points at the right row {after.share:.1%} of the time "
+        f"({before.share:.1%} before)."
+    )
+    return (Outcome("linkability", (before, after), sentence),)
+
+
+def inference(scene: Scene) -> tuple[Outcome, ...]:
+    """Return how often each sensitive column is guessed right; nothing where none was released.
+
+    It is judged by the column of which most is gained.
+    """
+    names = [name for name in scene.schema.sensitive if name in scene.released.columns]
+    if not names:
+        return ()
+    learners = Learners(scene.encoded, scene.released, scene.schema)
+    guesses = []
+    for number, name in enumerate(names):
+        scene.say(number / len(names), f"Guessing {name}")
+        guesses.append(guess(scene.table[name], scene.released[name], scene.schema[name], learners, scene.lookup))
+    worst = max(guesses, key=lambda one: one.advantage)
+    sentence = (
+        f"{worst.column} is guessed right for {worst.after.share:.1%} of the people ({worst.before.share:.1%} before, "
+        f"{worst.blind.share:.1%} without looking)."
+    )
+    return (Outcome("inference", (worst.before, worst.after), sentence, tuple(guesses)),)
+
+
+ATTACKS: dict[str, Callable[[Scene], tuple[Outcome, ...]]] = {
+    "singling out": singling_out,
+    "linkability": linkability,
+    "inference": inference,
+}
+"""The attacks by name, the three criteria of WP216 first: each looks at the scene and gives its outcomes (none when it
+has nothing to attack)."""

@@ -1,0 +1,398 @@
+"""Which people can be behind which released rows: the edges of the consistency graph.
+
+Values and cells become codes, equal records and equal rows are collapsed into counts, and the pairs that fit are
+found by sets of bits, 64 people at a time. The limits below keep memory and time in bounds; what is beyond them is
+reported, never guessed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.cells import Cell, kept_value, parse_cell
+from anonymizer.checking.linkage import LookAlikes, look_alikes
+from anonymizer.errors import AnonymizerError, SchemaError
+from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.values import numbers_of, value_text
+
+MAX_EDGES = 60_000_000
+"""Most edges between distinct records and distinct boxes that are kept (4 bytes each)."""
+
+MAX_PAIRS = 400_000_000_000
+"""Most pairs of a distinct record and a distinct box that are looked at (64 at a time)."""
+
+BITS_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, eq=False)
+class OriginalColumn:
+    """What the codes of an original column stand for: ``numbers`` (ascending) or ``position``, the code of each level;
+    missing is the code ``missing``, the last of ``n_codes``."""
+
+    numbers: NDArray[np.float64]
+    position: dict[str, int]
+    missing: int
+    n_codes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """A table that releases are compared with, in codes, prepared once: see :func:`prepare`.
+
+    ``table`` (n rows), ``schema``: as given. ``codes`` (n, p): of the quasi-identifiers, whose meaning is in
+    ``columns``; ``types``: records that are equal there. ``numbers``: of each kept column of
+    numbers its distinct values, ascending, and the place of each record's among them (n,), missing last.
+    """
+
+    table: pd.DataFrame
+    schema: Schema
+    codes: NDArray[np.int32]
+    columns: tuple[OriginalColumn, ...]
+    types: LookAlikes
+    numbers: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+def prepare(original: pd.DataFrame, schema: Schema) -> Original:
+    """Return the original as comparisons need it, so that many releases of one table are compared faster.
+
+    It is made from the table alone and does not depend on any release. Raises :class:`SchemaError` when a
+    quasi-identifier is not in the table, and :class:`EncodeError` for a value that does not fit its column's kind.
+    """
+    names = schema.quasi_identifying
+    for name in names:
+        _require_column(original, name, "original")
+    parts = [_original_column(original[name], schema[name]) for name in names]
+    codes = np.empty((len(original), len(names)), dtype=np.int32)
+    for position, (its_codes, _) in enumerate(parts):
+        codes[:, position] = its_codes
+    types = look_alikes(pd.DataFrame(codes, columns=list(names)), names)
+    kept_numbers = {}
+    for column in schema.columns:
+        if column.role in KEPT_ROLES and column.name in original.columns and column.kind is not Kind.CATEGORICAL:
+            try:
+                numbers = numbers_of(original[column.name], column)[0].astype(np.float64)
+            except AnonymizerError:
+                continue  # not numbers after all: compared as text
+            distinct = np.unique(numbers[~np.isnan(numbers)])
+            kept_numbers[column.name] = (distinct, _place(numbers, distinct))
+    return Original(original, schema, codes, tuple(column for _, column in parts), types, kept_numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Both tables in codes. ``codes`` (n, columns) of the records, ``types`` of equal ones; ``index`` (n', columns):
+    the distinct cell of each row, ``classes`` of equal rows; ``cells``: of each column, the codes that each distinct
+    cell allows."""
+
+    codes: NDArray[np.int32]
+    types: LookAlikes
+    index: NDArray[np.int32]
+    classes: LookAlikes
+    cells: tuple["AllowedCodes", ...]
+
+    def with_column(self, codes: NDArray[np.int32], index: NDArray[np.int32], n_codes: int) -> "Sides":
+        """Return both tables with one more column, in which every row allows just its own code, below ``n_codes``."""
+        each = np.arange(n_codes, dtype=np.int32)
+        cells = AllowedCodes(n_codes, each, each, np.zeros(n_codes + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
+        return Sides(
+            np.column_stack([self.codes, codes]),
+            look_alikes(pd.DataFrame({"type": self.types.class_of, "code": codes}), ("type", "code")),
+            np.column_stack([self.index, index]),
+            look_alikes(pd.DataFrame({"class": self.classes.class_of, "code": index}), ("class", "code")),
+            (*self.cells, cells),
+        )
+
+    def misfits(self, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which rows (n',) do not contain the values of the record that ``order`` (n',) names for them."""
+        from anonymizer.checking import consistency_kernels as kernels
+
+        counts = [len(cells.low) for cells in self.cells]
+        listed = [len(cells.listed) for cells in self.cells]
+        first_cell = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        first_listed = np.concatenate([[0], np.cumsum(listed)]).astype(np.int64)
+        wrong = np.zeros(len(order), dtype=np.bool_)
+        kernels.misfits(
+            self.codes,
+            self.index,
+            np.ascontiguousarray(order, dtype=np.int64),
+            first_cell,
+            np.concatenate([cells.low for cells in self.cells]),
+            np.concatenate([cells.high for cells in self.cells]),
+            np.concatenate(
+                [cells.listed_starts[:-1] + start for cells, start in zip(self.cells, first_listed, strict=False)]
+                + [first_listed[-1:]]
+            ),
+            np.concatenate([cells.listed for cells in self.cells]),
+            wrong,
+        )
+        return wrong
+
+
+@dataclass(frozen=True, eq=False)
+class AllowedCodes:
+    """Distinct cells of a column: cell q allows the codes ``low[q]`` to ``high[q]`` and those listed for it."""
+
+    n_codes: int
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    listed_starts: NDArray[np.int64]
+    listed: NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Types of equal records, classes of equal rows, and the edges between them (``None``: too many to keep)."""
+
+    type_of: NDArray[np.int64]
+    type_sizes: NDArray[np.int64]
+    class_of: NDArray[np.int64]
+    class_sizes: NDArray[np.int64]
+    records_per_class: NDArray[np.int64] | None
+    rows_per_type: NDArray[np.int64] | None
+    starts: NDArray[np.int64] | None
+    types: NDArray[np.int32] | None
+    reason: str = ""
+
+
+def graph_of(sides: Sides, max_edges: int, max_pairs: int) -> Graph:
+    """Return the pairs of equal records and equal rows that fit."""
+    type_of, type_sizes, example_types = sides.types.class_of, sides.types.sizes, _examples(sides.types)
+    class_of, class_sizes, example_classes = sides.classes.class_of, sides.classes.sizes, _examples(sides.classes)
+    vertices = (type_of, type_sizes, class_of, class_sizes)
+    if len(type_sizes) * len(class_sizes) > max_pairs:
+        reason = (
+            f"comparing {len(type_sizes):,} distinct people with {len(class_sizes):,} distinct rows is more than this "
+            "check does"
+        )
+        return Graph(*vertices, None, None, None, None, reason)
+    codes = sides.codes[example_types]
+    index = sides.index[example_classes]
+    widths = [
+        cells.n_codes if not np.any((np.diff(cells.listed_starts) > 0) & (cells.low <= cells.high)) else 0
+        for cells in sides.cells
+    ]
+    leading = int(np.argmax(widths))
+    by_code = np.argsort(codes[:, leading], kind="stable")
+    type_rank = np.empty(len(by_code), dtype=np.int64)
+    type_rank[by_code] = np.arange(len(by_code))
+    vertices = (type_rank[type_of], type_sizes[by_code], class_of, class_sizes)
+    return _join(codes[by_code], index, sides.cells, leading, vertices, max_edges)
+
+
+def _join(
+    codes: NDArray[np.int32],
+    index: NDArray[np.int32],
+    columns: Sequence[AllowedCodes],
+    leading: int,
+    vertices: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    max_edges: int,
+) -> Graph:
+    """Return the edges, by sets of bits: a box holds the types that all of its cells hold.
+
+    Types are sorted by the ``leading`` column, so that a cell of that column cuts out one run of them.
+    """
+    from anonymizer.checking import consistency_kernels as kernels
+
+    _, type_sizes, _, class_sizes = vertices
+    n_types, n_classes = len(codes), len(index)
+    first = np.zeros(n_classes, dtype=np.int64)
+    last = np.full(n_classes, n_types, dtype=np.int64)
+    lead = columns[leading]
+    ranged = lead.low[index[:, leading]] <= lead.high[index[:, leading]]
+    sorted_codes = codes[:, leading]
+    first[ranged] = np.searchsorted(sorted_codes, lead.low[index[ranged, leading]], side="left")
+    last[ranged] = np.searchsorted(sorted_codes, lead.high[index[ranged, leading]], side="right")
+    use = [c for c in range(len(columns)) if c != leading or not ranged.all()]
+    share = [np.mean((columns[c].high - columns[c].low + 1) / columns[c].n_codes) for c in use]
+    use = [use[i] for i in np.argsort(share, kind="stable")]
+    offsets = np.concatenate([[0], np.cumsum([len(columns[c].low) for c in use])]).astype(np.int64)
+    rows = np.ascontiguousarray(index[:, use] + offsets[:-1], dtype=np.int64)
+    widest = max([columns[c].n_codes + 1 for c in use], default=1)
+    words = max(1, min(-(-n_types // 64), BITS_BYTES // 8 // max(1, int(offsets[-1]), 2 * widest)))
+    bits = np.empty((int(offsets[-1]), words), dtype=np.uint64) if use else np.empty((1, words), dtype=np.uint64)
+
+    def fill(start: int) -> None:
+        for c, begin, end in zip(use, offsets[:-1], offsets[1:], strict=True):
+            column = columns[c]
+            block = np.ascontiguousarray(codes[start : start + words * 64, c])
+            kernels.cell_bits(
+                block, column.n_codes, column.low, column.high, column.listed_starts, column.listed, bits[begin:end]
+            )
+
+    degree = np.zeros(n_classes, dtype=np.int64)
+    records = np.zeros(n_classes, dtype=np.int64)
+    rows_per_type = np.zeros(n_types, dtype=np.int64)
+    total, most = 0, 40 * max_edges
+    blocks = range(0, n_types, words * 64)
+    for start in blocks:
+        fill(start)
+        ends = np.minimum(last, start + words * 64)
+        count = kernels.meet(
+            bits, rows, first, ends, start, type_sizes, class_sizes, degree, records, rows_per_type, most - total
+        )
+        total += count
+        if count < 0:
+            reason = f"people and rows fit together in more than {most:,} ways"
+            return Graph(*vertices, None, None, None, None, reason)
+    if total > max_edges:
+        reason = f"people and rows fit together in {total:,} ways, more than the {max_edges:,} that this check keeps"
+        return Graph(*vertices, records, rows_per_type, None, None, reason)
+    starts = np.concatenate([[0], np.cumsum(degree)])
+    types = np.empty(total, dtype=np.int32)
+    place = starts[:-1].copy()
+    for start in blocks:
+        if len(blocks) > 1:
+            fill(start)
+        kernels.join(bits, rows, first, np.minimum(last, start + words * 64), start, place, types)
+    return Graph(*vertices, records, rows_per_type, starts, types)
+
+
+def _examples(classes: LookAlikes) -> NDArray[np.int64]:
+    """Return one member of each class."""
+    example = np.empty(len(classes.sizes), dtype=np.int64)
+    example[classes.class_of] = np.arange(len(classes.class_of))
+    return example
+
+
+def sides_of(released: pd.DataFrame, original: Original, classes: LookAlikes | None = None) -> Sides:
+    """Return both tables' quasi-identifiers in codes. ``classes``: of equal released rows, when the caller has them."""
+    names = original.schema.quasi_identifying
+    if not names:
+        raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
+    index = np.empty((len(released), len(names)), dtype=np.int32)
+    cells = []
+    for position, (name, column) in enumerate(zip(names, original.columns, strict=True)):
+        _require_column(released, name, "release")
+        index[:, position], texts = texts_of(released[name])
+        kind = original.schema[name].kind
+        cells.append(_allowed_codes([parse_cell(text, kind) for text in texts], column))
+    classes = classes or look_alikes(released, names)
+    return Sides(original.codes, original.types, index, classes, tuple(cells))
+
+
+def _require_column(table: pd.DataFrame, name: str, what: str) -> None:
+    if name not in table.columns:
+        raise SchemaError(
+            f"The {what} has no column {name!r}, which is quasi-identifying.",
+            column=name,
+            remedy="Compare a release with the table it was made from, under the same schema.",
+        )
+
+
+def _original_column(original: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int32], OriginalColumn]:
+    """Return codes (n,) of the original values, and what they stand for."""
+    if column.kind is Kind.CATEGORICAL:
+        codes, levels = texts_of(original)
+        position = {level: code for code, level in enumerate(levels) if level is not None}
+        missing = len(levels)
+        if None in levels:
+            codes = np.where(codes == levels.index(None), missing, codes).astype(np.int32)
+        return codes, OriginalColumn(np.empty(0), position, missing, missing + 1)
+    values = np.asarray(numbers_of(original, column)[0], dtype=np.float64)
+    numbers = np.unique(values[~np.isnan(values)])
+    return _place(values, numbers).astype(np.int32), OriginalColumn(numbers, {}, len(numbers), len(numbers) + 1)
+
+
+def _place(values: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the place of every number among ``numbers``, which are ascending and hold it; NaN comes last."""
+    return np.where(np.isnan(values), len(numbers), np.searchsorted(numbers, values)).astype(np.int64)
+
+
+def _allowed_codes(cells: Sequence[Cell], column: OriginalColumn) -> AllowedCodes:
+    """Return cells as codes: withheld allows all, an interval its run, a set its levels, a mean or median every number;
+    missing only where it is named."""
+    numbers, position, missing = column.numbers, column.position, column.missing
+    low, high = np.ones(len(cells), dtype=np.int32), np.zeros(len(cells), dtype=np.int32)
+    if len(numbers):
+        between = [q for q, cell in enumerate(cells) if cell.low is not None and cell.high is not None]
+        ends = np.array([(cells[q].low, cells[q].high) for q in between], dtype=np.float64).reshape(-1, 2)
+        low[between] = np.searchsorted(numbers, ends[:, 0], side="left")
+        high[between] = np.searchsorted(numbers, ends[:, 1], side="right") - 1
+    listed_starts = np.zeros(len(cells) + 1, dtype=np.int64)
+    listed: list[int] = []
+    for q, cell in enumerate(cells):
+        if cell.withheld:
+            low[q], high[q] = 0, column.n_codes - 1
+        else:
+            if cell.estimate:
+                low[q], high[q] = 0, len(numbers) - 1
+            if not len(numbers):
+                listed.extend(position[level] for level in cell.levels if level in position)
+            if cell.missing:
+                listed.append(missing)
+        listed_starts[q + 1] = len(listed)
+    return AllowedCodes(column.n_codes, low, high, listed_starts, np.array(listed, dtype=np.int32))
+
+
+def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.int32], list[str | None]]:
+    """Return codes (n,) and the distinct texts of a column; ``None`` is missing, the last when there is any."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        codes, distinct = values.cat.codes.to_numpy().astype(np.int32), list(values.cat.categories)
+    else:
+        factorized, uniques = pd.factorize(values)
+        codes, distinct = factorized.astype(np.int32), list(uniques)
+    texts: list[str | None] = [value_text(value) for value in distinct]
+    rank: dict[str | None, int] = {}
+    lookup = np.array([rank.setdefault(text, len(rank)) for text in texts] + [len(rank)], dtype=np.int32)
+    if (codes < 0).any():
+        rank[None] = len(rank)
+    return lookup[codes], list(rank)
+
+
+KEPT_ROLES = (Role.SENSITIVE, Role.INSENSITIVE)
+"""Columns of these roles leave as they are."""
+
+KeptColumn = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Codes of a kept column after (n',) and before (n,): equal codes are equal values."""
+
+
+def kept_columns(released: pd.DataFrame, original: Original) -> tuple[KeptColumn, ...]:
+    """Return the columns that both tables keep, in codes."""
+    return tuple(
+        _kept_codes(released[column.name], original, column)
+        for column in original.schema.columns
+        if column.role in KEPT_ROLES and column.name in released.columns and column.name in original.table.columns
+    )
+
+
+def as_one(columns: Sequence[KeptColumn]) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """Return one column for all: its codes before (n,) and after (n',), and their number. Equal means equal in all."""
+    both = pd.DataFrame({str(place): np.concatenate(codes) for place, codes in enumerate(columns)})
+    classes = look_alikes(both, list(both.columns))
+    codes, rows = classes.class_of.astype(np.int32), len(columns[0][0])
+    return codes[rows:], codes[:rows], len(classes.sizes)
+
+
+def _kept_codes(released: "pd.Series[Any]", original: Original, column: Column) -> KeptColumn:
+    """Return a column's codes after and before. Missing agrees with missing only; a released value that no record has
+    gets a code that no record has."""
+    if column.name in original.numbers:
+        numbers, before = original.numbers[column.name]
+        try:
+            after = numbers_of(released, column)[0].astype(np.float64)
+        except AnonymizerError:
+            pass
+        else:
+            place = _place(after, numbers)
+            exists = np.isnan(after)
+            if len(numbers):
+                exists |= numbers[np.minimum(place, len(numbers) - 1)] == after
+            return np.where(exists, place, len(numbers) + 1), before
+    before_codes, texts = texts_of(original.table[column.name])
+    rank = {text: code for code, text in enumerate(texts)}
+    index, texts_after = texts_of(released)
+    lookup = np.array(
+        [
+            rank[text] if text in rank else rank.get(kept_value(text or ""), len(rank) + place)
+            for place, text in enumerate(texts_after)
+        ],
+        dtype=np.int64,
+    )
+    return lookup[index] if len(texts_after) else index.astype(np.int64), before_codes.astype(np.int64)

@@ -1,0 +1,252 @@
+"""How easily records can be told apart: classes of look-alike records, and the linking risk that follows.
+
+It reads any table, the original as well as a release, and knows nothing of trees. Two records look alike when
+they agree on every given column; missing agrees with missing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.errors import ParameterError, SchemaError
+
+_WIDEST = 1 << 62
+"""Combined keys stay below this, so that they fit a signed 64-bit integer."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkageRisk:
+    """What an attacker who knows the given columns of a person can do.
+
+    ``records`` n; ``groups``: number of classes of look-alike records; ``unique``: records alone in their class;
+    ``smallest`` and ``mean``: class sizes in records. Probabilities between 0 and 1: ``highest`` is 1 / smallest,
+    for an attacker who knows that the person is in the table (prosecutor); ``marketer`` is groups / records, the
+    share of right links when everybody is linked at random within the classes. ``journalist`` does not know who is
+    in the table: with a population table it is the highest 1 / (class size in the population), without one nothing
+    better than the prosecutor's bound is known and ``population`` is ``None``; with one, ``marketer`` also uses the
+    population's classes. ``sizes`` (d,) are the distinct class sizes, ascending, and ``records_of_size`` (d,) how
+    many records live in classes of each size. El Emam, "Guide to the De-Identification of Personal Health
+    Information", names the three attackers.
+    """
+
+    records: int
+    groups: int
+    unique: int
+    smallest: int
+    mean: float
+    highest: float
+    marketer: float
+    journalist: float
+    population: int | None
+    sizes: NDArray[np.int64]
+    records_of_size: NDArray[np.int64]
+
+    def share_above(self, threshold: float) -> float:
+        """Return the share of the records whose own linking risk, 1 / class size, is above the threshold (0 to 1).
+
+        Raises :class:`ParameterError` for a threshold that is not a probability.
+        """
+        if not 0 <= threshold <= 1:
+            raise ParameterError(
+                f"A risk threshold of {threshold!r} is not a probability.",
+                value=threshold,
+                remedy="Choose a number from 0 to 1; 0.1 means one chance in ten.",
+            )
+        if not self.records:
+            return 0.0
+        risky = self.sizes * threshold < 1 - 1e-12
+        return float(self.records_of_size[risky].sum() / self.records)
+
+    def attackers(self) -> dict[str, tuple[float, str]]:
+        """Return for each kind of attacker the risk (0 to 1) and what it means, in words."""
+        if self.population is None:
+            journalist = (
+                "Does not know who is in the table. No table of the population was given, so the only safe bound is "
+                "the prosecutor's."
+            )
+        else:
+            journalist = (
+                f"Does not know who is in the table, but has a list of the population ({self.population:,} people): "
+                "the chance of a right link for the person most at risk."
+            )
+        return {
+            "prosecutor": (
+                self.highest,
+                "Knows that the person is in the table: the chance of a right link for the person most at risk.",
+            ),
+            "journalist": (self.journalist, journalist),
+            "marketer": (self.marketer, "Links everybody at once: the share of links that are expected to be right."),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class LookAlikes:
+    """Classes of records that agree on some columns: the class of each record (n,), and the classes' sizes (groups,),
+    in records."""
+
+    class_of: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+def look_alikes(frame: pd.DataFrame, columns: Sequence[str]) -> LookAlikes:
+    """Return the classes of ``frame`` on ``columns``, to be found once and handed to whatever asks for them.
+
+    Raises :class:`SchemaError` when a column is not there.
+    """
+    class_of, groups = equivalence_classes(frame, columns)
+    return LookAlikes(class_of, np.bincount(class_of, minlength=groups).astype(np.int64))
+
+
+def linkage_risk(
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    population: pd.DataFrame | None = None,
+    *,
+    classes: LookAlikes | None = None,
+) -> LinkageRisk:
+    """Return the linking risk of ``frame`` for an attacker who knows ``columns``.
+
+    ``population``: a larger table with the same columns that contains every record of ``frame``. ``classes``: those
+    of ``frame`` on ``columns``, when they are known already. Without columns all records look alike. Raises
+    :class:`SchemaError` when a column is not there, and :class:`ParameterError` when the population has fewer
+    records of a class than the table.
+    """
+    n = len(frame)
+    classes = classes or look_alikes(frame, columns)
+    codes, counts, groups = classes.class_of, classes.sizes, len(classes.sizes)
+    sizes, classes_of_size = np.unique(counts, return_counts=True)
+    smallest = int(sizes[0]) if n else 0
+    highest = 1 / smallest if n else 0.0
+    marketer = groups / n if n else 0.0
+    journalist = highest
+    if population is not None and n:
+        in_population = _population_counts(frame, population, columns)
+        own = counts[codes]
+        short = np.flatnonzero(in_population < own)
+        if len(short):
+            raise ParameterError(
+                f"The population table has {int(in_population[short[0]]):,} people like those of row {short[0] + 1}, "
+                f"but the table has {int(own[short[0]]):,}.",
+                row=int(short[0]),
+                remedy="Bring a population table that contains everybody in the table, written the same way.",
+            )
+        journalist = float(1 / in_population.min())
+        marketer = float(np.mean(1 / in_population))
+    return LinkageRisk(
+        records=n,
+        groups=groups,
+        unique=int(np.count_nonzero(counts == 1)),
+        smallest=smallest,
+        mean=n / groups if groups else 0.0,
+        highest=highest,
+        marketer=marketer,
+        journalist=journalist,
+        population=None if population is None else len(population),
+        sizes=sizes.astype(np.int64),
+        records_of_size=(sizes * classes_of_size).astype(np.int64),
+    )
+
+
+def class_sizes(frame: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
+    """Return how many records agree with each record on every column, itself included: (n,)."""
+    classes = look_alikes(frame, columns)
+    return classes.sizes[classes.class_of]
+
+
+def singling_out(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, int]:
+    """Return for each column, how many records are unique on all columns but would not be without this one.
+
+    Exact at any size: no sampling, no hash that could collide. The work is about that of p + 1 countings of classes.
+    """
+    keys = [_column_key(frame, name) for name in columns]
+    n = len(frame)
+    whole, groups = _dense(_fold(keys, n))
+    unique = np.bincount(whole, minlength=groups)[whole] == 1
+    if not unique.any():
+        return dict.fromkeys(columns, 0)
+    after = [_nothing(n)]
+    for key in reversed(keys[1:]):
+        after.append(_join(key, after[-1]))
+    before = _nothing(n)
+    counts: dict[str, int] = {}
+    for name, key, rest in zip(columns, keys, reversed(after), strict=True):
+        without, groups = _dense(_join(before, rest))
+        alone = np.bincount(without, minlength=groups)[without] == 1
+        counts[name] = int(np.count_nonzero(unique & ~alone))
+        before = _join(before, key)
+    return counts
+
+
+def equivalence_classes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
+    """Return the class of every record, numbered 0 to groups - 1 (n,), and the number of classes.
+
+    Records are in one class when they agree on every column; missing agrees with missing.
+    """
+    return _dense(_fold([_column_key(frame, name) for name in columns], len(frame)))
+
+
+_Key = tuple[NDArray[np.int64], int]
+"""Integers below a bound, one a record, and the bound: equal integers mean agreeing records."""
+
+
+def _column_key(frame: pd.DataFrame, name: str) -> _Key:
+    if name not in frame.columns:
+        raise SchemaError(
+            f"There is no column {name!r} in the table.",
+            column=name,
+            remedy="Its columns are: " + ", ".join(map(str, frame.columns[:40])) + ".",
+        )
+    values = frame[name]
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.cat.codes.to_numpy().astype(np.int64) + 1, len(values.cat.categories) + 1
+    codes, distinct = pd.factorize(values)
+    return codes.astype(np.int64) + 1, len(distinct) + 1
+
+
+def _nothing(n: int) -> _Key:
+    return np.zeros(n, dtype=np.int64), 1
+
+
+def _fold(keys: Sequence[_Key], n: int) -> _Key:
+    key = _nothing(n)
+    for other in keys:
+        key = _join(key, other)
+    return key
+
+
+def _join(first: _Key, second: _Key) -> _Key:
+    """Return a key in which two records are equal when they are equal in both keys."""
+    if first[1] == 1:
+        return second
+    if second[1] == 1:
+        return first
+    if first[1] * second[1] >= _WIDEST:
+        first, second = _dense(first), _dense(second)
+    return first[0] * second[1] + second[0], first[1] * second[1]
+
+
+def _dense(key: _Key) -> _Key:
+    """Return the same key with no integer left out: numbered from 0 to the number of classes - 1."""
+    codes, bound = key
+    if bound <= max(2 * len(codes), 1 << 16):
+        present = np.zeros(bound, dtype=bool)
+        present[codes] = True
+        number = np.cumsum(present) - 1
+        return number[codes], int(number[-1]) + 1
+    dense, distinct = pd.factorize(codes)
+    return dense.astype(np.int64, copy=False), len(distinct)
+
+
+def _population_counts(frame: pd.DataFrame, population: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
+    """Return how many people of the population agree with each record: (n,)."""
+    both: dict[str, Any] = {}
+    for name in columns:
+        for table in (frame, population):
+            _column_key(table.iloc[:0], name)
+        both[name] = pd.concat([frame[name].astype(object), population[name].astype(object)], ignore_index=True)
+    codes, groups = equivalence_classes(pd.DataFrame(both), columns)
+    return np.bincount(codes[len(frame) :], minlength=groups)[codes[: len(frame)]].astype(np.int64)

@@ -1,0 +1,398 @@
+"""The privacy models that a release is checked against: each is a function from the evidence to its checks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.cells import ESTIMATE_SIGN
+from anonymizer.checking.consistency import Consistency
+from anonymizer.checking.diversity import ClassHistograms, ClassSpread
+from anonymizer.schema import Kind, Role, Schema
+from anonymizer.settings import Limits
+
+TOLERANCE = 1e-9
+"""Computed figures may miss a required one by this much, relative, and still count as equal."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One figure of a release.
+
+    ``required``: what was asked for, ``None`` when the figure is only reported; ``achieved``: what was found,
+    ``None`` when it was not computed; ``passed``: ``None`` when nothing was asked for or nothing was computed (the
+    sentence says why); ``worst``: where it is worst, by released cells or column; ``sentence``: the same in words.
+    """
+
+    name: str
+    required: float | None
+    achieved: float | None
+    passed: bool | None
+    worst: str
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What the models look at. ``required``: the limits, by name; ``class_of`` (n,): the class of each row; ``sizes``:
+    rows of each class; ``histograms``: one a sensitive column; ``spreads``: one a numeric one; ``comparison``: the
+    comparison with the original, when there is one."""
+
+    released: pd.DataFrame
+    schema: Schema
+    required: Limits
+    class_of: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    histograms: tuple[ClassHistograms, ...]
+    comparison: Consistency | None
+    spreads: tuple[ClassSpread, ...] = ()
+
+    def where(self, group: int) -> str:
+        """Return a class, by its cells."""
+        return self.cells_of(int(np.argmax(self.class_of == group)))
+
+    def cells_of(self, row: int) -> str:
+        """Return the quasi-identifying cells of a released row, in words."""
+        cells = self.released[list(self.schema.quasi_identifying)].iloc[row]
+        return ", ".join(f"{name} {'(missing)' if pd.isna(cell) else cell}" for name, cell in cells.items())
+
+    @property
+    def smallest(self) -> int:
+        """Rows in the smallest class."""
+        return int(self.sizes.min())
+
+
+def rows_text(count: float) -> str:
+    """Return a number of rows, in words."""
+    return "1 row" if count == 1 else f"{count:,.0f} rows"
+
+
+def _at_least(achieved: float, required: float) -> bool:
+    return achieved >= required - TOLERANCE * max(1.0, abs(required))
+
+
+def columns(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that identifying columns are gone and no column is there that the schema does not know."""
+    schema_columns = {column.name: column for column in evidence.schema.columns}
+    names = [str(name) for name in evidence.released.columns]
+    identifying = [name for name in names if name in schema_columns and schema_columns[name].role is Role.IDENTIFYING]
+    foreign = [name for name in names if name not in schema_columns]
+    wrong = identifying + foreign
+    sentences = []
+    if identifying:
+        sentences.append(f"The release still has identifying columns: {', '.join(identifying)}.")
+    if foreign:
+        sentences.append(f"The release has columns that the schema does not know: {', '.join(foreign)}.")
+    sentence = " ".join(sentences) or "No identifying and no unknown column is in the release."
+    return (Check("columns", 0, len(wrong), not wrong, ", ".join(wrong), sentence),)
+
+
+def k_anonymity(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that every class has at least k rows (Sweeney 2002)."""
+    k, size = evidence.required.k, evidence.smallest
+    if size >= k:
+        sentence = (
+            f"Every released row looks the same as at least {size - 1:,} others (smallest class: {rows_text(size)})."
+        )
+    else:
+        small = evidence.sizes[evidence.sizes < k]
+        sentence = (
+            f"{rows_text(small.sum())} in {len(small):,} classes look the same as fewer than {k - 1:,} others "
+            f"(smallest class: {rows_text(size)}), so this release is not {k}-anonymous."
+        )
+    return (Check("k-anonymity", k, size, size >= k, evidence.where(int(np.argmin(evidence.sizes))), sentence),)
+
+
+def unique_rows(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the number of rows that are alone in their class."""
+    alone = np.flatnonzero(evidence.sizes == 1)
+    share = len(alone) / len(evidence.released)
+    if not len(alone):
+        return (Check("unique rows", None, 0, None, "", "No released row is unique."),)
+    sentence = f"{rows_text(len(alone))} of the release ({share:.1%}) without any look-alike."
+    return (Check("unique rows", None, len(alone), None, evidence.where(int(alone[0])), sentence),)
+
+
+def distinct_l_diversity(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that every class has at least l different sensitive values (Machanavajjhala et al. 2007)."""
+    checks = []
+    for histograms in evidence.histograms:
+        distinct = histograms.distinct()
+        worst = int(np.argmin(distinct))
+        achieved = int(distinct[worst])
+        values = "1 value" if achieved == 1 else f"{achieved:,} different values"
+        sentence = f"Every class holds at least {values} of {histograms.column}."
+        passed = None if evidence.required.l is None else _at_least(achieved, evidence.required.l)
+        if passed is False:
+            sentence = f"A class holds only {values} of {histograms.column}; {evidence.required.l:g} were required."
+        name = f"distinct l-diversity of {histograms.column}"
+        checks.append(Check(name, evidence.required.l, achieved, passed, evidence.where(worst), sentence))
+    return tuple(checks)
+
+
+def entropy_l_diversity(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that the entropy of the sensitive values of every class is at least log l (Machanavajjhala et
+    al. 2007)."""
+    checks = []
+    for histograms in evidence.histograms:
+        effective = histograms.effective()
+        worst = int(np.argmin(effective))
+        achieved = float(effective[worst])
+        sentence = (
+            f"In every class the values of {histograms.column} are at least as mixed as {achieved:.2f} equally "
+            "frequent ones."
+        )
+        passed = None if evidence.required.entropy_l is None else _at_least(achieved, evidence.required.entropy_l)
+        if passed is False:
+            sentence = (
+                f"In a class the values of {histograms.column} are only as mixed as {achieved:.2f} equally frequent "
+                f"ones; {evidence.required.entropy_l:g} were required."
+            )
+        name = f"entropy l-diversity of {histograms.column}"
+        checks.append(Check(name, evidence.required.entropy_l, achieved, passed, evidence.where(worst), sentence))
+    return tuple(checks)
+
+
+def t_closeness(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that the sensitive values of every class are distributed almost as in the whole table (Li et al.
+    2007)."""
+    checks = []
+    for histograms in evidence.histograms:
+        distances = histograms.distances()
+        worst = int(np.argmax(distances))
+        achieved = float(distances[worst])
+        measure = "ordered" if histograms.ordered else "equal"
+        sentence = (
+            f"No class's distribution of {histograms.column} is further than {achieved:.3f} from the whole table's "
+            f"({measure} distance, 0 to 1)."
+        )
+        passed = None if evidence.required.t is None else _at_least(-achieved, -evidence.required.t)
+        if passed is False:
+            sentence = (
+                f"A class's distribution of {histograms.column} is {achieved:.3f} away from the whole table's "
+                f"({measure} distance, 0 to 1); at most {evidence.required.t:g} was allowed."
+            )
+        name = f"t-closeness of {histograms.column}"
+        checks.append(Check(name, evidence.required.t, achieved, passed, evidence.where(worst), sentence))
+    return tuple(checks)
+
+
+def rsd(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that no class leaves too little squared error to who guesses a number by the class's mean."""
+    what = "of the squared error that the whole table's mean leaves there"
+    return tuple(
+        _value_disclosure(evidence, "RSD", s.column, s.rsd, evidence.required.rsd_min, what) for s in evidence.spreads
+    )
+
+
+def spread(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that no class holds the numeric sensitive values of its people too close together."""
+    what = "of the whole table's standard deviation"
+    return tuple(
+        _value_disclosure(evidence, "spread", s.column, s.spread, evidence.required.spread_min, what)
+        for s in evidence.spreads
+    )
+
+
+def _value_disclosure(
+    evidence: Evidence, name: str, column: str, values: NDArray[np.float64], required: float | None, what: str
+) -> Check:
+    """Return the check of the class that leaves least of one numeric sensitive column; ``values``: a figure a class."""
+    worst = int(np.argmin(values))
+    achieved = float(values[worst])
+    passed = None if required is None else _at_least(achieved, required)
+    says = f"Knowing the class leaves at least {achieved:.1%} {what} for {column}"
+    if required is not None and not passed:
+        says = f"A class leaves only {achieved:.1%} {what} for {column}; {required:.1%} was required"
+    return Check(f"{name} of {column}", required, achieved, passed, evidence.where(worst), f"{says} ({name}).")
+
+
+def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
+    """Return how many people's class has one sensitive value only: it is disclosed without linking anybody to a row."""
+    checks = []
+    for histograms in evidence.histograms:
+        single = np.flatnonzero(histograms.distinct() == 1)
+        people = int(evidence.sizes[single].sum())
+        largest = evidence.where(int(single[np.argmax(evidence.sizes[single])])) if len(single) else ""
+        sentence = (
+            f"{people:,} people ({people / len(evidence.released):.1%}) are in {len(single):,} classes where everybody "
+            f"has the same {histograms.column}."
+            if people
+            else f"No class gives away {histograms.column} by having one value only."
+        )
+        checks.append(Check(f"homogeneity of {histograms.column}", None, people, None, largest, sentence))
+    return tuple(checks)
+
+
+def containment(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that people can be assigned to rows one to one so that all cells contain their values and kept
+    columns agree.
+
+    Means and medians contain nobody's value, which is said even without an original.
+    """
+    comparison, estimate_checks = evidence.comparison, estimates(evidence)
+    if comparison is None:
+        return estimate_checks
+    worst = ""
+    if comparison.contained:
+        but = " but the means and medians" if estimate_checks else ""
+        sentence = f"Every cell{but} contains its person's original value, and the kept columns are unchanged."
+    elif comparison.contained is None:
+        sentence = f"Whether every cell contains its original value was not computed: {comparison.reason}."
+    else:
+        sentence = f"The release does not fit the original: {comparison.mismatch}."
+        if comparison.misfit is not None:
+            worst = f"row {comparison.misfit + 1}: {evidence.cells_of(comparison.misfit)}"
+    return (*estimate_checks, Check("containment", None, None, comparison.contained, worst, sentence))
+
+
+def estimates(evidence: Evidence) -> tuple[Check, ...]:
+    """Return which columns hold means or medians: cells that need not contain anybody's value."""
+    names = [
+        name
+        for name in evidence.schema.quasi_identifying
+        if evidence.schema[name].kind is not Kind.CATEGORICAL
+        and any(str(text).startswith((ESTIMATE_SIGN, "{" + ESTIMATE_SIGN)) for text in evidence.released[name].unique())
+    ]
+    if not names:
+        return ()
+    sentence = (
+        f"Cells of {', '.join(names)} marked {ESTIMATE_SIGN} are a mean or median of a group. They need not contain "
+        "their person's value, so a comparison with the original says nothing about them: it lets them fit everybody. "
+        "An attacker who knows how they were made, or knows most of a group, can learn more from them."
+    )
+    return (Check("means and medians", None, len(names), None, ", ".join(names), sentence),)
+
+
+def _count_check(
+    evidence: Evidence, name: str, counts: NDArray[np.int64] | None, of_rows: bool, promise: str, failure: str
+) -> tuple[Check, ...]:
+    """Return a check that the smallest of some counts is at least k. ``of_rows``: the counts belong to released rows.
+
+    When the counts were not computed but every cell contains its value, classes are a lower bound: the people of
+    a class and its rows all fit each other and can be exchanged.
+    """
+    comparison, k = evidence.comparison, evidence.required.k
+    if comparison is None:
+        return ()
+    if counts is not None:
+        achieved, worst = int(counts.min()), ""
+        if of_rows:
+            worst = evidence.cells_of(int(np.argmin(counts)))
+        passed = achieved >= k
+        sentence = (promise if passed else failure).format(achieved=f"{achieved:,}", k=k)
+        return (Check(name, k, achieved, passed, worst, sentence),)
+    if comparison.contained and evidence.smallest >= k:
+        sentence = promise.format(achieved=f"{evidence.smallest:,}", k=k)
+        sentence += " (A lower bound, by the size of the classes.)"
+        return (Check(name, k, evidence.smallest, True, "", sentence),)
+    if comparison.contained is False:
+        return (Check(name, k, None, False, "", f"{name} does not hold: {comparison.reason}."),)
+    return (Check(name, k, None, None, "", f"{name} was not computed: {comparison.reason}."),)
+
+
+def one_k(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that every person is consistent with at least k rows (Gionis, Mazza and Tassa 2008)."""
+    counts = None if evidence.comparison is None else evidence.comparison.rows_per_record
+    return _count_check(
+        evidence,
+        "(1,k)",
+        counts,
+        False,
+        "Every person fits at least {achieved} released rows.",
+        "Some person fits only {achieved} released rows; {k} were required.",
+    )
+
+
+def k_one(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that every row is consistent with at least k people (Gionis, Mazza and Tassa 2008)."""
+    counts = None if evidence.comparison is None else evidence.comparison.records_per_row
+    return _count_check(
+        evidence,
+        "(k,1)",
+        counts,
+        True,
+        "Every released row fits at least {achieved} people.",
+        "Some released row fits only {achieved} people; {k} were required.",
+    )
+
+
+def k_k(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check of both (1,k) and (k,1) (Gionis, Mazza and Tassa 2008)."""
+    comparison = evidence.comparison
+    counts = None
+    if comparison is not None and comparison.rows_per_record is not None and comparison.records_per_row is not None:
+        counts = np.array([comparison.rows_per_record.min(), comparison.records_per_row.min()])
+    return _count_check(
+        evidence,
+        "(k,k)",
+        counts,
+        False,
+        "It is ({k},{k})-anonymous: every person fits at least {k} rows, and every row at least {k} people (at least "
+        "{achieved}).",
+        "It is not ({k},{k})-anonymous: a person or a row fits only {achieved} of the others.",
+    )
+
+
+def global_one_k(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that every person takes at least k rows over all complete assignments (Gionis, Mazza and Tassa
+    2008)."""
+    counts = None if evidence.comparison is None else evidence.comparison.matches_per_record
+    return _count_check(
+        evidence,
+        "global (1,k)",
+        counts,
+        False,
+        "It is globally (1,{k})-anonymous: even when all people are assigned to rows together, every person can be "
+        "behind at least {achieved} rows.",
+        "It is not globally (1,{k})-anonymous: when all people are assigned to rows together, some person can be "
+        "behind only {achieved} rows.",
+    )
+
+
+def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the highest chance of a right link for an attacker who knows everybody's quasi-identifiers."""
+    comparison = evidence.comparison
+    if comparison is None:
+        return ()
+    name = "linking posterior"
+    if comparison.posterior is None:
+        if comparison.contained:
+            bound = 1 / evidence.smallest
+            sentence = (
+                f"The highest chance of linking a person to a row was not computed ({comparison.reason}); by the size "
+                f"of the classes it is at most {bound:.3g}."
+            )
+            return (Check(name, None, bound, None, "", sentence),)
+        return (Check(name, None, None, None, "", f"The linking posterior was not computed: {comparison.reason}."),)
+    how = "" if comparison.posterior.exact else " (an estimate by belief propagation; the true figure can differ)"
+    if comparison.posterior.residual > 0.005:
+        how += f", which had not settled yet: it still changed by {comparison.posterior.residual:.2g}"
+    sentence = (
+        f"The highest chance of linking a person to a row, for somebody who knows all quasi-identifiers, is "
+        f"{comparison.posterior.highest:.3g}{how}."
+    )
+    worst = evidence.cells_of(comparison.posterior.at_row)
+    return (Check(name, None, comparison.posterior.highest, None, worst, sentence),)
+
+
+MODELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
+    "columns": columns,
+    "k-anonymity": k_anonymity,
+    "unique rows": unique_rows,
+    "distinct l-diversity": distinct_l_diversity,
+    "entropy l-diversity": entropy_l_diversity,
+    "t-closeness": t_closeness,
+    "RSD": rsd,
+    "spread": spread,
+    "homogeneity": homogeneity,
+    "containment": containment,
+    "(1,k)": one_k,
+    "(k,1)": k_one,
+    "(k,k)": k_k,
+    "global (1,k)": global_one_k,
+    "linking posterior": linking_posterior,
+}
+"""Privacy models: each looks at the evidence and gives its checks (none when it has nothing to look at)."""

@@ -1,0 +1,160 @@
+"""Every guarantee of a release, computed again from the released rows alone, or beside the original.
+
+The checker does not trust the maker: it knows cells and rows, not trees, groups or how they came about.
+
+Rows are in one *class* when all their quasi-identifying cells are identical; missing equals missing.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.checking.candidates import Original, prepare
+from anonymizer.checking.consistency import consistency
+from anonymizer.checking.diversity import class_histograms, class_spread
+from anonymizer.checking.linkage import LookAlikes, look_alikes
+from anonymizer.checking.privacy_models import MODELS, Check, Evidence, rows_text
+from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.schema import Schema
+from anonymizer.settings import Limits
+
+__all__ = ["MODELS", "Check", "Evidence", "Original", "Verification", "prepare", "verify"]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All checks of one release, for the required class size ``k``."""
+
+    checks: tuple[Check, ...]
+    k: int
+    rows: int
+
+    @property
+    def passed(self) -> bool:
+        """True when no check failed. A figure that was not computed does not fail, and its check says so."""
+        return all(check.passed is not False for check in self.checks)
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if check.passed is False)
+
+    @property
+    def k_anonymous(self) -> bool:
+        """True when every class has at least k rows; nothing weaker is called k-anonymous."""
+        return self["k-anonymity"].passed is True
+
+    def __getitem__(self, name: str) -> Check:
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(name)
+
+    def get(self, name: str) -> Check | None:
+        """Return the check of this name, or ``None`` when it was not made (most need the original or a sensitive
+        column)."""
+        return next((check for check in self.checks if check.name == name), None)
+
+    def describe(self) -> str:
+        """Return what the release is, in words, and what it does not promise."""
+        sentences = [self._kind_of_release()]
+        containment = self.get("containment")
+        if containment is not None:
+            sentences.append(containment.sentence)
+        sentences += [check.sentence for check in self.failed if check.name not in ("k-anonymity", "containment")]
+        return " ".join(sentences)
+
+    def _kind_of_release(self) -> str:
+        k = self.k
+        size = self["k-anonymity"].achieved or 0
+        if self.k_anonymous:
+            return (
+                f"This release is {k}-anonymous: every row looks the same as at least {size - 1:,.0f} others on the "
+                "quasi-identifying columns."
+            )
+        unique = self["unique rows"].achieved or 0
+        sentences = [
+            f"This release is not {k}-anonymous: its smallest class has {rows_text(size)}, and "
+            f"{unique:,.0f} of its {self.rows:,} rows are unique."
+        ]
+        weaker_checks = [check for check in map(self.get, ("global (1,k)", "(k,k)")) if check is not None]
+        if not weaker_checks:
+            sentences.append("Whether it keeps a weaker promise can only be said with the original beside it.")
+            return " ".join(sentences)
+        passes = [check for check in weaker_checks if check.passed]
+        sentences += [check.sentence for check in passes]
+        if not passes:
+            sentences.append("It was not shown to keep a weaker promise either.")
+        posterior = self.get("linking posterior")
+        sentences.append(f"It does not promise that a person is linked to a row with a chance of at most 1 in {k}.")
+        if posterior is not None:
+            sentences.append(posterior.sentence)
+        return " ".join(sentences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description."""
+        return {
+            "passed": self.passed,
+            "k": self.k,
+            "rows": self.rows,
+            "k_anonymous": self.k_anonymous,
+            "description": self.describe(),
+            "checks": [asdict(check) for check in self.checks],
+        }
+
+
+def verify(
+    released: pd.DataFrame,
+    schema: Schema,
+    *,
+    k: int,
+    original: pd.DataFrame | Original | None = None,
+    order: NDArray[np.integer[Any]] | None = None,
+    classes: LookAlikes | None = None,
+    **limits: Any,
+) -> Verification:
+    """Check a release: a table of text cells, as :meth:`Release.frame` or a file that was read back gives it.
+
+    ``k``: rows that a class must have. ``limits``: what else is required, by the names of
+    :class:`anonymizer.settings.Limits`: ``l``, ``entropy_l``, ``t`` of every sensitive column, ``rsd_min`` and
+    ``spread_min`` of every numeric one; all of them are reported in any case.
+    ``original``: the table the release was made from, or what :func:`prepare` made of it once for many releases;
+    without it only what the release shows is checked. ``order`` (n,): the original row of each released row, a secret
+    of whoever made the release. ``classes``: those of ``released`` on the quasi-identifiers, when they were found
+    already (:func:`anonymizer.checking.linkage.look_alikes`).
+
+    Raises :class:`ParameterError` for impossible requirements or an empty release, :class:`SchemaError` when a
+    quasi-identifier is missing, and :class:`CellError` for a cell that cannot be read beside an original.
+    """
+    required = Limits(k=k, **limits)
+    if not len(released):
+        raise ParameterError("The release has no rows, so there is nothing to verify.", remedy="Bring a release.")
+    names = list(schema.quasi_identifying)
+    if not names:
+        raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
+    classes = classes or look_alikes(released, names)
+    class_of, sizes = classes.class_of, classes.sizes
+    evidence = Evidence(
+        released=released,
+        schema=schema,
+        required=required,
+        class_of=class_of,
+        sizes=sizes,
+        histograms=tuple(
+            class_histograms(released[name], schema[name], class_of, sizes)
+            for name in schema.sensitive
+            if name in released.columns
+        ),
+        comparison=None if original is None else consistency(released, original, schema, order=order, classes=classes),
+        spreads=tuple(
+            spread
+            for name in schema.sensitive
+            if name in released.columns
+            and (spread := class_spread(released[name], schema[name], class_of, sizes)) is not None
+        ),
+    )
+    checks = [check for model in MODELS.values() for check in model(evidence)]
+    return Verification(tuple(checks), required.k, len(released))

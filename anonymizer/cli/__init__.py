@@ -1,0 +1,1 @@
+"""The terminal: one module a command, and the options that commands share."""

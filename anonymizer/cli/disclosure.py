@@ -1,0 +1,227 @@
+"""What a published tree tells, from a terminal: ``copse disclosure``."""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from anonymizer.cli.options import add_reading, names, pairs, reading_of
+from anonymizer.disclosure.constraints import GrowingRule, Knowledge
+from anonymizer.disclosure.exposure import CONFIDENT, Exposure, assess, compare, figures_of_leaves
+from anonymizer.disclosure.integer_posterior import integer_posterior
+from anonymizer.disclosure.multiway import MEASURES, grow_multiway
+from anonymizer.disclosure.outline import KeyedTree, Keys, keys_of, lay_keys, outline_of
+from anonymizer.disclosure.publish import WRITERS, from_json, knowledge_of, publish, tree_from
+from anonymizer.disclosure.repair import Repair, repairs
+from anonymizer.errors import ParameterError, Progress
+from anonymizer.growing.encode import encode
+from anonymizer.growing.grow import grow
+from anonymizer.reading.files import Reading
+from anonymizer.releasing.files import write_file
+from anonymizer.schema import Schema
+
+ENDINGS = {".json": "json", ".txt": "rules", ".pmml": "pmml"}
+
+
+def add_disclosure(subparsers: Any) -> None:
+    """Add the command ``disclosure``; the functions are those that every command reads its input with."""
+    command = subparsers.add_parser(
+        "disclosure", help="what a published tree tells somebody who knows everyone's columns"
+    )
+    command.add_argument("input", help="csv, csv.gz, parquet or xlsx")
+    add_reading(command)
+    command.add_argument(
+        "--quasi-identifying", type=names, required=True, metavar="A,B", help="what an adversary knows"
+    )
+    command.add_argument("--target", required=True, help="the sensitive column that the tree predicts")
+    command.add_argument("--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric, categorical or date")
+    command.add_argument("--rows", type=int, metavar="N", help="use the first N records only")
+    command.add_argument("--tree", metavar="JSON", help="assess this published tree, with the fields that it holds")
+    command.add_argument("--criterion", default="gini", choices=MEASURES, help="gain-ratio with multiway splits only")
+    command.add_argument("--splits", default="multiway", choices=["multiway", "binary"], help="a child a level, or two")
+    command.add_argument("--max-depth", type=int, help="longest path of the tree (default: no limit)")
+    command.add_argument(
+        "--min-leaf", type=int, default=2, help="binary: fewest records of a leaf; multiway: of a node that asks"
+    )
+    command.add_argument("--no-rates", dest="rates", action="store_false", help="error rates are not published")
+    command.add_argument("--totals", action="store_true", help="class totals are published")
+    command.add_argument("--no-internal", dest="internal", action="store_false", help="how it was grown is not known")
+    command.add_argument("--starts", type=int, default=3, help="starts of the solver (default: 3)")
+    command.add_argument("--confidence", type=float, default=CONFIDENT, help="who counts as exposed (default: 0.9)")
+    command.add_argument("--bound", type=float, help="the highest posterior allowed; exit status 1 when it is exceeded")
+    command.add_argument(
+        "--repair", nargs="?", const="best", choices=["best", "prune"], help="withhold or prune until --bound is kept"
+    )
+    command.add_argument("--compare", action="store_true", help="also under every other assumption")
+    command.add_argument("--exact", action="store_true", help="also count whole people, where that is feasible")
+    command.add_argument("--out", help="where the published tree goes: .json, .txt (rules) or .pmml")
+    command.add_argument("--json", action="store_true", help="print the figures as JSON")
+    command.set_defaults(
+        run=lambda options: run_disclosure(options, reading_of(options.input, options)),
+        reads=("input", "tree"),
+        writes=("out",),
+    )
+
+
+def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
+    """Run ``disclosure``; return 1 when a bound is exceeded or the solver found no optimum."""
+    ending = None if options.out is None else ENDINGS.get(Path(options.out).suffix.lower(), "")
+    if ending == "":
+        raise ParameterError(f"{options.out} has no ending that can be written.", remedy="Use .json, .txt or .pmml.")
+    if options.repair and options.bound is None:
+        raise ParameterError("A repair needs a bound.", remedy="Give one: --bound 0.8.")
+    began = time.perf_counter()
+    keys = keys_from(options, reading)
+    tree, knowledge = tree_and_knowledge(options, keys)
+    say = progress_line()
+    repair: Repair | None = None
+    if options.repair:
+        ways = repairs(tree, knowledge, options.bound, starts=options.starts, progress=say)
+        repair = ways[-1 if options.repair == "prune" else 0]
+        tree, knowledge, exposure = repair.tree, repair.knowledge, repair.exposure
+    else:
+        exposure = assess(tree, knowledge, starts=options.starts, progress=say)
+    seconds = time.perf_counter() - began
+    figures = summary(tree, exposure, seconds, options.confidence)
+    if repair is not None:
+        figures["repair"] = {
+            "how": repair.how, "bound": repair.bound, "kept": repair.possible, "questions_taken_back": repair.steps,
+            "accuracy": repair.accuracy, "accuracy_before": repair.accuracy_before,
+        }  # fmt: skip
+    if options.exact:
+        counted = integer_posterior(tree, knowledge)
+        people = int(tree.keys.counts[counted.exact].sum())
+        figures["exact"] = {
+            "people": people,
+            "highest_posterior": float(counted.posterior[counted.exact].max()) if people else None,
+        }
+    if options.compare:
+        others = compare(tree, knowledge.rule, starts=options.starts, progress=say)
+        figures["assumptions"] = [one.to_dict(options.confidence) for one in others]
+    clear_line()
+    exceeded = options.bound is not None and exposure.figures.highest_posterior > options.bound + 1e-6
+    if options.bound is not None:
+        figures["bound"], figures["within_bound"] = options.bound, not exceeded
+    if options.out and not exceeded and exposure.estimate.converged:
+        write_file(options.out, WRITERS[ending or "json"](publish(tree, knowledge)))
+    if options.json:
+        print(json.dumps(figures, ensure_ascii=False, indent=2, allow_nan=False))
+    else:
+        print_figures(figures, options)
+    return 1 if exceeded or not exposure.estimate.converged else 0
+
+
+def keys_from(options: argparse.Namespace, reading: Reading) -> Keys:
+    """Return the distinct keys of the table that was read."""
+    table = reading.frame
+    if options.rows is not None:
+        if options.rows < 1:
+            raise ParameterError("--rows must be at least 1.", remedy="Leave it out to use all.")
+        table = table.head(options.rows)
+    schema = Schema.of(
+        table,
+        quasi_identifying=options.quasi_identifying,
+        sensitive=[options.target],
+        kinds={options.target: "categorical"} | options.kinds,
+    )
+    options.encoded = encode(table, schema)
+    return keys_of(options.encoded)
+
+
+def tree_and_knowledge(options: argparse.Namespace, keys: Keys) -> tuple[KeyedTree, Knowledge]:
+    """Return the tree that is assessed, and what is assumed to be known of it."""
+    if options.tree:
+        document = from_json(Path(options.tree).read_bytes())
+        return tree_from(document, keys), knowledge_of(document)
+    if options.splits == "binary":
+        if options.criterion == "gain-ratio":
+            raise ParameterError("Binary trees are not grown by gain ratio.", remedy="Choose gini or entropy.")
+        tree = grow(options.encoded, options.criterion, options.min_leaf, options.max_depth)
+        outline = outline_of(tree, keys.encodings)
+    else:
+        outline = grow_multiway(keys, options.criterion, options.min_leaf, options.max_depth)
+    rule = GrowingRule(options.criterion, options.splits, options.min_leaf if options.splits == "binary" else 1)
+    return lay_keys(outline, keys), Knowledge(options.rates, options.totals, rule if options.internal else None)
+
+
+def summary(tree: KeyedTree, exposure: Exposure, seconds: float, confidence: float) -> dict[str, Any]:
+    """Return the figures of one assessment, JSON-ready."""
+    leaves = tree.outline.leaves
+    alone = None if exposure.knowledge.rule is None else figures_of_leaves(tree, exposure.knowledge)
+    return {
+        "records": tree.n_records,
+        "keys": tree.n_keys,
+        "classes": tree.n_classes,
+        "leaves": int((tree.n[leaves] > 0).sum()),
+        "unreduced_variables": tree.n_keys * tree.n_classes,
+        **exposure.to_dict(confidence),
+        "leaves_alone": None if alone is None else alone.to_dict(confidence),
+        "estimate_seconds": exposure.estimate.seconds,
+        "seconds": seconds,
+    }
+
+
+def print_figures(figures: dict[str, Any], options: argparse.Namespace) -> None:
+    """Print the figures as a short table."""
+    rows: list[tuple[str, str]] = [
+        ("records, distinct keys", f"{figures['records']:,}, {figures['keys']:,}"),
+        ("leaves", f"{figures['leaves']:,}"),
+        ("highest posterior", f"{figures['highest_posterior']:.3f}"),
+        (f"people at {figures['confidence']:g} or more", f"{figures['people_above']:,}"),
+        ("  of them rightly", f"{figures['people_above_and_right']:,}"),
+        ("best guess is right", f"{100 * figures['best_guess_accuracy']:.1f} %"),
+        ("D_overall, nats", "infinite" if figures["mean_divergence"] is None else f"{figures['mean_divergence']:.4f}"),
+        *before_rows(figures),
+        ("entropy, its bound", f"{figures['entropy']:.5f}, {figures['entropy_bound']:.5f}"),
+        ("internal constraints", f"{figures['constraints']['internal']:,}, {figures['active']:,} active"),
+        ("unknowns", f"{figures['variables']:,} of {figures['unreduced_variables']:,}"),
+        ("found by", f"{figures['method']}: {figures['status']}"),
+        ("seconds", f"{figures['seconds']:.2f}"),
+    ]
+    if "repair" in figures:
+        repair = figures["repair"]
+        rows.append(("repaired", repair["how"]))
+        rows.append(("accuracy, before", f"{repair['accuracy']:.4f}, {repair['accuracy_before']:.4f}"))
+    if "exact" in figures:
+        exact = figures["exact"]
+        highest = "" if exact["highest_posterior"] is None else f", highest {exact['highest_posterior']:.3f}"
+        rows.append(("counted exactly", f"{exact['people']:,} people{highest}"))
+    for label, value in rows:
+        print(f"{label:<28}{value:>24}")
+    for one in figures.get("assumptions", []):
+        knows = one["knows"]
+        what = ", ".join(name.replace("_", " ") for name, flag in knows.items() if flag) or "labels only"
+        divergence = "infinite" if one["mean_divergence"] is None else f"{one['mean_divergence']:.4f}"
+        print(f"{what:<44} highest {one['highest_posterior']:.3f}  D_overall {divergence}  {one['status']}")
+    if not figures["converged"]:
+        print("The solver found no optimum: these figures are not an estimate. Try more --starts.")
+    if "within_bound" in figures:
+        print(f"The bound {figures['bound']:g} is {'kept' if figures['within_bound'] else 'EXCEEDED'}.")
+
+
+def before_rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what the leaves alone tell, where it is also known how the tree was grown."""
+    alone = figures["leaves_alone"]
+    if alone is None:
+        return []
+    divergence = "infinite" if alone["mean_divergence"] is None else f"{alone['mean_divergence']:.4f}"
+    return [("  from the leaves alone", f"{divergence}, highest {alone['highest_posterior']:.3f}")]
+
+
+def progress_line() -> Progress | None:
+    """Return a line on standard error that says how far it is, when that is a terminal."""
+    if not sys.stderr.isatty():
+        return None
+
+    def say(share: float, what: str) -> None:
+        print(f"\r{100 * share:3.0f} % {what[:100]:<100}", end="", file=sys.stderr, flush=True)
+
+    return say
+
+
+def clear_line() -> None:
+    """Take the progress line away."""
+    if sys.stderr.isatty():
+        print("\r" + " " * 107 + "\r", end="", file=sys.stderr, flush=True)

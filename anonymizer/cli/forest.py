@@ -1,0 +1,168 @@
+"""The private forest from a terminal: ``copse forest`` and ``audit``."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anonymizer.cli.options import add_reading, names, pairs, reading_of
+from anonymizer.errors import ParameterError
+from anonymizer.forest.audit import PAIRS, Finding, audit
+from anonymizer.forest.cut_points import buy_cuts
+from anonymizer.forest.domains import Domains, code, domains_of, read_domains
+from anonymizer.forest.forest import MODES, NEIGHBOURS, Forest, grow_and_measure, grow_forest, rehearsed_accuracy
+from anonymizer.forest.mechanisms import Budget
+from anonymizer.forest.rules import promise, rules_csv, rules_json, rules_of, rules_text
+from anonymizer.reading.files import Reading
+from anonymizer.releasing.files import write_file
+from anonymizer.schema import Schema
+
+REHEARSED = (
+    "A rehearsal: cross-validated with repeatable noise on the records themselves. The figure is not covered by the "
+    "budget; publish it only when the table is public."
+)
+WRITERS = {"json": rules_json, "csv": rules_csv, "txt": rules_text}
+
+
+def add_forest(subparsers: Any) -> None:
+    """Add the commands ``forest`` and ``audit``; the functions are those that every command reads its input with."""
+    grow = subparsers.add_parser("forest", help="a differentially private decision forest to publish")
+    grow.add_argument("input", help="csv, csv.gz, parquet or xlsx")
+    add_reading(grow)
+    grow.add_argument("--target", required=True, help="the column to predict")
+    grow.add_argument("--epsilon", type=float, default=1.0, help="the privacy budget, the papers' β (default: 1)")
+    grow.add_argument("--mode", default="strict", choices=list(MODES), help="paper is NOT differentially private")
+    grow.add_argument("--trees", type=int, default=1, help="τ, each with another column at its root (default: 1)")
+    grow.add_argument("--max-depth", type=int, default=5, help="δ, most nodes on a path (default: 5)")
+    grow.add_argument("--min-size", type=float, default=100, help="fewest noisy records of a divided node (not strict)")
+    grow.add_argument("--domains", metavar="JSON", help="the public values of each column; without, they are read")
+    grow.add_argument(
+        "--cut-share", type=float, default=0.0, metavar="SHARE", help="share of the budget that buys cut points"
+    )
+    grow.add_argument("--columns", type=names, metavar="A,B", help="the columns to split on (default: all others)")
+    grow.add_argument("--identifying", type=names, default=[], metavar="N", help="columns never to look at")
+    grow.add_argument("--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric or categorical")
+    grow.add_argument("--rules", metavar="OUT", help="where the rules go: .json, .csv or .txt")
+    grow.add_argument("--folds", type=int, help="also rehearse: cross-validated accuracy, not private")
+    grow.add_argument("--hold-out", type=float, metavar="SHARE", help="measure accuracy privately on this share")
+    grow.add_argument("--seed", type=int, default=0, help="of the rehearsal (a real forest cannot be seeded)")
+    grow.add_argument("--json", action="store_true", help="print everything but the rules as JSON")
+    grow.set_defaults(
+        run=lambda options: run_forest(options, reading_of(options.input, options)), reads=("input",), writes=("rules",)
+    )
+
+    check = subparsers.add_parser("audit", help="try to refute the claim of each mode on neighbouring tables")
+    check.add_argument("--mode", action="append", choices=list(MODES), help="repeatable (default: all)")
+    check.add_argument("--epsilon", type=float, default=0.1, help="the claim that is tested (default: 0.1)")
+    check.add_argument("--trees", type=int, default=1)
+    check.add_argument("--max-depth", type=int, default=5)
+    check.add_argument("--classes", type=int, default=8, help="classes of the two tables (default: 8)")
+    check.add_argument("--pair", default="one-and-two", choices=list(PAIRS), help="which neighbouring tables")
+    check.add_argument("--runs", type=int, default=20_000, help="runs on each of the two tables")
+    check.add_argument("--confidence", type=float, default=0.999, help="of the lower bound (default: 0.999)")
+    check.add_argument("--seed", type=int, help="repeatable noise instead of the noise of real releases")
+    check.add_argument("--json", action="store_true")
+    check.set_defaults(run=run_audit)
+
+
+def public_domains(reading: Reading, options: argparse.Namespace) -> Domains:
+    """Return the public domains of the table, as the options say."""
+    schema = Schema.of(reading.frame, quasi_identifying=[], identifying=options.identifying, kinds=options.kinds)
+    domains = read_domains(Path(options.domains).read_bytes()) if options.domains else None
+    return domains_of(reading.frame, options.target, domains, columns=options.columns, schema=schema)
+
+
+def run_forest(options: argparse.Namespace, reading: Reading) -> int:
+    """Run ``forest``: grow, write the rules, print what was spent and on what."""
+    ending = Path(options.rules).suffix.lower().lstrip(".") if options.rules else ""
+    if options.rules and ending not in WRITERS:
+        raise ParameterError(f"{options.rules} has no ending that can be written.", remedy="Use .json, .csv or .txt.")
+    if not 0 <= options.cut_share < 1 or (options.cut_share and options.hold_out is not None):
+        raise ParameterError(
+            "The share for cut points must be from 0 to below 1, and cannot be combined with --hold-out.",
+            remedy="0.1 is usual.",
+        )
+    domains = public_domains(reading, options)
+    paid = Budget(options.epsilon)
+    if options.cut_share:
+        domains = buy_cuts(reading.frame, domains, paid, options.cut_share * options.epsilon)
+    left, table = options.epsilon - paid.spent, code(reading.frame, domains)
+    parameters = {
+        "mode": options.mode, "n_trees": options.trees, "max_depth": options.max_depth, "min_size": options.min_size,
+    }  # fmt: skip
+    extra: dict[str, Any] = {}
+    if options.hold_out is not None:
+        trial = grow_and_measure(table, options.epsilon, test_share=options.hold_out, **parameters)
+        forest = trial.forest
+        extra["measured"] = {
+            "accuracy": trial.accuracy,
+            "margin": trial.margin,
+            "held_out": options.hold_out,
+            "ledger": trial.ledger.to_dict(),
+            "note": "Private: each record was seen by the forest or by the measurement, so both cost the budget once.",
+        }
+    else:
+        forest = grow_forest(table, options.epsilon, budget=paid, **parameters)
+    if options.folds is not None:
+        scores = rehearsed_accuracy(table, left, folds=options.folds, seed=options.seed, **parameters)
+        extra |= {
+            "accuracy": float(scores.mean()),
+            "accuracy_of_folds": scores.tolist(),
+            "majority_class": float(np.bincount(table.classes).max() / table.n_records),
+            "accuracy_note": REHEARSED,
+        }
+    rules = rules_of(forest)
+    if options.rules:
+        write_file(options.rules, WRITERS[ending](forest, rules))
+    described = forest.to_dict() | {"rules": len(rules), "input_sha256": reading.sha256} | extra
+    print(json.dumps(described, ensure_ascii=False, indent=2) if options.json else forest_text(forest, described))
+    return 0
+
+
+def forest_text(forest: Forest, described: dict[str, Any]) -> str:
+    """Return the run as a short text: warnings first."""
+    lines = [*promise(forest), NEIGHBOURS, "", forest.ledger.text()]
+    lines.append(f"{len(forest.trees)} trees, {described['rules']} rules and subrules")
+    if "measured" in described:
+        trial = described["measured"]
+        lines.append(f"accuracy {trial['accuracy']:.3f} ± {trial['margin']:.3f}. {trial['note']}")
+    if "accuracy" in described:
+        lines.append(
+            f"accuracy {described['accuracy']:.4f} (majority class {described['majority_class']:.4f}). {REHEARSED}"
+        )
+    return "\n".join(lines)
+
+
+def run_audit(options: argparse.Namespace) -> int:
+    """Run ``audit``: print a lower bound on ε for each mode; 1 when a mode that claims a guarantee is refuted."""
+    findings = [
+        audit(
+            mode,
+            options.epsilon,
+            pair=options.pair,
+            n_trees=options.trees,
+            max_depth=options.max_depth,
+            n_classes=options.classes,
+            runs=options.runs,
+            confidence=options.confidence,
+            seed=options.seed,
+        )
+        for mode in options.mode or list(MODES)
+    ]
+    if options.json:
+        print(json.dumps([finding.to_dict() for finding in findings], indent=2))
+    else:
+        print("\n".join(audit_line(finding) for finding in findings))
+    return int(any(finding.violated and MODES[finding.mode].private for finding in findings))
+
+
+def audit_line(finding: Finding) -> str:
+    """Return one audit in words."""
+    verdict = "REFUTED: it loses more than it claims" if finding.violated else "not refuted"
+    counted = f"{finding.hits[0]:,} and {finding.hits[1]:,} of {finding.runs:,} runs"
+    return (
+        f"{finding.mode:<18} claims {finding.epsilon:g}; at least {finding.lower_bound:.3f} "
+        f"({finding.confidence:.1%} sure, {counted}): {verdict}"
+    )

@@ -1,0 +1,242 @@
+"""The same flow from a terminal: ``copse anonymize`` and ``verify``; ``python -m anonymizer`` is the same program.
+
+Exit status: 0 when all is well, 1 when a check fails, 2 with one line on bad input. Tables go to standard output,
+progress and errors to standard error; ``--json`` prints one JSON object instead of a table.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pandas as pd
+
+from anonymizer.checking.verify import Verification, verify
+from anonymizer.cli.app import add_app
+from anonymizer.cli.disclosure import add_disclosure
+from anonymizer.cli.evaluate import add_evaluate
+from anonymizer.cli.forest import add_forest
+from anonymizer.cli.options import (
+    ProgressBar,
+    add_reading,
+    add_roles,
+    add_settings,
+    reading_of,
+    schema_of,
+    settings_of,
+)
+from anonymizer.cli.reports import add_reports, report_paths, write_reports
+from anonymizer.cli.warm import compile_loops, is_compiled
+from anonymizer.errors import AnonymizerError, ParameterError
+from anonymizer.pipeline import Result, anonymize
+from anonymizer.releasing.files import require_different_files, write_file
+from anonymizer.releasing.release import FORMATS, kind_of_cells, read_release
+from anonymizer.reporting.report import digest, released_otherwise, schema_from
+from anonymizer.schema import Column, Role, Schema, kind_of
+from anonymizer.settings import RUN, Limits, setting_names
+from anonymizer.version import VERSION
+
+BAD_INPUT = 2
+PROGRAM = "copse"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    parser = commands()
+    options = parser.parse_args(arguments)
+    try:
+        require_different_files(files_of(options, "reads"), files_of(options, "writes"))
+        if options.command not in ("verify", "compile", "app") and not is_compiled():
+            show_compiling()
+        return int(options.run(options))
+    except AnonymizerError as error:
+        print(f"{PROGRAM}: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except OSError as error:
+        print(f"{PROGRAM}: {error.filename or 'a file'}: {error.strerror or error}.", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print(f"{PROGRAM}: stopped; nothing more was written.", file=sys.stderr)
+        return 130
+
+
+class OneLine(argparse.ArgumentParser):
+    """A parser whose complaints are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: {message} (try --help)\n")
+
+
+def files_of(options: argparse.Namespace, what: str) -> dict[str, str | None]:
+    """Return the files that a command "reads" or "writes", by what they are called on the command line."""
+    return {
+        "the input" if name == "input" else f"--{name}": getattr(options, name) for name in getattr(options, what, ())
+    }
+
+
+def commands() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = OneLine(prog=PROGRAM, description="Release personal data safely.")
+    parser.add_argument("--version", action="version", version=f"Copse {VERSION}")
+    subparsers = parser.add_subparsers(dest="command", required=True, parser_class=OneLine)
+
+    make = subparsers.add_parser("anonymize", help="from a table to a checked release and its report")
+    make.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
+    add_roles(make)
+    add_reading(make)
+    make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
+    add_settings(make, *setting_names(*RUN))
+    make.add_argument("--refine", action="store_true", help="short for --generalizer refine")
+    make.add_argument("--out", help="where the release goes: .csv, .csv.gz or .parquet")
+    make.add_argument("--report", help="where the JSON report goes")
+    make.add_argument("--override", default="", help="why a release that fails a check is written all the same")
+    make.add_argument("--json", action="store_true", help="print the report as JSON")
+    add_reports(make)
+    make.set_defaults(run=run_anonymize, reads=("input", "schema"), writes=("out", "report", "internal", "external"))
+
+    check = subparsers.add_parser("verify", help="check a release, from the file alone or beside the original")
+    check.add_argument("input", help="the released csv, csv.gz or parquet file")
+    add_roles(check)
+    add_reading(check)
+    check.add_argument("--report", metavar="JSON", help="its report: checks that the file is the one it speaks of")
+    check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
+    add_settings(check, *Limits().required)
+    check.add_argument("--json", action="store_true", help="print the checks as JSON")
+    check.set_defaults(run=run_verify)
+    ready = subparsers.add_parser("compile", help="compile now, so that no command has to wait for it later")
+    ready.set_defaults(run=run_compile)
+    add_forest(subparsers)
+    add_disclosure(subparsers)
+    add_evaluate(subparsers)
+    add_app(subparsers)
+    return parser
+
+
+def run_anonymize(options: argparse.Namespace) -> int:
+    """Run ``anonymize``: write the release and the report; return 1 when a required check fails."""
+    ending = None if options.out is None else next((f for f in FORMATS if options.out.lower().endswith("." + f)), "")
+    if ending == "":
+        raise ParameterError(
+            f"{options.out} has no ending that can be written.", remedy="Use .csv, .csv.gz or .parquet."
+        )
+    paths, settings = report_paths(options), settings_of(options)
+    show = ProgressBar()
+    show(0.0, "Reading the table")
+    reading = reading_of(options.input, options)
+    schema = schema_of(reading.frame, options)
+    result = anonymize(
+        reading.frame, schema, refine=options.refine, **settings.of(*RUN), reading=reading, progress=show
+    )
+    show.end()
+    passed = result.verification.passed
+    report = result.report
+    is_written, released = False, passed or bool(options.override.strip())
+    if options.out and released:
+        content = result.release.to_bytes(ending or "csv")
+        report = report.released({ending or "csv": digest(content)}, "" if passed else options.override.strip())
+        write_file(options.out, content)
+        is_written = True
+    if paths and released:
+        final = report if is_written else report.released({}, "" if passed else options.override.strip())
+        write_reports(paths, options, reading, result, final, show)
+        show.end()
+    if options.report:
+        write_file(options.report, report.to_json())
+    if options.json:
+        print(report.to_json(), end="")
+    else:
+        print_result(result)
+        if is_written or (paths and released):
+            print("Written: " + ", ".join([options.out] * is_written + [str(path) for path in paths.values()]))
+        elif options.out or paths:
+            print('Not written, because a check failed. To write it all the same: --override "the reason".')
+    return 0 if passed else 1
+
+
+def run_compile(options: argparse.Namespace) -> int:
+    """Compile what is not compiled yet; return 0."""
+    if not is_compiled():
+        show_compiling()
+    return 0
+
+
+def show_compiling() -> None:
+    """Compile, with a bar: silence for a minute looks like a fault."""
+    print("Copse compiles itself, once after every update; this takes a minute or two.", file=sys.stderr, flush=True)
+    show = ProgressBar()
+    compile_loops(show)
+    show.end()
+
+
+def run_verify(options: argparse.Namespace) -> int:
+    """Run ``verify``: print every check; return 1 when a required one fails."""
+    limits = settings_of(options).limits.required
+    plain = read_release(options.input)
+    original = reading_of(options.original, options).frame if options.original else None
+    schema = released_schema(plain, original, options)
+    released = read_release(options.input, schema)
+    if original is not None:
+        original = original[[column.name for column in schema.columns if column.name in original.columns]]
+    verification = verify(released, schema, original=original, **limits)
+    difference = released_otherwise(Path(options.input), len(released), options.report) if options.report else ""
+    if options.json:
+        described = verification.to_dict()
+        if options.report:
+            described |= {"is_the_reported_file": not difference, "passed": verification.passed and not difference}
+        print(json.dumps(described, ensure_ascii=False, indent=2))
+    else:
+        print_checks(verification)
+        if options.report:
+            print(difference or "This is the file that the report speaks of.")
+    return 0 if verification.passed and not difference else 1
+
+
+def released_schema(released: pd.DataFrame, original: pd.DataFrame | None, options: argparse.Namespace) -> Schema:
+    """Return the schema of a released file: kinds from its cells, or from the original where a column was kept."""
+    if options.schema:
+        schema = schema_from(options.schema)
+        needed = (c for c in schema.columns if c.name in released.columns or c.role is Role.QUASI_IDENTIFYING)
+        return Schema(tuple(needed))
+    roles = schema_of(released, options)
+    columns = []
+    for column in roles.columns:
+        if column.name in options.kinds:
+            kind = column.kind
+        elif column.role is Role.QUASI_IDENTIFYING:
+            kind = kind_of_cells(released[column.name])
+        elif original is not None and column.name in original.columns:
+            kind = kind_of(original[column.name])
+        else:
+            kind = kind_of_cells(released[column.name])
+        columns.append(Column(column.name, column.role, kind))
+    return Schema(tuple(columns), roles.target)
+
+
+def print_result(result: Result) -> None:
+    """Print the run as a short table, then its checks."""
+    after, before, utility = result.report.after, result.report.before, result.utility
+    rows: list[tuple[str, Any, Any]] = [
+        ("", "before", "after"),
+        ("records", f"{before.records:,}", f"{after.records:,}"),
+        ("groups of look-alikes", f"{before.groups:,}", f"{after.groups:,}"),
+        ("unique records", f"{before.unique:,}", f"{after.unique:,}"),
+        ("smallest group", f"{before.smallest:,}", f"{after.smallest:,}"),
+        ("highest linking risk", f"{before.highest:.3f}", f"{after.highest:.3f}"),
+        ("loss (GCP, 0 to 1)", "0", f"{utility.gcp:.3f}"),
+        ("outside majority class", "", "" if utility.error is None else f"{utility.error:.3f}"),
+    ]
+    for label, first, second in rows:
+        print(f"{label:<24}{first:>12}{second:>12}")
+    print()
+    print_checks(result.verification)
+
+
+def print_checks(verification: Verification) -> None:
+    """Print every check in a sentence, then what the release is."""
+    marks = {True: "ok    ", False: "FAILED", None: "      "}
+    for check in verification.checks:
+        print(f"{marks[check.passed]}  {check.sentence}")
+    print()
+    print(verification.describe())

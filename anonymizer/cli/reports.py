@@ -1,0 +1,66 @@
+"""``anonymize --internal FILE --external FILE``: the reports for people, from the terminal."""
+
+import argparse
+from pathlib import Path
+
+from anonymizer.attacks.attack import attack
+from anonymizer.errors import ParameterError, Progress
+from anonymizer.pipeline import Result
+from anonymizer.reading.files import Reading
+from anonymizer.releasing.files import write_file
+from anonymizer.reporting.dossier import document_of
+from anonymizer.reporting.findings import Approval, Statement, findings_of
+from anonymizer.reporting.html import to_html
+from anonymizer.reporting.pdf import to_pdf
+from anonymizer.reporting.report import Report
+
+ENDINGS = (".html", ".pdf")
+
+
+def add_reports(parser: argparse.ArgumentParser) -> None:
+    """Add the options that ask for reports, and what only the steward can say in them."""
+    group = parser.add_argument_group("reports for people", "attacks are run for them, which takes a while")
+    group.add_argument("--internal", metavar="FILE", help="where the internal report goes: .html or .pdf")
+    group.add_argument("--external", metavar="FILE", help="where the report for the recipient goes: .html or .pdf")
+    group.add_argument("--purpose", default="", help="what the recipient will do with the data")
+    group.add_argument("--recipient", default="", help="who gets the data")
+    group.add_argument("--basis", default="", help="the legal or contractual basis")
+    group.add_argument("--prepared-by", default="", help="your name and function")
+    group.add_argument("--approved-by", action="append", default=[], metavar="NAME", help="who approves; repeatable")
+
+
+def report_paths(options: argparse.Namespace) -> dict[str, Path]:
+    """Return where the reports go, by audience; none that is not wanted. Raises :class:`ParameterError` for an ending
+    that is unknown."""
+    paths = {
+        audience: Path(getattr(options, audience)) for audience in ("internal", "external") if vars(options)[audience]
+    }
+    for path in paths.values():
+        if path.suffix.lower() not in ENDINGS:
+            raise ParameterError(f"{path} has no ending that a report can have.", remedy="Use .html or .pdf.")
+    return paths
+
+
+def write_reports(
+    paths: dict[str, Path],
+    options: argparse.Namespace,
+    reading: Reading,
+    result: Result,
+    report: Report,
+    progress: Progress,
+) -> None:
+    """Run the attacks and write the reports. ``report``: of what was written, with its digest."""
+    released = result.release.frame()
+    attacks = attack(reading.frame, released, result.schema, result.encoded, progress=progress)
+    findings = findings_of(report, reading.frame, released, attacks)
+    statement = Statement(
+        options.purpose,
+        options.recipient,
+        options.basis,
+        options.prepared_by,
+        tuple(map(Approval, options.approved_by)),
+    )
+    for audience, path in paths.items():
+        document = document_of(findings, statement, audience)
+        content = to_pdf(document) if path.suffix.lower() == ".pdf" else to_html(document).encode()
+        write_file(path, content)

@@ -1,0 +1,131 @@
+"""Compile every loop before anybody waits for one: once after every update, with a bar.
+
+The machine code is kept beside the sources, or where numba finds a place that can be written to. A mark beside it says
+of which sources it is, so that a start knows whether a compiler will be needed.
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from anonymizer.errors import Progress
+
+PACKAGE = Path(__file__).parents[1]
+MARK = "copse-compiled.txt"
+
+
+def choose_cache() -> None:
+    """Let compiled loops go to a folder of this process where neither the package's folder nor the home can be written
+    to. To be called before numba is imported; it deletes the folder when the process ends."""
+    if os.access(PACKAGE, os.W_OK) or "NUMBA_CACHE_DIR" in os.environ or can_write(Path.home()):
+        return
+    import atexit
+    import shutil
+
+    folder = tempfile.mkdtemp(prefix="copse-loops-")
+    os.environ["NUMBA_CACHE_DIR"] = folder
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+def can_write(folder: Path) -> bool:
+    """Return True when a file can be made in a folder."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def mark_path() -> Path:
+    """Return where the mark of what was compiled stands: in numba's folder of this package."""
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return Path(os.environ["NUMBA_CACHE_DIR"]) / MARK
+    if can_write(PACKAGE):
+        return PACKAGE / "__pycache__" / MARK
+    return Path.home() / ".cache" / "copse" / MARK
+
+
+def sources() -> str:
+    """Return a digest of all that compiled loops depend on: their sources, and the compiler."""
+    texts = [path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))]
+    compiler = f"{sys.version} numba {version('numba')} numpy {version('numpy')}".encode()
+    return hashlib.sha256(compiler + b"".join(text for text in texts if b"njit" in text)).hexdigest()
+
+
+def is_compiled() -> bool:
+    """Return True when every loop of these sources was compiled here before."""
+    try:
+        return mark_path().read_text(encoding="utf-8") == sources()
+    except OSError:
+        return False
+
+
+def compile_loops(progress: Progress | None = None) -> None:
+    """Run the whole flow on made-up records of each kind, so that every loop is compiled and kept.
+
+    ``progress``: called with a share from 0 to 1 and what is being done.
+    """
+    if not is_compiled():
+        forget_loops()
+    work = steps()
+    for number, (words, step) in enumerate(work):
+        if progress is not None:
+            progress(number / len(work), words)
+        step()
+    if progress is not None:
+        progress(1.0, "Done")
+    mark = mark_path()
+    if can_write(mark.parent.parent):
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.write_text(sources(), encoding="utf-8")
+
+
+def forget_loops() -> None:
+    """Remove the compiled loops beside the sources: each holds a copy of those that it calls in other files, so one
+    change makes all of them stale."""
+    for pattern in ("*.nbi", "*.nbc"):
+        for path in mark_path().parent.rglob(pattern) if "NUMBA_CACHE_DIR" in os.environ else PACKAGE.rglob(pattern):
+            path.unlink(missing_ok=True)
+
+
+def steps() -> list[tuple[str, Callable[[], object]]]:
+    """Return what has to run so that every loop is compiled: in words, and as a function."""
+    import anonymizer as an
+    from anonymizer.drawing.svg import svg
+    from anonymizer.flow import Flow
+    from anonymizer.forest.domains import code, domains_of
+    from anonymizer.forest.forest import grow_forest
+    from anonymizer.reading.samples import customers, employees, hospital
+
+    work: list[tuple[str, Callable[[], object]]] = [("Loading the drawing of trees", lambda: svg("digraph { a }"))]
+    for title, table, grouping in (
+        ("classes", customers(), "error-risk"),
+        ("numbers", employees(), "error-digression"),
+        ("a larger table", hospital(400), "error-risk"),
+    ):
+        flow = Flow(table, an.suggest(table)).but(grouping=grouping, k=2)
+        work.append((f"Compiling: trees of {title}", partial(flow.compute, "pruning", "frontier")))
+        for generalizer in an.GENERALIZERS:
+            work.append((f"Compiling: {generalizer} boxes of {title}", flow.but(generalizer=generalizer).result))
+    table = customers()
+    forest = code(table, domains_of(table, str(table.columns[-1])))
+    work.append(("Compiling: estimates of linking", estimate_links))
+    work.append(("Compiling: private forests", lambda: grow_forest(forest, 100.0)))
+    return work
+
+
+def estimate_links() -> None:
+    """Check a release whose linking probabilities are too many to count, so that they are estimated."""
+    import pandas as pd
+
+    from anonymizer.checking.consistency import consistency
+    from anonymizer.schema import Schema
+
+    people = pd.DataFrame({"x": range(30)})
+    rows = pd.DataFrame({"x": [f"[{max(0, x - 1)}, {min(29, x + 1)}]" for x in range(30)]})
+    consistency(rows, people, Schema.of(people, quasi_identifying=["x"]))

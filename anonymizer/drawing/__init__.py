@@ -1,0 +1,1 @@
+"""Trees and tables in pictures and words."""

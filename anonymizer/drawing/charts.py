@@ -1,0 +1,269 @@
+"""Figures of a tree and of a release: classes of a node, pruning steps, columns before and after, what was lost.
+
+Titles are sentences with the number.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.drawing.words import class_name, mean_text, number_text, plural
+
+if TYPE_CHECKING:
+    from anonymizer.groups.digression import NumericRisk
+    from anonymizer.groups.prune import Pruning
+    from anonymizer.groups.risk import NodeRisk
+    from anonymizer.measuring.distributions import Distribution
+
+MOST_CLASSES = 12
+ORIGINAL, RELEASED = "#8f9b93", "#3a9163"
+
+
+@dataclass(frozen=True, eq=False)
+class PruningCurve:
+    """The groups after some of the pruning steps; one entry a moment.
+
+    ``after``: steps done; ``groups``: their number; ``smallest``: records of the smallest; ``error``: records outside
+    the largest class of their group, Y19 (9); ``tidi``: the least TIDI of a group, bits, Y19 (6). Where a sensitive
+    column is numeric, sums over the groups of squared error, ``sse``, and ``digression``, L09; otherwise ``None``.
+    """
+
+    after: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    smallest: NDArray[np.int64]
+    error: NDArray[np.int64]
+    tidi: NDArray[np.float64]
+    sse: NDArray[np.float64] | None = None
+    digression: NDArray[np.float64] | None = None
+
+
+def pruning_curve(pruning: "Pruning", risk: "NodeRisk", *, moments: int = 60) -> PruningCurve:
+    """Return the groups from the grown tree to the last step, at most at ``moments`` evenly spaced moments."""
+    after = np.unique(np.linspace(0, pruning.n_steps, moments).astype(np.int64))
+    cuts = [pruning.cut(int(steps)) for steps in after]
+    numeric = risk.numeric
+    return PruningCurve(
+        after,
+        np.array([len(cut) for cut in cuts]),
+        np.array([risk.n[cut].min() for cut in cuts]),
+        np.array([risk.error[cut].sum() for cut in cuts]),
+        np.array([risk.tidi[cut].min() for cut in cuts]),
+        None if numeric is None else np.array([numeric.sse[cut].sum() for cut in cuts]),
+        None if numeric is None else np.array([numeric.digression[cut].sum() for cut in cuts]),
+    )
+
+
+def curve_figure(curve: PruningCurve, k: int, here: int | None = None) -> Any:
+    """Return a figure of groups, smallest group, error or digression along the pruning steps; ``here`` marks a step."""
+    from plotly.subplots import make_subplots
+
+    panels: list[tuple[str, NDArray[Any]]] = [
+        (f"{_change(curve.groups)} groups", curve.groups),
+        (f"smallest group: {_change(curve.smallest)} records", curve.smallest),
+    ]
+    if curve.error.any() or curve.digression is None:
+        panels.append((f"error: {_change(curve.error)} records", curve.error))
+    if curve.digression is not None:
+        first, last = (number_text(curve.digression[at]) for at in (0, -1))
+        panels.append((f"digression: {first} → {last}", curve.digression))
+    titles = [title for title, _ in panels]
+    figure = make_subplots(rows=1, cols=len(panels), subplot_titles=titles, horizontal_spacing=0.07)
+    for column, (title, values) in enumerate(panels, start=1):
+        figure.add_scatter(
+            x=curve.after, y=values, mode="lines", line={"shape": "hv", "width": 2.5, "color": RELEASED},
+            row=1, col=column, name=title, hovertemplate="after step %{x:,}: %{y:,.6~g}<extra></extra>",
+        )  # fmt: skip
+        figure.update_xaxes(title_text="pruning step", row=1, col=column, range=[0, max(int(curve.after[-1]), 1)])
+        figure.update_yaxes(rangemode="tozero", row=1, col=column)
+    figure.update_annotations(font_size=12)
+    note = {"annotation_text": f"k = {k:,}", "annotation_position": "top left"}
+    figure.add_hline(y=k, line_dash="dot", line_color=ORIGINAL, row=1, col=2, **note)
+    if here is not None:
+        figure.add_vline(x=here, line_width=1.5, line_dash="dash", line_color=ORIGINAL)
+    figure.update_layout(showlegend=False, height=270, margin={"l": 10, "r": 10, "t": 46, "b": 10})
+    return figure
+
+
+def _change(values: NDArray[np.int64]) -> str:
+    """Return the first and the last number, or one where they are equal."""
+    first, last = f"{int(values[0]):,}", f"{int(values[-1]):,}"
+    return first if first == last else f"{first} → {last}"
+
+
+def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) -> Any:
+    """Return a figure of the shares of a node's classes, the largest first; classes beyond twelve are added up."""
+    import plotly.graph_objects as go
+
+    total = max(int(counts.sum()), 1)
+    order = np.argsort(-np.asarray(counts), kind="stable")
+    order = order[np.asarray(counts)[order] > 0]
+    largest = order[:MOST_CLASSES]
+    names = [class_name(labels[code], 30) for code in largest]
+    values = [int(counts[code]) for code in largest]
+    if len(order) > len(largest):
+        names.append(f"{len(order) - len(largest):,} others")
+        values.append(total - sum(values))
+    texts = [f"{100 * value / total:.1f} % · {value:,}" for value in values]
+    figure = go.Figure(
+        go.Bar(
+            y=list(range(len(names))), x=[value / total for value in values], orientation="h", text=texts,
+            textposition="auto", hoverinfo="skip", marker_color=RELEASED,
+        )
+    )  # fmt: skip
+    figure.update_yaxes(
+        tickvals=list(range(len(names))), ticktext=[_literal(name) for name in names], autorange="reversed", title=None
+    )
+    figure.update_xaxes(range=[0, 1], tickformat=".0%", title=None)
+    figure.update_layout(
+        title={
+            "text": f"{_literal(names[0])} makes up {100 * values[0] / total:.0f} % of {plural(total, 'record')}",
+            "font": {"size": 13},
+        },
+        height=96 + 34 * len(names),
+        margin={"l": 10, "r": 10, "t": 44, "b": 10},
+    )
+    return figure
+
+
+def numbers_sentence(numeric: "NumericRisk", node: int) -> str:
+    """Return a sentence on the numeric sensitive column that a node discloses most of: that with the lowest RSD."""
+    most = int(numeric.rsd[node].argmin())
+    error = numeric.rsd[node, most]
+    if error >= 0.9995:
+        return "The means here bring an attacker no closer than the whole table's"
+    return f"{numeric.names[most]}: guessing the mean here leaves {error:.1%} of the squared error of a blind guess"
+
+
+def numbers_figure(numeric: "NumericRisk", node: int) -> Any:
+    """Return a figure of each numeric sensitive column's RSD and spread in a node, 1 = as the whole table."""
+    import plotly.graph_objects as go
+
+    at = list(range(len(numeric.names)))
+    figure = go.Figure()
+    for name, values, colour in (("RSD", numeric.rsd, ORIGINAL), ("spread", numeric.spread, RELEASED)):
+        figure.add_bar(
+            y=at, x=values[node], orientation="h", name=name, marker_color=colour, textposition="auto",
+            text=[f"{value:.2f}" for value in values[node]], hoverinfo="skip",
+        )  # fmt: skip
+    labels = [
+        f"{_literal(_short(name))}<br>mean {mean_text(numeric, node, place)}"
+        for place, name in enumerate(numeric.names)
+    ]
+    figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
+    figure.update_xaxes(range=[0, max(1.0, float(numeric.spread[node].max()))], title_text="1 = whole table")
+    figure.update_layout(
+        height=120 + 58 * len(at),
+        bargap=0.25,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        margin={"l": 10, "r": 10, "t": 30, "b": 10},
+    )
+    return figure
+
+
+def distribution_figure(column: "Distribution") -> Any:
+    """Return a figure of one column: bars of the original, and the released cells read evenly (a line, or bars)."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    before, after, labels = list(column.before), list(column.after), [_literal(_short(text)) for text in column.labels]
+    if column.edges is None:
+        if any(column.missing):
+            labels.append("(missing)")
+            before.append(column.missing[0])
+            after.append(column.missing[1])
+        at = list(range(len(labels)))
+        for name, values, colour in (("original", before, ORIGINAL), ("released", after, RELEASED)):
+            figure.add_bar(
+                y=at, x=values, name=name, orientation="h", marker_color=colour, customdata=labels,
+                hovertemplate="%{customdata}: %{x:,.0f} records<extra>" + name + "</extra>",
+            )  # fmt: skip
+        figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
+        figure.update_xaxes(title_text="records", rangemode="tozero")
+        height = 130 + 34 * len(labels)
+    else:
+        edges = _axis_values(column)
+        figure.add_bar(
+            x=edges[:-1], y=before, width=_widths(column), offset=0, name="original", marker_color=ORIGINAL,
+            customdata=labels, hovertemplate="%{customdata}: %{y:,.0f} records<extra>original</extra>",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=edges, y=[*after, after[-1]], mode="lines", line={"shape": "hv", "width": 2.5, "color": RELEASED},
+            name="released", customdata=[*labels, labels[-1]],
+            hovertemplate="%{customdata}: %{y:,.0f} records<extra>released</extra>",
+        )  # fmt: skip
+        absent = "" if not any(column.missing) else " (missing: {:,.0f} before, {:,.0f} after)".format(*column.missing)
+        figure.update_xaxes(title_text=_literal(column.name) + absent)
+        figure.update_yaxes(title_text="records", rangemode="tozero")
+        height = 360
+    figure.update_layout(
+        height=height,
+        bargap=0.25 if column.edges is None else 0.02,
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        margin={"l": 10, "r": 10, "t": 34, "b": 10},
+    )
+    return figure
+
+
+def moved_sentence(column: "Distribution") -> str:
+    """Return the share of a column that moved, as the title of its figure."""
+    if column.moved < 0.0005:
+        return f"{column.name} is distributed as before"
+    return f"{column.name}: read evenly, {column.moved:.1%} of the records are in another bar"
+
+
+def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:
+    """Return the column that lost most and the loss of all on average, as the title of their figure."""
+    most = max(ncp_by_column, key=lambda name: ncp_by_column[name])
+    if not ncp_by_column[most]:
+        return "No column lost any detail"
+    return f"{most} lost most detail ({ncp_by_column[most]:.1%}); all columns on average {gcp:.1%} (GCP)"
+
+
+def _axis_values(column: "Distribution") -> Any:
+    """Return the ends of the bars as plotly wants them: dates as dates."""
+    assert column.edges is not None
+    return column.edges.astype(np.int64).astype("datetime64[us]") if column.kind == "date" else column.edges
+
+
+def _widths(column: "Distribution") -> Any:
+    """Return the widths of bars as plotly wants them: those of dates in milliseconds."""
+    assert column.edges is not None
+    return np.diff(column.edges) / (1000 if column.kind == "date" else 1)
+
+
+def loss_figure(ncp_by_column: Mapping[str, float]) -> Any:
+    """Return a figure of the share of its domain that a cell of each column leaves open (NCP), the largest first."""
+    import plotly.graph_objects as go
+
+    losses = sorted(ncp_by_column.items(), key=lambda item: -item[1])
+    at = list(range(len(losses)))
+    values = [loss for _, loss in losses]
+    names = [_short(name) for name, _ in losses]
+    figure = go.Figure(
+        go.Bar(
+            y=at, x=values, orientation="h", text=[f"{value:.1%}" for value in values], cliponaxis=False,
+            textposition=["auto" if value > 0 else "outside" for value in values], marker_color=RELEASED,
+            hoverinfo="skip",
+        )
+    )  # fmt: skip
+    figure.update_yaxes(tickvals=at, ticktext=[_literal(name) for name in names], autorange="reversed", automargin=True)
+    figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="share left open (NCP)")
+    figure.update_layout(
+        showlegend=False,
+        height=80 + 28 * len(names),
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+    )
+    return figure
+
+
+def _short(text: str) -> str:
+    """Return at most 30 characters of a text."""
+    return text if len(text) <= 30 else text[:29] + "…"
+
+
+def _literal(text: str) -> str:
+    """Return text from outside as plotly shows it: no tag and no formula."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")

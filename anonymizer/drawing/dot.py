@@ -1,0 +1,42 @@
+"""DOT text: quoting, the themes, and the head of every graph. A node's element carries the id ``n<node>``, its edge
+``e<node>``.
+"""
+
+from collections.abc import Iterable, Mapping
+
+THEMES: dict[str, dict[str, str]] = {
+    "light": {
+        "page": "#ffffff", "ink": "#1c1d21", "faint": "#5d626d", "line": "#7c828e", "alarm": "#b3261e",
+        "1": "#f4f6f9", "2": "#e6edf5", "3": "#fbe7c6", "4": "#f6c67f", "5": "#ee9f55",
+        "class0": "#cfe3f7", "class1": "#fbdcb4", "class2": "#d5efd0", "class3": "#ead6f3", "class4": "#e3e3e3",
+    },
+    "dark": {
+        "page": "#0e1117", "ink": "#f5f6f8", "faint": "#a7adb8", "line": "#8a909c", "alarm": "#ff9a8f",
+        "1": "#1c222c", "2": "#253446", "3": "#4d3d1c", "4": "#6e4d10", "5": "#8d520c",
+        "class0": "#1f4468", "class1": "#6b4514", "class2": "#24552b", "class3": "#553066", "class4": "#44474d",
+    },
+}  # fmt: skip
+"""Colours by theme. Steps 1 to 5 run from low to high risk and also differ in lightness; text on all is readable."""
+
+
+def digraph(palette: Mapping[str, str], statements: Iterable[str]) -> str:
+    """Return the DOT text of a graph with these statements, in the colours of one of :data:`THEMES`."""
+    head = [
+        "digraph tree {",
+        f'graph [bgcolor="{palette["page"]}", nodesep=0.18, ranksep=0.42, pad=0.2]',
+        f'node [shape=box, style="filled,rounded", fontname="Arial", fontsize=11, color="{palette["line"]}",'
+        f' fontcolor="{palette["ink"]}", margin="0.14,0.08"]',
+        f'edge [arrowhead=none, color="{palette["line"]}"]',
+    ]
+    return "\n".join([*head, *statements, "}"]) + "\n"
+
+
+def quote(*lines: str) -> str:
+    """Return lines of text as one label in DOT, shown exactly as they are."""
+    escaped = (line.replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"') for line in lines)
+    return '"' + "\\n".join(escaped) + '"'
+
+
+def quote_tooltip(text: str) -> str:
+    """Return text as a tooltip in DOT. Graphviz reads the escapes of a tooltip twice."""
+    return '"' + text.replace("&", "&amp;").replace("\\", "\\" * 4).replace('"', "&quot;") + '"'

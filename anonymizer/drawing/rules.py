@@ -1,0 +1,141 @@
+"""The region of a node in words: one condition for each column on its path."""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from anonymizer.drawing.words import visible_text
+from anonymizer.growing.encode import Encoding
+from anonymizer.growing.tree import Condition, Tree, goes_left, region
+from anonymizer.schema import Kind
+from anonymizer.values import value_text
+
+BRIEF_SET = 30
+"""Most characters of a set of levels in brief text, brackets and names not counted."""
+
+Conditions = tuple[Condition, ...]
+"""The region of a node: one condition for each column on its path."""
+
+
+def regions(tree: Tree, encodings: tuple[Encoding, ...], nodes: Iterable[int]) -> dict[int, Conditions]:
+    """Return :func:`anonymizer.growing.tree.region` of many nodes and all nodes above: each from its parent's."""
+    region_of: dict[int, Conditions] = {0: ()}
+    for node in nodes:
+        path = []
+        while node not in region_of:
+            path.append(int(node))
+            node = int(tree.parent[node])
+        for below in reversed(path):
+            region_of[below] = _child_region(tree, encodings, below, region_of[int(tree.parent[below])])
+    return region_of
+
+
+def _child_region(tree: Tree, encodings: tuple[Encoding, ...], node: int, above: Conditions) -> Conditions:
+    """Return the conditions of a node, from those of its parent."""
+    parent = int(tree.parent[node])
+    column, left = int(tree.feature[parent]), node == parent + 1
+    encoding, by_column = encodings[column], {condition.column: condition for condition in above}
+    codes = None if encoding.is_interval else tuple(range(len(encoding.labels)))
+    old = by_column.get(column, Condition(column, -np.inf, np.inf, codes, encoding.missing))
+    if old.codes is None:
+        threshold = float(tree.threshold[parent])
+        low, high = (old.above, min(old.upto, threshold)) if left else (max(old.above, threshold), old.upto)
+        by_column[column] = Condition(column, low, high, None, old.missing and not left)
+    else:
+        here = goes_left(tree, encoding, parent) == left
+        both = tuple(code for code in old.codes if here[code])
+        by_column[column] = Condition(column, -np.inf, np.inf, both, old.missing and bool(here[-1]))
+    return tuple(by_column.values())
+
+
+def rule_text(
+    tree: Tree, encodings: tuple[Encoding, ...], node: int, *, brief: bool = False, conditions: Conditions | None = None
+) -> str:
+    """Return the region of a node in words: a condition for each column on its path; "all records" for the root.
+
+    ``conditions``: the node's own, where :func:`regions` has been asked already.
+    """
+    parts = region(tree, encodings, node) if conditions is None else conditions
+    return " and ".join(condition_text(c, encodings[c.column], brief=brief) for c in parts) or "all records"
+
+
+def step_text(
+    tree: Tree, encodings: tuple[Encoding, ...], node: int, *, brief: bool = False, conditions: Conditions | None = None
+) -> str:
+    """Return the condition of the last split on the way to a node, in words; "all records" for the root."""
+    parent = int(tree.parent[node])
+    if parent < 0:
+        return "all records"
+    column = int(tree.feature[parent])
+    path = region(tree, encodings, node) if conditions is None else conditions
+    here = next(condition for condition in path if condition.column == column)
+    if here.codes is None:
+        threshold, left = float(tree.threshold[parent]), node == parent + 1
+        here = Condition(column, -np.inf if left else threshold, threshold if left else np.inf, None, here.missing)
+    return condition_text(here, encodings[column], brief=brief)
+
+
+def condition_text(condition: Condition, encoding: Encoding, *, brief: bool = False) -> str:
+    """Return one condition in words: ``38.5 < age ≤ 61``, ``job in {A, B}``; ``brief`` shortens names and long sets."""
+    name = visible_text(encoding.name, 26 if brief else 0)
+    if condition.codes is None:
+        return _interval_text(name, condition, encoding)
+    levels = [visible_text(encoding.text(code), 22 if brief else 0) for code in condition.codes]
+    every = len(encoding.labels)
+    if not levels:
+        return f"{name} missing"
+    if len(levels) == every:
+        return f"{name} missing or not" if condition.missing or not encoding.missing else f"{name} present"
+    or_missing = " or missing" if condition.missing else ""
+    if len(levels) == 1:
+        return f"{name} = {levels[0]}{or_missing}"
+    if encoding.by_order:
+        low, high = condition.codes[0], condition.codes[-1]
+        if low == 0:
+            return f"{name} up to {levels[-1]}{or_missing}"
+        return f"{name} from {levels[0]}{'' if high == every - 1 else f' to {levels[-1]}'}{or_missing}"
+    if len(levels) == every - 1 and not encoding.missing:
+        (other,) = set(range(every)) - set(condition.codes)
+        return f"{name} ≠ {visible_text(encoding.text(other), 22 if brief else 0)}"
+    return f"{name} in {_set_text(levels, every, brief)}{or_missing}"
+
+
+def _set_text(levels: list[str], every: int, brief: bool) -> str:
+    """Return a set of levels, in brief text only as many as fit in :data:`BRIEF_SET` characters."""
+    if not brief or len(", ".join(levels)) <= BRIEF_SET:
+        return "{" + ", ".join(levels) + "}"
+    first = levels[:1]
+    while len(", ".join([*first, levels[len(first)]])) <= BRIEF_SET - 10:
+        first.append(levels[len(first)])
+    return "{" + ", ".join(first) + f", … {len(levels)} of {every}" + "}"
+
+
+def _interval_text(name: str, condition: Condition, encoding: Encoding) -> str:
+    """Return a condition on a column of numbers or dates in words."""
+    or_missing = " or missing" if condition.missing else ""
+    above, upto = condition.above, condition.upto
+    if above == np.inf:
+        return f"{name} missing"
+    if above == -np.inf and upto == np.inf:
+        return f"{name} missing or not" if condition.missing else f"{name} present"
+    if above == -np.inf:
+        return f"{name} ≤ {threshold_text(encoding, upto)}{or_missing}"
+    if upto == np.inf:
+        return f"{name} > {threshold_text(encoding, above)}{or_missing}"
+    return f"{threshold_text(encoding, above)} < {name} ≤ {threshold_text(encoding, upto)}{or_missing}"
+
+
+def threshold_text(encoding: Encoding, threshold: float) -> str:
+    """Return a threshold as it is if that is short, else in the fewest digits that part the column's values alike."""
+    cut = int(np.searchsorted(encoding.low, threshold, side="right"))
+    floor = float(encoding.high[cut - 1]) if cut else -np.inf
+    ceiling = float(encoding.low[cut]) if cut < len(encoding.low) else np.inf
+    if encoding.kind is Kind.DATE:
+        stamp = np.datetime64(int(np.floor(threshold)), "us")
+        day = stamp.astype("datetime64[D]").astype("datetime64[us]")
+        return value_text(day if floor <= float(day.astype(np.int64)) else stamp)
+    for digits in range(6, 17):
+        rounded = float(f"{threshold:.{digits}g}")
+        if floor <= rounded < ceiling:
+            return value_text(rounded)
+    return value_text(threshold)

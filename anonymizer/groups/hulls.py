@@ -1,0 +1,61 @@
+"""What a hull loses: the scale on which compiled loops weigh the columns of a table."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.growing.encode import Encoding
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class Scale(NamedTuple):
+    """p columns and all of their codes. A hull loses, in each column, ``weight`` times its NCP.
+
+    ``offset`` (p,): where a column's codes begin in ``low`` and ``high``, the ends of each code as shares of the
+    domain. ``n_codes`` (p,); ``by_order`` (p,): whether cuts keep the order of codes; ``interval`` (p,): whether a hull
+    is a range rather than a set of levels; ``missing_code`` (p,): -1 where nothing is missing; ``missing_share`` (p,):
+    what "or missing" takes of a range; ``weight`` (p,).
+    """
+
+    offset: Integers
+    n_codes: Integers
+    by_order: Flags
+    interval: Flags
+    missing_code: Integers
+    missing_share: Floats
+    low: Floats
+    high: Floats
+    weight: Floats
+
+
+def scale_of(encodings: Sequence[Encoding], weight: Floats | None = None) -> Scale:
+    """Return the scale of a table's columns; ``weight`` (p,): ones by default."""
+    n_codes = np.array([encoding.n_codes for encoding in encodings], np.int64)
+    ends = [code_ends(encoding) for encoding in encodings]
+    return Scale(
+        offset=np.cumsum(n_codes) - n_codes,
+        n_codes=n_codes,
+        by_order=np.array([encoding.by_order for encoding in encodings]),
+        interval=np.array([encoding.is_interval for encoding in encodings]),
+        missing_code=np.array([len(e.labels) if e.missing else -1 for e in encodings], np.int64),
+        missing_share=np.array([encoding.missing_share for encoding in encodings]),
+        low=np.concatenate([low for low, _ in ends]),
+        high=np.concatenate([high for _, high in ends]),
+        weight=np.ones(len(encodings)) if weight is None else weight,
+    )
+
+
+def code_ends(encoding: Encoding) -> tuple[Floats, Floats]:
+    """Return the lowest and highest value of each code (b,), as shares of the domain from its lower end.
+
+    A column of one value, and the code for missing, have zeros: no width is read from them.
+    """
+    start, end = encoding.domain
+    width = end - start if end > start else np.inf
+    none = [0.0] * encoding.missing
+    return np.append((encoding.low - start) / width, none), np.append((encoding.high - start) / width, none)

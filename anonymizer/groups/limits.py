@@ -1,0 +1,125 @@
+"""What every released group must satisfy: its size, and how much it may tell about each sensitive column.
+
+A limit is judged on a node's sums alone, so it is known for every node of a tree at once, before anything is pruned.
+k and distinct l hold in a union when they hold in its parts; the others need not, so the largest pruning that
+satisfies them is sought from the top: a split is kept when both of its sides pass.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.groups.risk import NodeRisk
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.target import ClassTarget, class_shares
+from anonymizer.growing.tree import Tree
+from anonymizer.settings import Limits
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """One limit on every node (m,): ``achieved`` and what is ``required``; ``least``: True where more is better."""
+
+    limit: str
+    column: str
+    required: float
+    achieved: NDArray[np.float64]
+    least: bool
+
+    @property
+    def passes(self) -> NDArray[np.bool_]:
+        """(m,) whether the node, released as a group, satisfies the limit."""
+        slack = 1e-9 * max(1.0, abs(self.required))
+        if self.least:
+            return np.asarray(self.achieved >= self.required - slack)
+        return np.asarray(self.achieved <= self.required + slack)
+
+    def shortfall(self, node: int) -> str:
+        """Return how far off a node is, in words."""
+        achieved = float(self.achieved[node])
+        about = f" of {self.column}" if self.column else ""
+        bound = "at least" if self.least else "at most"
+        return f"{self.limit}{about} is {achieved:.4g}, and {bound} {self.required:.4g} is required"
+
+
+def margins(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> tuple[Margin, ...]:
+    """Return every limit that is on, judged on every node: what :data:`MARGINS` makes of each."""
+    on = [name for name, value in limits.items() if value is not None and name in MARGINS]
+    return tuple(margin for name in on for margin in MARGINS[name](tree, risk, encoded, limits))
+
+
+def group_size(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margin of k: records of each node."""
+    return [Margin("group size", "", limits.k, tree.n.astype(np.float64), True)]
+
+
+def distinct_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margins of l: different values of each categorical sensitive column."""
+    for target, shares in class_columns(tree, encoded):
+        yield Margin("l-diversity", target.name, limits.l, (shares > 0).sum(axis=1).astype(np.float64), True)
+
+
+def entropy_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margins of entropy l: effective number of values, exp(entropy), of each categorical column."""
+    for target, shares in class_columns(tree, encoded):
+        logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+        yield Margin("entropy l", target.name, limits.entropy_l, np.exp(-(shares * logs).sum(axis=1)), True)
+
+
+def t_closeness(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margins of t: distance of each categorical sensitive column's shares from the whole table's."""
+    for target, shares in class_columns(tree, encoded):
+        yield Margin("t-closeness", target.name, limits.t, distances(shares, target.ordered), False)
+
+
+def squared_distance(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margins of RSD, L09 (10), of each numeric sensitive column."""
+    if risk.numeric is not None:
+        for position, name in enumerate(risk.numeric.names):
+            yield Margin("RSD", name, limits.rsd_min, risk.numeric.rsd[:, position], True)
+
+
+def spread(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margins of spread: each numeric sensitive column's standard deviation as a share of the file's."""
+    if risk.numeric is not None:
+        for position, name in enumerate(risk.numeric.names):
+            yield Margin("spread", name, limits.spread_min, risk.numeric.spread[:, position], True)
+
+
+def covariance(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margin of the covariance test where it is tested on groups, L09 (9)."""
+    if risk.numeric is not None and limits.tested == "leaves":
+        p_value = np.where(np.isnan(risk.numeric.p_value), 1.0, risk.numeric.p_value)
+        yield Margin("p-value of the covariance", "", limits.significance, p_value, True)
+
+
+MARGINS: dict[str, Callable[[Tree, NodeRisk, EncodedTable, Limits], Iterable[Margin]]] = {
+    "k": group_size,
+    "l": distinct_l,
+    "entropy_l": entropy_l,
+    "t": t_closeness,
+    "rsd_min": squared_distance,
+    "spread_min": spread,
+    "significance": covariance,
+}
+"""How each limit is judged on the nodes of a tree, by the name of its setting."""
+
+
+def class_columns(tree: Tree, encoded: EncodedTable) -> Iterable[tuple[ClassTarget, NDArray[np.float64]]]:
+    """Return each categorical sensitive column with the shares of its classes in every node, (m, c)."""
+    for target, sums in [(encoded.target, tree.sums), *zip(encoded.others, tree.others, strict=True)]:
+        if target.name:
+            yield target, class_shares(sums[:, sums[0] > 0])
+
+
+def distances(shares: NDArray[np.float64], ordered: bool) -> NDArray[np.float64]:
+    """Return the earth mover's distance of each node's class shares (m, c) from the root's -> (m,), 0 to 1.
+
+    Li, Li and Venkatasubramanian 2007: between ranks for ordered classes, all equally far apart otherwise.
+    """
+    differences = shares - shares[0]
+    if ordered and shares.shape[1] > 1:
+        return np.asarray(np.abs(np.cumsum(differences, axis=1)).sum(axis=1) / (shares.shape[1] - 1))
+    return np.asarray(np.abs(differences).sum(axis=1) / 2)

@@ -1,0 +1,132 @@
+"""From a few parameters to a tree and its groups: the one place that says which parameters matter to which grouping.
+
+A grouping either takes back splits of a grown tree (:data:`anonymizer.groups.prune.CRITERIA`) or is one of the
+baselines, whose trees depend on k and whose leaves are the groups (:data:`anonymizer.groups.mondrian.MONDRIAN`).
+"""
+
+from dataclasses import dataclass, replace
+
+from anonymizer.groups.mondrian import MONDRIAN, grow_mondrian
+from anonymizer.groups.prune import CRITERIA, Pruning, prune
+from anonymizer.groups.risk import NodeRisk
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.grow import grow
+from anonymizer.growing.tree import Tree
+from anonymizer.schema import Kind, Schema
+from anonymizer.settings import Limits, Settings, offer
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a tree comes to be. Two equal recipes give the same tree of the same table.
+
+    ``criterion``: of splits, ``None`` for what suits the target (and for median Mondrian, which has none);
+    ``min_leaf``: fewest records of a leaf; ``weight``: of the target in a blend, ``None`` in any other tree;
+    ``mondrian``: the baseline that grows it, empty for a tree that is grown to be pruned.
+    """
+
+    criterion: str | None
+    min_leaf: int
+    max_depth: int | None = None
+    weight: float | None = None
+    mondrian: str = ""
+
+
+def recipe_of(settings: Settings) -> Recipe:
+    """Return the recipe that settings amount to; those that do not matter to their grouping leave no trace.
+
+    A blended tree is grown to its end, so its leaves have at least k records; so have the baselines, to which
+    ``criterion``, ``min_leaf``, ``max_depth`` and ``weight`` mean nothing.
+    """
+    s = settings
+    if s.grouping in MONDRIAN:
+        return Recipe(MONDRIAN[s.grouping], s.k, mondrian=s.grouping)
+    if s.criterion == "blend":
+        return Recipe(s.criterion, max(s.min_leaf, s.k), s.max_depth, s.weight)
+    return Recipe(s.criterion, s.min_leaf, s.max_depth)
+
+
+def natural_criterion(encoded: EncodedTable) -> str:
+    """Return the criterion to grow by when none is named: squared error for a numeric target, entropy for any other."""
+    return "sse" if encoded.by_numbers else "entropy"
+
+
+def with_criterion(recipe: Recipe, encoded: EncodedTable) -> Recipe:
+    """Return the recipe with its criterion named."""
+    if recipe.mondrian or recipe.criterion is not None:
+        return recipe
+    return replace(recipe, criterion=natural_criterion(encoded))
+
+
+def grow_by(recipe: Recipe, encoded: EncodedTable) -> Tree:
+    """Return the tree of a recipe. Raises :class:`ParameterError` when the recipe does not fit the target."""
+    if recipe.mondrian:
+        return grow_mondrian(encoded, recipe.min_leaf, recipe.mondrian)
+    recipe = with_criterion(recipe, encoded)
+    weight = 0.5 if recipe.weight is None else recipe.weight
+    return grow(encoded, recipe.criterion or "", recipe.min_leaf, recipe.max_depth, weight=weight)
+
+
+def group(tree: Tree, risk: NodeRisk, encoded: EncodedTable, grouping: str, limits: Limits) -> Pruning:
+    """Return the groups of a tree that :func:`grow_by` has grown: splits are taken back until every limit holds.
+
+    A tree of the baselines is pruned by ``least``: with k alone nothing is taken back.
+    """
+    return prune(tree, risk, "least" if grouping in MONDRIAN else grouping, limits=limits, encoded=encoded)
+
+
+GROUPING_WORDS: dict[str, tuple[str, str]] = {
+    "least": (
+        "As many groups as k allows",
+        "A split stays when both of its sides have k records and keep every limit below; no pruning keeps more.",
+    ),
+    "error-risk": (
+        "Error-risk (Yang et al. 2019)",
+        "Where a group is too small, the branch goes first whose risk falls most for each error added. It merges far "
+        "more than k needs: expect few large groups and coarse data.",
+    ),
+    "error-digression": (
+        "Error-digression (Li and Sarkar 2014)",
+        "For numeric sensitive columns: the branch goes first that adds the least squared error for the digression it "
+        "takes away. Digression itself is not bounded by it: ask for spread or RSD below.",
+    ),
+    "median-mondrian": (
+        "For comparison: median Mondrian",
+        "The column with the widest range is cut at its median as long as k allows. It never looks at what is "
+        "sensitive, so boxes are tight, and what can be predicted from them is left to chance (LeFevre et al. 2006).",
+    ),
+    "infogain-mondrian": (
+        "For comparison: InfoGain Mondrian",
+        "The best split for the classes with k records on both sides, until there is none. Columns that say little of "
+        "the class keep hardly any detail (LeFevre et al. 2008).",
+    ),
+    "regression-mondrian": (
+        "For comparison: Regression Mondrian",
+        "The best split for the numbers with k records on both sides, until there is none. Values within a group come "
+        "close to each other, which is what a limit on spread forbids (LeFevre et al. 2008).",
+    ),
+}
+"""A title of each grouping, and what it does, in words for a steward."""
+
+
+def grouping_words(grouping: str) -> tuple[str, str]:
+    """Return the title of a grouping and what it does; of a criterion without words, its own first sentence."""
+    said = (CRITERIA[grouping].__doc__ or "").strip().partition("\n")[0] if grouping in CRITERIA else ""
+    return GROUPING_WORDS.get(grouping, (grouping, said))
+
+
+def fitting_groupings(schema: Schema) -> tuple[str, ...]:
+    """Return the groupings that fit a schema: those that err in classes need a categorical target, those that look at
+    numbers need numbers."""
+    numeric = any(schema[name].kind is not Kind.CATEGORICAL for name in schema.sensitive)
+    unfit = {
+        "error-risk": schema.by_numbers,
+        "error-digression": not numeric,
+        "infogain-mondrian": schema.by_numbers or schema.target is None,
+        "regression-mondrian": not schema.by_numbers,
+    }
+    return tuple(name for name in (*CRITERIA, *MONDRIAN) if not unfit.get(name, False))
+
+
+offer("grouping", CRITERIA)
+offer("grouping", MONDRIAN)

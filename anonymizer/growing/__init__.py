@@ -1,0 +1,1 @@
+"""From a table to codes, and from codes to a tree."""

@@ -1,0 +1,287 @@
+"""A table as small integer codes: what growing, scoring and pruning work on, and the way back.
+
+Every quasi-identifier becomes a column of codes whose order is the order of its values; what a code stands
+for is kept beside it in an :class:`Encoding`. No record's text is kept twice.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.errors import EncodeError
+from anonymizer.growing.target import ClassTarget, NumericTarget
+from anonymizer.schema import Column, Kind, Schema
+from anonymizer.values import distinct_numbers, levels_of, numbers_of, value_text
+
+MAX_CODES = 65_536
+"""Most codes of a column (16 bits). Numeric columns with more distinct values share codes between neighbours."""
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """What the codes of one column stand for: b codes, the last of them "missing" when ``missing``.
+
+    ``labels``: the value of each code but the missing one (numbers, ``datetime64`` or text), ascending or in
+    the declared order. ``low``, ``high``: the smallest and largest number in each code (numeric and dates, dates
+    as microseconds since 1970); for categorical columns both are the code itself. ``domain``: the public
+    range (numeric), or (0, number of levels).
+    """
+
+    name: str
+    kind: Kind
+    by_order: bool
+    labels: NDArray[Any]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    domain: tuple[float, float]
+    missing: bool
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes b, the one for missing included."""
+        return len(self.labels) + self.missing
+
+    @property
+    def is_interval(self) -> bool:
+        """True when the column is measured by length (numbers and dates) rather than by counting levels."""
+        return self.kind is not Kind.CATEGORICAL
+
+    @property
+    def missing_share(self) -> float:
+        """Share of the domain that "missing" takes up in a numeric column: that of one of its b codes."""
+        return 1.0 / self.n_codes if self.missing and self.is_interval else 0.0
+
+    def text(self, code: int) -> str | None:
+        """Return the value of a code as it is written in a release; ``None`` for missing."""
+        if code >= len(self.labels):
+            return None
+        return value_text(self.labels[code])
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTable:
+    """A table in codes. ``codes`` (n, p) unsigned, row-major; ``encodings``: one a column.
+
+    Sensitive columns: ``target``, the classes that guide the tree (a single class when numbers do); ``numeric``, all
+    numeric sensitive columns together, which guide it when ``by_numbers``; ``others``, the categorical ones that do
+    not. ``notes``: what a steward should know of how the table was encoded, in sentences.
+    """
+
+    codes: NDArray[np.unsignedinteger]
+    encodings: tuple[Encoding, ...]
+    target: ClassTarget
+    notes: tuple[str, ...] = ()
+    numeric: NumericTarget | None = None
+    others: tuple[ClassTarget, ...] = ()
+    by_numbers: bool = False
+
+    @property
+    def n_records(self) -> int:
+        """Number of records n."""
+        return int(self.codes.shape[0])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the p quasi-identifiers."""
+        return tuple(encoding.name for encoding in self.encodings)
+
+
+def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -> EncodedTable:
+    """Return the codes of the quasi-identifiers and of the target.
+
+    Numeric columns keep every distinct value as a code of its own up to ``max_codes``; beyond that,
+    neighbouring values share a code (equal counts), and a note says so. Missing values get a code of their
+    own, the last. Without a target every record is of one class.
+
+    Raises :class:`SchemaError` when the schema does not fit the table and :class:`EncodeError`, with column and
+    row, for an infinite number, a number or level outside the declared domain, text in a numeric column, or
+    more levels than ``max_codes``.
+    """
+    schema.check(table)
+    if len(table) == 0:
+        raise EncodeError("The table has no records.", remedy="Bring a table with at least one row.")
+    columns = [schema[name] for name in schema.quasi_identifying]
+    encodings: list[Encoding] = []
+    column_codes: list[NDArray[np.unsignedinteger]] = []
+    notes: list[str] = []
+    for column in columns:
+        codes, encoding, note = encode_column(table[column.name], column, max_codes)
+        column_codes.append(codes)
+        encodings.append(encoding)
+        if note:
+            notes.append(note)
+    widest = np.uint8 if all(encoding.n_codes <= 256 for encoding in encodings) else np.uint16
+    matrix = np.empty((len(table), len(columns)), dtype=widest)
+    for position, codes in enumerate(column_codes):
+        matrix[:, position] = codes
+        column_codes[position] = codes[:0]
+    matrix.flags.writeable = False
+    by_numbers = schema.by_numbers
+    numeric, others, sensitive_notes = encode_sensitive(table, schema)
+    target = (
+        whole_table(len(table)) if schema.target is None or by_numbers else encode_classes(table, schema.target, schema)
+    )
+    return EncodedTable(matrix, tuple(encodings), target, (*notes, *sensitive_notes), numeric, others, by_numbers)
+
+
+def encode_column(
+    values: "pd.Series[Any]", column: Column, max_codes: int = MAX_CODES
+) -> tuple[NDArray[np.unsignedinteger], Encoding, str]:
+    """Return codes (n,), their encoding, and a note (empty when there is nothing to say) for one column."""
+    if column.kind is Kind.CATEGORICAL:
+        codes, labels = levels_of(values, column)
+        note = ""
+        ends = np.arange(len(labels), dtype=np.float64)
+        low, high, domain = ends, ends, (0.0, float(len(labels)))
+    else:
+        numbers, restore = numbers_of(values, column)
+        codes, distinct, low, high, note = number_codes(numbers, column, max_codes)
+        labels = restore(distinct)
+        domain = number_domain(column, low, high)
+    missing = bool(len(codes) and codes.max() == len(labels))
+    if len(labels) + missing > max_codes:
+        raise EncodeError(
+            f"Column {column.name!r} has {len(labels):,} different levels; at most {max_codes:,} can be handled.",
+            column=column.name,
+            remedy="Make it identifying, or shorten its values (for example, the first three digits of a postcode).",
+        )
+    if column.kind is Kind.CATEGORICAL:
+        domain = (0.0, float(len(labels) + missing))
+    small: NDArray[np.unsignedinteger] = codes.astype(np.uint8 if len(labels) + missing <= 256 else np.uint16)
+    encoding = Encoding(column.name, column.kind, column.by_order, labels, low, high, domain, missing)
+    return small, encoding, note
+
+
+def whole_table(n: int) -> ClassTarget:
+    """Return n records of one and the same class: the target of a tree that classes do not guide."""
+    return ClassTarget("", ("all",), np.zeros(n, dtype=np.uint8))
+
+
+def encode_sensitive(
+    table: pd.DataFrame, schema: Schema
+) -> tuple[NumericTarget | None, tuple[ClassTarget, ...], tuple[str, ...]]:
+    """Return the numeric sensitive columns together, the categorical ones but the target, and notes."""
+    columns = [schema[name] for name in schema.sensitive]
+    others = tuple(
+        encode_classes(table, column.name, schema)
+        for column in columns
+        if column.kind is Kind.CATEGORICAL and column.name != schema.target
+    )
+    numeric = [column for column in columns if column.kind is not Kind.CATEGORICAL]
+    if not numeric:
+        return None, others, ()
+    n, r = len(table), len(numeric)
+    values, low, width, centre = np.zeros((n, r)), np.zeros(r), np.zeros(r), np.zeros(r)
+    missing = np.zeros(r, dtype=np.int64)
+    for position, column in enumerate(numeric):
+        numbers = numbers_of(table[column.name], column)[0].astype(np.float64)
+        absent = np.isnan(numbers)
+        missing[position] = absent.sum()
+        if not absent.all():
+            low[position], high = np.nanmin(numbers), np.nanmax(numbers)
+            width[position] = high - low[position]
+            if not np.isfinite(width[position]):
+                raise EncodeError(
+                    f"The values of column {column.name!r} lie too far apart to be measured.",
+                    column=column.name,
+                    remedy="Correct the extreme value, or treat it as missing.",
+                )
+            scaled = (numbers - low[position]) / width[position] if width[position] > 0 else np.zeros(n)
+            centre[position] = scaled[~absent].mean()
+            values[:, position] = np.where(absent, 0.0, scaled - centre[position])
+    notes = tuple(
+        f"{column.name!r} is missing for {count:,} people; they count as if they had its mean."
+        for column, count in zip(numeric, missing.tolist(), strict=True)
+        if count
+    )
+    values.flags.writeable = False
+    names = tuple(column.name for column in numeric)
+    dates = frozenset(column.name for column in numeric if column.kind is Kind.DATE)
+    return NumericTarget(names, values, low, width, centre, missing, dates), others, notes
+
+
+def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarget:
+    """Return a categorical sensitive column; missing is a class of its own, the last."""
+    column = schema[name]
+    codes, labels = levels_of(table[column.name], column)
+    texts: list[str | None] = [str(label) for label in labels]
+    if codes.max() == len(labels):
+        texts.append(None)
+    return ClassTarget(
+        column.name,
+        tuple(texts),
+        codes.astype(np.uint8 if len(texts) <= 256 else np.uint32),
+        column.ordered and column.domain is not None,
+    )
+
+
+def number_codes(
+    numbers: NDArray[Any], column: Column, max_codes: int
+) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64], NDArray[np.float64], str]:
+    """Return codes (n,), one value a code, lowest and highest value of each code, and a note when values share
+    codes."""
+    codes, distinct = distinct_numbers(numbers)
+    missing = bool(len(codes) and codes.max() == len(distinct))
+    most = max_codes - missing
+    if len(distinct) <= most:
+        ends = distinct.astype(np.float64)
+        return codes, distinct, ends, ends, ""
+    counts = np.bincount(codes, minlength=len(distinct))[: len(distinct)]
+    bins = np.minimum((np.cumsum(counts) - counts) * most // counts.sum(), most - 1)
+    bins = np.unique(bins, return_inverse=True)[1]
+    first = np.flatnonzero(np.diff(bins, prepend=-1))
+    last = np.append(first[1:], len(distinct)) - 1
+    note = (
+        f"{column.name!r} has {len(distinct):,} different values; splits see them as {len(first):,} classes of "
+        "neighbours with about equally many records. The released intervals are still exact."
+    )
+    lookup = np.append(bins, len(first))
+    ends = distinct.astype(np.float64)
+    return lookup[codes], distinct[first], ends[first], ends[last], note
+
+
+def number_domain(column: Column, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the range against which widths are measured: the declared one, or that of the data."""
+    if not len(low):
+        return (0.0, 0.0)
+    extent = (float(low[0]), float(high[-1]))
+    if column.domain is None:
+        domain = extent
+    elif column.kind is Kind.DATE:
+        ends = [pd.Timestamp(end).as_unit("us").asm8.astype(np.int64) for end in column.domain]
+        domain = (float(ends[0]), float(ends[1]))
+    else:
+        domain = cast(tuple[float, float], column.domain)
+    if not domain[0] <= extent[0] <= extent[1] <= domain[1]:
+        outside = extent[0] if extent[0] < domain[0] else extent[1]
+        raise EncodeError(
+            f"Column {column.name!r} holds {value_text(outside)}, outside its declared range "
+            f"{value_text(domain[0])} to {value_text(domain[1])}.",
+            column=column.name,
+            value=outside,
+            remedy="Widen the range, or correct the value.",
+        )
+    if not np.isfinite(domain[1] - domain[0]):
+        raise EncodeError(
+            f"The values of column {column.name!r} lie too far apart to be measured "
+            f"({value_text(domain[0])} to {value_text(domain[1])}).",
+            column=column.name,
+            remedy="Correct the extreme value, treat it as missing, or make the column categorical.",
+        )
+    return domain
+
+
+def rows_of(encoded: EncodedTable, rows: NDArray[np.int64]) -> EncodedTable:
+    """Return the same encoding of some of the records; numeric sensitive columns are centred on these."""
+    target = replace(encoded.target, codes=encoded.target.codes[rows])
+    others = tuple(replace(other, codes=other.codes[rows]) for other in encoded.others)
+    numeric = encoded.numeric
+    if numeric is not None:
+        values = numeric.values[rows]
+        middle = values.mean(axis=0)
+        numeric = replace(numeric, values=values - middle, centre=numeric.centre + middle)
+    codes = np.ascontiguousarray(encoded.codes[rows])
+    return replace(encoded, codes=codes, target=target, others=others, numeric=numeric)

@@ -1,0 +1,277 @@
+"""Growing: the best split of a node, then of its children, until nothing gains.
+
+Large nodes near the root are divided one by one from histograms; once the pieces are small, each is finished on
+its own. The same plan serves records in this process and records on several machines (PLANET, Panda et al. 2009).
+"""
+
+from dataclasses import fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.errors import ParameterError
+from anonymizer.growing.blend import blend_responses
+from anonymizer.growing.encode import EncodedTable, Encoding
+from anonymizer.growing.records import WORKERS, Branch, Growth, InMemory, Node, RecordSource, Split
+from anonymizer.growing.tree import Tree
+from anonymizer.settings import offer
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+CRITERIA = ("entropy", "gini", "sse", "blend")
+"""Splitting criteria: impurities of classes, squared error of numbers, and of numbers and columns together."""
+
+offer("criterion", CRITERIA)
+
+KERNEL_CRITERIA = ("entropy", "gini", "sse")
+"""The same by their number in the kernels."""
+
+TABLE_SIZE = 1 << 14
+ABSENT = 2
+"""The side of a level that a node does not hold."""
+
+SMALL = 4096
+"""Nodes with fewer records are never divided from histograms."""
+
+
+Histograms = list[NDArray[Any] | None]
+"""Of each column of a node the sums of its records by code, flat; ``None`` of a column that does not vary."""
+
+Divisions = dict[int, tuple[Split, Node, Node]]
+"""By the key of a node that was divided from its histograms: its split, left and right child."""
+
+
+def grow(
+    encoded: EncodedTable,
+    criterion: str = "entropy",
+    min_leaf: int = 2,
+    max_depth: int | None = None,
+    exhaustive_max: int = 8,
+    weight: float = 0.5,
+) -> Tree:
+    """Grow a binary tree on the quasi-identifiers: for classes by ``entropy`` or ``gini``, for numbers by ``sse``.
+
+    ``sse`` predicts all numeric sensitive columns at once, each scaled to [0, 1] (L14). The split with the largest
+    total gain (n times impurity, bits for entropy; squared error for numbers) wins; gains within
+    1e-12 · max(1, root impurity) are ties, won by the first column, then the first candidate. Numeric columns are
+    cut at midpoints of neighbouring values in the node. Categorical columns are divided into subsets: in the order
+    of their class shares or means for two classes or one response (Breiman et al. 1984: exact for ``min_leaf`` = 1);
+    for more, every subset is tried when at most ``exhaustive_max`` levels are present, and otherwise those along the
+    first principal component of the class shares or means. Levels that a node does not hold go to the larger child.
+
+    ``blend`` lowers the squared error of the target, times ``weight``, and of the quasi-identifiers themselves, times
+    1 − ``weight``: see :mod:`anonymizer.growing.blend`; its subsets always follow the principal component. Grow it with
+    ``min_leaf`` = k.
+
+    ``min_leaf``: fewest records of a child. ``max_depth``: longest path, ``None`` for no limit.
+    Raises :class:`ParameterError` for an unknown criterion, one that does not fit the target, or a number out of range.
+    """
+    if criterion not in CRITERIA:
+        raise ParameterError(f"There is no criterion {criterion!r}.", remedy=f"Choose one of {', '.join(CRITERIA)}.")
+    if min_leaf < 1 or (max_depth is not None and max_depth < 0) or not 0 <= exhaustive_max <= 16:
+        raise ParameterError(
+            "min_leaf must be at least 1, max_depth at least 0 and exhaustive_max from 0 to 16.",
+            remedy="Correct the number.",
+        )
+    if criterion == "blend":
+        source = InMemory(encoded, blend_responses(encoded, weight))
+        return grow_from(source, encoded.encodings, "sse", min_leaf, max_depth, 0)
+    if (criterion == "sse") != encoded.by_numbers:
+        raise ParameterError(
+            f"The criterion {criterion!r} does not fit the target, which is "
+            + ("numeric." if encoded.by_numbers else "of classes."),
+            remedy="Use sse for a numeric target, entropy or gini for any other.",
+        )
+    with linear_algebra().limit(limits=1, user_api="blas"):  # kernels run side by side already; more threads only wait
+        return grow_from(InMemory(encoded), encoded.encodings, criterion, min_leaf, max_depth, exhaustive_max)
+
+
+@cache
+def linear_algebra() -> "ThreadpoolController":
+    """Return the control of linear algebra's threads; to find its libraries takes a while, so it is kept."""
+    import scipy.linalg  # noqa: F401 - compiled loops call its library, which must be found, too
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def grow_from(
+    source: RecordSource,
+    encodings: tuple[Encoding, ...],
+    criterion: str,
+    min_leaf: int,
+    max_depth: int | None,
+    exhaustive_max: int,
+) -> Tree:
+    """Return what :func:`grow` does, from any source of records."""
+    root = source.root()
+    numbers = np.arange(min(root.n + 1, TABLE_SIZE), dtype=np.float64)
+    table = numbers * np.log2(numbers, out=np.zeros_like(numbers), where=numbers > 0)
+    impurity = source.impurity(criterion)
+    rounding = 8 * np.finfo(float).eps * root.n * np.log2(root.n + 1)  # of sums of n log n, if one class has nearly all
+    growth = Growth(
+        KERNEL_CRITERIA.index(criterion),
+        min_leaf,
+        -1 if max_depth is None else max_depth,
+        exhaustive_max,
+        max(1e-12 * max(1.0, impurity), 0.0 if criterion == "sse" else rounding),
+        table,
+    )
+    by_order = [encoding.by_order for encoding in encodings]
+    divisions: Divisions = {}
+    least = max(SMALL, root.n // (WORKERS + 1))
+    histograms_of: dict[int, Histograms] = {}
+    pending, nodes = [root], {root.key: root}
+    while pending:
+        node = max(pending, key=lambda item: item.n)
+        if node.n < least:
+            break
+        pending.remove(node)
+        if node.depth == growth.max_depth:
+            continue
+        histograms = histograms_of.pop(node.key, None) or source.histograms(node)
+        choice = choose_split(node, histograms, by_order, growth)
+        if choice is None:
+            continue
+        split, active = choice
+        left, right = source.divide(node, split, active)
+        smaller, larger = (left, right) if left.n < right.n else (right, left)
+        if larger.n >= least and larger.depth != growth.max_depth:
+            histograms_of[smaller.key] = source.histograms(smaller)
+            histograms_of[larger.key] = subtract(histograms, histograms_of[smaller.key])
+        divisions[node.key] = (split, left, right)
+        nodes |= {left.key: left, right.key: right}
+        pending += [left, right]
+    ends = [node for node in nodes.values() if node.key not in divisions]
+    branches = dict(zip([node.key for node in ends], source.finish(ends, growth), strict=True))
+    return finish_tree(join(root, divisions, branches), source, encodings)
+
+
+def choose_split(
+    node: Node, histograms: Histograms, by_order: list[bool], growth: Growth
+) -> tuple[Split, NDArray[np.uint8]] | None:
+    """Return the best split of a node from its histograms and the columns that vary in it; ``None`` when nothing
+    gains."""
+    from anonymizer import kernels
+
+    best = kernels.purity(node.sums, node.n, growth.criterion, growth.table)
+    active = node.active.copy()
+    split = None
+    for j, hist in enumerate(histograms):
+        if hist is None:
+            continue
+        side = np.full(len(hist) // len(node.sums), ABSENT, dtype=np.uint8)
+        best, code_left, code_right, beats, n_present = kernels.best_split_of_histogram(
+            hist, node.sums, node.n, by_order[j], len(node.sums), growth.min_leaf, growth.criterion,
+            growth.exhaustive_max, growth.table, growth.tolerance, best, side,
+        )  # fmt: skip
+        active[j] = n_present > 1
+        if beats:
+            split = Split(j, code_left, code_right, side)
+    return None if split is None else (split, active)
+
+
+def subtract(whole: Histograms, part: Histograms) -> Histograms:
+    """Return the histograms of one child: the parent's less the other child's, which is the smaller one and read
+    records."""
+    return [None if b is None or a is None else a - b for a, b in zip(whole, part, strict=True)]
+
+
+def join(root: Node, divisions: Divisions, branches: dict[int, Branch]) -> Branch:
+    """Return the divided nodes and the finished branches as one piece, in preorder."""
+    pieces: list[Branch] = []
+    size = 0
+    stack: list[tuple[Node, int]] = [(root, -1)]
+    while stack:
+        node, parent = stack.pop()
+        if node.key in divisions:
+            split, left, right = divisions[node.key]
+            piece = node_piece(node, split, left, right)
+            stack += [(right, size), (left, size)]
+        else:
+            piece = branches[node.key]
+        parents = piece.parent + np.int32(size)
+        parents[0] = parent
+        pieces.append(replace(piece, parent=parents))
+        size += len(parents)
+    listed_starts = np.cumsum([0] + [len(piece.listed) for piece in pieces])
+    pieces = [
+        replace(piece, listed_start=piece.listed_start + start)
+        for piece, start in zip(pieces, listed_starts[:-1], strict=True)
+    ]
+    return Branch(*(np.concatenate([getattr(piece, field.name) for piece in pieces]) for field in fields(Branch)))
+
+
+def node_piece(node: Node, split: Split, left: Node, right: Node) -> Branch:
+    """Return a node that was divided from its histograms, as a piece of one row."""
+    smaller_left = left.n < right.n
+    listed = np.flatnonzero(split.side == smaller_left) if split.code_left < 0 else np.empty(0)
+    return Branch(
+        parent=np.zeros(1, dtype=np.int32),
+        feature=np.array([split.feature], dtype=np.int32),
+        code_left=np.array([split.code_left], dtype=np.int32),
+        code_right=np.array([split.code_right], dtype=np.int32),
+        listed_start=np.zeros(1, dtype=np.int64),
+        listed=listed.astype(np.uint16),
+        listed_left=np.array([smaller_left and split.code_left < 0], dtype=np.uint8),
+        first=np.zeros(1, dtype=np.int64),
+        last=np.array([node.n], dtype=np.int64),
+        sums=node.sums[None, :],
+    )
+
+
+def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding, ...]) -> Tree:
+    """Return the tree of a grown piece: with sizes, depths, thresholds and hulls."""
+    m = len(branch.parent)
+    n = branch.last - branch.first
+    size, depth = sizes_and_depths(branch.parent)
+    cut = np.full(m, -1, dtype=np.int32)
+    threshold = np.full(m, np.nan)
+    for j, encoding in enumerate(encodings):
+        at = np.flatnonzero((branch.feature == j) & (branch.code_left >= 0))
+        if not len(at):
+            continue
+        below, above = branch.code_left[at], branch.code_right[at]
+        if encoding.is_interval:
+            last = len(encoding.labels) - 1
+            next_low = encoding.low[np.minimum(above, last)]
+            middle = encoding.high[below] + (next_low - encoding.high[below]) / 2
+            middle = np.minimum(middle, np.maximum(encoding.high[below], np.nextafter(next_low, -np.inf)))
+            threshold[at] = np.where(above > last, np.inf, middle)
+            cut[at] = np.clip(np.searchsorted(encoding.low, threshold[at], side="right"), below + 1, above)
+        else:
+            left = at + 1
+            cut[at] = np.where(n[left] >= n[at] - n[left], above, below + 1)
+    sums = source.sums(branch)
+    low, high, levels, has_missing = source.hulls(branch)
+    return Tree(
+        parent=branch.parent,
+        size=size,
+        depth=depth,
+        feature=branch.feature,
+        cut=cut,
+        threshold=threshold,
+        listed_start=np.append(branch.listed_start, len(branch.listed)),
+        listed=branch.listed,
+        listed_left=branch.listed_left.astype(np.bool_),
+        n=n,
+        sums=sums.classes,
+        moments=sums.moments,
+        others=sums.others,
+        low=low,
+        high=high,
+        levels=levels,
+        has_missing=has_missing,
+    )
+
+
+def sizes_and_depths(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the nodes of each branch and the depth of each node, from the parents in preorder."""
+    from anonymizer import kernels
+
+    size, depth = np.ones(len(parent), dtype=np.int32), np.zeros(len(parent), dtype=np.int32)
+    kernels.sizes_and_depths(parent, size, depth)
+    return size, depth

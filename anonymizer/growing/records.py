@@ -1,0 +1,300 @@
+"""Where records live while a tree grows: sums and histograms of them, and sending them down a split.
+
+:class:`RecordSource` is all that growing asks for, so records may live in this process or elsewhere: a node's
+histograms are sums, and sums from several places add up.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.target import ClassTarget, entropy, gini
+from anonymizer.growing.tree import Tree
+
+WORKERS = 2
+"""Threads that read records at the same time."""
+
+
+class Node(NamedTuple):
+    """A node that is being grown: its depth, number of records, sum, and which columns still vary in it."""
+
+    key: int
+    depth: int
+    n: int
+    sums: NDArray[Any]
+    active: NDArray[np.uint8]
+
+
+class Split(NamedTuple):
+    """How a node is divided: ordered columns by the two codes beside the cut, others by the codes that go left.
+
+    ``code_left`` = -1 for a categorical split, whose ``side`` (b,) is 1 for the codes that go left, 0 for those that
+    go right and 2 for those that are not in the node.
+    """
+
+    feature: int
+    code_left: int
+    code_right: int
+    side: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """A grown piece of tree in preorder, before thresholds and hulls are known; ``parent`` is local, -1 at its root.
+
+    ``first``, ``last`` (m,): where each node's records lie in the source's order.
+    """
+
+    parent: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    code_left: NDArray[np.int32]
+    code_right: NDArray[np.int32]
+    listed_start: NDArray[np.int64]
+    listed: NDArray[np.uint16]
+    listed_left: NDArray[np.uint8]
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    sums: NDArray[Any]
+
+
+class Growth(NamedTuple):
+    """The rules of growing: see :func:`anonymizer.growing.grow.grow`. ``criterion`` is a kernel's number."""
+
+    criterion: int
+    min_leaf: int
+    max_depth: int
+    exhaustive_max: int
+    tolerance: float
+    table: NDArray[np.float64]
+
+
+class Sums(NamedTuple):
+    """Sums of all nodes, see :class:`anonymizer.growing.tree.Tree`: ``classes`` (m, c), ``moments``, ``others``."""
+
+    classes: NDArray[np.int64]
+    moments: NDArray[np.float64]
+    others: tuple[NDArray[np.int64], ...]
+
+
+class RecordSource(Protocol):
+    """What growing needs of the records, wherever they are."""
+
+    def root(self) -> Node:
+        """Return the node that holds every record."""
+
+    def impurity(self, criterion: str) -> float:
+        """Return what the criterion measures of all records together: the most that splits can gain."""
+
+    def histograms(self, node: Node) -> list[NDArray[Any] | None]:
+        """Return for each active column the sums of the node's records by code (b · s,), flat; ``None`` for others."""
+
+    def divide(self, node: Node, split: Split, active: NDArray[np.uint8]) -> tuple[Node, Node]:
+        """Send the node's records down a split; return the left and the right child."""
+
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
+        """Return the branches of these nodes, grown to their end."""
+
+    def sums(self, branch: Branch) -> Sums:
+        """Return what every node's records contribute, whatever guided the growing."""
+
+    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+        """Return low, high, levels and has_missing (m, p) of every node, see :class:`anonymizer.growing.tree.Tree`."""
+
+
+class InMemory:
+    """Records of one :class:`EncodedTable`, packed by column and partitioned in place as the tree grows."""
+
+    def __init__(self, encoded: EncodedTable, responses: NDArray[np.float64] | None = None) -> None:
+        """Pack the records. ``responses`` (n, r), centred: guide in place of the target, moved with the records."""
+        from anonymizer import kernels
+
+        n, p = encoded.codes.shape
+        self.encodings = encoded.encodings
+        self.encoded = encoded
+        self.by_numbers = responses is not None or encoded.by_numbers
+        self.stride = 1 if self.by_numbers else encoded.target.n_classes
+        self.n_codes = np.array([encoding.n_codes for encoding in encoded.encodings], dtype=np.int64)
+        self.by_order = np.array([encoding.by_order for encoding in encoded.encodings], dtype=np.bool_)
+        cells = int(self.n_codes.max()) * self.stride
+        self.packed = np.empty((p, n), dtype=np.uint16 if cells <= 1 << 16 else np.uint32)
+        classes = np.zeros(n, dtype=np.uint8) if self.by_numbers else encoded.target.codes
+        kernels.pack(encoded.codes, classes, self.stride, self.packed)
+        self.order = np.arange(n, dtype=np.uint32)
+        self.runs: list[tuple[int, int]] = [(0, n)]
+        self.responses = np.empty((n, 0))
+        self.moves_values = responses is None and encoded.by_numbers
+        self.totals: NDArray[Any] = np.bincount(classes, minlength=self.stride).astype(np.int64)
+        if responses is not None:
+            self.responses = responses
+        elif encoded.by_numbers and encoded.numeric is not None:
+            self.responses = np.array(encoded.numeric.values)
+        if self.by_numbers:
+            self.totals = np.append(float(n), self.responses.sum(axis=0))
+        self.cell_type = np.float64 if self.by_numbers else np.int32
+
+    def root(self) -> Node:
+        """See :class:`RecordSource`."""
+        p, n = self.packed.shape
+        return Node(0, 0, n, self.totals, np.ones(p, dtype=np.uint8))
+
+    def impurity(self, criterion: str) -> float:
+        """See :class:`RecordSource`."""
+        if self.by_numbers:
+            return float((self.responses**2).sum() - (self.totals[1:] ** 2).sum() / self.totals[0])
+        return float(self.totals.sum() * {"entropy": entropy, "gini": gini}[criterion](self.totals))
+
+    def histograms(self, node: Node) -> list[NDArray[Any] | None]:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        start, end = self.runs[node.key]
+
+        def histogram(j: int) -> NDArray[Any]:
+            hist = np.zeros(self.n_codes[j] * len(node.sums), dtype=self.cell_type)
+            kernels.add_records(
+                hist, self.packed[j], self.responses, start, end, self.stride, len(node.sums),
+                kernels.SSE if self.by_numbers else kernels.ENTROPY,
+            )  # fmt: skip
+            return hist
+
+        histograms: list[NDArray[Any] | None] = [None] * len(self.packed)
+        columns = [int(j) for j in np.flatnonzero(node.active)]
+        for j, hist in zip(columns, in_threads(histogram, columns), strict=True):
+            histograms[j] = hist
+        return histograms
+
+    def divide(self, node: Node, split: Split, active: NDArray[np.uint8]) -> tuple[Node, Node]:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        start, end = self.runs[node.key]
+        row = self.packed[split.feature]
+        goes_left = np.empty(end - start, dtype=np.uint8)
+        middle = start + kernels.mark_sides(row, start, end, self.stride, split.code_left, split.side, goes_left)
+        left_sums: NDArray[Any]
+        if self.by_numbers:
+            fewer_left = 2 * (middle - start) <= end - start
+            fewer = np.zeros(self.responses.shape[1])
+            kernels.add_side(goes_left, int(fewer_left), self.responses, start, fewer)
+            left_sums = np.append(float(middle - start), fewer if fewer_left else node.sums[1:] - fewer)
+        else:
+            classes = row[start:end] % row.dtype.type(self.stride)
+            left_sums = np.bincount(classes[goes_left.view(np.bool_)], minlength=self.stride).astype(np.int64)
+
+        pairs_room = min(middle - start, end - middle) + 1
+        from_left, from_right = np.empty(pairs_room, dtype=np.int64), np.empty(pairs_room, dtype=np.int64)
+        pairs = kernels.pairs_to_swap(goes_left, start, middle - start, from_left, from_right)
+
+        def move(row: NDArray[Any]) -> None:
+            kernels.swap(row, from_left, from_right, pairs)
+
+        list(in_threads(move, [*(self.packed[j] for j in np.flatnonzero(active)), self.order]))
+        kernels.swap_rows(self.responses, from_left, from_right, pairs)
+        self.runs += [(start, middle), (middle, end)]
+        left = Node(len(self.runs) - 2, node.depth + 1, middle - start, left_sums, active)
+        return left, Node(len(self.runs) - 1, node.depth + 1, end - middle, node.sums - left_sums, active)
+
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        columns = kernels.Columns(self.packed, self.order, self.responses, self.n_codes, self.by_order, self.stride)
+
+        def branch(position: int) -> Branch:
+            node = nodes[position]
+            hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=self.cell_type)
+            return Branch(
+                *kernels.grow_branch(columns, *self.runs[node.key], node.sums, node.active, node.depth, growth, hist)
+            )
+
+        largest_first = sorted(range(len(nodes)), key=lambda position: -nodes[position].n)
+        branches = dict(zip(largest_first, in_threads(branch, largest_first), strict=True))
+        return [branches[position] for position in range(len(nodes))]
+
+    def sums(self, branch: Branch) -> Sums:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        m, runs = len(branch.parent), (branch.parent, branch.feature, branch.first, branch.last, self.order)
+
+        def count(target: ClassTarget) -> NDArray[np.int64]:
+            counts = np.zeros((m, target.n_classes), dtype=np.int64)
+            kernels.count_classes(*runs, target.codes, counts)
+            return counts
+
+        numeric, target = self.encoded.numeric, self.encoded.target
+        r = 0 if numeric is None else numeric.n_responses
+        moments = np.zeros((m, 1 + r + r * (r + 1) // 2))
+        if numeric is not None and self.moves_values:  # they stand in the order of the leaves already
+            in_place = np.arange(len(self.order), dtype=np.uint32)
+            kernels.add_moments(*runs[:-1], in_place, self.responses, moments)
+        elif numeric is not None:
+            kernels.add_moments(*runs, numeric.values, moments)
+        else:
+            moments[:, 0] = branch.last - branch.first
+        classes = count(target) if self.by_numbers else branch.sums
+        return Sums(classes, moments, tuple(in_threads(count, self.encoded.others)))
+
+    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+        """See :class:`RecordSource`."""
+        from anonymizer import kernels
+
+        m, p = len(branch.parent), len(self.packed)
+        low, high, levels = (np.zeros((p, m), dtype=np.int32) for _ in range(3))
+        missing = np.zeros((p, m), dtype=np.bool_)
+
+        def column(j: int) -> None:
+            encoding = self.encodings[j]
+            kernels.column_hull(
+                self.packed[j], self.stride, branch.first, branch.last, branch.feature,
+                encoding.n_codes - 1 if encoding.missing else -1, not encoding.is_interval, encoding.n_codes,
+                low[j], high[j], levels[j], missing[j],
+            )  # fmt: skip
+
+        list(in_threads(column, range(p)))
+        return low.T, high.T, levels.T, missing.T
+
+
+def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
+    """Return the results of ``work`` on each item, in order; compiled kernels run side by side."""
+    items = list(items)
+    if len(items) < 2:
+        return [work(item) for item in items]
+    return list(workers().map(work, items))
+
+
+@cache
+def workers() -> ThreadPoolExecutor:
+    """Return the threads that read records, for the whole process: making them anew costs more than a small node's
+    records."""
+    return ThreadPoolExecutor(WORKERS, thread_name_prefix="records")
+
+
+def descend(tree: Tree, encoded: EncodedTable) -> NDArray[np.int32]:
+    """Return the leaf of the grown tree that each record reaches, (n,) node ids.
+
+    Works for any records in the same encoding, so also for records that the tree was not grown on.
+    """
+    from anonymizer import kernels
+
+    n = encoded.n_records
+    leaf = np.empty(n, dtype=np.int32)
+    right = np.full(tree.n_nodes, -1, dtype=np.int32)
+    inner = np.flatnonzero(tree.feature >= 0)
+    right[inner] = inner + 1 + tree.size[inner + 1]
+    step = -(-n // WORKERS) if n > 50_000 else max(n, 1)
+
+    def part(first: int) -> None:
+        kernels.route(
+            encoded.codes, first, min(n, first + step), tree.feature, right, tree.cut, tree.listed_start, tree.listed,
+            tree.listed_left, leaf,
+        )  # fmt: skip
+
+    list(in_threads(part, range(0, n, step)))
+    return leaf

@@ -1,0 +1,108 @@
+"""What a record contributes to a node's sum, and what is read from the sum.
+
+Contributions add up: the sum of a node is the sum of its children's. Everything here is arithmetic on such
+sums, vectorised over nodes: arrays of shape (m, c) in, arrays of shape (m,) out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTarget:
+    """A categorical sensitive column that guides the tree: a record contributes a one-hot class.
+
+    ``labels``: the c classes in domain order, ``None`` for missing. ``codes`` (n,): each record's class.
+    ``ordered``: True when the classes stand in a declared order.
+    """
+
+    name: str
+    labels: tuple[str | None, ...]
+    codes: NDArray[np.unsignedinteger]
+    ordered: bool = False
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes c, those without a record included."""
+        return len(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class NumericTarget:
+    """The r numeric sensitive columns together: a record contributes 1, its values y and their products yyᵀ.
+
+    ``values`` (n, r): scaled to [0, 1] over the whole file (L14; constant columns: 0), less ``centre``, their means, so
+    that nothing cancels in sums; missing values are at the centre, 0. ``low``, ``width`` (r,): a value is
+    ``low + width · (scaled)`` in the column's own unit (dates: µs since 1970). ``missing`` (r,): how many were missing.
+    ``dates``: which of ``names`` are dates.
+    """
+
+    names: tuple[str, ...]
+    values: Floats
+    low: Floats
+    width: Floats
+    centre: Floats
+    missing: NDArray[np.int64]
+    dates: frozenset[str] = frozenset()
+
+    @property
+    def n_responses(self) -> int:
+        """Number of numeric sensitive columns r."""
+        return len(self.names)
+
+
+def majority_error(sums: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return E(t), Y19 (8): records outside the node's majority class. ``sums`` (m, c) -> (m,) records."""
+    return np.asarray(sums.sum(axis=-1) - sums.max(axis=-1), dtype=np.int64)
+
+
+def entropy(sums: NDArray[np.integer]) -> Floats:
+    """Return the Shannon entropy of the class shares, bits per record; 0 for an empty node. ``sums`` (m, c) -> (m,)."""
+    shares = class_shares(sums)
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(np.maximum(0.0, 0.0 - (shares * logs).sum(axis=-1)))
+
+
+def gini(sums: NDArray[np.integer]) -> Floats:
+    """Return the Gini impurity 1 − Σ share², per record; 0 for an empty node. ``sums`` (m, c) -> (m,)."""
+    shares = class_shares(sums)
+    return np.asarray(np.where(sums.sum(axis=-1) > 0, 1.0 - (shares**2).sum(axis=-1), 0.0))
+
+
+def class_shares(sums: NDArray[np.integer]) -> Floats:
+    """Return the share of each class in its node; zeros for an empty node. ``sums`` (m, c) -> (m, c)."""
+    totals = sums.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(sums, totals, out=np.zeros(sums.shape), where=totals > 0))
+
+
+def n_responses(moments: Floats) -> int:
+    """Return r from the width 1 + r + r (r + 1) / 2 of sums of moments."""
+    return int((np.sqrt(8 * moments.shape[-1] + 1) - 3) / 2)
+
+
+def means(moments: Floats) -> Floats:
+    """Return the mean response, centred, scaled; 0 for an empty node. ``moments`` (m, 1 + r + r(r+1)/2) -> (m, r)."""
+    r, n = n_responses(moments), moments[:, :1]
+    return np.asarray(np.divide(moments[:, 1 : 1 + r], n, out=np.zeros((len(moments), r)), where=n > 0))
+
+
+def scatter(moments: Floats) -> Floats:
+    """Return S(t), L09 (3): Σ (y − ȳ)(y − ȳ)ᵀ over the node's records. ``moments`` -> (m, r, r), symmetric."""
+    r = n_responses(moments)
+    products = np.zeros((len(moments), r, r))
+    rows, columns = np.tril_indices(r)
+    products[:, rows, columns] = products[:, columns, rows] = moments[:, 1 + r :]
+    centred = means(moments)
+    scatters = products - moments[:, :1, None] * centred[:, :, None] * centred[:, None, :]
+    diagonal = np.arange(r)
+    scatters[:, diagonal, diagonal] = np.maximum(0.0, scatters[:, diagonal, diagonal])
+    return np.asarray(scatters)
+
+
+def sse(moments: Floats) -> Floats:
+    """Return e(t), L09: squared error around the node's mean, summed over responses. ``moments`` -> (m,)."""
+    return np.asarray(np.trace(scatter(moments), axis1=1, axis2=2))

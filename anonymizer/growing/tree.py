@@ -1,0 +1,140 @@
+"""The tree as a table: one row a node, in preorder, so a branch is a run of rows.
+
+Node 0 is the root; the left child of node t is t + 1, its right child t + 1 + size[t + 1]; a branch B_t is
+the rows t to t + size[t]. A pruned tree is the same tree and a cut: see :mod:`anonymizer.groups.prune`.
+"""
+
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.growing.encode import Encoding
+
+NO_NODE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """m nodes over p quasi-identifiers; s numbers in a node's sum. All arrays are read-only.
+
+    Structure: ``parent`` (m,), -1 for the root; ``size`` (m,) nodes of the branch, itself included; ``depth`` (m,).
+
+    Routes: ``feature`` (m,) the column that splits the node, -1 for a leaf. Ordered columns: codes below ``cut``
+    (m,) go left; ``threshold`` (m,) is the same cut as a value (midpoint of the two neighbouring values in the
+    node; +inf: everything but missing goes left). Categorical columns: the codes
+    ``listed[listed_start[t]:listed_start[t + 1]]``, ascending, go left when ``listed_left[t]`` and right
+    otherwise; all other codes go to the other side, the larger child's.
+
+    Sums: ``n`` (m,) records; ``sums`` (m, c) records of each class of the target; ``moments`` (m, 1 + r + r(r+1)/2) of
+    the numeric sensitive columns: records, Σy, and the lower triangle of Σyyᵀ row by row, y scaled and centred;
+    ``others``: one (m, c) for each further categorical sensitive column. See :mod:`anonymizer.growing.target`.
+
+    Hulls, the smallest box that holds the node's records: ``low``, ``high`` (m, p) lowest and highest code
+    that is not "missing" (low > high when all are missing); ``levels`` (m, p) number of different codes,
+    missing included, for columns counted by level, 0 otherwise; ``has_missing`` (m, p).
+    """
+
+    parent: NDArray[np.int32]
+    size: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    listed_start: NDArray[np.int64]
+    listed: NDArray[np.unsignedinteger]
+    listed_left: NDArray[np.bool_]
+    n: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    levels: NDArray[np.int32]
+    has_missing: NDArray[np.bool_]
+    moments: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 1)))
+    others: tuple[NDArray[np.int64], ...] = ()
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            for array in value if isinstance(value, tuple) else (value,):
+                array.flags.writeable = False
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes m."""
+        return len(self.parent)
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """(m,) True where the node has no children."""
+        return self.feature < 0
+
+    def children(self, node: int) -> tuple[int, ...]:
+        """Return the children of a node, left first; empty for a leaf."""
+        if self.feature[node] < 0:
+            return ()
+        left = node + 1
+        return (left, left + int(self.size[left]))
+
+    def path(self, node: int) -> list[int]:
+        """Return the nodes from the root to ``node``, both included."""
+        nodes = [node]
+        while self.parent[nodes[-1]] >= 0:
+            nodes.append(int(self.parent[nodes[-1]]))
+        return nodes[::-1]
+
+    def listed_codes(self, node: int) -> NDArray[np.unsignedinteger]:
+        """Return the codes that a categorical split lists, ascending."""
+        return self.listed[self.listed_start[node] : self.listed_start[node + 1]]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a node asks of one column: an interval (ends may be infinite) or a set of levels; missing or not.
+
+    Numeric and date columns: ``above < value <= upto`` in the encoding's numbers. Other columns: ``codes``, the
+    levels that the path allows, missing not included. ``missing``: whether a missing value is admitted.
+    """
+
+    column: int
+    above: float
+    upto: float
+    codes: tuple[int, ...] | None
+    missing: bool
+
+
+def region(tree: Tree, encodings: tuple[Encoding, ...], node: int) -> tuple[Condition, ...]:
+    """Return the path domain of a node: one condition for each column that the path has split, in path order."""
+    allowed: dict[int, NDArray[np.bool_]] = {}
+    ends: dict[int, tuple[float, float]] = {}
+    path = tree.path(node)
+    for above, below in zip(path, path[1:], strict=False):
+        column = int(tree.feature[above])
+        encoding = encodings[column]
+        went_left = below == above + 1
+        mask = allowed.setdefault(column, np.ones(encoding.n_codes, dtype=bool))
+        mask &= goes_left(tree, encoding, above) == went_left
+        low, high = ends.get(column, (-np.inf, np.inf))
+        threshold = float(tree.threshold[above])
+        if encoding.is_interval:
+            ends[column] = (low, min(high, threshold)) if went_left else (max(low, threshold), high)
+    conditions = []
+    for column, mask in allowed.items():
+        encoding = encodings[column]
+        values = len(encoding.labels)
+        missing = bool(encoding.missing and mask[-1])
+        if encoding.is_interval:
+            conditions.append(Condition(column, *ends[column], None, missing))
+        else:
+            codes = tuple(int(code) for code in np.flatnonzero(mask[:values]))
+            conditions.append(Condition(column, -np.inf, np.inf, codes, missing))
+    return tuple(conditions)
+
+
+def goes_left(tree: Tree, encoding: Encoding, node: int) -> NDArray[np.bool_]:
+    """Return (b,) True for each code of the node's column that goes left."""
+    if encoding.by_order:
+        return np.asarray(np.arange(encoding.n_codes) < tree.cut[node])
+    sides = np.full(encoding.n_codes, not tree.listed_left[node])
+    sides[tree.listed_codes(node)] = tree.listed_left[node]
+    return sides

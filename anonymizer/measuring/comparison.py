@@ -1,0 +1,207 @@
+"""Evaluated settings beside each other: as a table, as a figure of loss against error, and by paired t-tests."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from anonymizer.errors import ParameterError
+from anonymizer.measuring.experiment import MEASURES, ORIGINAL, Outcome, mean_of
+
+COMPARED = ("gcp", "error", "rsd", "mape_linear", "mape_tree")
+"""The measures that paired t-tests compare."""
+
+BETTER = {"error": -1, "mape_linear": -1, "mape_tree": -1, "rsd": 1}
+"""What loss can be drawn against: -1 where less is better, 1 where more is (RSD: less is given away)."""
+
+COLOURS = ("#3a9163", "#c77d2e", "#4f83c4", "#a06bb5", "#cc5a5f", "#8a9d2f", "#2f9c9c", "#8f9b93")
+SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up", "x")
+
+
+def drawable(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    """Return the keys of :data:`BETTER` that were measured: errors need a categorical target, the others numbers."""
+    return tuple(measure for measure in BETTER if any(outcome.mean(measure) >= 0 for outcome in generalized(outcomes)))
+
+
+def generalized(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes without that of the original records."""
+    return [outcome for outcome in outcomes if outcome.grouping != ORIGINAL]
+
+
+def unbeaten(outcomes: Sequence[Outcome], measure: str) -> tuple[Outcome, ...]:
+    """Return the settings for which no other one at the same k is as good in both loss and ``measure`` and better in
+    one."""
+
+    def figures(outcome: Outcome) -> tuple[float, float]:
+        return outcome.mean("gcp"), -BETTER[measure] * outcome.mean(measure)
+
+    best = []
+    for outcome in generalized(outcomes):
+        loss, badness = figures(outcome)
+        others = [figures(other) for other in generalized(outcomes) if other.k == outcome.k]
+        if not any(a <= loss and b <= badness and (a, b) != (loss, badness) for a, b in others):
+            best.append(outcome)
+    return tuple(best)
+
+
+def tradeoff_sentence(outcomes: Sequence[Outcome], measure: str) -> str:
+    """Return which settings are best at the smallest k, as the title of the figure."""
+    k = min(outcome.k for outcome in generalized(outcomes))
+    compared = [outcome for outcome in generalized(outcomes) if outcome.k == k]
+    best = min(compared, key=lambda outcome: -BETTER[measure] * outcome.mean(measure))
+    tightest = min(compared, key=lambda outcome: outcome.mean("gcp"))
+    which = "highest" if BETTER[measure] > 0 else "lowest"
+    text = f"At k = {k:,}, {setting_text(best)} has the {which} {MEASURES[measure]} ({best.mean(measure):.3g})"
+    if tightest is best:
+        return f"{text} and the lowest loss (GCP {best.mean('gcp'):.3g})"
+    return f"{text}, {setting_text(tightest)} the lowest loss (GCP {tightest.mean('gcp'):.3g})"
+
+
+def setting_text(outcome: Outcome) -> str:
+    """Return the name of a setting, without its k."""
+    return f"{outcome.grouping} · {outcome.generalizer}"
+
+
+def tradeoff_figure(outcomes: Sequence[Outcome], measure: str) -> Any:
+    """Return the figure of each setting as a point, loss (GCP) to the right and ``measure`` upwards, a line a setting.
+
+    Colours are groupings, symbols generalizers. A ring marks the settings that :func:`unbeaten` keeps; a dotted line is
+    what the original records give.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    settings = generalized(outcomes)
+    groupings = list(dict.fromkeys(outcome.grouping for outcome in settings))
+    generalizers = list(dict.fromkeys(outcome.generalizer for outcome in settings))
+    for grouping in groupings:
+        for generalizer in generalizers:
+            line = sorted(
+                (outcome for outcome in settings if (outcome.grouping, outcome.generalizer) == (grouping, generalizer)),
+                key=lambda outcome: outcome.k,
+            )
+            if not line:
+                continue
+            colour = COLOURS[groupings.index(grouping) % len(COLOURS)]
+            symbol = SYMBOLS[generalizers.index(generalizer) % len(SYMBOLS)]
+            figure.add_scatter(
+                x=[outcome.mean("gcp") for outcome in line],
+                y=[outcome.mean(measure) for outcome in line],
+                mode="lines+markers+text",
+                name=setting_text(line[0]),
+                text=[f"{outcome.k:,}" for outcome in line],
+                textposition="top center",
+                textfont={"size": 11},
+                marker={"size": 10, "color": colour, "symbol": symbol},
+                line={"width": 1, "color": colour},
+                hovertemplate="k = %{text}<br>GCP %{x:.3f}<br>"
+                + f"{MEASURES[measure]} %{{y:.3f}}<extra>{setting_text(line[0])}</extra>",
+            )
+    best = unbeaten(outcomes, measure)
+    figure.add_scatter(
+        x=[outcome.mean("gcp") for outcome in best],
+        y=[outcome.mean(measure) for outcome in best],
+        mode="markers", name="not beaten at its k", hoverinfo="skip",
+        marker={"size": 18, "symbol": "circle-open", "color": "#8f9b93", "line": {"width": 2}},
+    )  # fmt: skip
+    for outcome in outcomes:
+        if outcome.grouping == ORIGINAL and outcome.mean(measure) >= 0:
+            figure.add_hline(
+                y=outcome.mean(measure), line_dash="dot", line_color="#8f9b93",
+                annotation_text=f"original records: {outcome.mean(measure):.3g}", annotation_position="bottom right",
+            )  # fmt: skip
+    figure.update_xaxes(
+        title_text="loss (GCP): share of the columns' ranges left open, 0 = nothing lost", zeroline=False
+    )
+    figure.update_yaxes(title_text=MEASURES[measure], zeroline=False)
+    figure.update_layout(
+        height=470,
+        margin={"l": 10, "r": 10, "t": 20, "b": 10},
+        legend={"title": {"text": "grouping · generalizer"}},
+    )
+    return figure
+
+
+class Difference(NamedTuple):
+    """The mean of one outcome less that of another, and the p-value of the paired t-test over their folds."""
+
+    difference: float
+    p_value: float
+
+
+def paired_t_test(first: Outcome, second: Outcome, measure: str) -> Difference:
+    """Return how two settings differ in a measure, as L14 reports it: by a two-sided paired t-test over the same folds.
+
+    Folds overlap in their training records, so the p-value is too small rather than too large. NaN with fewer than
+    two folds; 1 when no fold differs.
+    """
+    from scipy.stats import t as student
+
+    apart = first.measured[measure] - second.measured[measure]
+    apart = apart[np.isfinite(apart)]
+    if len(apart) < 2:
+        return Difference(mean_of(list(apart)) if len(apart) else float("nan"), float("nan"))
+    spread = float(apart.std(ddof=1)) / np.sqrt(len(apart))
+    if spread == 0:
+        return Difference(float(apart.mean()), 1.0 if apart[0] == 0 else 0.0)
+    return Difference(float(apart.mean()), float(2 * student.sf(abs(apart.mean()) / spread, len(apart) - 1)))
+
+
+def as_table(outcomes: Sequence[Outcome]) -> pd.DataFrame:
+    """Return one row a setting: its names, the number of folds, and the mean of every measure that applies to one of
+    them."""
+    frame = pd.DataFrame(
+        [
+            {
+                "grouping": outcome.grouping,
+                "generalizer": outcome.generalizer,
+                "k": outcome.k,
+                "folds": outcome.folds,
+                **{measure: outcome.mean(measure) for measure in MEASURES},
+                "left_out": outcome.left_out,
+            }
+            for outcome in outcomes
+        ]
+    )
+    return frame.dropna(axis=1, how="all")
+
+
+def differences(outcomes: Sequence[Outcome], against: str) -> list[dict[str, Any]]:
+    """Return paired t-tests of every other setting against one, at the same k, for every measure that both have."""
+    grouping, _, generalizer = against.partition("/")
+    base = {o.k: o for o in outcomes if (o.grouping, o.generalizer) == (grouping, generalizer or "uniform")}
+    if not base:
+        raise ParameterError(
+            f"{against!r} was not evaluated.", value=against, remedy="Name a grouping/generalizer that is."
+        )
+    tests = []
+    for outcome in outcomes:
+        if outcome.k not in base or outcome is base[outcome.k]:
+            continue
+        for measure in COMPARED:
+            test = paired_t_test(outcome, base[outcome.k], measure)
+            if math.isfinite(test.difference):
+                tests.append(
+                    {
+                        "grouping": outcome.grouping,
+                        "generalizer": outcome.generalizer,
+                        "k": outcome.k,
+                        "measure": measure,
+                        "difference": test.difference,
+                        "p_value": test.p_value if math.isfinite(test.p_value) else None,
+                    }
+                )
+    return tests
+
+
+def by_fold(outcomes: Sequence[Outcome]) -> str:
+    """Return CSV text: one line for each setting and fold."""
+    lines = [",".join(["grouping", "generalizer", "k", "fold", *MEASURES])]
+    for outcome in outcomes:
+        for fold in range(outcome.folds):
+            values = [outcome.measured[measure][fold] for measure in MEASURES]
+            texts = ["" if math.isnan(value) else repr(float(value)) for value in values]
+            lines.append(",".join([outcome.grouping, outcome.generalizer, str(outcome.k), str(fold + 1), *texts]))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,293 @@
+"""What a release is still good for: how much was generalized away, and how well the target can be predicted.
+
+For a tree everything is arithmetic on nodes: :func:`node_ncp` once, then the loss of any cut in microseconds, without
+a record. For a release the distinct cells are measured and weighed by their counts. Losses are between 0 and 1.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.cells import Cell
+from anonymizer.checking.linkage import LookAlikes, look_alikes
+from anonymizer.errors import ParameterError
+from anonymizer.growing.encode import Encoding
+from anonymizer.growing.target import majority_error
+from anonymizer.growing.tree import Tree
+from anonymizer.releasing.release import Release, ReleasedColumn
+from anonymizer.schema import Kind
+
+Floats = NDArray[np.float64]
+
+
+def cell_ncp(cell: Cell, encoding: Encoding) -> float:
+    """Return the normalized certainty penalty of one cell, Y19 (11): the share of the domain that it leaves open.
+
+    0 for a single value; interval width / domain width; number of levels / number of levels of the domain; 1 when
+    withheld, and for a mean or median, which bounds nobody's value. "Missing" counts as a level of a categorical
+    column, and as a share w = 1 / b of a numeric domain of b codes: an interval that may also be missing has
+    (1 − w) · width + w. A constant column has 0.
+    """
+    if cell.is_single:
+        return 0.0
+    if cell.withheld or cell.estimate:
+        return 1.0 if encoding.n_codes > 1 else 0.0
+    if cell.low is not None and cell.high is not None:
+        w = encoding.missing_share if cell.missing else 0.0
+        return (1 - w) * _width_share(cell.high - cell.low, encoding) + w
+    return (len(cell.levels) + cell.missing) / encoding.domain[1]
+
+
+def _width_share(width: float, encoding: Encoding) -> float:
+    whole = encoding.domain[1] - encoding.domain[0]
+    return width / whole if whole > 0 else 0.0
+
+
+def ncp_by_column(release: Release, encodings: Sequence[Encoding]) -> dict[str, float]:
+    """Return the mean NCP of each generalized column of a release."""
+    by_name = {encoding.name: encoding for encoding in encodings}
+    return {column.name: float(_column_ncp(column, by_name).mean()) for column in release.generalized}
+
+
+def ncp(release: Release, encodings: Sequence[Encoding]) -> Floats:
+    """Return the NCP of every cell, (n, p): rows in the order of the release, its generalized columns in theirs."""
+    by_name = {encoding.name: encoding for encoding in encodings}
+    return np.column_stack([_column_ncp(column, by_name) for column in release.generalized])
+
+
+def _column_ncp(column: ReleasedColumn, encodings: dict[str, Encoding]) -> Floats:
+    if column.name not in encodings:
+        raise ParameterError(
+            f"Column {column.name!r} of the release was not encoded.",
+            column=column.name,
+            remedy="Give the encodings of the table that the release was made of.",
+        )
+    of_cell = np.array([cell_ncp(cell, encodings[column.name]) for cell in column.cells])
+    assert column.index is not None
+    loss: Floats = of_cell[column.index]
+    return loss
+
+
+def gcp(release: Release, encodings: Sequence[Encoding]) -> float:
+    """Return the global certainty penalty, Y19 (12): the mean NCP over all n · p cells."""
+    return float(np.mean(list(ncp_by_column(release, encodings).values())))
+
+
+def node_ncp(tree: Tree, encodings: Sequence[Encoding]) -> Floats:
+    """Return the NCP of every node's hull in every column, (m, p): what uniform generalization would cost there.
+
+    Read from the hulls alone. A numeric column whose neighbouring values share codes is measured by the ends of its
+    codes, so slightly above what the exact intervals of the release cost.
+    """
+    losses = np.zeros((tree.n_nodes, len(encodings)))
+    for j, encoding in enumerate(encodings):
+        if not encoding.is_interval:
+            several = tree.levels[:, j] > 1
+            losses[several, j] = tree.levels[several, j] / encoding.domain[1]
+            continue
+        present = tree.low[:, j] <= tree.high[:, j]
+        low, high = tree.low[present, j], tree.high[present, j]
+        whole = encoding.domain[1] - encoding.domain[0]
+        widths = (encoding.high[high] - encoding.low[low]) / whole if whole > 0 else np.zeros(len(low))
+        w = np.where(tree.has_missing[present, j], encoding.missing_share, 0.0)
+        losses[present, j] = (1 - w) * widths + w
+    return losses
+
+
+def cut_gcp(tree: Tree, node_ncp: Floats, cut: NDArray[np.integer]) -> float:
+    """Return the GCP, Y19 (12), of uniform generalization in the groups of a cut (node ids), from nodes alone."""
+    n = tree.n[cut]
+    return float(n @ node_ncp[cut].mean(axis=1) / n.sum())
+
+
+def cut_ncp_by_column(tree: Tree, node_ncp: Floats, cut: NDArray[np.integer]) -> Floats:
+    """Return the mean NCP of each column (p,) of uniform generalization in the groups of a cut."""
+    n = tree.n[cut]
+    return np.asarray(n @ node_ncp[cut] / n.sum())
+
+
+def cut_discernibility(tree: Tree, cut: NDArray[np.integer]) -> int:
+    """Return the sum of squared group sizes of a cut, in squared records."""
+    return int((tree.n[cut] ** 2).sum())
+
+
+def cut_error(tree: Tree, cut: NDArray[np.integer]) -> float:
+    """Return the share of records outside the majority class of their group: E of the cut's groups, Y19 (8), over n."""
+    return float(majority_error(tree.sums[cut]).sum() / tree.n[cut].sum())
+
+
+def discernibility(frame: pd.DataFrame, columns: Sequence[str], *, classes: LookAlikes | None = None) -> int:
+    """Return the discernibility metric (Bayardo and Agrawal 2005): the sum of squared sizes of the classes of
+    look-alike rows, in squared records. Lowest, n, when every row is unique.
+
+    ``classes``: those of ``frame`` on ``columns``, when they are known already.
+    """
+    sizes = (classes or look_alikes(frame, columns)).sizes
+    return int((sizes**2).sum())
+
+
+def majority_class_error(
+    frame: pd.DataFrame, columns: Sequence[str], target: str, *, classes: LookAlikes | None = None
+) -> float:
+    """Return the share of rows outside the most frequent target value of their class of look-alike rows; missing is a
+    value.
+
+    Every guess is made with the row's own class at hand, so it is optimistic: fine boxes look better than they are.
+    ``classes``: those of ``frame`` on ``columns``, when they are known already.
+    """
+    if len(frame) == 0:
+        return 0.0
+    return float(1 - majorities(frame, target, classes or look_alikes(frame, columns)).sum() / len(frame))
+
+
+def majorities(frame: pd.DataFrame, target: str, classes: LookAlikes) -> NDArray[np.int64]:
+    """Return (classes,) rows of the most frequent target value of each class of look-alike rows; missing is a value."""
+    codes, values = pd.factorize(frame[target], use_na_sentinel=False)
+    pairs, groups, v = classes.class_of * len(values) + codes, len(classes.sizes), len(values)
+    if groups * v <= max(4 * len(frame), 1 << 16):
+        return np.asarray(np.bincount(pairs, minlength=groups * v).reshape(groups, v).max(axis=1))
+    pairs_there, rows = np.unique(pairs, return_counts=True)
+    most = np.zeros(groups, dtype=np.int64)
+    np.maximum.at(most, pairs_there // v, rows)
+    return most
+
+
+def relative_squared_distance(values: Floats, group: NDArray[np.integer]) -> Floats:
+    """Return the RSD of each numeric sensitive column, L14 (10): the mean over groups of each group's squared distance
+    from its own mean / from the file's.
+
+    ``values`` (n, r); ``group`` (n,): which group each record is in. (r,), 0 (full disclosure) to 1 (groups tell
+    nothing that the file does not); a group where all values are the file's mean counts as 1.
+    """
+    number = np.unique(group, return_inverse=True)[1]
+    count = np.bincount(number)
+    distances = np.ones(values.shape[1])
+    for column in range(values.shape[1]):
+        y = values[:, column] - values[:, column].mean()
+        apart = y - (np.bincount(number, y) / count)[number]
+        own, whole = np.bincount(number, apart**2), np.bincount(number, y**2)
+        rounding = 1e-24 * (np.abs(values[:, column]).max() ** 2 + 1)
+        distances[column] = np.divide(own, whole, out=np.ones(len(count)), where=whole > rounding * count).mean()
+    return distances
+
+
+def mape(values: Floats, predicted: Floats) -> tuple[float, int]:
+    """Return the mean absolute percentage error, L14 (11), as a share, and how many records with the value 0 were left
+    out.
+
+    ``values``, ``predicted`` (n,). NaN when every value is 0.
+    """
+    counted = values != 0
+    left_out = len(values) - int(counted.sum())
+    if left_out == len(values):
+        return float("nan"), left_out
+    return float(np.mean(np.abs(predicted[counted] - values[counted]) / np.abs(values[counted]))), left_out
+
+
+def classification_error(release: Release, target: str, *, folds: int = 10, seed: int = 0) -> float:
+    """Return the cross-validated error of predicting a kept column from the released cells: share of rows, missing is a
+    class.
+
+    A scikit-learn decision tree (entropy, at least 5 rows a leaf) sees each interval as its midpoint and whether the
+    value may be missing, and each set as one category of its own, as Y19 did. Folds are stratified and made of
+    released rows, so training and test rows can come from the same group: the error says how well the release can
+    be analysed, not how well groups made of other records would predict.
+
+    Raises :class:`ParameterError` when the target is not a kept column, or there are fewer than two folds or
+    fewer rows than folds.
+    """
+    from sklearn.model_selection import KFold, StratifiedKFold
+    from sklearn.tree import DecisionTreeClassifier
+
+    values = release[target].values
+    if values is None:
+        raise ParameterError(
+            f"Column {target!r} is generalized, so it is no target.", column=target, remedy="Choose a sensitive column."
+        )
+    if not 2 <= folds <= release.n_records:
+        raise ParameterError(
+            f"{release.n_records:,} rows cannot be divided into {folds} folds.", value=folds, remedy="Use 2 to 10."
+        )
+    classes = pd.factorize(values, use_na_sentinel=False)[0]
+    features = _features(release)
+    # A class with fewer rows than folds cannot be in all of them; only then are the folds plainly random.
+    rare = np.bincount(classes).min() < folds
+    splitter = (KFold if rare else StratifiedKFold)(folds, shuffle=True, random_state=seed)
+    wrong = 0
+    for train, test in splitter.split(features, classes):
+        model = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=5, random_state=seed)
+        model.fit(features[train], classes[train])
+        wrong += int((model.predict(features[test]) != classes[test]).sum())
+    return wrong / release.n_records
+
+
+def _features(release: Release) -> Any:
+    """Return the cells as numbers, a sparse matrix (n, features): midpoints and whether missing is possible; sets
+    one-hot."""
+    from scipy.sparse import csr_matrix, hstack, identity
+
+    parts = []
+    for column in release.generalized:
+        assert column.index is not None
+        if column.kind is Kind.CATEGORICAL:
+            of_cell = identity(len(column.cells), format="csr")
+        else:
+            middle = [0.0 if c.low is None or c.high is None else c.low / 2 + c.high / 2 for c in column.cells]
+            scale = max(map(abs, middle), default=0.0) or 1.0
+            of_cell = csr_matrix([[m / scale, float(c.missing)] for m, c in zip(middle, column.cells, strict=True)])
+        parts.append(of_cell[column.index])
+    return hstack(parts, format="csr")
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What a release of n records keeps and loses.
+
+    ``gcp``: mean NCP over all cells, Y19 (12), 0 to 1; ``ncp_by_column``: the same for each column.
+    ``discernibility``: sum of squared class sizes, records²: as if each record were charged the size of its class.
+    ``error``: share of records outside the most frequent target value of their class of look-alikes, counted on
+    the released rows themselves (not cross-validated); ``None`` without a target.
+    """
+
+    gcp: float
+    ncp_by_column: Mapping[str, float]
+    discernibility: int
+    error: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, JSON-ready."""
+        return {
+            "gcp": self.gcp,
+            "ncp_by_column": dict(self.ncp_by_column),
+            "discernibility": self.discernibility,
+            "error_outside_majority": self.error,
+        }
+
+
+def measure(
+    release: Release,
+    encodings: Sequence[Encoding],
+    target: str | None,
+    *,
+    released: pd.DataFrame | None = None,
+    classes: LookAlikes | None = None,
+) -> Utility:
+    """Return all figures of one release. ``target``: a kept column, or ``None``.
+
+    ``released``, ``classes``: the release as a table, and its classes on the generalized columns, when they are known.
+    """
+    if released is None:
+        released = release.frame()
+    names = [column.name for column in release.generalized]
+    classes = classes or look_alikes(released, names)
+    losses = ncp_by_column(release, encodings)
+    return Utility(
+        gcp=float(np.mean(list(losses.values()))),
+        ncp_by_column=losses,
+        discernibility=discernibility(released, names, classes=classes),
+        error=None if target is None else majority_class_error(released, names, target, classes=classes),
+    )

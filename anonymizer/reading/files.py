@@ -1,0 +1,278 @@
+"""Bring a table in: delimited text, Parquet or a spreadsheet, from a path, bytes or an open file.
+
+Everything found out on the way (delimiter, encoding, decimal mark, what was taken as missing) comes back in
+:class:`Reading` and can be corrected by :class:`ReadOptions`. What cannot be read is a :class:`ReadError` that
+says what is wrong, where, and what to do; never another exception, whatever the bytes.
+"""
+
+import gzip
+import hashlib
+import io
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pandas as pd
+
+from anonymizer.errors import Progress, ReadError
+from anonymizer.reading.delimited import DELIMITERS, find_delimiter, read_columns
+from anonymizer.reading.encodings import ENCODINGS, decode
+from anonymizer.reading.options import (
+    DEFAULT_MISSING,
+    MAX_COLUMNS,
+    Allowance,
+    Content,
+    Extent,
+    Problem,
+    Question,
+    ReadOptions,
+    bytes_text,
+    one_each,
+    operator_allowance,
+    refuse_too_large,
+)
+from anonymizer.reading.parquet import read_parquet
+from anonymizer.reading.parse import TextColumn, manner_of, typed
+from anonymizer.reading.spreadsheet import read_spreadsheet
+
+__all__ = [
+    "DEFAULT_MISSING", "DELIMITERS", "ENCODINGS", "MAX_BYTES", "MAX_COLUMNS", "Problem", "ReadOptions", "Reading",
+    "read_table",
+]  # fmt: skip
+
+MAX_BYTES = 4 << 30
+"""Largest file that is read, unpacked: 4 GiB."""
+
+MOST_FOLDED = 1032
+"""Times that deflate makes a text smaller at most."""
+
+PIECE = 4 << 20
+"""Bytes that are unpacked at once."""
+
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A table and how it was read.
+
+    ``options``: as used, nothing left open. ``sha256``: of the bytes as they came; ``size``: their number.
+    ``format``: "csv", "parquet" or "spreadsheet". ``sheets``: the sheets that a spreadsheet has. ``questions``: what
+    must be answered before the table is used, for the file can be read in two ways.
+    """
+
+    frame: pd.DataFrame
+    options: ReadOptions
+    problems: tuple[Problem, ...]
+    sha256: str
+    size: int
+    name: str
+    format: str
+    sheets: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+
+def read_table(
+    source: Source,
+    *,
+    name: str | None = None,
+    options: ReadOptions | None = None,
+    progress: Progress | None = None,
+    allowance: Allowance | None = None,
+) -> Reading:
+    """The table in ``source``; the format is recognised by its first bytes, not by its name.
+
+    Whole numbers become int64 (float64 with missing ones), numbers float64, dates datetime64 and all else text
+    (categorical when values repeat). Leading zeros and numbers of more than 15 digits stay text. ``name``: what
+    to call the file. ``progress``: called with a share from 0 to 1 and a few words. ``allowance``: how far the table
+    may reach; ``None``: what the operator set. :func:`anonymizer.reading.child.read_in_child` holds to all of it.
+
+    Raises :class:`ReadError`, and nothing else, when no table can be made of it.
+    """
+    data, name = _bytes_of(source, name)
+    digest = hashlib.sha256(data).hexdigest()
+    size = len(data)
+    allowance = operator_allowance() if allowance is None else allowance
+
+    def stop(extent: Extent) -> None:
+        refuse_too_large(extent, name, size, allowance)
+
+    try:
+        if data[:2] == b"\x1f\x8b":
+            data = unpacked(data, name, min(MAX_BYTES, allowance.memory_for(size) // 2))
+        kind = _format_of(data, name)
+        content = READERS[kind](data, name, options or ReadOptions(), stop, progress)
+        problems = content.problems + _constant_columns(content.frame)
+    except ReadError:
+        raise
+    except MemoryError as error:
+        raise ReadError(
+            f"{name} takes more memory than there is for it ({bytes_text(allowance.memory_for(size))}).",
+            remedy="Bring fewer records or columns.",
+        ) from error
+    except Exception as error:  # the parsers of foreign formats raise types of many kinds
+        raise ReadError(
+            f"{name} cannot be read ({type(error).__name__}).",
+            remedy="Save it again as UTF-8 CSV or as Parquet; it may be damaged or cut off.",
+        ) from error
+    if progress is not None:
+        progress(1.0, "Read")
+    return Reading(
+        content.frame, content.options, tuple(problems), digest, size, name, kind, content.sheets, content.questions
+    )
+
+
+def formats_by_name() -> tuple[str, ...]:
+    """Return the formats that no first bytes give away: their names are the endings of their files."""
+    return tuple(kind for kind in READERS if kind not in SIGNATURES.values())
+
+
+def _format_of(data: bytes, name: str) -> str:
+    """Return the format, a key of :data:`READERS`: by the first bytes, or by the name where these say nothing."""
+    if not data[:4096].strip() and not data.strip():
+        raise ReadError(f"{name} is empty.", remedy="Bring a table with column names and at least one record.")
+    for start, kind in SIGNATURES.items():
+        if data.startswith(start):
+            return kind
+    kind = Path(name.lower().removesuffix(".gz")).suffix[1:]
+    if kind in formats_by_name():
+        return kind
+    ending = Path(name).suffix.lower()
+    if ending in (".parquet", ".xlsx", ".xls", ".ods", ".gz") and data[:2] != b"\x1f\x8b" and b"\x00" in data[:4096]:
+        raise ReadError(
+            f"{name} is named {ending}, but its content is something else, or it is damaged.",
+            remedy="Save it again from the program that it came from.",
+        )
+    return "csv"
+
+
+def read_delimited(
+    data: bytes, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
+) -> Content:
+    """Return the table of delimited text."""
+    text, encoding, problems, question = decode(data, options.encoding)
+    questions = [question] if question else []
+    del data
+    first = text[:7].lower()
+    delimiter = options.delimiter
+    if first[:4] == b"sep=" and text[5:6] in (b"\r", b"\n"):  # a line that spreadsheets write before the names
+        delimiter = delimiter or text[4:5].decode("ascii", "replace")
+        text = text[5:].lstrip(b"\r\n")
+        delimiter = delimiter if delimiter.isascii() and delimiter not in '"\r\n' else None
+    if delimiter is None:
+        delimiter = find_delimiter(text, name)
+    names, columns, found = read_columns(text, delimiter, options.header, stop, progress)
+    del text
+    manner = manner_of(columns, options, delimiter)
+    values: dict[str, Any] = {}
+    for position, label in enumerate(names):
+        column = typed(label, columns[position], manner)
+        columns[position] = TextColumn(columns[position].texts.slice(0, 0), None)
+        values[label] = column.values
+        found += column.problems
+        questions += [column.question] if column.question else []
+        if progress is not None:
+            progress(0.9 + 0.1 * position / len(names), f"Reading column {label}")
+    doubtful = manner.decimal is None or any(question.about == "decimal mark" for question in questions)
+    decimal = options.decimal or (None if doubtful else manner.decimal or ".")
+    used = replace(options, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    return Content(pd.DataFrame(values, copy=False), used, problems + found, questions=one_each(questions))
+
+
+Reader = Callable[[bytes, str, ReadOptions, Callable[[Extent], None], Progress | None], Content]
+
+READERS: dict[str, Reader] = {"csv": read_delimited, "parquet": read_parquet, "spreadsheet": read_spreadsheet}
+"""How each format is read: from bytes, a name, options, what stops a table that is too large, and progress.
+
+A format without a signature is recognised by its name here, as the ending of the file's; what nothing claims is csv."""
+
+SIGNATURES: dict[bytes, str] = {
+    b"PAR1": "parquet",
+    b"PK\x03\x04": "spreadsheet",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "spreadsheet",
+}
+"""The first bytes of formats that have such, and the format."""
+
+
+def _constant_columns(frame: pd.DataFrame) -> list[Problem]:
+    """A problem for each column with one value in all records."""
+    problems = []
+    for name in frame.columns if len(frame) > 1 else ():
+        values = frame[name]
+        first = values.iloc[0]
+        same = len(values.cat.categories) == 1 if isinstance(values.dtype, pd.CategoricalDtype) else None
+        if same is None:
+            same = bool(values.iloc[-1] == first) and bool((values == first).all()) if pd.notna(first) else False
+        if same and not values.isna().any():
+            text = f"Column {name!r} has the same value in every record."
+            problems.append(Problem("info", text, name, remedy="It tells nobody apart; it may as well be left out."))
+    return problems
+
+
+def _bytes_of(source: Source, name: str | None) -> tuple[bytes, str]:
+    """The bytes of a source and what to call it."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        data, called = bytes(source), name or "The table"
+    elif isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        called = name or path.name
+        try:
+            if path.stat().st_size > MAX_BYTES:
+                raise _too_large(called)
+            data = path.read_bytes()
+        except (OSError, ValueError) as error:
+            if isinstance(error, ReadError):
+                raise
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else "not a path"
+            raise ReadError(f"{called} cannot be opened: {reason}.", remedy="Check the path.") from error
+    else:
+        called = name or Path(str(getattr(source, "name", "") or "The table")).name
+        try:
+            found = source.read()
+        except (OSError, ValueError) as error:
+            raise ReadError(f"{called} cannot be read.", remedy="Open it again.") from error
+        if not isinstance(found, bytes):
+            raise ReadError(f"{called} was opened as text.", remedy="Open it in binary mode.")
+        data = found
+    if len(data) > MAX_BYTES:
+        raise _too_large(called)
+    return data, called
+
+
+def unpacked(data: bytes, name: str, most: int) -> bytes:
+    """Return the content of a gzip file, at most ``most`` bytes.
+
+    Raises :class:`ReadError` when it is damaged or longer; a length that the file states itself is believed first.
+    """
+    too_long = ReadError(
+        f"{name} has {bytes_text(len(data))}, but unfolds into more than {bytes_text(most)}, the most that a "
+        "packed file of its size may.",
+        remedy="Bring it unpacked, or bring fewer records or columns.",
+    )
+    stated = struct.unpack("<I", data[-4:])[0] if len(data) >= 18 else 0  # the length, modulo 2^32
+    if most < stated <= MOST_FOLDED * len(data):
+        raise too_long
+    pieces: list[bytes] = []
+    total = 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            while piece := packed.read(PIECE):
+                pieces.append(piece)
+                total += len(piece)
+                if total > most:
+                    raise too_long
+    except (OSError, EOFError, zlib.error) as error:
+        raise ReadError(
+            f"The gzip file {name} is damaged or cut off.", remedy="Pack it again, or bring it unpacked."
+        ) from error
+    return b"".join(pieces)
+
+
+def _too_large(name: str) -> ReadError:
+    return ReadError(
+        f"{name} is larger than {MAX_BYTES >> 30} GiB.", remedy="Bring fewer records or columns, or use Parquet."
+    )

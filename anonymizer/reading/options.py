@@ -1,0 +1,263 @@
+"""How a file is read: what the steward says of it, what reading it has to say, and what it may take.
+
+A packed file says little by its own size: a kilobyte can unfold into gigabytes. So how far a table reaches is read
+from the file's own account first, and what is beyond the :class:`Allowance` is refused before it is allocated.
+"""
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from anonymizer.errors import ParameterError, ReadError
+
+DEFAULT_MISSING = (
+    "", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null", "None", "-", "--",
+    ".",
+)  # fmt: skip
+"""Texts taken as "missing" when they are the whole cell."""
+
+MAX_COLUMNS = 2_000
+"""Widest table that is read."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a file; ``None`` means "find out".
+
+    ``delimiter``: one character. ``encoding``: one of ENCODINGS. ``decimal``: "." or ",". ``missing``: texts that
+    mean "missing"; ``keep``: those among them that are real values in this file. ``sheet``: name of the sheet of
+    a spreadsheet. ``header``: the first line holds the column names. ``dates``: "day" or "month", which of them comes
+    first where a date does not show it. ``as_text``, ``as_numbers``: columns that are text, or numbers, though they may
+    look like the other.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    missing: tuple[str, ...] = DEFAULT_MISSING
+    keep: tuple[str, ...] = ()
+    sheet: str | None = None
+    header: bool = True
+    dates: str | None = None
+    as_text: tuple[str, ...] = ()
+    as_numbers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("missing", "keep", "as_text", "as_numbers"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.dates not in (None, "day", "month"):
+            raise ReadError(
+                f"Dates cannot have {self.dates!r} first.", value=self.dates, remedy="Choose the day or the month."
+            )
+        if self.delimiter is not None and (
+            len(self.delimiter) != 1 or self.delimiter in '"\r\n' or not self.delimiter.isascii()
+        ):
+            raise ReadError(
+                f"The delimiter {self.delimiter!r} cannot be used.",
+                value=self.delimiter,
+                remedy="Choose one character, such as a comma, semicolon, tab or bar.",
+            )
+        if self.decimal not in (None, ".", ","):
+            raise ReadError(f"The decimal mark {self.decimal!r} cannot be used.", remedy="Choose a point or a comma.")
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The texts that are taken as missing: ``missing`` without those in ``keep``."""
+        return tuple(mark for mark in self.missing if mark not in self.keep)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something found while reading: ``level`` is "info" (done, please check) or "warning" (look at this).
+
+    ``row`` is the record's position, from 0; the text says record numbers from 1.
+    """
+
+    level: str
+    text: str
+    column: str | None = None
+    row: int | None = None
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One way to read what can be read in several ways.
+
+    ``changes``: the options that choose it, as pairs of name and value; a column is added to ``as_text`` or
+    ``as_numbers``.
+    ``sample``: what stands in the file, and what it is when read so.
+    """
+
+    label: str
+    changes: tuple[tuple[str, str], ...]
+    sample: tuple[tuple[str, str], ...] = ()
+
+    def applied(self, options: ReadOptions) -> ReadOptions:
+        """Return the options with this answer."""
+        changes: dict[str, Any] = dict(self.changes)
+        for name in ("as_text", "as_numbers"):
+            if name in changes:
+                changes[name] = tuple(dict.fromkeys((*getattr(options, name), changes[name])))
+        return replace(options, **changes)
+
+    @property
+    def words(self) -> str:
+        """The answer as options of the command line."""
+        return " ".join(shlex.quote(f"--{name.replace('_', '-')}={value}") for name, value in self.changes)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What only the steward can tell before the table is used: ``about`` a mark, dates, a sheet, an encoding, numbers.
+
+    Until it is answered, the values that it is about stay text, or are those of the first answer.
+    """
+
+    about: str
+    text: str
+    answers: tuple[Answer, ...]
+    column: str | None = None
+
+
+def one_each(questions: Iterable[Question]) -> tuple[Question, ...]:
+    """Return the questions without those that the same answer settles: one for all columns with the same doubt."""
+    kept: dict[tuple[tuple[str, str], ...], Question] = {}
+    more: Counter[tuple[tuple[str, str], ...]] = Counter()
+    for question in questions:
+        key = tuple(pair for answer in question.answers for pair in answer.changes)
+        more[key] += key in kept
+        kept.setdefault(key, question)
+    return tuple(
+        replace(asked, text=f"{asked.text} ({more[key]:,} more columns are like it.)") if more[key] else asked
+        for key, asked in kept.items()
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What the bytes of a file hold: the table, the options as used, and what was noticed on the way.
+
+    ``sheets``: the sheets that a spreadsheet has. ``questions``: what has to be answered before the table is used.
+    """
+
+    frame: pd.DataFrame
+    options: ReadOptions
+    problems: list[Problem]
+    sheets: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+
+def refuse_too_wide(width: int, name: str) -> None:
+    """Raise :class:`ReadError` for a table of too many columns."""
+    if width > MAX_COLUMNS:
+        raise ReadError(
+            f"{name} has {width:,} columns; at most {MAX_COLUMNS:,} can be handled.",
+            remedy="Leave out columns that need not be released.",
+        )
+
+
+MIB = 1 << 20
+LEAST_MEMORY = 1024 * MIB
+LEAST_SECONDS = 10.0
+VARIABLES = {"memory": "COPSE_READ_MEMORY", "seconds": "COPSE_READ_SECONDS", "cells": "COPSE_READ_CELLS"}
+"""The environment variables of the operator: MiB, seconds of processor time, and rows times columns."""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What the reading of one file may take.
+
+    ``memory``: bytes; ``None``: 64 times the size of the file, at least 1 GiB and at most half of this computer's.
+    ``seconds``: of processor time; ``None``: two a MiB of the file, at least ten. ``cells``: rows times columns.
+    """
+
+    memory: int | None = None
+    seconds: float | None = None
+    cells: int = 1_000_000_000
+
+    def memory_for(self, size: int) -> int:
+        """Return the bytes of memory that a file of ``size`` bytes may take."""
+        if self.memory is not None:
+            return self.memory
+        return max(LEAST_MEMORY, min(64 * size, memory_of_computer() // 2))
+
+    def seconds_for(self, size: int) -> float:
+        """Return the seconds of processor time that a file of ``size`` bytes may take."""
+        return max(LEAST_SECONDS, 2.0 * size / MIB) if self.seconds is None else self.seconds
+
+
+def memory_of_computer() -> int:
+    """Return the bytes of memory of this computer; 4 GiB where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 4096 * MIB
+
+
+def operator_allowance(environment: Mapping[str, str] = os.environ) -> Allowance:
+    """Return the allowance that the operator set in the environment.
+
+    Raises :class:`ParameterError` for what is no number above zero.
+    """
+    memory, seconds, cells = (_number(environment.get(name, ""), name) for name in VARIABLES.values())
+    standard = Allowance()
+    return Allowance(
+        standard.memory if memory is None else int(memory * MIB),
+        standard.seconds if seconds is None else seconds,
+        standard.cells if cells is None else int(cells),
+    )
+
+
+def _number(text: str, name: str) -> float | None:
+    if not text.strip():
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e15:
+        raise ParameterError(f"{name} is {text!r}, which is no number above zero.", remedy="Correct it, or unset it.")
+    return number
+
+
+def bytes_text(size: float) -> str:
+    """Return a number of bytes in words: "1.2 GB"."""
+    for unit, bytes_of_unit in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= bytes_of_unit:
+            return f"{size / bytes_of_unit:,.1f} {unit}"
+    return f"{size:,.0f} bytes"
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How far a table reaches. ``cells``: those that hold something; ``memory``: bytes that it takes at least."""
+
+    rows: int
+    columns: int
+    cells: int
+    memory: int
+
+
+def refuse_too_large(extent: Extent, name: str, size: int, allowance: Allowance) -> None:
+    """Raise :class:`ReadError` when a table reaches further than a file of ``size`` bytes may."""
+    span = extent.rows * extent.columns
+    if span > allowance.cells:
+        few = f", though only {extent.cells:,} of its cells hold anything" if extent.cells * 100 < span else ""
+        raise ReadError(
+            f"{name} reaches over {extent.rows:,} rows and {extent.columns:,} columns{few}; at most "
+            f"{allowance.cells:,} cells are read.",
+            remedy="Delete what stands far from the table, or bring fewer records or columns.",
+        )
+    if extent.memory > allowance.memory_for(size):
+        raise ReadError(
+            f"{name} has {bytes_text(size)}, but would unfold into at least {bytes_text(extent.memory)} "
+            f"({extent.rows:,} rows, {extent.columns:,} columns); a file of its size may take "
+            f"{bytes_text(allowance.memory_for(size))}.",
+            remedy="Bring fewer records or columns, or ask who runs this program to allow more.",
+        )

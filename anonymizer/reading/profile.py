@@ -1,0 +1,324 @@
+"""What each column holds, and which role and kind it probably has, with a reason in words.
+
+A suggestion is a starting point for the steward. Where nothing speaks for a harmless column it errs on the safe
+side: what somebody could know of a person is quasi-identifying.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.reading.patterns import (
+    CODE_WORDS,
+    ENOUGH,
+    ID_WORDS,
+    MEASURE_WORDS,
+    NUMBER_WORDS,
+    OUTCOME,
+    POSTCODE_WORDS,
+    SURVEY_WEIGHT,
+    Meaning,
+    header_phrases,
+    is_person_name,
+    meanings_of,
+    natural_order,
+    pattern_of,
+    shape_of,
+)
+from anonymizer.schema import Column, Kind, Role, Schema, check_headers, kind_of
+
+LOOKED_AT = 400
+"""Different values of a column that are held against patterns, spread evenly; all counts are of all values."""
+
+FEW = 20
+"""Up to so many different whole numbers can be codes."""
+
+TOP = 5
+"""Most frequent levels that are told."""
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What a column of n records holds.
+
+    ``distinct``: different values; ``unique``: records whose value nobody else has; ``low``, ``high``: ends of
+    numbers and dates as text; ``top``: the most frequent levels of a categorical column with their records;
+    ``pattern``: what the values look like, in words.
+    """
+
+    name: str
+    kind: Kind
+    records: int
+    missing: int
+    distinct: int
+    unique: int
+    low: str | None = None
+    high: str | None = None
+    top: tuple[tuple[str, int], ...] = ()
+    pattern: str = ""
+
+    @property
+    def present(self) -> int:
+        """Records that have a value."""
+        return self.records - self.missing
+
+    @property
+    def distinct_share(self) -> float:
+        """Different values per record that has one; 0 when none has."""
+        return self.distinct / self.present if self.present else 0.0
+
+    @property
+    def summary(self) -> str:
+        """Range or most frequent levels in a few words."""
+        if not self.present:
+            return "no value"
+        if self.low is not None:
+            return self.low if self.low == self.high else f"{self.low} to {self.high}"
+        shown = ", ".join(text if len(text) <= 24 else text[:23] + "…" for text, _ in self.top)
+        more = self.distinct - len(self.top)
+        return shown + (f" and {more:,} more" if more else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The facts as a row of a table that people read."""
+        return {
+            "Column": self.name,
+            "Kind": self.kind.value,
+            "Missing": self.missing,
+            "Different values": self.distinct,
+            "Unique records": self.unique,
+            "Range or most frequent": self.summary,
+            "Looks like": self.pattern,
+        }
+
+
+def profile(table: pd.DataFrame) -> tuple[ColumnFacts, ...]:
+    """Facts about every column, in the table's order. All counts are exact.
+
+    Raises :class:`SchemaError` when the column names are not distinct, non-empty text.
+    """
+    check_headers(table)
+    return tuple(_facts(str(name), table[name]) for name in table.columns)
+
+
+def suggest(table: pd.DataFrame) -> Schema:
+    """A schema with a suggested role, kind, order and reason for every column, and a suggested target.
+
+    The target is the sensitive column that most looks like the outcome under study: named so, with few levels,
+    or last in the table. Raises :class:`SchemaError` like :func:`profile`.
+    """
+    facts = profile(table)
+    columns = tuple(_suggestion(fact, table[fact.name]) for fact in facts)
+    sensitive = [position for position, column in enumerate(columns) if column.role is Role.SENSITIVE]
+
+    def fitness(position: int) -> tuple[int, int]:
+        column, fact = columns[position], facts[position]
+        few = column.kind is Kind.CATEGORICAL and 2 <= fact.distinct <= 50
+        named = OUTCOME in meanings_of(column.name)
+        return (2 * few + 2 * named + (position == len(columns) - 1), -position)
+
+    target = columns[max(sensitive, key=fitness)].name if sensitive else None
+    return Schema(columns, target)
+
+
+def suggest_again(schema: Schema, suggested: Schema, table: pd.DataFrame) -> Schema:
+    """The schema for the same columns, read in another way: what was chosen otherwise than ``suggested`` stays, the
+    rest is suggested anew.
+
+    All three speak of the same columns in the same order. Raises :class:`SchemaError` like :func:`profile`.
+    """
+    fresh = suggest(table)
+    columns = []
+    for chosen, before, new in zip(schema.columns, suggested.columns, fresh.columns, strict=True):
+        own = [name for name in ("role", "kind", "reason") if getattr(chosen, name) != getattr(before, name)]
+        kept: dict[str, Any] = {name: getattr(chosen, name) for name in own}
+        again = replace(new, **kept)
+        if again.kind is not new.kind:
+            again = replace(again, domain=None, ordered=False)
+        if again.kind is chosen.kind and (chosen.domain, chosen.ordered) != (before.domain, before.ordered):
+            again = replace(again, domain=chosen.domain, ordered=chosen.ordered)
+        columns.append(again)
+    sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
+    target = schema.target if schema.target != suggested.target else fresh.target
+    return Schema(tuple(columns), target if target in sensitive else None)
+
+
+def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:
+    kind = kind_of(values)
+    labels, counts = _distinct(values)
+    missing = int(len(values) - counts.sum())
+    low = high = None
+    top: tuple[tuple[str, int], ...] = ()
+    if kind is Kind.CATEGORICAL:
+        texts = [_text(labels[position]) for position in _spread(len(labels))]
+        order = np.argsort(-counts, kind="stable")[:TOP]
+        top = tuple((_text(labels[position]), int(counts[position])) for position in order)
+        pattern = pattern_of(texts)
+        shape = "" if pattern else shape_of(texts)
+        pattern = pattern or (f"codes like {shape}" if shape else "")
+    else:
+        pattern = ""
+        if len(labels):
+            low, high = _text(labels.min()), _text(labels.max())
+        if kind is Kind.NUMERIC and values.dtype.kind in "iu":
+            texts = [str(labels[position]) for position in _spread(len(labels))]
+            pattern = pattern_of(texts) if len(texts) >= 10 else ""
+            pattern = pattern if pattern == "payment card numbers" else ""
+    return ColumnFacts(
+        name=name,
+        kind=kind,
+        records=len(values),
+        missing=missing,
+        distinct=len(labels),
+        unique=int((counts == 1).sum()),
+        low=low,
+        high=high,
+        top=top,
+        pattern=pattern,
+    )
+
+
+def _distinct(values: "pd.Series[Any]") -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The different values, missing left out, and how many records have each."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        codes = values.cat.codes.to_numpy()
+        counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))
+        used = np.flatnonzero(counts)
+        return np.asarray(values.cat.categories, dtype=object)[used], counts[used]
+    try:
+        codes, labels = pd.factorize(values)
+    except TypeError:  # lists and the like cannot be compared: their text can
+        codes, labels = pd.factorize(values.map(str, na_action="ignore"))
+    counts = np.bincount(codes[codes >= 0], minlength=len(labels))
+    return np.asarray(labels), counts
+
+
+def _spread(n: int) -> NDArray[np.int64]:
+    """Positions of at most ``LOOKED_AT`` of n values, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, LOOKED_AT).astype(np.int64)) if n else np.array([], dtype=np.int64)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.datetime64):
+        stamp = pd.Timestamp(value)
+        return str(stamp.date()) if stamp == stamp.normalize() else str(stamp)
+    if isinstance(value, (float, np.floating)):
+        return f"{float(value):.15g}"
+    return str(value)
+
+
+def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]") -> Column:
+    meanings = meanings_of(fact.name)
+    kind = _kind(fact, values, meanings)
+    order = None
+    if kind is Kind.CATEGORICAL and 3 <= fact.distinct <= 60 and fact.kind is Kind.CATEGORICAL:
+        labels, _ = _distinct(values)
+        order = natural_order(sorted(map(str, labels)))
+    role, reason = _role(fact, kind, meanings, values)
+    return Column(fact.name, role, kind, domain=order, ordered=order is not None, reason=reason)
+
+
+def _kind(fact: ColumnFacts, values: "pd.Series[Any]", meanings: Sequence[Meaning]) -> Kind:
+    """The kind of the values; whole numbers that only stand for something else are categorical."""
+    if fact.kind is not Kind.NUMERIC or not _whole(values):
+        return fact.kind
+    words = header_phrases(fact.name)
+    if words & POSTCODE_WORDS:
+        return Kind.CATEGORICAL
+    if words & MEASURE_WORDS:
+        return Kind.NUMERIC
+    nominal = any(meaning.nominal for meaning in meanings[:1]) or "occupation" in words
+    coded = bool(words & CODE_WORDS)
+    if fact.distinct <= 2 and _codes_of_two(fact):
+        return Kind.CATEGORICAL
+    if (nominal and fact.distinct <= FEW) or (coded and fact.distinct <= 5 * FEW):
+        return Kind.CATEGORICAL
+    return Kind.NUMERIC
+
+
+def _whole(values: "pd.Series[Any]") -> bool:
+    if values.dtype.kind in "iu":
+        return True
+    numbers = values.dropna().to_numpy(dtype=np.float64)
+    return bool(np.isfinite(numbers).all() and (numbers == np.floor(numbers)).all())
+
+
+def _codes_of_two(fact: ColumnFacts) -> bool:
+    return (fact.low, fact.high) in {("0", "1"), ("1", "2"), ("0", "0"), ("1", "1"), ("2", "2")}
+
+
+def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "pd.Series[Any]") -> tuple[Role, str]:
+    """The role of a column and why."""
+    if not fact.present:
+        return Role.INSENSITIVE, "It has no value at all."
+    if fact.distinct == 1 and not fact.missing and fact.records > 1:
+        return Role.INSENSITIVE, "The same value in every record tells nobody apart."
+    identifying = _identifying(fact, meanings, values)
+    if identifying:
+        return Role.IDENTIFYING, identifying
+    for meaning in meanings:
+        if meaning.role is Role.IDENTIFYING:
+            continue
+        if meaning is SURVEY_WEIGHT:
+            return _weight(fact)
+        if meaning is OUTCOME:
+            return Role.SENSITIVE, "Its name says that it is the outcome under study."
+        if meaning.role is Role.SENSITIVE:
+            return Role.SENSITIVE, f"Speaks of {meaning.what}: a private matter."
+        known = "others can see them" if meaning.what == "bodily features" else "others may know it"
+        return Role.QUASI_IDENTIFYING, f"Speaks of {meaning.what}: {known}."
+    if kind is Kind.DATE:
+        return Role.QUASI_IDENTIFYING, "Who knows a date of a person can find the record."
+    if fact.distinct <= FEW:
+        return Role.QUASI_IDENTIFYING, f"{fact.distinct:,} values, as of a trait that others may know."
+    return Role.QUASI_IDENTIFYING, f"Nothing shows that its {fact.distinct:,} values are harmless."
+
+
+def _weight(fact: ColumnFacts) -> tuple[Role, str]:
+    if fact.distinct <= 0.05 * fact.present:
+        return Role.INSENSITIVE, "A survey weight tells of the sample, not of the person."
+    return Role.QUASI_IDENTIFYING, (
+        f"A survey weight, but its {fact.distinct:,} values can be looked up in the survey itself. "
+        "Leave it out if nobody needs it."
+    )
+
+
+def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Series[Any]") -> str:
+    """Why the column identifies people directly; empty when it does not."""
+    if fact.pattern and not fact.pattern.startswith("codes"):
+        return f"Its values look like {fact.pattern}."
+    words = header_phrases(fact.name)
+    many = fact.distinct_share > 0.5 or fact.distinct > 50
+    for meaning in meanings:
+        if meaning.role is Role.IDENTIFYING and many and not (meaning.what == "a person's name" and _of_a_thing(words)):
+            return f"Speaks of {meaning.what}, with {fact.distinct:,} different values."
+    share = fact.distinct_share
+    unique = "Every record has a value of its own" if share == 1 else f"{share:.0%} of its values are different"
+    if words & ID_WORDS and share > 0.2 and fact.distinct > 10:
+        return f"Its name says that it numbers people: {fact.distinct:,} values."
+    if words & NUMBER_WORDS and share >= ENOUGH and not any(m.role is Role.SENSITIVE for m in meanings):
+        return f"Its name says that it numbers people. {unique}."
+    if fact.present >= 10 and share == 1 and fact.kind is Kind.NUMERIC and values.dtype.kind in "iu":
+        span = int(values.max()) - int(values.min())
+        if span == fact.present - 1 and fact.missing == 0 and not meanings:
+            return "It numbers the records one by one."
+    if fact.kind is not Kind.CATEGORICAL or fact.present < 20:
+        return ""
+    labels, _ = _distinct(values)
+    texts = [str(labels[position]) for position in _spread(len(labels))]
+    if share > 0.3 and sum(map(is_person_name, texts)) >= ENOUGH * len(texts):
+        return "Its values look like names of people."
+    if share > 0.3 and sum(map(len, texts)) > 60 * len(texts):
+        return "Free text can name people and tell anything of them."
+    if share >= ENOUGH:
+        return f"{unique}, so it is as good as a name."
+    return ""
+
+
+def _of_a_thing(words: frozenset[str]) -> bool:
+    """Whether a name is that of a thing, a place or a firm."""
+    things = "product drug disease country city company firm hospital school ward department file column brand event"
+    return bool(words & frozenset(things.split()))

@@ -1,0 +1,1 @@
+"""From groups to released cells, and files of them."""

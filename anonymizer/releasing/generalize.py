@@ -1,0 +1,321 @@
+"""From groups to a release: every quasi-identifier of a record is replaced by a cell that also speaks of others.
+
+Two choices are free of each other: which records share a box (:data:`GENERALIZERS`), and how a box is written
+(:data:`WRITINGS` for levels, :data:`NUMBERS` for numbers and dates). Nothing here trusts the outcome:
+:mod:`anonymizer.checking.verify` recomputes every promise from the release.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.errors import ParameterError
+from anonymizer.groups.refine import refine_nodes
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.tree import Tree
+from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
+from anonymizer.releasing.pack import pack
+from anonymizer.releasing.release import Release, ReleasedColumn
+from anonymizer.releasing.tiers import Groups, Parts, disjoint, tiered, tiered_strict, uniform
+from anonymizer.schema import Role, Schema
+from anonymizer.settings import SHORT, Limits, offer
+from anonymizer.values import value_text
+
+
+class PrunedTree(Protocol):
+    """What generalizing asks of a :class:`anonymizer.groups.prune.Pruning`."""
+
+    @property
+    def tree(self) -> Tree:
+        """The unpruned tree, m nodes."""
+
+    def group_of_node(self, after: int | None = None) -> NDArray[Any]:
+        """Return (m,) the leaf of the pruned tree at or above each node, -1 above them."""
+
+
+def generalize(
+    table: pd.DataFrame,
+    schema: Schema,
+    encoded: EncodedTable,
+    pruning: PrunedTree,
+    method: str = "uniform",
+    k: int = 10,
+    *,
+    writing: str = "sets",
+    numbers: str = "range",
+    refine: bool = False,
+    limits: Limits | None = None,
+    after: int | None = None,
+    leaf: NDArray[np.int32] | None = None,
+    rng: np.random.Generator | None = None,
+) -> Release:
+    """Return the release of ``table`` (n rows) in the groups of a pruned tree.
+
+    ``method``: a key of :data:`GENERALIZERS`, or "concatenate", short for "uniform" written that way. ``k``: what the
+    tiered methods fill up to and what refined groups keep, in records. ``writing``: a key of :data:`WRITINGS`;
+    ``numbers``: a key of :data:`NUMBERS`. ``refine``: cut large groups further, as the method "refine" does of its own.
+    ``limits``: what refined groups keep besides k.
+
+    ``after``: the groups after that many pruning steps (all by default). ``leaf`` (n,): each record's leaf in the
+    unpruned tree, found when not given. ``rng`` shuffles the rows and is the secret of packing; without it a fresh one
+    does, of a seed that is kept nowhere, as every real release needs.
+
+    Identifying columns are dropped. A column whose values share codes gets exact intervals all the same: they are
+    read from ``table``.
+
+    Raises :class:`ParameterError` for an unknown method or writing, one of groups with a method that shares records
+    between them, k below 1, or a table that is not the encoded one; :class:`GuaranteeError` when a tiered method
+    meets a group with fewer than k records.
+    """
+    schema.check(table)
+    names = resolve_choices(method, writing, refine)
+    method, writing = names["generalizer"], names["writing"]
+    check_choices(method, writing, numbers)
+    if k < 1:
+        raise ParameterError(f"k must be at least 1, not {k}.", value=k, remedy="Ten is a common choice.")
+    if len(table) != encoded.n_records or schema.quasi_identifying != encoded.names:
+        raise ParameterError(
+            f"The table ({len(table):,} rows) is not the one that was encoded ({encoded.n_records:,} rows of "
+            f"{', '.join(encoded.names)}).",
+            remedy="Encode this table with this schema first.",
+        )
+    rng = rng or fresh_secret()
+    parts = divide(encoded, pruning, method, k, limits=limits, after=after, leaf=leaf, rng=rng)
+    return release_of(table, schema, encoded, parts, method, writing, numbers, rng)
+
+
+def divide(
+    encoded: EncodedTable,
+    pruning: PrunedTree,
+    method: str,
+    k: int,
+    *,
+    limits: Limits | None = None,
+    after: int | None = None,
+    leaf: NDArray[np.int32] | None = None,
+    rng: np.random.Generator | None = None,
+) -> Parts:
+    """Return which records share a box, by a key of :data:`GENERALIZERS`; see :func:`generalize` for the others."""
+    if leaf is None:
+        from anonymizer.growing.records import descend
+
+        leaf = descend(pruning.tree, encoded)
+    groups = Groups(pruning.tree, encoded, leaf, np.asarray(pruning.group_of_node(after)), limits)
+    return GENERALIZERS[method](groups, k, rng or fresh_secret())
+
+
+def fresh_secret() -> np.random.Generator:
+    """Return a generator whose seed nobody knows."""
+    return np.random.Generator(np.random.PCG64DXSM(secrets.randbits(128)))
+
+
+def release_of(
+    table: pd.DataFrame,
+    schema: Schema,
+    encoded: EncodedTable,
+    parts: Parts,
+    method: str,
+    writing: str,
+    numbers: str,
+    rng: np.random.Generator | None = None,
+) -> Release:
+    """Return the release in which records of one part share their cells; see :func:`generalize` for the others."""
+    boxes = Boxes.of(parts)
+    order = (rng or fresh_secret()).permutation(len(table))
+    box = boxes.of_record[order]
+    columns = []
+    for name in schema.released:
+        column = schema[name]
+        if column.role is not Role.QUASI_IDENTIFYING:
+            columns.append(kept_column(table[name], column, order))
+            continue
+        position = encoded.names.index(name)
+        encoding, codes = encoded.encodings[position], encoded.codes[:, position]
+        if encoding.is_interval:
+            cells, index, domain = interval_cells(table[name], column, codes, encoding, boxes, numbers)
+        else:
+            cells, index = level_cells(codes, encoding, boxes, writing)
+            domain = tuple(value_text(level) for level in encoding.labels)
+        columns.append(
+            ReleasedColumn(name, column.role, column.kind, domain, encoding.missing, cells, index.astype(np.int32)[box])
+        )
+    return Release(tuple(columns), order, method, writing, numbers)
+
+
+def resolve_choices(method: str, writing: str, refine: bool) -> dict[str, str]:
+    """Return the generalizer and writing that abbreviations stand for: "concatenate", and ``refine`` beside a method.
+
+    Raises :class:`ParameterError` for ``refine`` beside a tiered method, which has finer boxes of its own.
+    """
+    meant = {"generalizer": method, "writing": writing} | SHORT["generalizer"].get(method, {})
+    method, writing = meant["generalizer"], meant["writing"]
+    if refine and method in ("tiered", "tiered-strict"):
+        raise ParameterError(
+            f"{method!r} makes finer boxes of its own and cannot be refined as well.",
+            value=method,
+            remedy="Choose one of the two.",
+        )
+    return {"generalizer": "refine" if refine and method == "uniform" else method, "writing": writing}
+
+
+def check_choices(method: str, writing: str, numbers: str) -> None:
+    """Raise :class:`ParameterError` unless the three exist and go together."""
+    for name, names, what in (
+        (method, GENERALIZERS, "generalizer"),
+        (writing, WRITINGS, "way to write levels"),
+        (numbers, NUMBERS, "way to write numbers"),
+    ):
+        if name not in names:
+            raise ParameterError(
+                f"There is no {what} {name!r}.", value=name, remedy="Choose one of: " + ", ".join(names) + "."
+            )
+    if method == "tiered" and (writing == "weighted" or numbers != "range"):
+        raise ParameterError(
+            f"{method!r} shares records between boxes, so counts, means and medians of a box would count people twice.",
+            remedy="Write sets and ranges, or choose uniform, refine or tiered-strict.",
+        )
+
+
+def refine_groups(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+    """Return the groups, those of at least 2k cut further: see :mod:`anonymizer.groups.refine`."""
+    from anonymizer.growing.records import descend
+
+    limits = groups.limits or Limits(k=k)
+    tree, group = refine_nodes(groups.tree, groups.group, groups.leaf, groups.encoded, limits.but(k=max(k, limits.k)))
+    leaf = descend(tree, groups.encoded)
+    return replace(disjoint(group[leaf], tree.n_nodes), tree=tree, leaf=leaf)
+
+
+GENERALIZERS: dict[str, Callable[[Groups, int, np.random.Generator], Parts]] = {
+    "uniform": uniform,
+    "tiered": tiered,
+    "tiered-strict": tiered_strict,
+    "refine": refine_groups,
+    "pack": pack,
+}
+"""Every way to generalize: of groups, k and a source of randomness, which records share a box."""
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What a generalizer promises, in plain words, and what it does not. ``strict``: k-anonymous by construction
+    when every group has at least k records."""
+
+    title: str
+    strict: bool
+    gives: str
+    does_not: str
+
+
+GUARANTEES: dict[str, Guarantee] = {
+    "uniform": Guarantee(
+        "Uniform: one box for each group",
+        True,
+        "Everybody in a group gets the same cells, so every row looks like at least k − 1 others: the release is "
+        "k-anonymous when every group has at least k records.",
+        "It does not hide what a whole group has in common: when all of a group share a sensitive value, everybody "
+        "in it is known to have it. The ends of an interval are values of real people.",
+    ),
+    "tiered": Guarantee(
+        "Tiered: the finer leaves, sharing neighbours",
+        False,
+        "Every person matches at least k released rows, and every row matches at least k people, also when all rows "
+        "are assigned at once: global (1,k)- and (k,k)-anonymity.",
+        "It is not k-anonymous: rows can be alone with their cells. The chance that a link is right is not bounded by "
+        "1/k and can come close to 1. Somebody who knows the method can find the shared records. Boxes are finer than "
+        "the groups, so more of them hold a single sensitive value.",
+    ),
+    "tiered-strict": Guarantee(
+        "Tiered, strict: the finer leaves, taking neighbours over",
+        True,
+        "The boxes are finer than the groups, and still every row looks like at least k − 1 others: the release is "
+        "k-anonymous when every group has at least k records.",
+        "A limit on sensitive values that the groups keep need not hold in these smaller boxes: check it on the "
+        "release. The ends of an interval are values of real people.",
+    ),
+    "refine": Guarantee(
+        "Refine: groups cut further where boxes lose least",
+        True,
+        "Groups of at least 2k are cut where the boxes of the two sides lose least, and still every row looks like "
+        "at least k − 1 others; limits on sensitive values that were asked for hold in every part. Boxes are much "
+        "tighter.",
+        "The cuts do not look at the target, so how well it can be predicted should be compared. It does not hide what "
+        "a whole group has in common. The ends of an interval are values of real people.",
+    ),
+    "pack": Guarantee(
+        "Pack: neighbours in groups that lose least",
+        True,
+        "Inside each group, records that are alike stand side by side, and are divided into the groups of at least k "
+        "that lose least: every row looks like at least k − 1 others, and limits on sensitive values that were asked "
+        "for hold in every group. Which groups it makes depends on a secret that is drawn anew each time and kept "
+        "nowhere, so a second run gives mostly other groups.",
+        "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
+        "what a whole group has in common. The ends of an interval are values of real people. Whether the secret can "
+        "be found from a release was not tried.",
+    ),
+}
+"""For each key of :data:`GENERALIZERS` what it guarantees, said so that a steward can repeat it."""
+
+
+def guarantee_of(generalizer: str) -> Guarantee:
+    """Return what a generalizer promises; of one that says nothing in :data:`GUARANTEES`, its own first sentence."""
+    said = (GENERALIZERS[generalizer].__doc__ or "").strip().partition("\n")[0] if generalizer in GENERALIZERS else ""
+    unknown = "It says nothing of what it does not promise: rely on what the checker finds in the release."
+    return GUARANTEES.get(generalizer, Guarantee(generalizer, False, said, unknown))
+
+
+WRITINGS: dict[str, Guarantee] = {
+    "sets": Guarantee(
+        "Sets: {a, b}", True, "A cell lists the levels that occur in its box; all levels of the domain are a *.", ""
+    ),
+    "concatenate": Guarantee(
+        "Concatenated: a+b",
+        True,
+        "A cell joins the levels that occur in its box, also when these are all (L14): it says the same as a set.",
+        "",
+    ),
+    "weighted": Guarantee(
+        "Concatenated with counts: a:4+b:1",
+        True,
+        "An analyst can give each level its share of the group: see expand(). Rows still look like the others of "
+        "their group.",
+        "Counts tell how frequent each level is within the group: where 9 of 10 share a level, it can be guessed of "
+        "each of them; somebody who knows the others knows the last one.",
+    ),
+}
+"""How the levels of a box are written, and what that gives away besides."""
+
+NUMBERS: dict[str, Guarantee] = {
+    "range": Guarantee(
+        "Range: [29, 61]",
+        True,
+        "A cell is the smallest interval that holds the values of its box.",
+        "Its ends are values of real people.",
+    ),
+    "mean": Guarantee(
+        "Mean: ~41.5",
+        True,
+        "One number for the whole group, ready for a regression. Rows still look like the others of their group.",
+        "It need not contain anybody's value, so the checker cannot compare it with the original, and it bounds "
+        "nothing: its loss counts as 1. Somebody who knows all of a group but one can work out the last value.",
+    ),
+    "median": Guarantee(
+        "Median: ~40",
+        True,
+        "One number for the whole group that a few extreme values do not move. Rows still look like the others of "
+        "their group.",
+        "It need not contain anybody's value, so the checker cannot compare it with the original, and it bounds "
+        "nothing: its loss counts as 1. In a group of odd size it is the value of a real person.",
+    ),
+}
+"""How the numbers and dates of a box are written, and what that gives away besides."""
+
+
+offer("generalizer", GENERALIZERS)
+offer("writing", WRITINGS)
+offer("numbers", NUMBERS)

@@ -1,0 +1,167 @@
+"""Packed groups: neighbours along a line, put together so that their boxes lose least (the best known loss at equal k).
+
+Inside each group of a grouping, its region, the records are cut again and again where the hulls of the two sides lose
+least, until only equal records are left together. These leaves, side by side, are a line on which neighbours are
+alike. Along it the best division into groups of at least k is found exactly (Hansen and Mukherjee 2003). A packed group
+is a union of adjacent leaves of one region.
+
+Somebody who knows the method and everybody's record but one could run it again and see which value of that record
+makes this release. So packing has a secret: the order of the records before they are cut, which decides what large
+regions are cut by and which side of a cut comes first on the line; and weights of the columns, log-normal with a
+standard deviation of :data:`SPREAD`. It is drawn anew for every release and kept nowhere.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.groups.hulls import Scale, scale_of
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.target import ClassTarget
+from anonymizer.releasing.tiers import Groups, Parts, disjoint
+from anonymizer.settings import Limits
+
+if TYPE_CHECKING:
+    from anonymizer.releasing.pack_kernels import Wants
+
+Places = NDArray[np.int64]
+
+SPREAD = 0.15
+"""Standard deviation of the logarithms of the secret weights."""
+SAMPLE = 1024
+"""Pieces of at least twice as many records are cut by so many of them."""
+PIECES = 16
+"""A large table is cut into about so many pieces first, which then are cut side by side."""
+THREADS = 2
+"""Pieces that are cut, and regions that are packed, side by side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """n records in an order in which neighbours are alike, region after region. It does not depend on k.
+
+    ``order`` (n,): the record at each place; ``codes`` (p, n): its codes; ``starts``, ``ends`` (g,): places of each
+    region; ``leaf_start`` (n,): where the leaf of each place begins. ``scale``: of the losses, with secret weights.
+    """
+
+    order: NDArray[np.int64]
+    codes: NDArray[np.uint16]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    leaf_start: NDArray[np.int64]
+    scale: Scale
+
+
+def line_of(encoded: EncodedTable, region: NDArray[Any], rng: np.random.Generator) -> Line:
+    """Return the line of all regions. ``region`` (n,): a number for each record, 0 or more; ``rng``: the secret."""
+    weight = np.exp(SPREAD * rng.standard_normal(len(encoded.encodings)))
+    return lay_line(encoded, region, rng.permutation(encoded.n_records), scale_of(encoded.encodings, weight))
+
+
+def lay_line(
+    encoded: EncodedTable, region: NDArray[Any], order: NDArray[np.int64], scale: Scale, sample: int = SAMPLE
+) -> Line:
+    """Return the line of records that stand in ``order`` (n,) before they are cut. See :func:`line_of`."""
+    from anonymizer.releasing import pack_kernels
+
+    n = len(order)
+    order = order[np.argsort(region[order], kind="stable")]
+    starts, ends = runs(region[order])
+    codes = np.ascontiguousarray(encoded.codes[order].T, dtype=np.uint16)
+    leaf_start = np.empty(n, np.int64)
+    pieces = starts, ends
+    for whole in (max(2 * sample, n // PIECES), 1):
+
+        def cut(firsts: Places, lasts: Places, whole: int = whole) -> None:
+            pack_kernels.lay(codes, order, firsts, lasts, whole, sample, scale, leaf_start)
+
+        side_by_side(cut, *pieces)
+        pieces = runs(leaf_start)
+    for array in (order, codes, leaf_start):
+        array.flags.writeable = False
+    return Line(order, codes, starts, ends, leaf_start, scale)
+
+
+def pack_line(line: Line, k: int, wants: "Wants | None" = None) -> Places:
+    """Return the group of each record (n,), numbered along the line: at least k records each, and the least loss.
+
+    ``wants``: what groups must have besides; a region that cannot be divided so is one group.
+    """
+    from anonymizer.releasing import pack_kernels
+
+    n = len(line.order)
+    lost, group_start, marks = np.empty(n), np.empty(n, np.int64), np.zeros(n, np.int64)
+    asked = wants or pack_kernels.NOTHING
+
+    def divide(firsts: Places, lasts: Places) -> None:
+        pack_kernels.pack(
+            line.codes, firsts, lasts, line.leaf_start, line.scale, k, asked, wants is not None, lost, group_start
+        )
+
+    side_by_side(divide, line.starts, line.ends)
+    pack_kernels.mark_groups(line.starts, line.ends, group_start, marks)
+    group = np.empty(n, np.int64)
+    group[line.order] = np.cumsum(marks) - 1
+    return group
+
+
+def pack(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+    """Return packed groups inside the groups of any grouping; a group with fewer than k records, or that the limits do
+    not allow to divide, stays whole. ``rng``: the secret."""
+    limits = groups.limits or Limits(k=k)
+    line = line_of(groups.encoded, groups.group[groups.leaf], rng)
+    group = pack_line(line, max(k, limits.k), wants_of(line, groups.encoded, limits))
+    return disjoint(group, int(group.max()) + 1)
+
+
+def wants_of(line: Line, encoded: EncodedTable, limits: Limits) -> "Wants | None":
+    """Return what limits but k ask of the groups along a line; nothing when they ask nothing."""
+    from anonymizer.releasing.pack_kernels import Wants
+
+    asked = [limits.l, limits.entropy_l, limits.t, limits.rsd_min, limits.spread_min]
+    if all(limit is None for limit in asked):
+        return None
+    columns = [target for target in (encoded.target, *encoded.others) if target.name]
+    marks = [class_marks(target)[:, line.order] for target in columns]
+    classes = np.concatenate([np.empty((0, encoded.n_records), bool), *marks])
+    values = np.empty((encoded.n_records, 0)) if encoded.numeric is None else encoded.numeric.values[line.order]
+    return Wants(
+        classes=sums_before(classes.T.astype(np.int64)),
+        first=np.cumsum([0, *(len(of_column) for of_column in marks)]),
+        shares=classes.mean(axis=1),
+        ordered=np.array([target.ordered for target in columns], np.bool_),
+        numbers=sums_before(np.concatenate([values, values**2], axis=1)),
+        variance=values.var(axis=0),
+        **{
+            name: np.nan if limit is None else float(limit)
+            for name, limit in zip(("l", "entropy_l", "t", "rsd_min", "spread_min"), asked, strict=True)
+        },
+    )
+
+
+def class_marks(target: ClassTarget) -> NDArray[np.bool_]:
+    """Return which records are of each class that occurs, (classes, n)."""
+    return np.asarray(np.unique(target.codes)[:, None] == target.codes)
+
+
+def sums_before(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the sum of the rows before each, and of all, (n + 1, d). ``values`` (n, d)."""
+    return np.concatenate([np.zeros((1, values.shape[1]), values.dtype), np.cumsum(values, axis=0)])
+
+
+def runs(values: NDArray[Any]) -> tuple[Places, Places]:
+    """Return where runs of equal values begin and end. ``values`` (n,)."""
+    cuts = np.flatnonzero(np.diff(values)) + 1
+    return np.concatenate([[0], cuts]), np.append(cuts, len(values))
+
+
+def side_by_side(work: Callable[[Places, Places], None], starts: Places, ends: Places) -> None:
+    """Do the work for about :data:`PIECES` chunks of neighbouring runs, with as many records each, in threads."""
+    share = np.ceil(ends * PIECES / ends[-1])
+    chunks = np.split(np.arange(len(starts)), np.flatnonzero(np.diff(share)) + 1)
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(lambda chunk: work(starts[chunk], ends[chunk]), chunks))

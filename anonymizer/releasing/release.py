@@ -1,0 +1,313 @@
+"""A release: the table as it leaves, with its generalized cells, kept values and a data dictionary.
+
+What must stay behind is not in the files: no identifying column, no row or group number, no order that says
+where a row came from. :func:`read_release` gives back what :meth:`Release.write` wrote.
+"""
+
+import csv
+import gzip
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.cells import Cell, kept_text, kept_value, parse_cell
+from anonymizer.errors import AnonymizerError, CellError, ParameterError, ReadError
+from anonymizer.releasing.files import replace_file
+from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.values import numbers_of, value_text
+
+FORMATS = ("csv", "csv.gz", "parquet")
+"""What a release can be written as; also the file endings."""
+
+_BATCH = 1 << 17
+_MOST_LISTED = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedColumn:
+    """One column of a release; its n entries are in the order of the release.
+
+    Generalized: ``cells``, the distinct ones, and ``index`` (n,) which of them each row has. Kept as it is:
+    ``values`` (n,). ``domain``: as text, lowest and highest (numbers and dates) or the levels in their order;
+    ``may_miss``: whether a value of the column can be missing.
+    """
+
+    name: str
+    role: Role
+    kind: Kind
+    domain: tuple[str, ...]
+    may_miss: bool
+    cells: tuple[Cell, ...] = ()
+    index: NDArray[np.int32] | None = None
+    values: "pd.Series[Any] | None" = None
+
+    @property
+    def generalized(self) -> bool:
+        """True when the column holds cells rather than values."""
+        return self.index is not None
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return how many rows have each of the distinct cells."""
+        assert self.index is not None
+        return np.bincount(self.index, minlength=len(self.cells)).astype(np.int64)
+
+    def series(self) -> "pd.Series[Any]":
+        """Return the column as text cells (a categorical; missing is NA), or the kept values."""
+        if self.index is None:
+            assert self.values is not None
+            return self.values
+        texts = [cell.text() for cell in self.cells]
+        place = np.cumsum([text is not None for text in texts]) - 1
+        codes = np.where([text is None for text in texts], -1, place)[self.index] if texts else self.index
+        categories = pd.Index([text for text in texts if text is not None], dtype="str")
+        return pd.Series(pd.Categorical.from_codes(codes, categories), name=self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """n released rows. ``method``: which generalizer made them, a key of ``GENERALIZERS``; ``writing``, ``numbers``:
+    how their cells are written, keys of ``WRITINGS`` and ``NUMBERS``.
+
+    ``order`` (n,): the original row of each released row. It is a secret for checks against the original inside
+    this process; nothing here writes it.
+    """
+
+    columns: tuple[ReleasedColumn, ...]
+    order: NDArray[np.int64]
+    method: str
+    writing: str = "sets"
+    numbers: str = "range"
+
+    @property
+    def n_records(self) -> int:
+        """Number of rows n."""
+        return len(self.order)
+
+    @property
+    def generalized(self) -> tuple[ReleasedColumn, ...]:
+        """The columns that hold cells: the p quasi-identifiers."""
+        return tuple(column for column in self.columns if column.generalized)
+
+    def __getitem__(self, name: str) -> ReleasedColumn:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise ParameterError(f"The release has no column {name!r}.", column=name)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the release as a table: text cells as categoricals, kept values as they were, missing as NA."""
+        return pd.DataFrame({column.name: column.series() for column in self.columns}, index=range(self.n_records))
+
+    def dictionary(self) -> list[dict[str, Any]]:
+        """Return the data dictionary, JSON-ready, one entry a column: name, role, kind, what a cell may be, and the
+        domain."""
+        return [_entry(column, self.numbers) for column in self.columns]
+
+    def to_bytes(self, format: str = "csv") -> bytes:
+        """Return the file's content; ``format`` is one of :data:`FORMATS`, anything else a :class:`ParameterError`."""
+        sink = io.BytesIO()
+        self._write(sink, format)
+        return sink.getvalue()
+
+    def write(self, path: str | Path) -> None:
+        """Write the file, whole or not at all; its ending (.csv, .csv.gz, .parquet) says the format.
+
+        Raises :class:`ParameterError` for another ending.
+        """
+        path = Path(path)
+        format = next((ending for ending in FORMATS if path.name.lower().endswith("." + ending)), path.suffix)
+        _check_format(format)
+        with replace_file(path) as sink:
+            self._write(sink, format)
+
+    def _write(self, sink: BinaryIO, format: str) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        _check_format(format)
+        if format == "parquet":
+            table = pa.Table.from_pandas(self.frame(), preserve_index=False).replace_schema_metadata(None)
+            pa.parquet.write_table(table, sink, compression="zstd")
+        elif format == "csv.gz":
+            # No file name and no time in the header: equal releases are equal files.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=sink, compresslevel=6, mtime=0) as packed:
+                _write_csv(self, cast(BinaryIO, packed))
+        else:
+            _write_csv(self, sink)
+
+
+def _check_format(format: str) -> None:
+    if format not in FORMATS:
+        raise ParameterError(
+            f"A release cannot be written as {format or 'a file without an ending'!r}.",
+            value=format,
+            remedy="Use .csv, .csv.gz or .parquet.",
+        )
+
+
+def _write_csv(release: Release, sink: BinaryIO) -> None:
+    import pyarrow as pa
+    import pyarrow.csv
+
+    dictionaries = [_dictionary(column) for column in release.columns]
+    schema = pa.schema([(kept_text(column.name), pa.string()) for column in release.columns])
+    # A line with nothing on it is no record to most readers, so a lone column writes its missing cells as "".
+    lone = len(release.columns) == 1
+    with pyarrow.csv.CSVWriter(sink, schema) as writer:
+        for first in range(0, release.n_records, _BATCH):
+            columns = []
+            for texts, index in dictionaries:
+                part = texts.take(pa.array(index[first : first + _BATCH], mask=index[first : first + _BATCH] < 0))
+                columns.append(part.fill_null("") if lone else part)
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def _dictionary(column: ReleasedColumn) -> tuple[Any, NDArray[np.int64]]:
+    """Return the distinct texts of a column as an Arrow array, and the text of each row (n,), -1 for missing."""
+    import pyarrow as pa
+
+    if column.index is not None:
+        cells = column.series()
+        return pa.array(cells.cat.categories, pa.string()), cells.cat.codes.to_numpy().astype(np.int64)
+    codes, distinct = pd.factorize(column.series())
+    return pa.array([_kept_cell(value) for value in distinct], pa.string()), codes.astype(np.int64)
+
+
+def _kept_cell(value: Any) -> str:
+    plain = isinstance(value, (bool, int, float, np.number, np.bool_, np.datetime64, pd.Timestamp))
+    return value_text(value) if plain else kept_text(str(value))
+
+
+def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
+    entry: dict[str, Any] = {"name": column.name, "role": column.role.value, "kind": column.kind.value}
+    interval = column.kind is not Kind.CATEGORICAL
+    if not column.generalized:
+        form = "The value as it was."
+    elif interval:
+        one = "number" if column.kind is Kind.NUMERIC else "date"
+        form = f"One {one}, or a closed interval [lowest, highest] that holds it."
+        if any(cell.estimate for cell in column.cells):
+            form = f"One {one}, the value itself; or ~ and the {numbers} of the row's group, not the value itself."
+    elif any(cell.counts for cell in column.cells):
+        form = "The levels of the row's group, one of which holds, each with how many of the group have it: a:4+b:1."
+    elif any(cell.joined for cell in column.cells):
+        form = "One level, or the levels a+b of the row's group, one of which holds."
+    else:
+        form = "One level, or a set {a, b} that holds it. * is any level of the domain."
+    if column.may_miss:
+        form += " An empty cell is a value that was missing in the original."
+        if column.generalized:
+            form += " A set with the bare word missing: the value may have been missing."
+    entry["cells"] = form
+    if interval and column.domain:
+        entry["lowest"], entry["highest"] = column.domain
+    elif column.domain:
+        entry["levels"] = list(column.domain[:_MOST_LISTED])
+        entry["number_of_levels"] = len(column.domain)
+    return entry
+
+
+def read_release(source: str | Path | bytes | BinaryIO, schema: Schema | None = None) -> pd.DataFrame:
+    """Return a written release (CSV, gzipped CSV or Parquet, told by its content) as a table.
+
+    CSV: every column comes back as the text that is in the file, nothing is guessed, and empty cells are NA. With
+    a ``schema`` the kept columns are values again: numbers, dates, and text without its protecting quotes. CSV
+    keeps values, not number types: 3.0 is written as 3. Parquet keeps types.
+
+    Raises :class:`ReadError` when the content is not a table, and what :func:`anonymizer.values.numbers_of` raises
+    when a kept column of the schema does not hold what its kind says.
+    """
+    if isinstance(source, (str, Path)):
+        try:
+            with Path(source).open("rb") as stream:
+                return _read(stream, schema)
+        except OSError as error:
+            raise ReadError(f"The file cannot be opened: {error.strerror}.", remedy="Check its name.") from error
+    return _read(io.BytesIO(source) if isinstance(source, bytes) else source, schema)
+
+
+def _read(stream: BinaryIO, schema: Schema | None) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    start = stream.read(4)
+    stream.seek(0)
+    try:
+        if start == b"PAR1":
+            return pa.parquet.read_table(stream).to_pandas()
+        frame = _read_csv(cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if start[:2] == b"\x1f\x8b" else stream)
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        reason = str(error).splitlines()[0] if not isinstance(error, UnicodeDecodeError) else "it is not UTF-8 text"
+        raise ReadError(
+            f"This is not a release that can be read: {reason[:200]}.",
+            remedy="Bring the CSV, CSV.GZ or Parquet file as it was downloaded.",
+        ) from error
+    if schema is None:
+        return frame
+    for column in schema.columns:
+        if column.name in frame.columns and column.role is not Role.QUASI_IDENTIFYING:
+            frame[column.name] = _kept_values(frame[column.name], column)
+    return frame
+
+
+def _read_csv(stream: BinaryIO) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.csv
+
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    header = next(csv.reader(text), [])
+    text.detach()
+    stream.seek(0)
+    names = [kept_value(name) for name in header]
+    if not names or len(set(names)) != len(names):
+        raise ReadError("The file has no header, or two columns of one name.", remedy="Check the first line.")
+    table = pa.csv.read_csv(
+        stream,
+        read_options=pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=1 << 24),
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        convert_options=pa.csv.ConvertOptions(
+            column_types={name: pa.dictionary(pa.int32(), pa.string()) for name in names},
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )
+    return cast(pd.DataFrame, table.unify_dictionaries().to_pandas())
+
+
+def _kept_values(cells: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
+    distinct = cells.cat.categories
+    codes = cells.cat.codes.to_numpy()
+    if column.kind is Kind.CATEGORICAL:
+        values: Any = pd.Series([kept_value(text) for text in distinct], dtype="str")
+    else:
+        try:
+            numbers, restore = numbers_of(pd.Series(distinct, dtype=object), column)
+        except AnonymizerError as error:
+            raise ReadError(error.problem, column=column.name, value=error.value, remedy=error.remedy) from error
+        values = pd.Series(restore(numbers))
+    return cast("pd.Series[Any]", values.reindex(codes).set_axis(cells.index).rename(column.name))
+
+
+def kind_of_cells(column: "pd.Series[Any]") -> Kind:
+    """Return the kind that released cells speak of: numbers or dates when every cell holds one or an interval of
+    them."""
+    if column.dtype.kind in "iuf":
+        return Kind.NUMERIC
+    if column.dtype.kind == "M":
+        return Kind.DATE
+    texts = [str(text) for text in pd.unique(column.dropna())]
+    for kind in (Kind.NUMERIC, Kind.DATE):
+        try:
+            cells = [parse_cell(text, kind) for text in texts]
+        except CellError:
+            continue
+        ends = [cell.ends for cell in cells if not cell.withheld]
+        are_dates = [pair is not None and "-" in pair[0][1:] and "e" not in pair[0].lower() for pair in ends]
+        if ends and None not in ends and all(is_date is (kind is Kind.DATE) for is_date in are_dates):
+            return kind
+    return Kind.CATEGORICAL

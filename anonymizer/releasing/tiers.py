@@ -1,0 +1,173 @@
+"""Which records share a box: whole groups (uniform), or the leaves inside them, made large enough (tiered).
+
+A generalizer answers with :class:`Parts`; :mod:`anonymizer.releasing.generalize` turns them into cells. Distances (all
+of them squared) between a record and the centroid of a leaf: a number counts by its share of the range of the data, a
+level by ½·|indicator − frequencies|². A missing number is as far from a present one as the two ends of the range are
+from each other: with a share w of missing values in the leaf, a present value is (1 − w)·(x − mean)² + w away, a
+missing one 1 − w. Distances are rounded to 12 decimals; the record with the lower original row wins a tie.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.errors import GuaranteeError
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.tree import Tree
+from anonymizer.settings import Limits
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """n records in the leaves of an unpruned tree and in groups of them.
+
+    ``leaf`` (n,): each record's leaf; ``group`` (m,): the node of the pruned tree's leaf that is at or above each
+    node, -1 above them. ``limits``: what groups must keep when they are divided.
+    """
+
+    tree: Tree
+    encoded: EncodedTable
+    leaf: NDArray[np.int32]
+    group: NDArray[np.int32]
+    limits: Limits | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """``part`` (n,): the part, from 0 to ``n_parts`` - 1, that each record belongs to. ``shared_record``,
+    ``shared_part`` (q,): records that a further part shares.
+
+    A part's box is the hull of the records that belong to it or that it shares; a record's box is the hull of the
+    boxes of all its parts. ``tree`` and ``leaf`` (n,): a finer tree than the grown one that the parts were cut by, and
+    each record's leaf in it, where there is one: it routes other records.
+    """
+
+    part: NDArray[np.int64]
+    n_parts: int
+    shared_record: NDArray[np.int64]
+    shared_part: NDArray[np.int64]
+    tree: Tree | None = None
+    leaf: NDArray[np.int32] | None = None
+
+
+def uniform(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+    """Return the groups as parts: every record gets its group's hull (Y19, uniform generalization). ``k`` and
+    ``rng`` play no part."""
+    return disjoint(groups.group[groups.leaf], groups.tree.n_nodes)
+
+
+def tiered(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+    """Return leaves of the unpruned tree, the small ones sharing their nearest neighbours (Y19, tiered generalization).
+
+    A leaf with fewer than k records climbs to its first ancestor with at least k, never above its group, and
+    shares the k − n other records there that are nearest to its centroid.
+
+    Raises :class:`GuaranteeError` when a group has fewer than k records.
+    """
+    from anonymizer.releasing import tier_kernels
+
+    nodes = _Nodes.of(groups, k)
+    small = nodes.small
+    pairs = int((k - nodes.count[small]).sum())
+    record, leaf = np.empty(pairs, np.int64), np.empty(pairs, np.int64)
+    tree = groups.tree
+    tier_kernels.share(
+        groups.encoded.codes, nodes.rows, nodes.start, tree.parent, tree.size, small, k, *nodes.scale, record, leaf
+    )
+    parts = disjoint(groups.leaf, tree.n_nodes)
+    number = np.cumsum(tree.is_leaf & (nodes.count > 0)) - 1
+    return Parts(parts.part, parts.n_parts, record, number[leaf].astype(np.int64))
+
+
+def tiered_strict(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+    """Return leaves of the unpruned tree, the small ones taking neighbours over instead of sharing them.
+
+    Cells start as leaves. For the smallest cell below k (tie: lowest row), climb from its parent on: at the first
+    ancestor where the other cells hold enough surplus above k together, take the surplus records nearest to the
+    centroid of the leaf, one by one, skipping cells that are down to k; where they do not, but the ancestor's cells
+    hold at least k together, merge all of them. Every cell ends with at least k records, inside its group.
+
+    Raises :class:`GuaranteeError` when a group has fewer than k records.
+    """
+    from anonymizer.releasing import tier_kernels
+
+    nodes = _Nodes.of(groups, k)
+    tree = groups.tree
+    lowest_row = nodes.rows[np.minimum(nodes.start[nodes.small], len(nodes.rows) - 1)]
+    small = nodes.small[np.lexsort((lowest_row, nodes.count[nodes.small]))]
+    cell = np.empty(len(nodes.rows), np.int64)
+    tier_kernels.take_over(
+        groups.encoded.codes, nodes.rows, nodes.start, tree.parent, tree.size, small, groups.group[small], k,
+        *nodes.scale, cell,
+    )  # fmt: skip
+    cell_of_record = np.empty_like(cell)
+    cell_of_record[nodes.rows] = cell
+    return disjoint(cell_of_record, tree.n_nodes)
+
+
+def disjoint(node: NDArray[Any], n_nodes: int) -> Parts:
+    """Return parts without shared records: the records of a node are a part. ``node`` (n,)."""
+    used = np.zeros(n_nodes, dtype=bool)
+    used[node] = True
+    number = np.cumsum(used) - 1
+    none = np.empty(0, np.int64)
+    return Parts(number[node].astype(np.int64), int(used.sum()), none, none)
+
+
+@dataclass(frozen=True, eq=False)
+class _Nodes:
+    """Records by node, and the scale of distances.
+
+    ``rows`` (n,): records sorted by leaf, then row; ``start`` (m + 1,): where each node's records begin; ``count``
+    (m,): records of the node; ``small``: leaves with records, but fewer than k. ``scale``: for each column where
+    its codes start in a flat table, whether it is an interval, its code for missing, and the table: each code's
+    value as a share of the data's range.
+    """
+
+    rows: NDArray[np.int64]
+    start: NDArray[np.int64]
+    count: NDArray[np.int64]
+    small: NDArray[np.int64]
+    scale: tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.float64]]
+
+    @classmethod
+    def of(cls, groups: Groups, k: int) -> "_Nodes":
+        tree = groups.tree
+        in_leaf = np.bincount(groups.leaf, minlength=tree.n_nodes)
+        start = np.concatenate([[0], np.cumsum(in_leaf)]).astype(np.int64)
+        count = start[np.arange(tree.n_nodes) + tree.size] - start[:-1]
+        nodes = np.unique(groups.group[groups.leaf])
+        short = nodes[count[nodes] < k]
+        if len(short):
+            raise GuaranteeError(
+                f"{len(short):,} of {len(nodes):,} groups have fewer than k = {k:,} records; the smallest has "
+                f"{int(count[short].min()):,}.",
+                remedy="Prune the tree to its end for this k, or lower k.",
+            )
+        return cls(
+            rows=np.argsort(groups.leaf, kind="stable").astype(np.int64),
+            start=start,
+            count=count,
+            small=np.flatnonzero(tree.is_leaf & (count > 0) & (count < k)).astype(np.int64),
+            scale=_scale(groups.encoded),
+        )
+
+
+def _scale(
+    encoded: EncodedTable,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.float64]]:
+    n_codes = [encoding.n_codes for encoding in encoded.encodings]
+    offset = np.concatenate([[0], np.cumsum(n_codes)[:-1]]).astype(np.int64)
+    scaled = np.zeros(sum(n_codes))
+    for first, encoding in zip(offset, encoded.encodings, strict=True):
+        values = len(encoding.labels)
+        if encoding.is_interval and values and encoding.high[-1] > encoding.low[0]:
+            width = encoding.high[-1] - encoding.low[0]
+            # A code that several values share stands for the middle between its ends.
+            middle = (encoding.low - encoding.low[0]) / width + (encoding.high - encoding.low) / width / 2
+            scaled[first : first + values] = middle
+    is_interval = np.array([encoding.is_interval for encoding in encoded.encodings])
+    missing = np.array([len(encoding.labels) for encoding in encoded.encodings], np.int64)
+    return offset, is_interval, missing, scaled

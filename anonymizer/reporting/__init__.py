@@ -1,0 +1,1 @@
+"""What was done and found: for machines as JSON, for people as HTML and PDF."""

@@ -1,0 +1,381 @@
+"""The report for people: what a data protection officer signs, and what the recipient of a release is given.
+
+The *internal* document names the riskiest combinations and the input; the *external* one holds neither these nor a
+single value of the table. :mod:`anonymizer.reporting.html` and :mod:`anonymizer.reporting.pdf` write it.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.attacks.attack import Attacks
+from anonymizer.checking.linkage import LinkageRisk
+from anonymizer.checking.verify import Verification
+from anonymizer.errors import ParameterError
+from anonymizer.reporting.document import Code, Document, Figure, Section, Table
+from anonymizer.reporting.findings import Approval, Findings, Statement
+from anonymizer.reporting.report import SHORT_PATH, Report, check_line, command_line
+from anonymizer.schema import Kind, Role, Schema
+from anonymizer.version import VERSION
+from anonymizer.whatif.frontier import POLICIES
+
+AUDIENCES = ("internal", "external")
+
+PAPERS: Mapping[str, str] = {
+    "least": "Least pruning: the largest pruning of the tree in which every group keeps every limit (Copse's own).",
+    "error-risk": "Error-risk pruning: Yang, Wang, Hu and Li, ICIS 2019; here the root goes last.",
+    "error-digression": "Error-digression pruning: Li and Sarkar, MIS Quarterly 2014.",
+    "median-mondrian": "Median Mondrian: LeFevre, DeWitt and Ramakrishnan, ICDE 2006.",
+    "infogain-mondrian": "InfoGain Mondrian: LeFevre, DeWitt and Ramakrishnan, ACM TODS 2008.",
+    "regression-mondrian": "Regression Mondrian: LeFevre, DeWitt and Ramakrishnan, ACM TODS 2008.",
+    "uniform": "Uniform generalization: Yang et al. 2019.",
+    "tiered": "Tiered generalization: Yang et al. 2019. It is not k-anonymous.",
+    "tiered-strict": "Tiered, strict: Copse's own change of Yang et al. 2019, which is k-anonymous.",
+    "refine": "Refinement where hulls lose least: Copse's own, after LeFevre et al. 2006.",
+    "pack": "Packed groups: Copse's own, after Hansen and Mukherjee 2003.",
+}
+"""Where each grouping and generalizer comes from."""
+
+ROLE_REASONS = {
+    Role.IDENTIFYING: "Points at a person by itself: removed.",
+    Role.QUASI_IDENTIFYING: "Could be known to others and, together with others, point at a person: generalized.",
+    Role.SENSITIVE: "What others must not learn about a person: kept, in groups.",
+    Role.INSENSITIVE: "Neither known to others nor harmful to know: kept as it is.",
+}
+
+LIMITS_OF_THIS = (
+    "The risks assume that an attacker knows quasi-identifying columns only. Somebody who knows other columns of a "
+    "person can find more.",
+    "A release is judged alone. Together with an earlier release of the same people, or with other published tables, "
+    "it can tell more.",
+    "A group whose members share a sensitive value discloses it without anybody being linked to a row; the checks of "
+    "diversity say how far.",
+    "The ends of intervals are values of real people, unless a declared domain widens them.",
+    "An attack that was tried and failed proves nothing about other attacks.",
+)
+
+
+def document_of(findings: Findings, statement: Statement | None = None, audience: str = "internal") -> Document:
+    """Return the document for an audience, a key of :data:`AUDIENCES`; anything else is a :class:`ParameterError`."""
+    if audience not in AUDIENCES:
+        raise ParameterError(f"There is no report for {audience!r}.", remedy=f"Choose {' or '.join(AUDIENCES)}.")
+    internal = audience == "internal"
+    statement = statement or Statement()
+    report = findings.report
+    run = report.provenance
+    sections = [
+        _summary(report, internal),
+        _purpose(statement),
+        _data(findings, internal),
+        _columns(findings, internal),
+        _method(report),
+        _groups(report.after),
+        _risks(report),
+        _checks(report.verification, internal),
+        _criteria(findings.attacks),
+        _utility(findings),
+        _limits(report),
+        *([_worst(report)] if internal else []),
+        _again(report, internal),
+        _approvals(statement),
+    ]
+    return Document(
+        title="Anonymization report" if internal else "About this release",
+        subtitle=f"{'Internal: keep it with the original' if internal else 'For the recipient'} · Copse {VERSION} · "
+        f"{run.time.replace('T', ' ').replace('+00:00', ' UTC')}",
+        audience=audience,
+        sections=tuple(sections),
+    )
+
+
+def _summary(report: Report, internal: bool) -> Section:
+    checked = report.verification
+    if checked.passed:
+        sentences = [f"Every required check was passed. {checked.describe()}"]
+    else:
+        failed = ", ".join(check.name for check in checked.failed)
+        sentences = [f"This release fails required checks: {failed}."]
+        sentences += [checked.describe()] if internal else []
+    if report.override:
+        sentences.append(f"It was released all the same, for this reason: {report.override}")
+    return Section("What this is", tuple(sentences))
+
+
+def _purpose(statement: Statement) -> Section:
+    open_line = "(to be filled in)"
+    rows = (
+        ("Purpose", statement.purpose or open_line),
+        ("Recipient", statement.recipient or open_line),
+        ("Legal or contractual basis", statement.basis or open_line),
+        ("Prepared by", statement.prepared_by or open_line),
+    )
+    return Section("Purpose and recipient", (Table(("", ""), rows),))
+
+
+def _data(findings: Findings, internal: bool) -> Section:
+    run = findings.report.provenance
+    rows: list[tuple[str | Figure, ...]] = []
+    if internal:
+        rows.append(("File", run.input_name))
+        rows += [(f"Read with {name}", str(value)) for name, value in run.read_with.items()]
+    rows += [
+        ("SHA-256 of the original", run.input_sha256 or "none: it came from no file"),
+        ("Records before", Figure("records.before", _count(findings.rows_before))),
+        ("Records released", Figure("records.after", _count(findings.rows_after))),
+        (
+            "Records suppressed",
+            Figure("records.suppressed", _count(findings.rows_before - findings.rows_after)),
+        ),
+        *((f"SHA-256 of the release as {format}", value) for format, value in run.output.items()),
+    ]
+    text = "Records are never dropped to reach a promise. Rows are shuffled from a secret that was not kept."
+    return Section("The data", (Table(("", ""), tuple(rows)), text))
+
+
+def _columns(findings: Findings, internal: bool) -> Section:
+    schema = findings.report.provenance.schema
+    roles = tuple(
+        (column.name, column.role.value, column.kind.value, _reason(column.role, column.reason if internal else ""))
+        for column in schema.columns
+    )
+    cells = tuple(
+        (
+            column.name,
+            Figure(f"missing.before.{column.name}", _count(column.missing_before)),
+            Figure(f"missing.after.{column.name}", _count(column.missing_after)),
+            Figure(f"withheld.{column.name}", _count(column.withheld)),
+            Figure(f"distinct.before.{column.name}", _count(column.distinct_before)),
+            Figure(f"distinct.after.{column.name}", _count(column.distinct_after)),
+        )
+        for column in findings.cells
+    )
+    header = ("Column", "Missing before", "Missing after", "Withheld (*)", "Different before", "Different after")
+    return Section(
+        "Columns, their roles and why",
+        (
+            Table(("Column", "Role", "Kind", "Why"), roles),
+            "What was missing is told apart from what was withheld. A cell that may be missing or something else is "
+            "neither; it counts among the different ones.",
+            Table(header, cells),
+        ),
+    )
+
+
+def _reason(role: Role, reason: str) -> str:
+    return f"{ROLE_REASONS[role]} {reason}".strip()
+
+
+def _method(report: Report) -> Section:
+    parameters = report.provenance.parameters
+    guarantee = report.guarantee
+    named = [parameters["grouping"], parameters["generalizer"]]
+    blocks: list[str | Table] = [PAPERS.get(name, f"{name}: an extension of this installation.") for name in named]
+    if parameters.get("criterion") == "blend":
+        blocks.append("The tree also keeps the quasi-identifiers themselves together (blend, Copse's own).")
+    blocks.append(f"{guarantee.title}. {guarantee.gives}")
+    blocks.append(f"What it does not promise: {guarantee.does_not}")
+    for way in report.written:
+        blocks.append(" ".join(filter(None, (f"Cells: {way.title}.", way.gives, way.does_not))))
+    rows = tuple(
+        (name, Figure(f"parameter.{name}", str(value))) for name, value in parameters.items() if value is not None
+    )
+    blocks.append(Table(("Parameter", "Chosen"), rows))
+    return Section("Method and what it guarantees", tuple(blocks))
+
+
+def _groups(after: LinkageRisk) -> Section:
+    rows = (
+        ("Groups of look-alike records", Figure("groups", _count(after.groups))),
+        ("Smallest group, records", Figure("group.smallest", _count(after.smallest))),
+        ("Mean group, records", Figure("group.mean", f"{after.mean:.2f}")),
+        ("Largest group, records", Figure("group.largest", _count(int(after.sizes.max())))),
+        ("Half of the records are in groups of at least", Figure("group.median", _count(_median_group(after)))),
+    )
+    return Section("Groups", (Table(("", ""), rows),))
+
+
+def _median_group(risk: LinkageRisk) -> int:
+    """Return the largest size such that at least half of the records live in groups of that size or more."""
+    sizes: NDArray[np.int64] = risk.sizes[::-1]
+    reached = np.cumsum(risk.records_of_size[::-1]) * 2 >= risk.records
+    return int(sizes[int(np.argmax(reached))])
+
+
+def _risks(report: Report) -> Section:
+    before, after = report.before, report.after
+    attackers = (
+        ("Highest, for somebody who knows that the person is in the table (prosecutor)", "prosecutor", "highest"),
+        ("Highest, for somebody who does not know that (journalist)", "journalist", "journalist"),
+        ("Share of right links when everybody is linked at random (marketer)", "marketer", "marketer"),
+    )
+    rows: list[tuple[str | Figure, ...]] = [
+        (title, *(Figure(f"{key}.{when}", f"{getattr(risk, name):.4g}") for when, risk in _moments(before, after)))
+        for title, key, name in attackers
+    ]
+    rows.append(
+        (
+            "Records that are unique",
+            *(Figure(f"unique.{when}", _count(r.unique)) for when, r in _moments(before, after)),
+        )
+    )
+    policies: list[tuple[str | Figure, ...]] = []
+    for policy in POLICIES:
+        above = [
+            Figure(f"above.{policy.risk:g}.{when}", f"{risk.share_above(policy.risk):.2%}")
+            for when, risk in _moments(before, after)
+        ]
+        verdict = "kept" if after.highest <= policy.risk + 1e-12 else "not kept"
+        policies.append((policy.title, *above, verdict, policy.source))
+    return Section(
+        "Risk of being linked to a row, before and after",
+        (
+            "Probabilities from 0 to 1, for attackers who know every quasi-identifying column of a person.",
+            Table(("", "Before", "After"), tuple(rows)),
+            "Thresholds that others use, and the share of records whose own risk is above each:",
+            Table(("Threshold", "Above it before", "Above it after", "This release", "Source"), tuple(policies)),
+        ),
+    )
+
+
+def _moments(before: LinkageRisk, after: LinkageRisk) -> tuple[tuple[str, LinkageRisk], tuple[str, LinkageRisk]]:
+    return ("before", before), ("after", after)
+
+
+def _checks(verification: Verification, internal: bool) -> Section:
+    rows = tuple(
+        (
+            check.name,
+            "" if check.required is None else Figure(f"required.{check.name}", f"{check.required:.6g}"),
+            "" if check.achieved is None else Figure(f"achieved.{check.name}", f"{check.achieved:.6g}"),
+            {True: "passed", False: "FAILED", None: "reported"}[check.passed],
+            # The sentence of a failed comparison can name a value.
+            check.sentence if internal or check.passed is not False else "See the internal report.",
+        )
+        for check in verification.checks
+    )
+    text = "Computed again from the released cells, with the original beside them, by code that did not make them."
+    return Section("Checks", (text, Table(("Check", "Required", "Found", "", "In words"), rows)))
+
+
+def _criteria(attacks: Attacks | None) -> Section:
+    title = "The three criteria of WP216 (Article 29 Working Party, 2014)"
+    if attacks is None:
+        return Section(title, ("The attacks of this section were not run for this report.",))
+    rows = tuple(
+        (
+            outcome.name,
+            Figure(f"{outcome.name}.before", f"{outcome.before:.4f}"),
+            Figure(f"{outcome.name}.after", f"{outcome.after:.4f}"),
+            Figure(f"{outcome.name}.interval", f"{outcome.interval[0]:.4f} to {outcome.interval[1]:.4f}"),
+            outcome.sentence,
+        )
+        for outcome in attacks.outcomes
+    )
+    inferences = tuple(
+        (
+            one.column,
+            Figure(f"guess.blind.{one.column}", f"{one.blind.share:.4f}"),
+            Figure(f"guess.before.{one.column}", f"{one.before.share:.4f}"),
+            Figure(f"guess.after.{one.column}", f"{one.after.share:.4f}"),
+        )
+        for one in attacks.inferences
+    )
+    header = ("Sensitive column", "Guessed right without looking", "With the original", "With the release")
+    return Section(
+        title,
+        (
+            "How often attacks that were run were right (0 to 1), with the 95 % confidence interval after (Wilson).",
+            Table(("Criterion", "Before", "After", "Interval", "In words"), rows),
+            *((Table(header, inferences),) if inferences else ()),
+        ),
+    )
+
+
+def _utility(findings: Findings) -> Section:
+    utility = findings.report.utility
+    rows: list[tuple[str | Figure, ...]] = [
+        ("Loss of detail (GCP), 0 to 1", Figure("gcp.before", "0"), Figure("gcp.after", f"{utility.gcp:.4f}")),
+        (
+            "Discernibility, squared records",
+            Figure("discernibility.before", _count(findings.discernibility_before)),
+            Figure("discernibility.after", _count(utility.discernibility)),
+        ),
+    ]
+    if findings.error_before is not None and utility.error is not None:
+        rows.append(
+            (
+                "Records outside the majority of their look-alikes",
+                Figure("error.before", f"{findings.error_before:.4f}"),
+                Figure("error.after", f"{utility.error:.4f}"),
+            )
+        )
+    columns = tuple((name, Figure(f"ncp.{name}", f"{loss:.4f}")) for name, loss in utility.ncp_by_column.items())
+    return Section(
+        "What the release is still good for",
+        (
+            Table(("", "Before", "After"), tuple(rows)),
+            "The share of its domain that a cell of each column leaves open on average (NCP), 0 to 1:",
+            Table(("Column", "NCP"), columns),
+        ),
+    )
+
+
+def _limits(report: Report) -> Section:
+    return Section("Limits of what is said here", (*LIMITS_OF_THIS, *report.notes))
+
+
+def _worst(report: Report) -> Section:
+    checks = tuple((check.name, check.worst) for check in report.verification.checks if check.worst)
+    groups = tuple((worst.figure, worst.what) for worst in report.worst)
+    return Section(
+        "Where it is riskiest (not for the recipient)",
+        (
+            "The released combinations at which each check is worst:",
+            Table(("Check", "Cells"), checks),
+            "The worst group of the tree by each figure:",
+            Table(("Figure", "Group"), groups),
+        ),
+    )
+
+
+def _again(report: Report, internal: bool) -> Section:
+    run = report.provenance
+    versions = Table(("Software", "Version"), (("Copse", VERSION), *run.versions.items()))
+    if not internal:
+        return Section(
+            "How it was made",
+            (
+                "With Copse, by this command, on a table that stays with the sender:",
+                Code(command_line(SHORT_PATH, run.schema, run.parameters, {}, _other_kinds(run.schema))),
+                versions,
+            ),
+        )
+    return Section(
+        "Do it again",
+        (
+            "The release (its rows come out in another order each time):",
+            Code(run.command),
+            "The same in Python, with the JSON report saved as REPORT.json:",
+            Code(run.python),
+            "Check the released file beside the original:",
+            Code(check_line(run, "RELEASE.csv", "REPORT.json")),
+            versions,
+        ),
+    )
+
+
+def _other_kinds(schema: Schema) -> dict[str, Kind]:
+    """Return kinds that no column has, so that the command names the kind of each."""
+    other = {kind: Kind.NUMERIC if kind is Kind.CATEGORICAL else Kind.CATEGORICAL for kind in Kind}
+    return {column.name: other[column.kind] for column in schema.columns}
+
+
+def _approvals(statement: Statement) -> Section:
+    lines = statement.approvals or (Approval(), Approval())
+    rows = tuple((line.name or "", line.function or "", line.date or "", "") for line in lines)
+    return Section("Approvals", (Table(("Name", "Function", "Date", "Signature"), rows),))
+
+
+def _count(number: int) -> str:
+    return f"{number:,}"

@@ -1,0 +1,358 @@
+"""The report: what was done, what it guarantees, what the checker found, and how to do it again.
+
+JSON-ready throughout. It holds names, parameters, counts and digests, never a record; the row order of a release
+comes from a secret that is not kept, so it is not in here either.
+"""
+
+import hashlib
+import json
+import platform
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from anonymizer.checking.linkage import LinkageRisk
+from anonymizer.checking.verify import Verification
+from anonymizer.drawing.groups import WorstGroup
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.json_value import read_json
+from anonymizer.measuring.utility import Utility
+from anonymizer.reading.files import Reading, ReadOptions
+from anonymizer.reading.options import DEFAULT_MISSING
+from anonymizer.reading.samples import SAMPLE_PREFIX
+from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
+from anonymizer.schema import Kind, Schema, kind_of
+from anonymizer.settings import SETTINGS
+from anonymizer.version import VERSION
+
+PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "scipy", "scikit-learn")
+
+SHORT_PATH = "TABLE"
+"""How an input that has no file name is called in commands."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a release came from: enough to recognise the input, repeat the run and recognise the output.
+
+    Digests are SHA-256 in hexadecimal, of the bytes of the files; ``output`` maps a format to the digest of
+    the file in that format. ``read_with``: how the input was read, where that differs from the defaults.
+    """
+
+    input_name: str
+    input_sha256: str
+    input_records: int
+    read_with: Mapping[str, Any]
+    schema: Schema
+    parameters: Mapping[str, Any]
+    command: str
+    python: str
+    versions: Mapping[str, str]
+    time: str
+    output: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, JSON-ready."""
+        return {
+            "input": {
+                "name": self.input_name,
+                "sha256": self.input_sha256,
+                "records": self.input_records,
+                "read_with": dict(self.read_with),
+            },
+            "output_sha256": dict(self.output),
+            "schema": json.loads(self.schema.to_json()),
+            "parameters": dict(self.parameters),
+            "command": self.command,
+            "python": self.python,
+            "versions": dict(self.versions),
+            "time": self.time,
+            "row_order": "shuffled from a secret that was not kept",
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Everything a reviewer needs beside the released file.
+
+    ``guarantee``: what the generalizer promises and what not, in words; ``written``: the same of how levels and numbers
+    are written. ``worst``: the worst group of the pruned tree by each figure, digression among them, which cannot be
+    recomputed from released cells. ``override``: why the release was let go although a check failed; empty when none
+    did or it was not let go.
+    """
+
+    provenance: Provenance
+    guarantee: Guarantee
+    written: tuple[Guarantee, ...]
+    notes: tuple[str, ...]
+    before: LinkageRisk
+    after: LinkageRisk
+    utility: Utility
+    verification: Verification
+    worst: tuple[WorstGroup, ...]
+    override: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, JSON-ready; the same order every time."""
+        return {
+            "software": {"name": "Copse", "version": VERSION},
+            "passed": self.verification.passed,
+            "what_it_is": self.verification.describe(),
+            "method": {
+                "title": self.guarantee.title,
+                "promises": self.guarantee.gives,
+                "does_not_promise": self.guarantee.does_not,
+                "k_anonymous_by_construction": self.guarantee.strict,
+                "cells": [
+                    {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None}
+                    for way in self.written
+                ],
+            },
+            "notes": list(self.notes),
+            "override": self.override or None,
+            "verification": self.verification.to_dict(),
+            "worst_groups": [
+                {"figure": worst.figure, "column": worst.column or None, "node": worst.node, "what": worst.what}
+                for worst in self.worst
+            ],
+            "linking_risk": {"before": risk_figures(self.before), "after": risk_figures(self.after)},
+            "utility": self.utility.to_dict(),
+            "provenance": self.provenance.to_dict(),
+        }
+
+    def released(self, output: Mapping[str, str], override: str = "") -> "Report":
+        """Return the report of what left: the digest of the file in each format, and the reason when a check had
+        failed."""
+        return replace(self, provenance=replace(self.provenance, output=dict(output)), override=override)
+
+    def to_json(self) -> str:
+        """Return the report as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def report_of(
+    schema: Schema,
+    parameters: Mapping[str, Any],
+    encoded: EncodedTable,
+    *,
+    before: LinkageRisk,
+    after: LinkageRisk,
+    utility: Utility,
+    verification: Verification,
+    worst: Sequence[WorstGroup],
+    reading: Reading | None = None,
+) -> Report:
+    """Return the report of a run, put together in one way wherever its figures were computed.
+
+    ``parameters``: the settings of the run as they were used, by name. ``worst``: the worst group of the pruned
+    tree by each figure. ``reading``: how the table came in.
+    """
+    return Report(
+        provenance=provenance(schema, parameters, encoded.n_records, reading),
+        guarantee=guarantee_of(parameters["generalizer"]),
+        written=(WRITINGS[parameters["writing"]], NUMBERS[parameters["numbers"]]),
+        notes=encoded.notes,
+        before=before,
+        after=after,
+        utility=utility,
+        verification=verification,
+        worst=tuple(worst),
+    )
+
+
+def risk_figures(risk: LinkageRisk) -> dict[str, Any]:
+    """Return the figures of a linking risk, JSON-ready."""
+    return {
+        "records": risk.records,
+        "groups": risk.groups,
+        "unique_records": risk.unique,
+        "smallest_group": risk.smallest,
+        "mean_group": risk.mean,
+        "prosecutor_highest": risk.highest,
+        "journalist_highest": risk.journalist,
+        "marketer": risk.marketer,
+    }
+
+
+def provenance(
+    schema: Schema,
+    parameters: Mapping[str, Any],
+    records: int,
+    reading: Reading | None = None,
+    natural: Mapping[str, Kind] | None = None,
+) -> Provenance:
+    """Return the provenance of a run that starts now. ``reading``: how the table came in, when it came from a file.
+
+    ``natural``: the kind each column has when nothing is said, so that the command repeats only what was said.
+    """
+    if reading is not None and natural is None:
+        natural = {str(name): kind_of(reading.frame[name]) for name in reading.frame.columns}
+    name = reading.name if reading else SHORT_PATH
+    if reading is not None and reading.format == "sample":
+        name = SAMPLE_PREFIX + name
+    read_with = read_options(reading)
+    return Provenance(
+        input_name=name,
+        input_sha256=reading.sha256 if reading else "",
+        input_records=records,
+        read_with=read_with,
+        schema=schema,
+        parameters=parameters,
+        command=command_line(name, schema, parameters, read_with, natural or {}),
+        python=python_lines(name, schema, parameters, read_with),
+        versions={"python": platform.python_version(), **{package: installed(package) for package in PACKAGES}},
+        time=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def read_options(reading: Reading | None) -> dict[str, Any]:
+    """Return how the file was read, as far as it cannot be taken for granted: JSON-ready, by option name."""
+    if reading is None or reading.format == "sample":
+        return {}
+    options, plain = reading.options, ReadOptions()
+    delimited = reading.format == "csv"
+    values: dict[str, Any] = {}
+    for name in ("delimiter", "encoding", "decimal", "dates") if delimited else ("sheet", "decimal", "dates"):
+        value = getattr(options, name)
+        if value is not None:
+            values[name] = value
+    if set(options.missing) != set(DEFAULT_MISSING):
+        values["missing"] = list(options.missing)
+    for name in ("keep", "as_text", "as_numbers"):
+        if getattr(options, name):
+            values[name] = list(getattr(options, name))
+    if options.header != plain.header:
+        values["header"] = options.header
+    return values
+
+
+def command_line(
+    name: str,
+    schema: Schema,
+    parameters: Mapping[str, Any],
+    read_with: Mapping[str, Any],
+    natural: Mapping[str, Kind],
+) -> str:
+    """Return the command that repeats the run. A schema with domains or ordered levels is taken from the report
+    itself."""
+    words = ["python", "-m", "anonymizer", "anonymize", name]
+    if any(column.domain is not None or column.ordered or not sayable(column.name) for column in schema.columns):
+        words += ["--schema", "REPORT.json"]
+    else:
+        for option, names in (
+            ("--quasi-identifying", schema.quasi_identifying),
+            ("--sensitive", schema.sensitive),
+            ("--identifying", schema.identifying),
+        ):
+            if names:
+                words += [option, ",".join(names)]
+        kinds = [f"{c.name}={c.kind}" for c in schema.columns if natural.get(c.name, c.kind) is not c.kind]
+        if kinds:
+            words += ["--kinds", ",".join(kinds)]
+        if schema.target and schema.target != schema.sensitive[0]:
+            words += ["--target", schema.target]
+    words += [*_reading_words(read_with), *_parameter_words(parameters)]
+    words += ["--out", "RELEASE.csv", "--report", "REPORT-2.json"]
+    return shlex.join(words)
+
+
+def sayable(name: str) -> bool:
+    """Return whether a column's name can stand in a list of names on the command line."""
+    return "," not in name and name == name.strip() and not name.startswith("-")
+
+
+def check_line(run: Provenance, released: str, report: str) -> str:
+    """Return the command that checks a released file beside its original, by what the file ``report`` says of the
+    columns."""
+    required = {name: value for name, value in run.parameters.items() if SETTINGS[name].checked}
+    words = ["python", "-m", "anonymizer", "verify", released, "--original", run.input_name, "--schema", report]
+    words += [
+        *_reading_words(run.read_with),
+        *_parameter_words(required),
+    ]
+    return shlex.join(words)
+
+
+def _reading_words(read_with: Mapping[str, Any]) -> list[str]:
+    """Return the options that say how a file is read."""
+    words = []
+    for option, value in read_with.items():
+        if option == "header":
+            words.append("--no-header")
+        elif value == []:
+            words.append(f"--no-{option}")
+        else:
+            words += [
+                f"--{option.replace('_', '-')}={item}" for item in (value if isinstance(value, list) else [value])
+            ]
+    return words
+
+
+def _parameter_words(parameters: Mapping[str, Any]) -> list[str]:
+    """Return those of the parameters that are on, as options."""
+    on = {name: value for name, value in parameters.items() if value is not None}
+    return [word for name, value in on.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+
+
+def python_lines(name: str, schema: Schema, parameters: Mapping[str, Any], read_with: Mapping[str, Any]) -> str:
+    """Return the Python that repeats the run, with the schema as it is kept in the report."""
+    options = ", ".join(
+        f"{option}={tuple(value) if isinstance(value, list) else value!r}" for option, value in read_with.items()
+    )
+    table = f"an.read_table({name!r}, options=an.ReadOptions({options})).frame"
+    if name.startswith(SAMPLE_PREFIX):
+        table = f"an.SAMPLES[{name.removeprefix(SAMPLE_PREFIX)!r}].load()"
+    settings = ", ".join(f"{option}={value!r}" for option, value in parameters.items() if value is not None)
+    return "\n".join(
+        (
+            "import json",
+            "import anonymizer as an",
+            "",
+            'report = json.load(open("REPORT.json", encoding="utf-8"))',
+            'schema = an.Schema.from_json(json.dumps(report["provenance"]["schema"]))',
+            f"table = {table}",
+            f"result = an.anonymize(table, schema, {settings})",
+            'result.release.write("RELEASE.csv")',
+        )
+    )
+
+
+def schema_from(path: str | Path) -> Schema:
+    """Return the schema in a file: saved as a schema, or inside a report. Raises :class:`ReadError` for anything
+    else."""
+    document = read_json(path, "schema", "Give a schema or a report in JSON, as it was saved.")
+    run = document.field("provenance")
+    return Schema.from_value(document if run.absent else run.field("schema"))
+
+
+def released_otherwise(released: Path, rows: int, report: str | Path) -> str:
+    """Return how a released file differs from the one that a report speaks of, in a sentence; "" when it is the one.
+
+    Raises :class:`ReadError` when the report cannot be read, or speaks of no file.
+    """
+    described = read_json(report, "report", "Give the report that was written with the file.")
+    digests = [value.text(64) for value in described.field("provenance").field("output_sha256").fields().values()]
+    if not digests:
+        described.refuse("it speaks of no released file")
+    if digest(released.read_bytes()) in digests:
+        return ""
+    expected = described.field("verification").field("rows").whole()
+    counted = "" if expected == rows else f" It has {rows:,} rows; the report speaks of {expected:,}."
+    return f"This is not the file that the report speaks of: its SHA-256 is another.{counted}"
+
+
+def digest(content: bytes) -> str:
+    """Return the SHA-256, hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def installed(package: str) -> str:
+    """Return the installed version of a package; "absent" when it is not there."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"

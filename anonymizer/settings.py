@@ -1,0 +1,294 @@
+"""Every choice beside the schema: its default, its rule and its words, once.
+
+:data:`SETTINGS` is the one list. The pipeline, the command line, the report, the project file and the pages read it,
+and an entry that is added from outside is a choice in all of them. A choice among names asks the dictionaries that
+:func:`offer` was given, at the moment it is made, so a method that is added to its dictionary can be chosen at once.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+from anonymizer.errors import ParameterError
+
+MOST = 10**9
+"""The largest count that a setting may be: more records than any table has here."""
+
+TESTS = ("inner", "leaves")
+"""Where ``significance`` is tested: on the nodes that could be pruned (the papers) or on the groups themselves."""
+
+DICTIONARIES: dict[str, list[Collection[str]]] = {"tested": [TESTS]}
+"""For each setting that is a name, the dictionaries whose keys it may be: see :func:`offer`."""
+
+
+SHORT: dict[str, dict[str, dict[str, str]]] = {
+    "generalizer": {"concatenate": {"generalizer": "uniform", "writing": "concatenate"}}
+}
+"""Values that are short for several: by setting and value, the settings that are meant."""
+
+
+def offer(setting: str, names: Collection[str]) -> None:
+    """Let the keys of a dictionary, as they will be when it is asked, be values of a setting."""
+    DICTIONARIES.setdefault(setting, []).append(names)
+
+
+def names_of(setting: str) -> tuple[str, ...]:
+    """Return the names that a setting may have now, in the order of its dictionaries."""
+    return tuple(name for names in DICTIONARIES.get(setting, []) for name in names)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One choice: what it may be, what it is when nothing is said, and what it is called.
+
+    ``kind``: a "count" (whole number), a "number", or a "name" (of a dictionary); numbers lie between ``least`` and
+    ``most``. ``optional``: it may also be ``None``, off. ``part``: "limit" on every group, "tree" (how it grows),
+    "cells" (how they are written), or "attackers" (which linking risk a steward accepts of each, which changes no
+    release). ``checked``: a checker can require it of a released file. ``title`` and ``text``: a few words and a
+    sentence for pages and the command line.
+    """
+
+    default: Any
+    kind: Literal["count", "number", "name"]
+    part: Literal["limit", "tree", "cells", "attackers"]
+    title: str
+    text: str
+    least: float = 1
+    most: float = MOST
+    optional: bool = False
+    checked: bool = False
+
+    def allows(self, name: str, value: Any) -> bool:
+        """Return True when ``value`` may be the setting called ``name``."""
+        if value is None:
+            return self.optional
+        if self.kind == "name":
+            return isinstance(value, str) and value in names_of(name)
+        right = (int,) if self.kind == "count" else (int, float)
+        if isinstance(value, bool) or not isinstance(value, right):
+            return False
+        return self.least <= value <= self.most
+
+    def range_text(self, name: str) -> str:
+        """Return what the setting may be, in words."""
+        if self.kind == "name":
+            text = "one of " + ", ".join(names_of(name))
+        else:
+            text = f"a {'whole ' if self.kind == 'count' else ''}number from {self.least:,g} to {self.most:,.0f}"
+        return text + (", or nothing" if self.optional else "")
+
+
+def _limit(title: str, text: str, least: float, most: float) -> Setting:
+    return Setting(None, "number", "limit", title, text, least, most, optional=True, checked=True)
+
+
+SETTINGS: dict[str, Setting] = {
+    "k": Setting(
+        10,
+        "count",
+        "limit",
+        "k: fewest records that look alike",
+        "fewest look-alike records of a group",
+        checked=True,
+    ),
+    "grouping": Setting("least", "name", "tree", "How groups are made", "how records are put into groups"),
+    "generalizer": Setting(
+        "uniform",
+        "name",
+        "cells",
+        "How the records of a group are made to look alike",
+        "which records of a group share a box",
+    ),
+    "writing": Setting("sets", "name", "cells", "Categories", "how levels are written"),
+    "numbers": Setting("range", "name", "cells", "Numbers and dates", "how numbers and dates are written"),
+    "criterion": Setting(
+        None,
+        "name",
+        "tree",
+        "What a good split does",
+        "what a split is chosen by: sse for a numeric target, else entropy, when nothing is said",
+        optional=True,
+    ),
+    "min_leaf": Setting(
+        2,
+        "count",
+        "tree",
+        "Fewest records of a leaf, before pruning",
+        "fewest records of a leaf of the grown tree",
+    ),
+    "max_depth": Setting(
+        None,
+        "count",
+        "tree",
+        "Deepest level",
+        "longest path of the grown tree; no limit when nothing is said",
+        optional=True,
+    ),
+    "weight": Setting(
+        0.5,
+        "number",
+        "tree",
+        "Weight of the target",
+        "weight of the target in a blended tree, 0 to 1",
+        0,
+        1,
+    ),
+    "l": _limit("l: different values", "fewest different values of a sensitive column in a group", 1, 65_536),
+    "entropy_l": _limit(
+        "Entropy l: effective values",
+        "fewest effective values, exp(entropy), of a sensitive column",
+        1,
+        65_536,
+    ),
+    "t": _limit(
+        "t: distance from the table",
+        "greatest distance of a sensitive distribution from the whole table's, 0 to 1",
+        0,
+        1,
+    ),
+    "rsd_min": _limit(
+        "RSD: error left by a guess",
+        "least share of a numeric column's squared error that a group leaves, 0 to 1",
+        0,
+        1,
+    ),
+    "spread_min": _limit(
+        "Spread: standard deviation",
+        "least share of a numeric column's standard deviation in a group, 0 to 1",
+        0,
+        1,
+    ),
+    "significance": Setting(
+        None,
+        "number",
+        "limit",
+        "α: significance",
+        "α of the covariance test of numeric sensitive columns, 0 to 1",
+        0,
+        1,
+        optional=True,
+    ),
+    "tested": Setting("inner", "name", "limit", "Covariance test", "where α is tested: on inner nodes or on groups"),
+    "prosecutor_limit": Setting(
+        10, "count", "attackers", "Prosecutor", "at most one chance in so many, for who knows the person is in the file"
+    ),
+    "journalist_limit": Setting(
+        10, "count", "attackers", "Journalist", "at most one chance in so many, for who wants to find anybody"
+    ),
+    "marketer_limit": Setting(
+        20, "count", "attackers", "Marketer", "at most one chance in so many, for who wants to find as many as possible"
+    ),
+}
+"""Every setting by name, in the order in which they are said."""
+
+PARTS = ("limit", "tree", "cells", "attackers")
+RUN = ("limit", "tree", "cells")
+"""The parts that a run depends on: what a report records, and what another run needs."""
+
+
+def setting_names(*parts: str) -> tuple[str, ...]:
+    """Return the names of the settings of some parts, in the order of :data:`SETTINGS`."""
+    return tuple(name for name, setting in SETTINGS.items() if setting.part in parts)
+
+
+class Settings(Mapping[str, Any]):
+    """One value for each of :data:`SETTINGS`, frozen: those that are named, and the default of every other.
+
+    Values are attributes (``settings.k``) and items (``settings["k"]``). Equal settings have equal hashes. Raises
+    :class:`ParameterError` for a name that is no setting, or a value that its rule does not allow.
+    """
+
+    parts: ClassVar[tuple[str, ...]] = PARTS
+    __slots__ = ("_values",)
+    _values: dict[str, Any]
+
+    def __init__(self, **values: Any) -> None:
+        names = setting_names(*self.parts)
+        for name, full in SHORT.items():
+            values |= full.get(str(values.get(name)), {})
+        for name, value in values.items():
+            if name not in names:
+                raise ParameterError(
+                    f"There is no setting {name!r}.", value=name, remedy=f"Choose among {', '.join(names)}."
+                )
+            values[name] = plain_number(value)
+            check(name, values[name])
+        object.__setattr__(self, "_values", {name: values.get(name, SETTINGS[name].default) for name in names})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("Settings are frozen; but() makes others.")
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and name in self._values:
+            return self._values[name]
+        raise AttributeError(name)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.items()))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and dict(self) == dict(other)
+
+    def __repr__(self) -> str:
+        changed = (f"{name}={value!r}" for name, value in self.items() if value != SETTINGS[name].default)
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def but(self, **changes: Any) -> Self:
+        """Return other settings: these with some changed."""
+        return type(self)(**{**self._values, **changes})
+
+    def of(self, *parts: str) -> dict[str, Any]:
+        """Return the values of some parts by name."""
+        return {name: value for name, value in self._values.items() if SETTINGS[name].part in parts}
+
+    @property
+    def limits(self) -> "Limits":
+        """What every group must satisfy."""
+        return Limits(**self.of("limit"))
+
+
+class Limits(Settings):
+    """What is required of every group: the settings of the part "limit"; ``None`` is off.
+
+    ``k``: records. ``l``: different values, and ``entropy_l``: effective number of values, exp(entropy), of every
+    categorical sensitive column. ``t``: greatest distance of their distribution from the whole table's (0 to 1).
+    ``rsd_min``, ``spread_min``: the value-disclosure limit on every numeric sensitive column: least RSD, and least
+    standard deviation as a share of the file's (0 to 1). ``significance``: α of the covariance test, where ``tested``
+    says; on "inner" nodes it steers pruning and promises nothing about groups.
+    """
+
+    parts = ("limit",)
+    __slots__ = ()
+
+    @property
+    def required(self) -> dict[str, Any]:
+        """What the checker requires of the release, by name; the covariance test is a rule of pruning only."""
+        return {name: value for name, value in self.items() if SETTINGS[name].checked}
+
+    @property
+    def beside_k(self) -> bool:
+        """True when any limit beside k is on."""
+        return any(value is not None for name, value in self.items() if name not in ("k", "tested"))
+
+
+def check(name: str, value: Any) -> None:
+    """Raise :class:`ParameterError` when a setting may not have this value: what it may be instead."""
+    setting = SETTINGS[name]
+    if not setting.allows(name, value):
+        text = repr(value) if not isinstance(value, int) or abs(value) <= MOST else "so large a number"
+        what = f"There is no {name} {text}." if setting.kind == "name" else f"{name} cannot be {text}."
+        raise ParameterError(what, value=value, remedy=f"Choose {setting.range_text(name)}.")
+
+
+def plain_number(value: Any) -> Any:
+    """Return a number of numpy as one of Python, and anything else as it is."""
+    return value.item() if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0 else value

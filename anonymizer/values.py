@@ -1,0 +1,180 @@
+"""Values of a column as numbers, as levels and as text, one way for every type."""
+
+import re
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.errors import EncodeError
+from anonymizer.schema import Column, Kind
+
+DAY_OR_MONTH = re.compile(r"\s*[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ][0-9]{2,4}")
+"""Dates that do not say which part is the day."""
+
+EXACT = 2**53
+"""Whole numbers up to here are themselves as 64-bit floats."""
+
+
+def value_text(value: Any) -> str:
+    """Return a value as text, one way for every type: shortest form that reads back, whole floats as integers."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    if isinstance(value, (np.datetime64, pd.Timestamp)):
+        stamp = pd.Timestamp(value)
+        return str(stamp.date().isoformat() if stamp == stamp.normalize() and stamp.tz is None else stamp.isoformat())
+    return str(value)
+
+
+def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], Any]:
+    """Return the column as numbers (n,), NaN for missing in floats, and a function from numbers back to values."""
+    if column.kind is Kind.DATE:
+        _refuse_day_or_month(values, column)
+        try:
+            stamps = pd.to_datetime(values)
+        except (ValueError, TypeError) as error:
+            readable = pd.to_datetime(values.astype(object), errors="coerce", format="mixed", utc=True).notna()
+            wrong = np.flatnonzero(~readable.to_numpy() & values.notna().to_numpy())
+            at = int(wrong[0]) if len(wrong) else None
+            which = "" if at is None else f" (the first is in row {at + 1}: {value_text(values.iloc[at])!r})"
+            raise EncodeError(
+                f"Column {column.name!r} is a date column, but its values are not all dates of one form{which}.",
+                column=column.name,
+                row=at,
+                remedy="Make it categorical, or correct the dates.",
+            ) from error
+        if getattr(stamps.dt, "tz", None) is not None:
+            stamps = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
+        micro = stamps.to_numpy(dtype="datetime64[us]")
+        numbers = micro.astype(np.int64).astype(np.float64)
+        numbers[np.isnat(micro)] = np.nan
+        return numbers, lambda moments: moments.astype(np.int64).astype("datetime64[us]")
+    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
+        numeric = pd.to_numeric(values.astype(object), errors="coerce")
+        wrong = np.flatnonzero(numeric.isna().to_numpy() & values.notna().to_numpy())
+        if len(wrong):
+            raise EncodeError(
+                f"Column {column.name!r} is numeric, but holds "
+                f"{value_text(values.iloc[wrong[0]])!r} (row {wrong[0] + 1}).",
+                column=column.name,
+                row=int(wrong[0]),
+                value=values.iloc[wrong[0]],
+                remedy="Treat it as missing, or make the column categorical.",
+            )
+        values = numeric
+    if isinstance(values.dtype, np.dtype):
+        numbers = values.to_numpy()
+    elif values.isna().any() or not pd.api.types.is_integer_dtype(values.dtype):
+        if pd.api.types.is_integer_dtype(values.dtype) and (values.abs() > EXACT).any():
+            raise EncodeError(
+                f"Column {column.name!r} holds whole numbers beyond {EXACT:,} beside missing values, which "
+                "numbers with a missing mark cannot hold exactly.",
+                column=column.name,
+                remedy="Make the column categorical, or identifying if it is a number of a person.",
+            )
+        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        numbers = values.to_numpy(dtype=np.int64)
+    if numbers.dtype.kind == "f":
+        numbers = numbers.astype(np.float64, copy=False)
+        infinite = np.flatnonzero(np.isinf(numbers))
+        if len(infinite):
+            raise EncodeError(
+                f"Column {column.name!r} holds an infinite number (row {infinite[0] + 1}).",
+                column=column.name,
+                row=int(infinite[0]),
+                value=float(numbers[infinite[0]]),
+                remedy="Treat it as missing, or make the column categorical.",
+            )
+        numbers = numbers + 0.0  # -0.0 and 0.0 are one value
+    return numbers, lambda same: same
+
+
+def _refuse_day_or_month(values: "pd.Series[Any]", column: Column) -> None:
+    """Raise :class:`EncodeError` for dates as text that do not say which part is the day."""
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return
+    wrong = [at for at, value in enumerate(values) if isinstance(value, str) and DAY_OR_MONTH.match(value)]
+    if wrong:
+        at = wrong[0]
+        text = value_text(values.iloc[at])
+        raise EncodeError(
+            f"Column {column.name!r} is a date column, but {text!r} (row {at + 1}) does not say which part is the day.",
+            column=column.name,
+            row=at,
+            value=text,
+            remedy="Say when the table is read whether the day or the month comes first, or write year-month-day.",
+        )
+
+
+def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return codes (n,) and the distinct values in ascending order; missing is coded as their number."""
+    if numbers.dtype.kind in "iu" and len(numbers):
+        low, high = int(numbers.min()), int(numbers.max())
+        if high - low < max(4 * len(numbers), 1 << 16):
+            present = np.zeros(high - low + 1, dtype=bool)
+            wide = np.uint64 if numbers.dtype == np.uint64 else np.int64  # narrow types would overflow
+            offsets = numbers.astype(wide, copy=False) - wide(low)
+            present[offsets] = True
+            values = np.flatnonzero(present)
+            lookup = np.zeros(len(present), dtype=np.int32)
+            lookup[values] = np.arange(len(values))
+            return lookup[offsets], (values.astype(wide) + wide(low)).astype(numbers.dtype)
+    first_codes, uniques = pd.factorize(numbers)
+    order = np.argsort(uniques, kind="stable")
+    rank = np.empty(len(uniques) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(uniques))
+    rank[-1] = len(uniques)
+    return rank[first_codes], np.asarray(uniques)[order]
+
+
+def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return codes (n,) and levels (text) of a column taken as categories; missing is coded as the number of levels.
+
+    The levels are the declared domain in its order, or the values that occur, sorted (as numbers when all of them
+    are numbers): the order in which they appear in the table never shows.
+    """
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        categories = np.asarray(values.cat.categories)
+        first_codes = values.cat.codes.to_numpy().astype(np.int64)
+        present = np.unique(first_codes[first_codes >= 0])
+    else:
+        if values.dtype == object and pd.api.types.infer_dtype(values) != "string":
+            values = values.map(value_text, na_action="ignore")  # 1 and True are equal, and lists have no hash
+        first_codes, uniques = pd.factorize(values)
+        categories = np.asarray(uniques, dtype=object)
+        present = np.arange(len(categories))
+    texts = [value_text(categories[code]) for code in present]
+    levels = list(cast(tuple[str, ...], column.domain)) if column.domain else sorted(set(texts), key=level_order(texts))
+    rank = {level: position for position, level in enumerate(levels)}
+    unknown = [text for text in texts if text not in rank]
+    if unknown:
+        row = int(np.argmax(first_codes == present[texts.index(unknown[0])]))
+        raise EncodeError(
+            f"Column {column.name!r} holds {unknown[0]!r} (row {row + 1}), which is not in its declared domain.",
+            column=column.name,
+            row=row,
+            value=unknown[0],
+            remedy="Add the level to the domain, or correct the value.",
+        )
+    lookup = np.full(len(categories) + 1, len(levels), dtype=np.int64)
+    lookup[present] = [rank[text] for text in texts]
+    return lookup[first_codes], np.array(levels, dtype=object)
+
+
+def level_order(texts: list[str]) -> Any:
+    """Return the sort key of levels: as numbers when all are finite numbers, as text otherwise."""
+    try:
+        if not all(np.isfinite(float(text)) for text in texts):
+            return str
+    except ValueError:
+        return str
+    return lambda text: (float(text), text)

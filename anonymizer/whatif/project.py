@@ -1,0 +1,192 @@
+"""The project file: what a steward decided about a table, without the table. JSON, saved and opened again.
+
+A project file comes from outside, so nothing in it is believed: every field has a type, a range and a length, and what
+does not fit is refused with its place.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from anonymizer.json_value import JsonValue, parse, shown
+from anonymizer.schema import Column, Schema
+from anonymizer.settings import SETTINGS
+from anonymizer.version import VERSION
+from anonymizer.whatif.scenarios import COLUMN, FIGURES, LONGEST_WHAT, Entry, History, Scenario
+
+FORMAT = 1
+"""Version of the file's layout."""
+
+MOST_SCENARIOS = 500
+MOST_ENTRIES = 20_000
+LONGEST_NAME = 200
+LONGEST_COMMENT = 5_000
+LONGEST_COLUMN = 10_000
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+@dataclass(frozen=True)
+class Project:
+    """What was decided about one table.
+
+    ``table_sha256``: of the bytes of its file, hexadecimal, "" when it came from none; ``table_name``; ``records``: its
+    number of rows. ``parameters``: by name, see :data:`anonymizer.settings.SETTINGS`.
+    """
+
+    schema: Schema
+    parameters: Mapping[str, Any]
+    scenarios: tuple[Scenario, ...] = ()
+    history: History = History()
+    table_name: str = ""
+    table_sha256: str = ""
+    records: int = 0
+
+    def mismatch(self, sha256: str, columns: Sequence[str]) -> str:
+        """Return what to say when the project is opened beside a table of this digest and these columns; "" when all
+        fits."""
+        if sha256 == self.table_sha256:
+            return ""
+        named = f"{self.table_name!r}" if self.table_name else "another table"
+        text = f"This project was saved for {named}, whose content is not that of the table here."
+        missing = [column.name for column in self.schema.columns if column.name not in columns]
+        extra = [name for name in columns if name not in {column.name for column in self.schema.columns}]
+        if missing or extra:
+            parts = [
+                f"the table lacks {_names(missing)}" if missing else "",
+                f"it adds {_names(extra)}" if extra else "",
+            ]
+            return f"{text} Its columns differ: {'; '.join(filter(None, parts))}. Roles cannot be taken over."
+        return f"{text} The columns are the same, so roles and parameters can be used; figures must be computed again."
+
+    def fits(self, columns: Sequence[str]) -> bool:
+        """Return whether a table has exactly the columns of the project."""
+        return set(columns) == {column.name for column in self.schema.columns}
+
+
+def to_json(project: Project) -> str:
+    """Return the project file: JSON text; :func:`from_json` gives back an equal project. It holds no record."""
+    history = project.history
+    described = {
+        "copse_project": FORMAT,
+        "software": {"name": "Copse", "version": VERSION},
+        "saved": datetime.now(UTC).isoformat(timespec="seconds"),
+        "table": {"name": project.table_name, "sha256": project.table_sha256, "records": project.records},
+        "schema": json.loads(project.schema.to_json()),
+        "parameters": dict(project.parameters),
+        "scenarios": [
+            {
+                "name": scenario.name,
+                "comment": scenario.comment,
+                "parameters": dict(scenario.parameters),
+                "figures": dict(scenario.figures),
+                "basis": scenario.basis,
+            }
+            for scenario in project.scenarios
+        ],
+        "history": {
+            "start": dict(history.start),
+            "entries": [
+                {"time": entry.time, "what": entry.what, "from": dict(entry.before), "to": dict(entry.after)}
+                for entry in history.entries
+            ],
+            "position": history.position,
+        },
+    }
+    return json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def from_json(text: str | bytes) -> Project:
+    """Return the project in a file, every field checked. Raises :class:`ReadError`, with the place of what does not
+    fit."""
+    project = parse(text, "project file", "Open a file that was saved as a project, as it was saved.")
+    project.field("copse_project").whole(FORMAT, FORMAT)
+    table = project.field("table")
+    return Project(
+        schema=Schema.from_value(project.field("schema")),
+        parameters=_parameters(project.field("parameters")),
+        scenarios=tuple(_scenario(item) for item in project.field("scenarios").items(MOST_SCENARIOS)),
+        history=_history(project.field("history")),
+        table_name=table.field("name").text(LONGEST_COLUMN),
+        table_sha256=_sha256(table.field("sha256")),
+        records=table.field("records").whole(),
+    )
+
+
+def _sha256(value: JsonValue) -> str:
+    """Return a digest, or "" for none."""
+    sha256 = value.text(64)
+    if sha256 and (len(sha256) != 64 or set(sha256) - set("0123456789abcdef")):
+        value.refuse("a SHA-256 has 64 hexadecimal digits")
+    return sha256
+
+
+def _parameters(value: JsonValue) -> dict[str, Any]:
+    return {name: _parameter(name, setting) for name, setting in value.fields(tuple(SETTINGS)).items()}
+
+
+def _parameter(name: str, value: JsonValue) -> Any:
+    setting = SETTINGS.get(name)
+    if setting is None:
+        value.refuse("there is no such choice")
+    if not setting.allows(name, value.value):
+        value.refuse(f"{setting.range_text(name)} was expected, not {shown(value.value)}")
+    return value.value
+
+
+def _scenario(value: JsonValue) -> Scenario:
+    return Scenario(
+        name=value.field("name").text(LONGEST_NAME, fewest=1, plain=True),
+        parameters=_parameters(value.field("parameters")),
+        figures={name: figure.number() for name, figure in value.field("figures").fields(tuple(FIGURES)).items()},
+        comment=value.field("comment").text(LONGEST_COMMENT),
+        basis="" if value.field("basis").absent else _sha256(value.field("basis")),
+    )
+
+
+def _history(value: JsonValue) -> History:
+    entries = []
+    for entry in value.field("entries").items(MOST_ENTRIES):
+        before, after = _choices(entry.field("from"), before=True), _choices(entry.field("to"))
+        if set(before) != set(after) or not after:
+            entry.refuse("from and to must speak of the same choices")
+        entries.append(Entry(_time(entry.field("time")), entry.field("what").text(LONGEST_WHAT), before, after))
+    position = value.field("position").whole(0, len(entries))
+    return History(_choices(value.field("start")), tuple(entries), position)
+
+
+def _choices(value: JsonValue, *, before: bool = False) -> dict[str, Any]:
+    """Return choices as :func:`anonymizer.whatif.scenarios.choices_of` makes them; ``before``: ``None`` where none
+    was."""
+    choices = value.fields()
+    for key, choice in choices.items():
+        if choice.absent and (before or key == "target"):
+            continue
+        if key == "target":
+            choice.text(LONGEST_COLUMN)
+        elif key.startswith(COLUMN):
+            if COLUMN + Column.from_value(choice).name != key:
+                choice.refuse("it describes another column")
+        else:
+            _parameter(key, choice)
+    return {key: choice.value for key, choice in choices.items()}
+
+
+def _time(value: JsonValue) -> str:
+    text = value.text(40, plain=True)
+    try:
+        stamp = datetime.fromisoformat(text)
+    except ValueError:
+        value.refuse("a time was expected (2026-01-31T12:00:00+00:00)")
+    if stamp.tzinfo is None:
+        value.refuse("a time with its zone was expected (2026-01-31T12:00:00+00:00)")
+    return text
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,222 @@
+"""Settings that a steward keeps to compare, and the history of every decision, which can be gone back through.
+
+What was decided is a flat dictionary of *choices*: every parameter by its name, ``target``, and ``column NAME`` for the
+role, kind and domain of each column. It holds no record of the table.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+
+from anonymizer.errors import ParameterError
+from anonymizer.json_value import JsonValue
+from anonymizer.schema import Column, Schema
+from anonymizer.whatif.frontier import Point
+
+FIGURES = ("groups", "smallest", "risk", "tidi", "rsd", "posterior", "gcp", "error", "unexplained")
+"""What is known of a scenario, as :class:`anonymizer.whatif.frontier.Point` defines it."""
+
+COLUMN = "column "
+"""How the choices of a column begin."""
+
+MOST_COMPARED = 4
+
+LONGEST_WHAT = 200
+"""Most characters that say what was decided."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A setting that was kept: its ``parameters`` by name, and its ``figures``, some of :data:`FIGURES` by name.
+
+    ``basis``: which table and roles the figures are of, see :func:`basis_of`; "" when that is not known.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+    figures: Mapping[str, float]
+    comment: str = ""
+    basis: str = ""
+
+    def counted_on(self, basis: str) -> "Scenario":
+        """The scenario as it is known of this table and these roles: figures of another basis are left out."""
+        return self if self.basis == basis else replace(self, figures={})
+
+
+def basis_of(schema: Schema, table: str) -> str:
+    """Return the SHA-256, hexadecimal, of all that figures depend on beside the parameters; ``table``: a name of its
+    content and of how it was read."""
+    described = json.dumps([table, choices_of(schema, {})], sort_keys=True, default=str)
+    return hashlib.sha256(described.encode()).hexdigest()
+
+
+def figures_of(point: Point) -> dict[str, float]:
+    """Return what is known of a point, by name."""
+    return {name: value for name in FIGURES if (value := getattr(point, name)) is not None}
+
+
+def scenario_of(point: Point, name: str, parameters: Mapping[str, Any], comment: str = "", basis: str = "") -> Scenario:
+    """Return a point as a scenario. ``parameters``: all that were chosen; those of the point come on top."""
+    return Scenario(name, {**parameters, **point.parameters}, figures_of(point), comment, basis)
+
+
+def side_by_side(scenarios: Sequence[Scenario]) -> pd.DataFrame:
+    """Return two to four scenarios as columns; as rows the parameters in which they differ, then their figures.
+
+    Raises :class:`ParameterError` for fewer or more, or two of one name.
+    """
+    names = [scenario.name for scenario in scenarios]
+    if not 2 <= len(names) <= MOST_COMPARED or len(set(names)) != len(names):
+        raise ParameterError(
+            f"{len(names)} scenarios cannot be compared.", remedy=f"Choose 2 to {MOST_COMPARED} of different names."
+        )
+    parameters = list(dict.fromkeys(key for scenario in scenarios for key in scenario.parameters))
+    differing = [key for key in parameters if len({repr(s.parameters.get(key)) for s in scenarios}) > 1]
+    present = [name for name in FIGURES if any(name in scenario.figures for scenario in scenarios)]
+    rows = {
+        **{key: [scenario.parameters.get(key) for scenario in scenarios] for key in differing},
+        **{name: [scenario.figures.get(name) for scenario in scenarios] for name in present},
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=names, dtype=object)
+
+
+def choices_of(schema: Schema, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all choices in one dictionary, JSON-ready. Reasons of suggestions are no choices."""
+    columns = {COLUMN + column.name: replace(column, reason="").to_dict() for column in schema.columns}
+    return {**parameters, "target": schema.target, **columns}
+
+
+def schema_from(choices: Mapping[str, Any], schema: Schema) -> Schema:
+    """Return the schema with the columns and the target that the choices name; reasons stay where nothing else changed.
+
+    Raises :class:`anonymizer.errors.SchemaError` when they do not fit each other.
+    """
+    columns = []
+    for column in schema.columns:
+        described = choices.get(COLUMN + column.name, column.to_dict())
+        other = Column.from_value(JsonValue(described, column.name, "history", ""))
+        columns.append(column if other == replace(column, reason="") else other)
+    return Schema(tuple(columns), choices.get("target", schema.target))
+
+
+def parameters_from(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters among the choices."""
+    return {key: value for key, value in choices.items() if key != "target" and not key.startswith(COLUMN)}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One decision: ``time`` (UTC, ISO 8601), ``what`` in words, and the choices it changed, ``before`` and ``after``.
+
+    Both hold the same keys; a choice that was not there is ``None``.
+    """
+
+    time: str
+    what: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+    @property
+    def changes(self) -> tuple[tuple[str, str, str], ...]:
+        """Each change in words: what, from, to."""
+        return tuple(
+            (key.removeprefix(COLUMN), choice_text(self.before.get(key)), choice_text(self.after.get(key)))
+            for key in self.after
+        )
+
+
+@dataclass(frozen=True)
+class History:
+    """Decisions in their order, of which the first ``position`` hold; the later ones were undone and can come back.
+
+    ``start``: the choices before the first. Every method returns a new history.
+    """
+
+    start: Mapping[str, Any] = field(default_factory=dict)
+    entries: tuple[Entry, ...] = ()
+    position: int = 0
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The choices that hold now."""
+        state = dict(self.start)
+        for entry in self.entries[: self.position]:
+            state.update(entry.after)
+        return state
+
+    @property
+    def can_undo(self) -> bool:
+        """True when there is a decision to take back."""
+        return self.position > 0
+
+    @property
+    def can_redo(self) -> bool:
+        """True when a decision was taken back and none was made since."""
+        return self.position < len(self.entries)
+
+    def record(self, choices: Mapping[str, Any], what: str = "", time: datetime | None = None) -> "History":
+        """Return the history in which these choices hold now: one more entry with all that changed, none when nothing
+        did.
+
+        What was undone is forgotten. ``what``: by default the names of what changed. ``time``: now when not given. The
+        first record of an empty history is its start.
+        """
+        now = self.state
+        if not self.entries and not self.start:
+            return History(dict(choices))
+        changed = [key for key in {**now, **choices} if now.get(key) != choices.get(key)]
+        if not changed:
+            return self
+        stamp = (time or datetime.now(UTC)).isoformat(timespec="seconds")
+        entry = Entry(
+            stamp,
+            (what or _names(changed))[:LONGEST_WHAT],
+            {key: now.get(key) for key in changed},
+            {key: choices.get(key) for key in changed},
+        )
+        entries = (*self.entries[: self.position], entry)
+        return replace(self, entries=entries, position=len(entries))
+
+    def at(self, position: int) -> "History":
+        """Return the history as it was after so many decisions; nothing is forgotten.
+
+        Raises :class:`ParameterError` for a moment that was not.
+        """
+        if not 0 <= position <= len(self.entries):
+            raise ParameterError(
+                f"There is no moment {position} in a history of {len(self.entries)} decisions.", value=position
+            )
+        return replace(self, position=position)
+
+    def undo(self) -> "History":
+        """Return the history without the last decision; the same when there is none."""
+        return self.at(max(0, self.position - 1))
+
+    def redo(self) -> "History":
+        """Return the history with the decision that was taken back last; the same when there is none."""
+        return self.at(min(len(self.entries), self.position + 1))
+
+
+def _names(keys: Sequence[str]) -> str:
+    words = ", ".join(key.removeprefix(COLUMN) for key in keys[:4])
+    return words + (f" and {len(keys) - 4:,} more" if len(keys) > 4 else "")
+
+
+def choice_text(value: Any) -> str:
+    """Return a choice in words; of a column its role and kind."""
+    if value is None:
+        return "off"
+    if isinstance(value, Mapping):
+        words = [str(value.get("role", "")), str(value.get("kind", ""))]
+        if value.get("ordered"):
+            words.append("in order")
+        domain = value.get("domain")
+        if domain is not None:
+            words.append(f"{len(domain):,} levels" if value.get("kind") == "categorical" else f"domain {list(domain)}")
+        return ", ".join(words)
+    return f"{value:g}" if isinstance(value, float) else str(value)

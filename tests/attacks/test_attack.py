@@ -1,0 +1,197 @@
+"""Attacks: counted as plain loops over people and rows count them; what they find and what they cannot."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from anonymizer.attacks.attack import Attacks, attack
+from anonymizer.attacks.attackers import NEAR, CellColumn, ExactColumn, Inference, Lookup, Rate, count_matches
+from anonymizer.cells import parse_cell
+from anonymizer.errors import CancelledError, ParameterError
+from anonymizer.growing.encode import encode
+from anonymizer.pipeline import anonymize
+from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.schema import Kind, Schema
+from anonymizer.values import numbers_of, value_text
+from tests.attacks.test_look_up import people
+
+
+def released(generalizer: str = "uniform", k: int = 5, **options) -> tuple[pd.DataFrame, Schema, pd.DataFrame]:
+    table, schema = people()
+    return table, schema, anonymize(table, schema, generalizer=generalizer, k=k, **options).release.frame()
+
+
+def fits(table: pd.DataFrame, frame: pd.DataFrame, schema: Schema, names: list[str]) -> np.ndarray:
+    """(rows, people) which released row admits which person, cell by cell."""
+    fits_all = np.ones((len(frame), len(table)), dtype=bool)
+    for name in names:
+        kind = schema[name].kind
+        cells = [parse_cell(None if pd.isna(text) else str(text), kind) for text in frame[name]]
+        values = [None if pd.isna(value) else value_text(value) for value in table[name]]
+        numbers = [None] * len(table) if kind is Kind.CATEGORICAL else numbers_of(table[name], schema[name])[0].tolist()
+        people_of: dict = {}
+        for row, cell in enumerate(cells):
+            if cell not in people_of:
+                people_of[cell] = [cell.admits(value, number) for value, number in zip(values, numbers, strict=True)]
+            fits_all[row] &= people_of[cell]
+    return fits_all
+
+
+@pytest.mark.parametrize("right", [0, 1, 7, 50])
+def test_interval__is_wilsons(right: int) -> None:
+    interval = binomtest(right, 50).proportion_ci(0.95, "wilson")
+    assert Rate(right, 50).interval == pytest.approx((interval.low, interval.high), abs=1e-9)
+    assert Rate(right, 50).share == right / 50
+    assert Rate(0, 0).interval == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("options", [
+    {"generalizer": "tiered"}, {"generalizer": "refine", "numbers": "mean"}, {"writing": "weighted"}, {"k": 150},
+])  # fmt: skip
+def test_cells__admit_whom_the_grammar_says(options: dict) -> None:
+    table, schema, frame = released(**options)
+    names = list(schema.quasi_identifying)
+    columns = {name: CellColumn.of(frame[name], table[name], schema[name]) for name in names}
+    for name in names:
+        expected = fits(table, frame, schema, [name])
+        column = columns[name]
+        assert np.array_equal(column.admits(column.of_row, column.value), expected)
+        assert all(np.array_equal(column.people_in(row), expected[row]) for row in range(0, 300, 7))
+    expected = fits(table, frame, schema, names[:2])
+    assert [count_matches(columns, row, names[:2]) for row in range(300)] == expected.sum(axis=1).tolist()
+
+
+def test_exact_columns__are_equality() -> None:
+    table, schema = people()
+    for name in schema.quasi_identifying:
+        column = ExactColumn.of(table[name], schema[name])
+        for row in range(0, 300, 11):
+            value = table[name].iloc[row]
+            same = table[name].isna() if pd.isna(value) else table[name] == value
+            assert np.array_equal(column.people_in(row), same)
+
+
+@pytest.mark.parametrize("generalizer", GENERALIZERS)
+def test_links_and_look_ups__are_loops_over_people(generalizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anonymizer.attacks.attackers.FITS_AT_ONCE", 1_000)
+    table, schema, frame = released(generalizer)
+    names = list(schema.quasi_identifying)
+    columns = {name: CellColumn.of(frame[name], table[name], schema[name]) for name in names}
+    who = np.arange(0, 300, 2)
+    lookup = Lookup(table, frame, names, columns, who)
+    after = fits(table, frame, schema, names)[:, who]
+    key = table[names].astype(object).where(table[names].notna(), "?").apply(tuple, axis=1)
+    alike = np.array([[key[row] == key[person] for person in who] for row in range(300)])
+    before_rate, after_rate = lookup.links()
+    for rate, matrix in ((before_rate, alike), (after_rate, after)):
+        assert rate.tries == 150
+        assert rate.right == pytest.approx((1 / matrix.sum(axis=0)).sum())
+    codes = [pd.factorize(side["ill"], use_na_sentinel=False)[0] for side in (table, frame)]
+    pay = [side["pay"].to_numpy() for side in (table, frame)]
+    guesses, means = lookup.most_frequent(*codes, 3), lookup.mean(*pay)
+    for moment, matrix in enumerate((alike, after)):
+        for place in range(150):
+            rows = matrix[:, place]
+            assert guesses[moment][place] == np.bincount(codes[moment][rows], minlength=3).argmax()
+            numbers = pay[moment][rows]
+            numbers = numbers[~np.isnan(numbers)]
+            assert means[moment][place] == pytest.approx(numbers.mean() if len(numbers) else np.nan, nan_ok=True)
+
+
+def predictable(n: int = 600) -> tuple[pd.DataFrame, Schema]:
+    """A class and a number that follow from the quasi-identifiers, and a coin that does not."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"x": rng.integers(0, 100, n), "c": rng.choice(list("ab"), n)})
+    table["signal"] = np.where((table["x"] > 50) ^ (table["c"] == "a"), "yes", "no")
+    table["coin"] = rng.choice(["heads", "tails"], n)
+    table["pay"] = 10.0 * table["x"] + 1
+    return table, Schema.of(table, quasi_identifying=["x", "c"], sensitive=["signal", "coin", "pay"])
+
+
+def attacked(k: int = 10, **options) -> Attacks:
+    table, schema = predictable()
+    frame = anonymize(table, schema, k=k, **options).release.frame()
+    return attack(table, frame, schema, encode(table, schema))
+
+
+def test_inference__finds_what_can_be_guessed_and_no_more() -> None:
+    signal, coin, pay = attacked().inferences
+    assert (signal.column, coin.column, pay.column) == ("signal", "coin", "pay")
+    assert signal.before.share == 1
+    assert signal.after.share > 0.95
+    assert 0.9 < signal.advantage < 1
+    assert 0.4 < signal.blind.share < 0.6
+    assert coin.after.share < 0.7
+    assert coin.blind.share < 0.6
+    assert pay.mape is not None
+    assert pay.mape[0] < 0.2 < pay.mape[2]
+    assert pay.before.share > 0.9 > pay.blind.share
+    assert Inference("", (Rate(1, 4), Rate(0, 4)), (Rate(0, 4), Rate(2, 4)), Rate(1, 4)).advantage == pytest.approx(
+        1 / 3
+    )
+
+
+def test_look_up_of_a_number__is_right_near_the_truth() -> None:
+    table, schema = predictable()
+    frame = anonymize(table, schema, k=10).release.frame()
+    pay = attack(table, frame, schema, encode(table, schema)).inferences[2]
+    matrix = fits(table, frame, schema, ["x", "c"])
+    guess = np.array([frame["pay"][matrix[:, person]].mean() for person in range(600)])
+    near = np.abs(guess - table["pay"]) <= NEAR * table["pay"].std(ddof=0)
+    assert pay.look_up[1] == Rate(int(near.sum()), 600)
+    blind = np.abs(table["pay"].mean() - table["pay"]) <= NEAR * table["pay"].std(ddof=0)
+    assert pay.blind == Rate(int(blind.sum()), 600)
+
+
+def test_criteria__before_and_after() -> None:
+    table, schema, frame = released(k=5)
+    outcome = attack(table, frame, schema, encode(table, schema), tries=200)
+    single, link, inference = outcome.outcomes
+    assert [criterion.name for criterion in outcome.outcomes] == ["singling out", "linkability", "inference"]
+    assert single.before > 0.5
+    assert single.after == 0
+    assert link.before > 0.9
+    assert 0 < link.after <= 1 / 5
+    assert f"{link.after:.1%}" in link.sentence
+    worst = max(outcome.inferences, key=lambda one: one.advantage)
+    assert (inference.before, inference.after) == (worst.before.share, worst.after.share)
+    assert worst.column in inference.sentence
+    assert outcome["linkability"] is link
+    assert outcome.inferences[0].look_up[1].tries == 300
+
+
+def test_released_as_it_is__everything_is_singled_out() -> None:
+    table, schema = people()
+    frame = anonymize(table, schema, k=1, min_leaf=1, criterion="blend", weight=0).release.frame()
+    outcome = attack(table, frame, schema, encode(table, schema))
+    assert outcome["singling out"].after == pytest.approx(outcome["singling out"].before, abs=0.1)
+    assert outcome["linkability"].after > 0.85
+
+
+def test_attack__is_the_same_again_and_stops() -> None:
+    table, schema, frame = released()
+    encoded = encode(table, schema)
+    first, second = (attack(table, frame, schema, encoded, tries=50) for _ in range(2))
+    assert first == second
+    assert attack(table, frame, schema, encoded, tries=50, rng=np.random.default_rng(9)) != first
+    shares: list[float] = []
+    with pytest.raises(CancelledError):
+        attack(table, frame, schema, encoded, progress=lambda s, w: shares.append(s), cancelled=lambda: len(shares) > 2)
+    assert shares == sorted(shares)
+    assert len(shares) == 3
+    with pytest.raises(ParameterError):
+        attack(table, frame, schema, encoded, tries=0)
+
+
+def test_attack__without_sensitive_columns_or_values() -> None:
+    table, schema = people()
+    bare = table.drop(columns=["ill", "pay"])
+    plain = Schema(schema.columns[:3])
+    frame = anonymize(bare, plain, k=5).release.frame()
+    assert len(attack(bare, frame, plain, encode(bare, plain)).outcomes) == 2
+    table["pay"] = np.nan
+    frame = anonymize(table, schema, k=5).release.frame()
+    pay = attack(table, frame, schema, encode(table, schema)).inferences[1]
+    assert pay.after.tries == 0
+    assert pay.advantage == 0

@@ -1,0 +1,126 @@
+"""Forgotten means gone: a table that was forgotten, or whose page was closed, is nowhere in the server any more."""
+
+import os
+import random
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import downloaded, drop, open_page, settle, step
+from tests.conftest import COMMAND, ROOT, Served, served
+from tests.server import scan
+
+pytestmark = pytest.mark.browser
+
+MARK = "Zqwxcanary"
+PEOPLE = 20_000
+WITHIN = 10
+"""Seconds after which nothing may be left."""
+
+
+def canaries() -> bytes:
+    """A table of more than a mebibyte in which each record bears the mark."""
+    rng = random.Random(1)
+    rows = [
+        ",".join(
+            (
+                f"{MARK}{n:06d} of the long and unusual name",
+                str(rng.randint(18, 90)),
+                rng.choice("fm"),
+                rng.choice(("Ulm", "Bonn", "Kiel")),
+                rng.choice(("low", "high")),
+            )
+        )
+        for n in range(PEOPLE)
+    ]
+    return "\n".join(["name,age,sex,city,income", *rows]).encode()
+
+
+@pytest.fixture(scope="module")
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The server's folder for temporary files."""
+    return tmp_path_factory.mktemp("temporary")
+
+
+@pytest.fixture(scope="module")
+def dashboard(temporary: Path) -> Iterator[Served]:
+    """A dashboard of its own, so that nobody else's records are in its memory."""
+    log = temporary.parent / f"{temporary.name}.log"
+    with served(COMMAND, ROOT, log, {**os.environ, "TMPDIR": str(temporary)}) as running:
+        if not Path("/proc/self/pagemap").exists() or not scan.allowed(running.process):
+            pytest.skip("the memory of another program cannot be read here")
+        yield running
+
+
+def walk(page: Page, dashboard: Served, folder: Path) -> list[str]:
+    """Bring the table, see all of the flow, take the release away; the addresses of files that were served."""
+    files: list[str] = []
+    page.on("request", lambda asked: files.append(asked.url) if f"{dashboard.address}/media/" in asked.url else None)
+    open_page(page, dashboard.address)
+    table = canaries()
+    assert len(table) > 2**20
+    drop(page, table, "people.csv")
+    expect(page.get_by_role("heading", name="people.csv")).to_be_visible(timeout=60_000)
+    settle(page)
+    for title in ("Roles", "Tree", "Release"):
+        step(page, title).click()
+        settle(page)
+    downloaded(page, "CSV", folder)
+    assert files
+    return files
+
+
+def until_gone(look: Callable[[], Any]) -> Any:
+    """What is found last: nothing, or what is still there after :data:`WITHIN` seconds."""
+    until = time.monotonic() + WITHIN
+    while (found := look()) and time.monotonic() < until:
+        time.sleep(0.5)
+    return found
+
+
+def assert_gone(dashboard: Served, temporary: Path) -> None:
+    assert until_gone(lambda: scan.in_memory(dashboard.process, MARK)) == 0
+    assert scan.in_open_files(dashboard.process, MARK) == []
+    assert scan.in_folder(temporary, MARK) == []
+
+
+def answers(address: str) -> int:
+    """The status with which a file is served to somebody else."""
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_forget_it__leaves_nothing(dashboard: Served, temporary: Path, page: Page, tmp_path: Path) -> None:
+    files = walk(page, dashboard, tmp_path)
+    assert scan.in_memory(dashboard.process, MARK) >= PEOPLE, "the scan has to see what is there"
+    page.get_by_role("button", name="Forget it").click()
+    expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
+    assert_gone(dashboard, temporary)
+    fetched = "async addresses => (await Promise.all(addresses.map(a => fetch(a)))).filter(a => a.ok).length"
+    assert until_gone(lambda: page.evaluate(fetched, files)) == 0
+
+
+def test_closing_the_page__leaves_nothing(dashboard: Served, temporary: Path, page: Page, tmp_path: Path) -> None:
+    files = walk(page, dashboard, tmp_path)
+    assert {answers(address) for address in files} == {403}, "files are for the browser they were made for"
+    page.close()
+    assert_gone(dashboard, temporary)
+
+
+def test_another_table__leaves_nothing_of_the_first(dashboard: Served, temporary: Path, page: Page) -> None:
+    open_page(page, dashboard.address)
+    drop(page, canaries(), "people.csv")
+    expect(page.get_by_role("heading", name="people.csv")).to_be_visible(timeout=60_000)
+    page.get_by_text("Bring another table").click()
+    drop(page, b"age,income\n" + b"30,low\n40,high\n" * 10, "other.csv")
+    expect(page.get_by_role("heading", name="other.csv")).to_be_visible(timeout=60_000)
+    assert_gone(dashboard, temporary)

@@ -1,0 +1,366 @@
+"""The terminal: exit statuses, one line for bad input, JSON for machines, and nothing written that failed unseen."""
+
+import contextlib
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from anonymizer.cli.main import main
+from anonymizer.reading.samples import hospital
+from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES
+from anonymizer.releasing.release import read_release
+from tests.conftest import ROOT
+
+ROLES = [
+    "--quasi-identifying", "age,sex,postcode,marital_status,admission_date", "--sensitive", "diagnosis,cost",
+    "--identifying", "name,email",
+]  # fmt: skip
+CHECKED = ROLES[:4]
+TABLE = hospital(300, 6)
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own with people.csv in it."""
+    monkeypatch.chdir(tmp_path)
+    TABLE.to_csv("people.csv", index=False)
+    return tmp_path
+
+
+def files() -> set[str]:
+    return {path.name for path in Path().iterdir()} - {"people.csv"}
+
+
+def make(*more: str) -> int:
+    return main(["anonymize", "people.csv", *ROLES, "--k", "5", *more])
+
+
+# When all is well.
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "CSV"])
+def test_anonymize__writes_the_release_and_its_report(ending: str, capsys: Capture) -> None:
+    assert make("--out", f"out.{ending}", "--report", "report.json") == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert f"Written: out.{ending}" in said.out
+    assert "This release is 5-anonymous" in said.out
+    released = read_release(f"out.{ending}")
+    assert len(released) == len(TABLE)
+    assert list(released.columns) == [name for name in TABLE.columns if name not in ("name", "email")]
+    sizes = released.groupby(CHECKED[1].split(","), dropna=False, observed=True).size()
+    assert sizes.min() >= 5
+    report = json.loads(Path("report.json").read_text("utf-8"))
+    digest = hashlib.sha256(Path(f"out.{ending}").read_bytes()).hexdigest()
+    assert report["provenance"]["output_sha256"] == {ending.lower(): digest}
+    assert report["passed"] is True
+    assert report["override"] is None
+
+
+def test_anonymize__the_table_says_what_the_report_says(capsys: Capture) -> None:
+    assert make("--report", "report.json") == 0
+    lines = {line[:24].strip(): line[24:].split() for line in capsys.readouterr().out.splitlines()[1:8]}
+    report = json.loads(Path("report.json").read_text("utf-8"))
+    before, after = report["linking_risk"]["before"], report["linking_risk"]["after"]
+    assert lines["records"] == [str(before["records"]), str(after["records"])]
+    assert lines["groups of look-alikes"] == [str(before["groups"]), str(after["groups"])]
+    assert lines["unique records"] == [str(before["unique_records"]), str(after["unique_records"])]
+    assert lines["smallest group"] == [str(before["smallest_group"]), str(after["smallest_group"])]
+    assert lines["loss (GCP, 0 to 1)"] == ["0", f"{report['utility']['gcp']:.3f}"]
+    assert report["provenance"]["output_sha256"] == {}
+    assert files() == {"report.json"}
+
+
+def test_json__is_the_report_and_nothing_else(capsys: Capture) -> None:
+    assert make("--json", "--report", "report.json") == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out) == json.loads(Path("report.json").read_text("utf-8"))
+    assert said.err == ""
+
+
+def test_a_sample_needs_no_file(capsys: Capture) -> None:
+    words = ["anonymize", "sample:customers", "--quasi-identifying", "Age,Gender,Marital Status", "--k", "3"]
+    assert main([*words, "--sensitive", "Bought Medical Product"]) == 0
+    assert "3-anonymous" in capsys.readouterr().out
+
+
+def test_a_saved_schema_stands_for_the_roles(capsys: Capture) -> None:
+    assert make("--report", "report.json", "--json") == 0
+    first = json.loads(capsys.readouterr().out)
+    assert main(["anonymize", "people.csv", "--schema", "report.json", "--k", "5", "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert second["provenance"]["schema"] == first["provenance"]["schema"]
+    assert second["utility"]["ncp_by_column"] == pytest.approx(first["utility"]["ncp_by_column"])
+    assert second["linking_risk"] == first["linking_risk"]
+
+
+def test_kinds_and_target_reach_the_schema(capsys: Capture) -> None:
+    assert make("--kinds", "age=categorical,admission_date=date", "--target", "cost", "--json") == 0
+    told = json.loads(capsys.readouterr().out)["provenance"]
+    kinds = {column["name"]: column["kind"] for column in told["schema"]["columns"]}
+    assert kinds["age"] == "categorical"
+    assert kinds["admission_date"] == "date"
+    assert told["schema"]["target"] == "cost"
+    assert told["parameters"]["criterion"] == "sse"
+
+
+@pytest.mark.parametrize(
+    ("options", "parameter", "value"),
+    [
+        (["--l", "2"], "l", 2), (["--entropy-l", "1.5"], "entropy_l", 1.5), (["--t", "0.7"], "t", 0.7),
+        (["--rsd-min", "0.1"], "rsd_min", 0.1), (["--spread-min", "0.1"], "spread_min", 0.1),
+        (["--max-depth", "3"], "max_depth", 3), (["--min-leaf", "4"], "min_leaf", 4),
+        (["--criterion", "gini"], "criterion", "gini"), (["--grouping", "error-risk"], "grouping", "error-risk"),
+        (["--significance", "0.01", "--tested", "leaves"], "significance", 0.01),
+        (["--grouping", "median-mondrian"], "grouping", "median-mondrian"), (["--refine"], "generalizer", "refine"),
+        (["--writing", "weighted"], "writing", "weighted"), (["--numbers", "median"], "numbers", "median"),
+        (["--generalizer", "concatenate"], "writing", "concatenate"),
+    ],
+)  # fmt: skip
+def test_options_reach_the_run(options: list[str], parameter: str, value: object, capsys: Capture) -> None:
+    assert make(*options, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["provenance"]["parameters"][parameter] == value
+
+
+# When a check fails.
+
+
+LOOSE = [name for name in GENERALIZERS if not GUARANTEES[name].strict]
+
+
+@pytest.mark.parametrize("generalizer", LOOSE)
+def test_a_failing_release__is_not_written_without_a_reason(generalizer: str, capsys: Capture) -> None:
+    assert make("--generalizer", generalizer, "--out", "out.csv", "--report", "report.json") == 1
+    said = capsys.readouterr().out
+    assert "Not written" in said
+    assert "FAILED" in said
+    assert "not 5-anonymous" in said
+    assert files() == {"report.json"}
+    report = json.loads(Path("report.json").read_text("utf-8"))
+    assert (report["passed"], report["override"], report["provenance"]["output_sha256"]) == (False, None, {})
+    assert make("--generalizer", generalizer, "--out", "out.csv", "--override", "   ") == 1
+    assert files() == {"report.json"}
+
+
+@pytest.mark.parametrize("generalizer", LOOSE)
+def test_a_failing_release__is_written_with_a_reason_that_the_report_keeps(generalizer: str, capsys: Capture) -> None:
+    words = ["--generalizer", generalizer, "--out", "out.csv", "--report", "report.json"]
+    assert make(*words, "--override", " agreed with the board ") == 1
+    assert "Written: out.csv" in capsys.readouterr().out
+    report = json.loads(Path("report.json").read_text("utf-8"))
+    assert report["override"] == "agreed with the board"
+    digest = hashlib.sha256(Path("out.csv").read_bytes()).hexdigest()
+    assert report["provenance"]["output_sha256"] == {"csv": digest}
+
+
+def test_a_reason_that_was_not_needed__is_not_kept() -> None:
+    assert make("--out", "out.csv", "--report", "report.json", "--override", "just in case") == 0
+    assert json.loads(Path("report.json").read_text("utf-8"))["override"] is None
+
+
+# Checking a release.
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("generalizer", GENERALIZERS)
+def test_verify__agrees_with_the_run(generalizer: str, ending: str, capsys: Capture) -> None:
+    status = make("--generalizer", generalizer, "--out", f"out.{ending}", "--override", "a test", "--json")
+    made = {check["name"]: check for check in json.loads(capsys.readouterr().out)["verification"]["checks"]}
+    assert status == (0 if generalizer not in LOOSE else 1)
+
+    alone = ["verify", f"out.{ending}", *CHECKED, "--k", "5", "--json"]
+    assert main(alone) == status
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert "containment" not in checks
+    assert set(checks) < set(made)
+    beside = [*alone, "--original", "people.csv"]
+    assert main(beside) == status
+    checks |= {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert set(checks) == set(made)
+    for name, check in made.items():
+        assert (checks[name]["required"], checks[name]["passed"]) == (check["required"], check["passed"]), name
+        assert checks[name]["achieved"] == pytest.approx(check["achieved"], abs=1e-6), name
+    assert checks["containment"]["passed"] is True
+    assert checks["(k,k)"]["passed"] is True
+
+
+def test_verify__fails_for_a_larger_k_and_for_limits(capsys: Capture) -> None:
+    assert make("--out", "out.csv") == 0
+    smallest = read_release("out.csv").groupby(CHECKED[1].split(","), dropna=False, observed=True).size().min()
+    for more, status in (
+        (["--k", str(smallest)], 0), (["--k", str(smallest + 1)], 1), (["--k", "5", "--l", "11"], 1),
+        (["--k", "5", "--entropy-l", "11"], 1), (["--k", "5", "--t", "0"], 1), (["--k", "5", "--t", "1"], 0),
+        (["--k", "5", "--rsd-min", "1"], 1), (["--k", "5", "--spread-min", "1"], 1),
+    ):  # fmt: skip
+        capsys.readouterr()
+        assert main(["verify", "out.csv", *CHECKED, *more]) == status, more
+        assert ("FAILED" in capsys.readouterr().out) == bool(status)
+
+
+def test_verify__finds_a_cell_that_was_changed(capsys: Capture) -> None:
+    assert make("--out", "out.parquet") == 0
+    released = pd.read_parquet("out.parquet")
+    for column, cell in (("age", "[300, 301]"), ("diagnosis", "Made up"), ("cost", -1.0)):
+        changed = released.copy()
+        changed[column] = changed[column].astype(object)
+        changed.loc[7, column] = cell
+        changed.to_parquet("changed.parquet")
+        capsys.readouterr()
+        status = main(["verify", "changed.parquet", *CHECKED, "--k", "1", "--original", "people.csv"])
+        assert status == 1, column
+        assert "does not fit the original" in capsys.readouterr().out
+
+
+def test_verify__finds_an_identifying_column_and_misses_a_lost_one(capsys: Capture) -> None:
+    assert make("--out", "out.parquet", "--report", "report.json") == 0
+    released = pd.read_parquet("out.parquet")
+    released.assign(email="x@example.invalid").to_parquet("more.parquet")
+    released.drop(columns="age").to_parquet("less.parquet")
+    capsys.readouterr()
+    assert main(["verify", "more.parquet", "--schema", "report.json", "--k", "5"]) == 1
+    assert "still has identifying columns: email" in capsys.readouterr().out
+    assert main(["verify", "less.parquet", "--schema", "report.json", "--k", "5"]) == 2
+    assert "no column 'age'" in capsys.readouterr().err
+
+
+def test_formula_cells__survive_and_stay_harmless(capsys: Capture) -> None:
+    formulas = ["=1+1", "+cmd", "@x", "-2+3", "{a, b}", "[1, 2]", "*", "plain"]
+    table = pd.DataFrame(
+        {
+            "job": [formulas[i // 2 % 8] for i in range(160)],
+            "age": [20 + i // 20 for i in range(160)],
+            "note": [formulas[i % 8] for i in range(160)],
+            "=head": [formulas[i % 3] for i in range(160)],
+        }
+    )
+    table.to_csv("odd.csv", index=False)
+    roles = ["--quasi-identifying", "job,age", "--sensitive", "note"]
+    assert main(["anonymize", "odd.csv", *roles, "--k", "4", "--out", "out.csv"]) == 0
+    lines = Path("out.csv").read_text("utf-8").splitlines()
+    risky = tuple('"' + sign for sign in "=+-@")
+    assert not [line for line in lines if line.startswith(risky) or any(f",{start}" in line for start in risky)]
+    assert any('""=1+1""' in line for line in lines)
+    capsys.readouterr()
+    assert main(["verify", "out.csv", *roles, "--k", "4", "--original", "odd.csv", "--json"]) == 0
+    checks = {check["name"]: check["passed"] for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["containment"] is True
+
+
+# Bad input: one line, status 2, nothing written.
+
+
+BAD = {
+    "no such file": (["anonymize", "nope.csv", *ROLES], "nope.csv cannot be opened"),
+    "a folder": (["anonymize", ".", *ROLES], "Is a directory"),
+    "not a table": (["anonymize", "noise.bin", *ROLES], "This is not a text file"),
+    "no such sample": (["anonymize", "sample:nope", *ROLES], "no sample 'nope'"),
+    "no roles": (["anonymize", "people.csv"], "No column is quasi-identifying"),
+    "unknown column": (["anonymize", "people.csv", "--quasi-identifying", "age,nope"], "no column 'nope'"),
+    "two roles": (["anonymize", "people.csv", "--quasi-identifying", "age", "--sensitive", "age"], "two roles"),
+    "insensitive target": (["anonymize", "people.csv", *ROLES, "--target", "age"], "not a sensitive column"),
+    "k = 0": (["anonymize", "people.csv", *ROLES, "--k", "0"], "k cannot be 0"),
+    "k too large": (["anonymize", "people.csv", *ROLES, "--k", "301"], "300 records, fewer than k = 301"),
+    "k in words": (["anonymize", "people.csv", *ROLES, "--k", "ten"], "invalid int value: 'ten'"),
+    "t above 1": (["anonymize", "people.csv", *ROLES, "--t", "2"], "from 0 to 1"),
+    "an impossible l": (["anonymize", "people.csv", *ROLES, "--l", "40"], "l-diversity of diagnosis is 10"),
+    "min leaf 0": (["anonymize", "people.csv", *ROLES, "--min-leaf", "0"], "min_leaf cannot be 0"),
+    "weight 2": (["anonymize", "people.csv", *ROLES, "--criterion", "blend", "--weight", "2"], "from 0 to 1"),
+    "sse of classes": (["anonymize", "people.csv", *ROLES, "--criterion", "sse"], "does not fit the target"),
+    "a baseline for numbers": (["anonymize", "people.csv", *ROLES, "--grouping", "regression-mondrian"],
+                               "needs a numeric sensitive column"),
+    "tiers refined": (["anonymize", "people.csv", *ROLES, "--generalizer", "tiered", "--refine"], "as well"),
+    "unknown grouping": (["anonymize", "people.csv", *ROLES, "--grouping", "x"], "invalid choice: 'x'"),
+    "unknown generalizer": (["anonymize", "people.csv", *ROLES, "--generalizer", "x"], "invalid choice: 'x'"),
+    "bad ending": (["anonymize", "people.csv", *ROLES, "--out", "out.txt"], "Use .csv, .csv.gz or .parquet"),
+    "no ending": (["anonymize", "people.csv", *ROLES, "--out", "csv"], "Use .csv, .csv.gz or .parquet"),
+    "no folder to write to": (["anonymize", "people.csv", *ROLES, "--out", "no/out.csv"], "no/out.csv"),
+    "unknown kind": (["anonymize", "people.csv", *ROLES, "--kinds", "age=number"], "age=number"),
+    "kind of no column": (["anonymize", "people.csv", *ROLES, "--kinds", "nope=numeric"], "no column 'nope'"),
+    "text as numbers": (["anonymize", "people.csv", *ROLES, "--kinds", "sex=numeric"], "'sex'"),
+    "unknown encoding": (["anonymize", "people.csv", *ROLES, "--encoding", "utf-99"], "utf-99"),
+    "no schema there": (["anonymize", "people.csv", "--schema", "nope.json"], "nope.json cannot be opened as a schema"),
+    "no schema inside": (["anonymize", "people.csv", "--schema", "people.csv"], "This is no schema"),
+    "an unknown command": (["publish", "people.csv"], "invalid choice: 'publish'"),
+    "nothing": ([], "required: command"),
+    "verify no such file": (["verify", "nope.csv", *CHECKED], "cannot be opened"),
+    "verify no roles": (["verify", "people.csv"], "No column is quasi-identifying"),
+    "verify unknown column": (["verify", "people.csv", "--quasi-identifying", "nope"], "no column 'nope'"),
+    "verify k = 0": (["verify", "people.csv", *CHECKED, "--k", "0"], "k cannot be 0"),
+    "verify noise": (["verify", "noise.bin", *CHECKED], "copse: "),
+    "verify beside nothing": (["verify", "people.csv", *CHECKED, "--original", "nope.csv"], "nope.csv"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input__is_one_line_and_status_2(name: str, capsys: Capture) -> None:
+    Path("noise.bin").write_bytes(bytes(range(256)) * 8)
+    words, says = BAD[name]
+    try:
+        status = main(words)
+    except SystemExit as ended:
+        status = ended.code
+    said = capsys.readouterr()
+    assert status == 2
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert said.err.startswith("copse")
+    assert says in said.err
+    assert files() == {"noise.bin"}
+
+
+def test_bad_input__shows_no_record(capsys: Capture) -> None:
+    """A message may name the one value that is wrong, never anybody's name."""
+    for words, _ in BAD.values():
+        with contextlib.suppress(SystemExit):
+            main(words)
+        said = capsys.readouterr().err
+        assert not [name for name in TABLE["name"].unique() if name in said]
+
+
+def test_help_names_every_choice(capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["anonymize", "--help"])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert [name for name in GENERALIZERS if name not in said] == []
+
+
+# A process of its own.
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "anonymizer", *words]
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "", "PYTHONIOENCODING": "utf-8"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def test_a_process__ends_with_the_status(folder: Path) -> None:
+    words = ["--quasi-identifying", "Age,Gender,Marital Status", "--sensitive", "Bought Medical Product", "--k", "3"]
+    made = run("anonymize", "sample:customers", *words, "--out", "out.csv")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "Written: out.csv" in made.stdout
+    failed = run("verify", "out.csv", *words[:4], "--k", "14")
+    assert (failed.returncode, failed.stderr) == (1, "")
+    wrong = run("verify", "nope.csv", *words)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "Traceback" not in wrong.stderr
+    assert wrong.stderr.count("\n") == 1
+
+
+def test_two_readings__are_refused_with_the_options_that_say_which(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "doubt.csv"
+    path.write_text("a;sex\n" + "1.234;f\n5.678;m\n" * 10, "utf-8")
+    words = ["anonymize", str(path), "--quasi-identifying", "a,sex", "--k", "2"]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert "Say which: --decimal=. or --decimal=,." in said
+    assert "\n" not in said.strip()
+    assert main([*words, "--decimal=,"]) == 0

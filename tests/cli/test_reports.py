@@ -1,0 +1,73 @@
+"""Reports for people from the terminal: of the file that was written, never of a release that fails unseen."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from anonymizer.attacks.attack import attack
+from anonymizer.checking.linkage import linkage_risk
+from anonymizer.growing.encode import encode
+from anonymizer.reading.files import read_table
+from anonymizer.releasing.release import read_release
+from anonymizer.reporting.report import schema_from
+from tests.cli.test_main import Capture, files, folder, make
+from tests.reporting.test_dossier import Reader
+
+__all__ = ["folder"]
+
+SAID = [
+    "--purpose",
+    "Study of <costs>",
+    "--recipient",
+    "University",
+    "--approved-by",
+    "C. D.",
+    "--approved-by",
+    "E. F.",
+]
+
+
+def test_reports__are_of_the_file_that_was_written(capsys: Capture) -> None:
+    asked = ["--internal", "in.html", "--external", "ex.HTML", "--report", "report.json"]
+    assert make("--out", "out.csv", *asked, *SAID) == 0
+    assert "Written: out.csv, in.html, ex.HTML" in capsys.readouterr().out
+    schema = schema_from("report.json")
+    table, released = read_table("people.csv").frame, read_release("out.csv", schema)
+    risk = linkage_risk(released, schema.quasi_identifying)
+    found = attack(table, released, schema, encode(table, schema))
+    for name in ("in.html", "ex.HTML"):
+        page = Reader(Path(name).read_text("utf-8"))
+        assert page.figures["groups"] == f"{risk.groups:,}"
+        assert page.figures["prosecutor.after"] == f"{risk.highest:.4g}"
+        assert page.figures["linkability.after"] == f"{found['linkability'].after:.4f}"
+        assert hashlib.sha256(Path("out.csv").read_bytes()).hexdigest() in page.text
+        assert all(said in page.text for said in SAID[1::2])
+    assert "people.csv" in Path("in.html").read_text("utf-8")
+    assert "people.csv" not in Path("ex.HTML").read_text("utf-8")
+
+
+def test_pdf__by_its_ending(capsys: Capture) -> None:
+    assert make("--external", "ex.pdf") == 0
+    assert files() == {"ex.pdf"}
+    assert Path("ex.pdf").read_bytes().startswith(b"%PDF-")
+    assert "Written: ex.pdf" in capsys.readouterr().out
+
+
+def test_a_failed_release__has_reports_for_a_reason_only(capsys: Capture) -> None:
+    assert make("--generalizer", "tiered", "--internal", "in.html") == 1
+    assert files() == set()
+    assert "Not written, because a check failed" in capsys.readouterr().out
+    assert make("--generalizer", "tiered", "--internal", "in.html", "--override", "the board agreed") == 1
+    text = Path("in.html").read_text("utf-8")
+    assert "fails required checks" in text
+    assert "the board agreed" in text
+
+
+@pytest.mark.parametrize("name", ["report.docx", "report"])
+def test_another_ending__is_refused_before_anything_is_done(name: str, capsys: Capture) -> None:
+    assert make("--internal", name, "--out", "out.csv") == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert ".html or .pdf" in said
+    assert files() == set()

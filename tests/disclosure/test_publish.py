@@ -1,0 +1,103 @@
+"""Publishing: every form holds the tree and no more, and reads back."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+from anonymizer.disclosure.constraints import Knowledge
+from anonymizer.disclosure.pmml import PMML_NAMESPACE, to_pmml
+from anonymizer.disclosure.publish import (
+    conditions_of,
+    from_json,
+    knowledge_of,
+    publish,
+    to_json,
+    to_rules,
+    tree_from,
+)
+from anonymizer.errors import ParameterError, ReadError
+from tests.disclosure.trees import TREES, grow_tree
+
+
+@pytest.mark.parametrize(("seed", "splits", "measure"), TREES[:5])
+@pytest.mark.parametrize("rates", [True, False])
+def test_publish__read_back_is_the_same_tree_with_the_same_fields(
+    seed: int, splits: str, measure: str, rates: bool
+) -> None:
+    tree, rule = grow_tree(seed, splits, measure, missing=True)
+    for knowledge in (Knowledge(rates), Knowledge(rates, True, rule)):
+        document = from_json(to_json(publish(tree, knowledge)))
+        assert document == publish(tree, knowledge)
+        assert knowledge_of(document) == knowledge
+        again = tree_from(document, tree.keys)
+        assert again.leaf_of_key.tolist() == tree.leaf_of_key.tolist()
+        assert again.label.tolist() == tree.label.tolist() or again.error.sum() == tree.error.sum()
+        fields = {key for node in document["nodes"] for key in node}
+        assert fields <= {"column", "children", "label", "error_rate"}
+        assert ("error_rate" in fields) == rates
+
+
+def test_publish__rules_name_every_leaf() -> None:
+    tree, _ = grow_tree(1, "binary", missing=True)
+    document = publish(tree, Knowledge())
+    lines = to_rules(document).splitlines()
+    assert len(lines) == len(tree.outline.leaves)
+    assert all(line.startswith("if ") and " then y = " in line for line in lines)
+    assert len(set(conditions_of(document).values())) == tree.outline.n_nodes
+
+
+@pytest.mark.parametrize("splits", ["binary", "multiway"])
+def test_publish__pmml_sends_every_record_to_its_leaf(splits: str) -> None:
+    tree, _ = grow_tree(1, splits, missing=True)
+    root = ElementTree.fromstring(to_pmml(publish(tree, Knowledge())))
+    space = {"p": PMML_NAMESPACE}
+    top = root.find("p:TreeModel/p:Node", space)
+    assert top is not None
+    for row, leaf in zip(tree.keys.codes.tolist(), tree.leaf_of_key.tolist(), strict=True):
+        values = {e.name: e.text(code) for e, code in zip(tree.keys.encodings, row, strict=True)}
+        node = top
+        while inner := node.findall("p:Node", space):
+            (node,) = [child for child in inner if admits(child, values)]
+        assert node.get("id") == str(leaf)
+        assert node.get("score") == tree.keys.labels[tree.label[leaf]]
+        (rate,) = node.findall("p:Extension", space)
+        assert float(rate.get("value", "")) == pytest.approx(tree.error[leaf] / tree.n[leaf])
+
+
+def admits(node: ElementTree.Element, values: dict[str, str | None]) -> bool:
+    predicates = [holds(part, values) for part in node if part.tag.split("}")[1] not in ("Node", "Extension")]
+    assert len(predicates) == 1
+    return predicates[0] is True
+
+
+def holds(part: ElementTree.Element, values: dict[str, str | None]) -> bool | None:
+    """A PMML predicate, ``None`` for unknown."""
+    kind = part.tag.split("}")[1]
+    if kind == "True":
+        return True
+    if kind == "CompoundPredicate":
+        assert part.get("booleanOperator") == "or"
+        inside = [holds(inner, values) for inner in part]
+        return True if True in inside else None if None in inside else False
+    value = values[part.get("field", "")]
+    if part.get("operator") in ("isMissing", "isNotMissing"):
+        return (value is None) == (part.get("operator") == "isMissing")
+    if value is None:
+        return None
+    if kind == "SimpleSetPredicate":
+        return value in [text.strip('"') for text in (part[0].text or "").split(" ")]
+    limit = float(part.get("value", ""))
+    return float(value) <= limit if part.get("operator") == "lessOrEqual" else float(value) > limit
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "copse-published-tree", "version": 1}', "null", "3"])
+def test_publish__what_is_no_tree_is_refused(text: str) -> None:
+    with pytest.raises(ReadError, match="published tree"):
+        from_json(text)
+
+
+def test_publish__another_table_is_refused() -> None:
+    tree, _ = grow_tree(1, "binary")
+    other, _ = grow_tree(2, "binary")
+    with pytest.raises(ParameterError, match="not made from this table"):
+        tree_from(publish(tree, Knowledge()), other.keys)

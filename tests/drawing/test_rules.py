@@ -1,0 +1,85 @@
+"""Rules in words: they hold for exactly their records."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from anonymizer.drawing.rules import regions, rule_text, step_text, threshold_text
+from anonymizer.growing.encode import encode
+from anonymizer.growing.grow import grow
+from anonymizer.growing.records import descend
+from anonymizer.growing.tree import region
+from anonymizer.schema import Schema
+from tests.drawn_trees import table
+
+
+def test_rule_text__admits_exactly_the_records_of_the_node(class_tree) -> None:
+    """Read the words back: every record that satisfies them reaches the node, and no other."""
+
+    encoded, tree, _ = class_tree
+    frame, _ = table()
+    leaf = descend(tree, encoded)
+    for node in range(tree.n_nodes):
+        inside = (leaf >= node) & (leaf < node + tree.size[node])
+        inside_rule = np.ones(len(frame), dtype=bool)
+        for part in rule_text(tree, encoded.encodings, node).split(" and "):
+            inside_rule &= satisfied(part, frame)
+        assert (inside_rule == inside).all(), rule_text(tree, encoded.encodings, node)
+
+
+def test_regions__are_those_of_each_node(class_tree) -> None:
+    encoded, tree, _ = class_tree
+    region_of = regions(tree, encoded.encodings, range(tree.n_nodes))
+    assert set(region_of) == set(range(tree.n_nodes))
+    for node, conditions in region_of.items():
+        assert conditions == region(tree, encoded.encodings, node)
+    some = regions(tree, encoded.encodings, [tree.n_nodes - 1])
+    assert set(some) == set(tree.path(tree.n_nodes - 1))
+
+
+def satisfied(part: str, frame: pd.DataFrame) -> np.ndarray:
+    """Which rows satisfy one condition in words."""
+    if part == "all records":
+        return np.ones(len(frame), dtype=bool)
+    name = next(name for name in frame if name in part)
+    values = frame[name]
+    if part == f"{name} missing":
+        return values.isna().to_numpy()
+    if part in (f"{name} present", f"{name} missing or not"):
+        return np.ones(len(frame), bool) if "or not" in part else values.notna().to_numpy()
+    core = part.removesuffix(" or missing")
+    missing = values.isna().to_numpy() & (core != part)
+    read = pd.Timestamp if name == "day" else float
+    if match := re.fullmatch(rf"(?:(\S+) < )?{name}(?: ([≤>]) (\S+))?", core):
+        low, sign, end = match.groups()
+        inside = values.notna().to_numpy().copy()
+        if low:
+            inside &= (values > read(low)).to_numpy()
+        inside &= ((values <= read(end)) if sign == "≤" else (values > read(end))).to_numpy()
+        return inside | missing
+    if match := re.fullmatch(rf"{name} ([=≠]) (\w+)", core):
+        return ((values == match[2]) == (match[1] == "=")).to_numpy()
+    levels = re.fullmatch(rf"{name} in {{(.*)}}", core)[1].split(", ")
+    return values.isin(levels).to_numpy()
+
+
+def test_threshold_text__parts_the_same_values() -> None:
+    values = [0.1, 0.1000000001, 0.3, 12345.678, 12345.679, 9e15]
+    frame = pd.DataFrame({"x": values})
+    (encoding,) = encode(frame, Schema.of(frame, quasi_identifying=["x"])).encodings
+    for low, high in zip(values, values[1:], strict=False):
+        shown = float(threshold_text(encoding, (low + high) / 2))
+        assert low <= shown < high
+    assert threshold_text(encoding, 0.2) == "0.2"
+
+
+def test_step_text__is_brief_and_complete_in_the_rule() -> None:
+    levels = [f"a rather long level number {number}" for number in range(9)]
+    frame = pd.DataFrame({"column": levels * 4, "class": (["x"] * 5 + ["y"] * 4) * 4})
+    encoded = encode(frame, Schema.of(frame, quasi_identifying=["column"], sensitive=["class"]))
+    tree = grow(encoded)
+    brief = step_text(tree, encoded.encodings, 1, brief=True)
+    assert re.fullmatch(r"column in \{a rather long level n…?.*, … 5 of 9\}", brief)
+    assert all(level in rule_text(tree, encoded.encodings, 1) for level in levels[:5])
+    assert region(tree, encoded.encodings, 1)[0].codes == tuple(range(5))

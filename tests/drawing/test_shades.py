@@ -1,0 +1,52 @@
+"""Colours, gauges and bars: they follow the numbers."""
+
+import re
+
+import numpy as np
+import pytest
+
+from anonymizer.drawing import shades
+from anonymizer.drawing.dot import THEMES
+from anonymizer.drawing.shades import COLOURS, colours_of, legend
+from anonymizer.drawing.svg import svg
+from tests.drawn_trees import drawn
+
+
+def test_share_bar__cells_are_the_nearest_to_the_shares(class_tree) -> None:
+    _, tree, _ = class_tree
+    ranks = shades.class_ranks(tree)
+    order = sorted(ranks, key=ranks.get)
+    assert list(tree.sums[0][order]) == sorted(tree.sums[0], reverse=True)
+    for counts in tree.sums:
+        bar = shades.share_bar(counts, ranks)
+        assert len(bar) == shades.BAR
+        for code, count in enumerate(counts):
+            assert abs(bar.count(shades.GLYPHS[ranks[code]]) - shades.BAR * count / counts.sum()) < 1
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("colour_by", COLOURS)
+def test_legend__covers_every_node_and_says_what_it_covers(class_tree, number_tree, colour_by: str, theme: str) -> None:
+    drawn_tree = number_tree if colour_by == "digression" else class_tree
+    encoded, tree, risk = drawn_tree
+    assert colour_by in colours_of(tree, risk)
+    steps = legend(tree, risk, encoded.target.labels, colour_by, theme)
+    source = drawn(drawn_tree, colour_by=colour_by, theme=theme, max_depth=100, max_nodes=10**6)
+    assert svg(source)
+    if colour_by == "classes":
+        assert [shade.gauge for shade in steps] == list("█▓▒")
+        return
+    fills = re.findall(r'fillcolor="(#\w+)"', source)
+    assert set(fills) == {shade.colour for shade in steps}
+    scores = shades.risk_scores(tree, risk, colour_by)
+    levels = shades.risk_levels(scores)
+    assert (np.diff(levels[np.argsort(scores, kind="stable")]) >= 0).all()
+    assert levels.min() == 1
+    assert levels.max() == 5
+
+
+def test_risk_scores__low_tidi_few_records_and_much_error_are_risky(class_tree) -> None:
+    _, tree, risk = class_tree
+    levels = {name: shades.risk_levels(shades.risk_scores(tree, risk, name)) for name in ("tidi", "n", "error")}
+    assert levels["tidi"][risk.tidi.argmin()] == levels["n"][tree.n.argmin()] == 5
+    assert levels["error"][(risk.error / tree.n).argmax()] == 5

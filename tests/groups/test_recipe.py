@@ -1,0 +1,93 @@
+"""What a tree depends on: recipes, and the groups that every grouping makes of them."""
+
+import numpy as np
+import pytest
+
+from anonymizer.errors import ParameterError
+from anonymizer.groups.mondrian import MONDRIAN
+from anonymizer.groups.prune import CRITERIA, prune
+from anonymizer.groups.recipe import Recipe, group, grow_by, recipe_of, with_criterion
+from anonymizer.groups.risk import annotate
+from anonymizer.growing.encode import encode
+from anonymizer.growing.grow import grow
+from anonymizer.reading.samples import employees, hospital
+from anonymizer.schema import Schema
+from anonymizer.settings import Limits, Settings, names_of
+
+TABLE = hospital(300, 2)
+SCHEMA = Schema.of(
+    TABLE, quasi_identifying=["age", "sex", "postcode"], sensitive=["diagnosis", "cost"], identifying=["name", "email"]
+)
+BY_CLASS, BY_NUMBERS = encode(TABLE, SCHEMA), encode(TABLE, SCHEMA.with_target("cost"))
+
+
+@pytest.mark.parametrize("grouping", CRITERIA)
+def test_prunings__share_a_tree_that_k_does_not_matter_to(grouping: str) -> None:
+    assert recipe_of(Settings(grouping=grouping, k=5, weight=0.1)) == Recipe(None, 2)
+    assert recipe_of(Settings(grouping="least", k=50, weight=0.9)) == Recipe(None, 2)
+    grown = Settings(grouping=grouping, k=5, criterion="gini", min_leaf=4, max_depth=3)
+    assert recipe_of(grown) == Recipe("gini", 4, 3)
+
+
+@pytest.mark.parametrize("grouping", MONDRIAN)
+def test_baselines__depend_on_k_alone(grouping: str) -> None:
+    plain = recipe_of(Settings(grouping=grouping, k=5))
+    assert plain == recipe_of(Settings(grouping=grouping, k=5, criterion="blend", min_leaf=9, max_depth=2, weight=0.1))
+    assert plain != recipe_of(Settings(grouping=grouping, k=6))
+    assert (plain.min_leaf, plain.max_depth, plain.weight) == (5, None, None)
+
+
+def test_blends__depend_on_k_and_their_weight() -> None:
+    assert recipe_of(Settings(grouping="least", k=5, criterion="blend", weight=0.2)) == Recipe("blend", 5, None, 0.2)
+    assert recipe_of(Settings(grouping="least", k=5, criterion="blend", min_leaf=8, weight=0.2)).min_leaf == 8
+    assert recipe_of(Settings(k=5, criterion="blend")) != recipe_of(Settings(k=6, criterion="blend"))
+
+
+def test_an_unknown_grouping__is_told_which_there_are() -> None:
+    with pytest.raises(ParameterError, match="no grouping 'nearest'") as caught:
+        recipe_of(Settings(grouping="nearest", k=5))
+    assert all(grouping in caught.value.remedy for grouping in names_of("grouping"))
+
+
+def test_settled__names_the_criterion_that_suits_the_target() -> None:
+    assert with_criterion(Recipe(None, 2), BY_CLASS).criterion == "entropy"
+    assert with_criterion(Recipe(None, 2), BY_NUMBERS).criterion == "sse"
+    assert with_criterion(Recipe("gini", 2), BY_CLASS).criterion == "gini"
+    assert with_criterion(recipe_of(Settings(grouping="median-mondrian", k=4)), BY_CLASS).criterion is None
+
+
+def test_grow_by__is_grow_with_the_recipe() -> None:
+    for recipe, plain in (
+        (Recipe(None, 3, 4), grow(BY_CLASS, "entropy", 3, 4)),
+        (Recipe("blend", 9, None, 0.3), grow(BY_CLASS, "blend", 9, weight=0.3)),
+        (recipe_of(Settings(grouping="infogain-mondrian", k=7)), grow(BY_CLASS, "entropy", 7)),
+    ):
+        made = grow_by(recipe, BY_CLASS)
+        assert np.array_equal(made.feature, plain.feature)
+        assert np.array_equal(made.n, plain.n)
+    by_numbers = grow_by(recipe_of(Settings(grouping="regression-mondrian", k=7)), BY_NUMBERS)
+    assert np.array_equal(by_numbers.n, grow(BY_NUMBERS, "sse", 7).n)
+
+
+@pytest.mark.parametrize("grouping", MONDRIAN)
+def test_group__keeps_further_limits_in_the_baselines_too(grouping: str) -> None:
+    encoded = BY_NUMBERS if grouping == "regression-mondrian" else BY_CLASS
+    tree = grow_by(recipe_of(Settings(grouping=grouping, k=5)), encoded)
+    risk = annotate(tree, encoded)
+    free = group(tree, risk, encoded, grouping, Limits(k=5))
+    assert free.n_steps == 0
+    kept = group(tree, risk, encoded, grouping, Limits(k=5, spread_min=0.7))
+    assert kept.n_steps > 0
+    assert kept.satisfied
+    assert risk.numeric is not None
+    assert risk.numeric.spread[kept.cut()].min() >= 0.7
+    assert risk.numeric.spread[free.cut()].min() < 0.7
+
+
+def test_group__prunes_by_the_grouping() -> None:
+    encoded = encode(employees(), Schema.of(employees(), quasi_identifying=["Age"], sensitive=["Income"]))
+    tree = grow_by(recipe_of(Settings(grouping="error-digression", k=2)), encoded)
+    risk = annotate(tree, encoded)
+    for grouping in ("least", "error-digression"):
+        steps = group(tree, risk, encoded, grouping, Limits(k=3)).steps
+        assert np.array_equal(steps, prune(tree, risk, grouping, 3).steps)

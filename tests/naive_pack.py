@@ -1,0 +1,110 @@
+"""The slow, obvious twins of packing: lines of leaves by lists of rows, and every division of a line."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.settings import Limits
+from tests.naive_refine import Rows, hull_cut, loss
+
+Leaves = list[Rows]
+
+
+def slow_line(encoded: EncodedTable, rows: Rows, weight: Sequence[float], sample: int) -> Leaves:
+    """The leaves of one region, whose rows stand in the secret order, as they follow each other on the line."""
+    found = hull_cut(encoded, rows, 1, weight, sample) if len(rows) > 1 else None
+    if found is None:
+        return [rows]
+    first, second = found if rows[0] in found[0] else reversed(found)
+    return slow_line(encoded, first, weight, sample) + slow_line(encoded, second, weight, sample)
+
+
+def rows_of(leaves: Leaves) -> Rows:
+    return [row for leaf in leaves for row in leaf]
+
+
+def divisions(leaves: Leaves) -> Iterator[list[Leaves]]:
+    """Every way to divide a line of leaves into runs."""
+    if not leaves:
+        yield []
+    for taken in range(1, len(leaves) + 1):
+        for rest in divisions(leaves[taken:]):
+            yield [leaves[:taken], *rest]
+
+
+def lost(encoded: EncodedTable, groups: list[Rows], weight: Sequence[float]) -> float:
+    return sum(len(group) * loss(encoded, group, weight) for group in groups)
+
+
+def least_lost(encoded: EncodedTable, leaves: Leaves, k: int, weight: Sequence[float]) -> float:
+    """The least that groups of k lose, found by trying every division."""
+    possible = [[rows_of(group) for group in division] for division in divisions(leaves)]
+    return min(lost(encoded, groups, weight) for groups in possible if len(groups) == 1 or min(map(len, groups)) >= k)
+
+
+def slow_groups(
+    encoded: EncodedTable, leaves: Leaves, k: int, weight: Sequence[float], keeps: Callable[[Rows], bool] | None = None
+) -> list[Rows]:
+    """The groups that packing makes of one region: the first of the best ends, shorter groups before longer ones."""
+    best: dict[int, tuple[float, list[Rows]]] = {0: (0.0, [])}
+    for end in range(1, len(leaves) + 1):
+        inside = [start for start in range(end) if len(rows_of(leaves[start:end])) >= k]
+        window = [start for start in inside if len(rows_of(leaves[start : max(inside)])) < k]
+        for start in reversed(window):
+            take(encoded, leaves, start, end, best, weight, keeps)
+        while keeps is not None and window and end not in best and window[0] > 0:
+            start = window[0]
+            size = len(rows_of(leaves[start:end]))
+            wanted = size + max(1, size // 8)
+            reached = [s for s in range(start) if len(rows_of(leaves[s:end])) >= wanted]
+            window = [max(reached, default=0)]
+            take(encoded, leaves, window[0], end, best, weight, keeps)
+    return best[len(leaves)][1] if len(leaves) in best else [rows_of(leaves)]
+
+
+def take(
+    encoded: EncodedTable,
+    leaves: Leaves,
+    start: int,
+    end: int,
+    best: dict[int, tuple[float, list[Rows]]],
+    weight: Sequence[float],
+    keeps: Callable[[Rows], bool] | None,
+) -> None:
+    """Let the leaves between two ends be the last group when that is better than what is known."""
+    group = rows_of(leaves[start:end])
+    if start not in best or (keeps is not None and not keeps(group)):
+        return
+    now = best[start][0] + len(group) * loss(encoded, group, weight)
+    if end not in best or now < best[end][0] - 1e-9:
+        best[end] = (now, [*best[start][1], group])
+
+
+def keeps(encoded: EncodedTable, limits: Limits, rows: Rows) -> bool:
+    """Whether some rows, as a group, have what every limit but k asks for."""
+    slack = 1e-9
+    for column in (encoded.target, *encoded.others):
+        if not column.name:
+            continue
+        classes = np.unique(column.codes)
+        whole, own = ([float(np.mean(codes == c)) for c in classes] for codes in (column.codes, column.codes[rows]))
+        apart = np.array(own) - np.array(whole)
+        distance = np.abs(apart).sum() / 2
+        if column.ordered and len(classes) > 1:
+            distance = np.abs(np.cumsum(apart)).sum() / (len(classes) - 1)
+        effective = np.exp(-sum(share * np.log(share) for share in own if share > 0))
+        values = sum(share > 0 for share in own)
+        if (
+            values < (limits.l or 0)
+            or effective < (limits.entropy_l or 0) - slack
+            or distance > (1 if limits.t is None else limits.t) + slack
+        ):
+            return False
+    for y in np.empty((0, 0)) if encoded.numeric is None else encoded.numeric.values.T:
+        own = ((y[rows] - y[rows].mean()) ** 2).sum()
+        rsd = own / (y[rows] ** 2).sum() if (y[rows] ** 2).sum() > 1e-12 else 1.0
+        spread = y[rows].std() / y.std() if y.std() > 0 else 1.0
+        if rsd < (limits.rsd_min or 0) - slack or spread < (limits.spread_min or 0) - slack:
+            return False
+    return True

@@ -1,0 +1,164 @@
+"""Reading in a child: the same table, limits that hold, and a death that is one sentence."""
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anonymizer.errors import CancelledError, ParameterError, ReadError
+from anonymizer.reading import child
+from anonymizer.reading.child import read_in_child
+from anonymizer.reading.files import ReadOptions, read_table
+from anonymizer.reading.options import MIB, Allowance, operator_allowance
+from tests.conftest import run_python
+from tests.hostile.bombs import READ, REFUSED
+from tests.hostile.make import TABLES
+
+ROOT = Path(__file__).resolve().parents[2]
+SLOW = ("zip,n\n" + "".join(f"{i:06d}x{i % 7},{i}\n" for i in range(400_000))).encode()
+ALIKE = (
+    "plain", "semicolons and decimal commas", "all missing", "infinities", "emoji", "duplicate headers", "utf-16",
+    "gzip in a text name", "parquet named csv", "workbook",
+)  # fmt: skip
+BOMBS = """
+import json, resource, sys, time
+from anonymizer.errors import ReadError
+from anonymizer.reading.child import read_in_child
+from tests.hostile.bombs import READ, REFUSED
+
+def used():
+    return resource.getrusage(resource.RUSAGE_CHILDREN)
+
+for name, (called, build, *_) in {**REFUSED, **READ}.items():
+    data, before = build(), used()
+    try:
+        said = list(read_in_child(data, name=called).frame.shape)
+    except ReadError as error:
+        said = str(error)
+    after = used()
+    work = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(json.dumps([name, said, work, after.ru_maxrss * 1024]))
+"""
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_read_in_child__gives_what_read_table_gives(name: str) -> None:
+    called, data = TABLES[name]
+    here, there = read_table(data, name=called), read_in_child(data, name=called)
+    pd.testing.assert_frame_equal(there.frame, here.frame)
+    assert {**vars(there), "frame": None} == {**vars(here), "frame": None}
+    there.frame.iloc[0, :] = here.frame.iloc[0, :]  # nothing of it is read-only
+
+
+def test_read_in_child__takes_options_and_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a;b\n1,5;NA\n2,5;x\n", "utf-8")
+    options = ReadOptions(decimal=",", keep=("NA",))
+    here, there = read_table(path, options=options), read_in_child(path, options=options)
+    pd.testing.assert_frame_equal(there.frame, here.frame)
+    assert there.options == here.options
+    with pytest.raises(ReadError, match=r"absent.csv cannot be opened"):
+        read_in_child(tmp_path / "absent.csv")
+
+
+def test_read_in_child__errors_keep_their_place() -> None:
+    with pytest.raises(ReadError) as raised:
+        read_in_child(b"a,b\n1,2\n1,2,3\n", name="t.csv")
+    assert raised.value.row == 2
+    assert raised.value.remedy
+
+
+def test_read_in_child__says_how_far_it_is() -> None:
+    heard: list[float] = []
+    read_in_child(SLOW, progress=lambda share, words: heard.append(share))
+    assert heard == sorted(heard)
+    assert all(0 <= share <= 1 for share in heard)
+
+
+def test_read_in_child__a_warm_child_costs_little() -> None:
+    child.prepare()
+    time.sleep(4)
+    started = time.perf_counter()
+    read_in_child(b"a,b\n1,x\n2,y\n")
+    assert time.perf_counter() - started < 2  # 0.2 s on an idle machine; a cold start takes longer than this
+
+
+def test_read_in_child__can_be_cancelled() -> None:
+    started = time.perf_counter()
+    with pytest.raises(CancelledError, match=r"The reading of t.csv was stopped"):
+        read_in_child(SLOW * 20, name="t.csv", cancelled=lambda: True)
+    assert time.perf_counter() - started < 5
+
+
+def test_read_in_child__death_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = child._take()
+    monkeypatch.setattr(child, "_take", lambda: taken)
+    threading.Timer(0.05, taken.kill).start()
+    with pytest.raises(ReadError, match=r"t.csv cannot be read: it takes more than the 1.4 GB of memory") as raised:
+        read_in_child(SLOW * 4, name="t.csv", allowance=Allowance(memory=1_400_000_000))
+    assert "\n" not in str(raised.value)
+
+
+def test_read_in_child__one_that_died_while_waiting_is_replaced() -> None:
+    child.prepare()
+    waiting = child._waiting.get()
+    waiting.kill()
+    waiting.wait()
+    child._waiting.put(waiting)
+    assert len(read_in_child(b"a,b\n1,2\n").frame) == 1
+
+
+def test_allowance__memory_is_held() -> None:
+    with pytest.raises(ReadError, match="memory"):
+        read_in_child(SLOW * 4, allowance=Allowance(memory=24 * MIB))
+
+
+def test_allowance__time_is_held() -> None:
+    with pytest.raises(ReadError, match=r"in the 0 seconds of work"):
+        read_in_child(SLOW * 40, allowance=Allowance(seconds=0.1))
+
+
+def test_allowance__cells_are_counted_before_they_are_read() -> None:
+    with pytest.raises(ReadError, match=r"400,001 rows and 2 columns; at most 1,000 cells"):
+        read_table(SLOW, name="t.csv", allowance=Allowance(cells=1000))
+
+
+def test_allowance__grows_with_the_file_and_is_set_by_the_operator() -> None:
+    assert Allowance().memory_for(1_000) == 1024 * MIB
+    assert Allowance(memory=7).memory_for(1_000_000_000) == 7
+    assert Allowance().seconds_for(100 * MIB) == 200
+    settings = {"COPSE_READ_MEMORY": "512", "COPSE_READ_SECONDS": "2.5", "COPSE_READ_CELLS": "1e6"}
+    assert operator_allowance(settings) == Allowance(512 * MIB, 2.5, 1_000_000)
+    assert operator_allowance({}) == Allowance()
+    with pytest.raises(ParameterError, match="COPSE_READ_SECONDS is 'soon'"):
+        operator_allowance({"COPSE_READ_SECONDS": "soon"})
+
+
+def test_limits__the_child_can_write_no_file(tmp_path: Path) -> None:
+    script = (
+        "import sys; from anonymizer.reading import child; from anonymizer.reading.options import Allowance\n"
+        "child._limit(Allowance(memory=1 << 30, seconds=10.0))\n"
+        "try:\n    open(sys.argv[1], 'wb', buffering=0).write(b'x')\nexcept OSError as error:\n    print(error.errno)\n"
+    )
+    assert int(run_python(["-c", script, str(tmp_path / "out")], ROOT)) == 27
+    assert (tmp_path / "out").stat().st_size == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the system has no limits for a process")
+def test_bombs__one_sentence_each_in_little_memory_and_time() -> None:
+    said = [json.loads(line) for line in run_python(["-c", BOMBS], ROOT).splitlines()]
+    outcomes = {name: what for name, what, *_ in said}
+    assert list(outcomes) == [*REFUSED, *READ]
+    for name in REFUSED:
+        assert isinstance(outcomes[name], str), name
+        assert outcomes[name].startswith(REFUSED[name][0])
+        assert "\n" not in outcomes[name]
+    for name, (_, _, shape) in READ.items():
+        assert tuple(outcomes[name]) == shape
+    assert max(work for *_, work, _ in said) < 12  # seconds of processor time, Python's start included
+    assert np.max([memory for *_, memory in said]) < 1.5e9

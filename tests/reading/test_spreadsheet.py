@@ -1,0 +1,79 @@
+"""Sheets: cells that show something but hold no value are said, and which sheet is meant is asked."""
+
+import pytest
+
+from anonymizer.reading.files import Reading, ReadOptions, read_table
+from tests.hostile.bombs import sheet, with_part
+from tests.hostile.make import xlsx
+
+HEAD = b'<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c><c r="B1" t="inlineStr"><is><t>b</t></is></c></row>'
+
+
+def read(rows: bytes) -> Reading:
+    return read_table(sheet(HEAD + rows), name="t.xlsx")
+
+
+def warnings(reading: Reading) -> str:
+    return " ".join(problem.text for problem in reading.problems if problem.level == "warning")
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        (b'<c r="A3" t="e"><v>#N/A</v></c>', "an error instead of a value: A3 (#N/A)"),
+        (b'<c r="A3" t="e"><f>1/0</f><v>#DIV/0!</v></c>', "an error instead of a value: A3 (#DIV/0!)"),
+        (b'<c r="A3"><f>A2+1</f></c>', "a formula that was never computed: A3"),
+        (b'<c r="A3"><f>A2+1</f><v></v></c>', "a formula that was never computed: A3"),
+        (b'<x:c r="A3"><x:f>A2+1</x:f><x:v/></x:c>', "a formula that was never computed: A3"),
+    ],
+)
+def test_cells_without_a_value__are_said(cell: bytes, words: str) -> None:
+    rows = (
+        b'<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row><row r="3">'
+        + cell
+        + b'<c r="B3"><v>3</v></c></row>'
+    )
+    assert f"1 taken as missing, each {words}" in warnings(read(rows))
+
+
+def test_computed_formulas__are_values() -> None:
+    reading = read(b'<row r="2"><c r="A2"><f>1+1</f><v>2</v></c><c r="B2"><v>2</v></c></row>')
+    assert reading.frame["a"].tolist() == [2]
+    assert not warnings(reading)
+
+
+def test_merged_cells__are_said() -> None:
+    rows = b"".join(b'<row r="%d"><c r="A%d"><v>%d</v></c><c r="B%d"/></row>' % (r, r, r, r) for r in range(2, 5))
+    book = sheet(HEAD + rows)
+    merged = b'</sheetData><mergeCells count="1"><mergeCell ref="B2:B4"/></mergeCells>'
+    text = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>' + HEAD + rows
+    book = with_part(book, "xl/worksheets/sheet1.xml", text + merged + b"</worksheet>")
+    said = warnings(read_table(book, name="t.xlsx"))
+    assert "Column 'b': 2 taken as missing, each a cell merged with one that holds the value: B3 (in B2:B4)" in said
+
+
+def test_two_sheets__are_asked() -> None:
+    book = xlsx({"One": [("a", "b"), (1, 2)], "Two": [("x", "y"), (3, 4), (5, 6)], "Empty": []})
+    reading = read_table(book, name="t.xlsx")
+    (question,) = reading.questions
+    assert [(answer.label, answer.sample) for answer in question.answers] == [
+        ("One", (("2 rows", "a, b"),)),
+        ("Two", (("3 rows", "x, y"),)),
+    ]
+    answered = read_table(book, name="t.xlsx", options=question.answers[1].applied(reading.options))
+    assert answered.frame.columns.tolist() == ["x", "y"]
+    assert not answered.questions
+    assert not read_table(xlsx({"One": [("a",), (1,)], "Empty": []})).questions
+
+
+def test_long_numbers__are_said() -> None:
+    rows = b'<row r="2"><c r="A2"><v>12345678901234567</v></c><c r="B2"><v>3</v></c></row>'
+    assert "numbers of more than 15 digits" in warnings(read(rows))
+
+
+def test_text_cells_like_codes__are_asked() -> None:
+    reading = read_table(xlsx({"S": [("code", "n"), ("12e4", 1), ("120000", 2)]}))
+    assert reading.questions[0].about == "numbers"
+    assert reading.frame["code"].tolist() == ["12e4", "120000"]
+    kept = read_table(xlsx({"S": [("code", "n"), ("12e4", 1), ("120000", 2)]}), options=ReadOptions(as_text=("code",)))
+    assert not kept.questions

@@ -1,0 +1,215 @@
+"""Packed groups against their slow twins, against every division of short lines, and against every limit by hand."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anonymizer as an
+from anonymizer.groups.hulls import scale_of
+from anonymizer.groups.prune import prune
+from anonymizer.groups.risk import annotate
+from anonymizer.growing.encode import EncodedTable, encode
+from anonymizer.growing.grow import grow
+from anonymizer.growing.records import descend
+from anonymizer.measuring.experiment import rows_of
+from anonymizer.releasing.generalize import generalize
+from anonymizer.releasing.pack import SAMPLE, Line, lay_line, line_of, pack, pack_line, runs, wants_of
+from anonymizer.releasing.tiers import Groups
+from anonymizer.settings import Limits
+from tests import naive_pack
+from tests.groups.test_refine import random_table
+
+drawn = st.tuples(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6))
+LIMITS = (Limits(l=2), Limits(t=0.3), Limits(rsd_min=0.2, spread_min=0.3), Limits(entropy_l=1.5), Limits(l=2, t=0.4))
+
+
+def encoded_table(seed: int, n: int) -> EncodedTable:
+    return encode(*random_table(seed, n))
+
+
+def secret_line(encoded: EncodedTable, seed: int, sample: int = SAMPLE, regions: int = 1) -> tuple[Line, np.ndarray]:
+    """A line with weights and a first order that the twin can be told, and the first order."""
+    rng = np.random.default_rng(seed)
+    weight = rng.uniform(0.5, 2.0, len(encoded.encodings))
+    order = rng.permutation(encoded.n_records)
+    region = rng.integers(0, regions, encoded.n_records)
+    line = lay_line(encoded, region, order, scale_of(encoded.encodings, weight), sample)
+    return line, order[np.argsort(region[order], kind="stable")]
+
+
+def leaves_of(line: Line, region: int) -> list[list[int]]:
+    starts, ends = runs(line.leaf_start)
+    inside = (starts >= line.starts[region]) & (ends <= line.ends[region])
+    return [line.order[start:end].tolist() for start, end in zip(starts[inside], ends[inside], strict=True)]
+
+
+def members(group: np.ndarray) -> list[list[int]]:
+    return sorted(np.flatnonzero(group == number).tolist() for number in np.unique(group))
+
+
+@settings(max_examples=40, deadline=None)
+@given(drawn, st.sampled_from([3, 5, SAMPLE]))
+def test_line__agrees_with_its_slow_twin(given_: tuple[int, int, int], sample: int) -> None:
+    encoded = encoded_table(given_[0], given_[1])
+    line, order = secret_line(encoded, given_[2], sample, regions=2)
+    assert sorted(line.order.tolist()) == list(range(encoded.n_records))
+    np.testing.assert_array_equal(line.codes.T, encoded.codes[line.order])
+    for region, (start, end) in enumerate(zip(line.starts, line.ends, strict=True)):
+        slow = naive_pack.slow_line(encoded, order[start:end].tolist(), line.scale.weight.tolist(), sample)
+        assert leaves_of(line, region) == slow
+        assert all(len(np.unique(encoded.codes[leaf], axis=0)) == 1 for leaf in slow)
+
+
+@settings(max_examples=40, deadline=None)
+@given(drawn)
+def test_packed__agrees_with_its_slow_twin(given_: tuple[int, int, int]) -> None:
+    seed, n, k = given_
+    encoded = encoded_table(seed, n)
+    line, _ = secret_line(encoded, seed, regions=2)
+    weight = line.scale.weight.tolist()
+    slow = [
+        group
+        for region in range(len(line.starts))
+        for group in naive_pack.slow_groups(encoded, leaves_of(line, region), k, weight)
+    ]
+    assert members(pack_line(line, k)) == sorted(map(sorted, slow))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 11), st.integers(1, 5))
+def test_packed__loses_least_of_all_divisions_of_a_line(seed: int, n: int, k: int) -> None:
+    encoded = encoded_table(seed, n)
+    line, _ = secret_line(encoded, seed)
+    weight = line.scale.weight.tolist()
+    found = naive_pack.lost(encoded, members(pack_line(line, k)), weight)
+    assert found == pytest.approx(naive_pack.least_lost(encoded, leaves_of(line, 0), k, weight), abs=1e-7)
+
+
+@settings(max_examples=40, deadline=None)
+@given(drawn, st.sampled_from(LIMITS))
+def test_packed__keeps_every_limit_as_its_slow_twin_does(given_: tuple[int, int, int], limits: Limits) -> None:
+    seed, n, k = given_
+    encoded = encoded_table(seed, n)
+    limits = limits.but(k=k)
+    line, _ = secret_line(encoded, seed)
+    weight = line.scale.weight.tolist()
+    judge = partial(naive_pack.keeps, encoded, limits)
+    found = members(pack_line(line, k, wants_of(line, encoded, limits)))
+    assert found == sorted(map(sorted, naive_pack.slow_groups(encoded, leaves_of(line, 0), k, weight, judge)))
+    assert len(found) == 1 or all(len(group) >= k and judge(group) for group in found)
+
+
+@settings(max_examples=40, deadline=None)
+@given(drawn, st.sampled_from(LIMITS), st.sampled_from(["least", "error-risk"]))
+def test_pack__keeps_every_limit_that_its_regions_keep(
+    given_: tuple[int, int, int], limits: Limits, criterion: str
+) -> None:
+    seed, n, k = given_
+    encoded = encoded_table(seed, n + 10)
+    limits = limits.but(k=k)
+    tree = grow(encoded, min_leaf=1)
+    pruning = prune(tree, annotate(tree, encoded), criterion, limits=limits, encoded=encoded)
+    if pruning.satisfied:
+        groups = Groups(tree, encoded, descend(tree, encoded), pruning.group_of_node(), limits)
+        parts = members(pack(groups, k, np.random.default_rng(seed)).part)
+        assert all(len(part) >= k and naive_pack.keeps(encoded, limits, part) for part in parts)
+
+
+def test_release__passes_the_checker_and_loses_less_than_its_regions() -> None:
+    table, schema = random_table(4, 300)
+    schema = schema.with_column("cost", role="insensitive")
+    packed = an.anonymize(table, schema, k=5, grouping="error-risk", generalizer="pack", l=2)
+    whole = an.anonymize(table, schema, k=5, grouping="error-risk", l=2)
+    assert packed.verification.passed
+    assert packed.report.after.groups > 4 * whole.report.after.groups
+    assert packed.utility.gcp < 0.5 * whole.utility.gcp
+
+
+@settings(max_examples=30, deadline=None)
+@given(drawn)
+def test_groups__are_unions_of_neighbouring_leaves_of_one_region(given_: tuple[int, int, int]) -> None:
+    seed, n, k = given_
+    encoded = encoded_table(seed, n)
+    line, _ = secret_line(encoded, seed, regions=3)
+    group = pack_line(line, k)[line.order]
+    assert set(np.diff(group)) <= {0, 1}
+    cuts = np.flatnonzero(np.diff(group)) + 1
+    assert set(cuts) <= set(line.leaf_start.tolist())
+    for start, end in zip(line.starts, line.ends, strict=True):
+        sizes = np.bincount(group[start:end] - group[start])
+        assert len(sizes) == 1 or sizes.min() >= k
+        assert start == 0 or group[start] > group[start - 1]
+
+
+@settings(max_examples=30, deadline=None)
+@given(drawn)
+def test_groups__depend_on_the_records_and_the_secret_only(given_: tuple[int, int, int]) -> None:
+    """Whoever comes first in the file, the same secret order of the same people makes the same groups."""
+    seed, n, k = given_
+    encoded = encoded_table(seed, n)
+    rng = np.random.default_rng(seed)
+    order, moved, region = rng.permutation(n), rng.permutation(n), rng.integers(0, 2, n)
+    scale = scale_of(encoded.encodings)
+    group = pack_line(lay_line(encoded, region, order, scale), k)
+    place = np.argsort(moved)  # record r of the file is record place[r] of the moved file
+    again = pack_line(lay_line(rows_of(encoded, moved), region[moved], place[order], scale), k)
+    assert members(again[place]) == members(group)
+
+
+def test_secret__is_fresh_for_every_release_and_can_be_injected() -> None:
+    table, schema = random_table(3, 400)
+    encoded = encode(table, schema)
+    tree = grow(encoded, min_leaf=5)
+    pruning = prune(tree, annotate(tree, encoded), "error-risk", 40)
+    leaf = descend(tree, encoded)
+    grouping = Groups(tree, encoded, leaf, pruning.group_of_node())
+
+    def groups(rng: np.random.Generator) -> list[list[int]]:
+        return members(pack(grouping, 5, rng).part)
+
+    assert groups(np.random.default_rng(1)) == groups(np.random.default_rng(1))
+    first, second = groups(np.random.default_rng(1)), groups(np.random.default_rng(2))
+    assert len([group for group in first if group in second]) < len(first) / 2
+    cells = [generalize(table, schema, encoded, pruning, "pack", 5) for _ in range(2)]
+    boxes = [
+        {tuple(map(str, row)) for row in release.frame()[list(schema.quasi_identifying)].itertuples(index=False)}
+        for release in cells
+    ]
+    assert boxes[0] != boxes[1]
+
+
+def test_line__does_not_depend_on_k_and_serves_every_k() -> None:
+    encoded = encoded_table(7, 300)
+    line = line_of(encoded, np.zeros(300, np.int64), np.random.default_rng(1))
+    for array in (line.order, line.codes, line.leaf_start):
+        with pytest.raises(ValueError, match="read-only"):
+            array[..., 0] = 0
+    sizes = [np.bincount(pack_line(line, k)) for k in (2, 10, 150, 151, 300, 400)]
+    assert [size.min() >= k for size, k in zip(sizes, (2, 10, 150, 151, 300, 300), strict=True)] == [True] * 6
+    assert [len(size) for size in sizes[3:]] == [1, 1, 1]
+
+
+def test_region__that_no_division_satisfies_is_one_group() -> None:
+    table, schema = random_table(1, 30)
+    table["ill"] = ["x"] * 29 + ["y"]
+    encoded = encode(table, schema)
+    line = line_of(encoded, np.zeros(30, np.int64), np.random.default_rng(0))
+    group = pack_line(line, 3, wants_of(line, encoded, Limits(k=3, l=2)))
+    assert set(group) == {0}
+    assert len(set(pack_line(line, 3))) > 4
+
+
+def test_columns__of_one_value_and_of_nothing_but_missing_are_packed() -> None:
+    table = pd.DataFrame(
+        {"a": [1.0] * 8, "b": [np.nan] * 8, "c": [None] * 8, "d": list("xxyyzzww"), "s": list("uvuvuvuv")}
+    )
+    schema = an.Schema.of(
+        table, quasi_identifying=list("abcd"), sensitive=["s"], kinds={"b": "numeric", "c": "categorical"}
+    )
+    result = an.anonymize(table, schema, k=2, generalizer="pack")
+    assert result.verification.k_anonymous
+    assert sorted(str(cell) for cell in result.release.frame()["d"].unique()) == ["w", "x", "y", "z"]

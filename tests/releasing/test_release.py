@@ -1,0 +1,146 @@
+"""Releases as files: writing and reading is the identity, and nothing secret is in them."""
+
+import gzip
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymizer.cells import Cell, kept_text
+from anonymizer.errors import ParameterError, ReadError
+from anonymizer.releasing.release import FORMATS, Release, ReleasedColumn, read_release
+from anonymizer.schema import Column, Kind, Role, Schema
+
+NASTY = ["missing", "*", "", " ", "=1+1", "+49 30", "-x", "@A1", "\tx", "a\r\nb", "a, b", 'say "x"', '"', "😀", "NA",
+         "null", "-5", "{a}", "[1, 2]", "שלום", "a+b", "#N/A"]  # fmt: skip
+texts = st.one_of(st.sampled_from(NASTY), st.text(max_size=6))
+missing_or = lambda values: st.one_of(st.none(), values)  # noqa: E731
+
+
+def release_of(sets, intervals, kept, name="city"):
+    """A release of a set column, an interval column, and three kept ones."""
+    n = len(sets)
+    columns = [cell_column(name, Kind.CATEGORICAL, sets), cell_column("age", Kind.NUMERIC, intervals)]
+    for kind, title in ((Kind.CATEGORICAL, "note"), (Kind.NUMERIC, "cost")):
+        values = pd.Series([pair[kind is Kind.NUMERIC] for pair in kept], name=title)
+        values = values.astype("float64" if kind is Kind.NUMERIC else "str")
+        columns.append(ReleasedColumn(title, Role.SENSITIVE, kind, (), True, values=values))
+    return Release(tuple(columns), np.arange(n), "uniform")
+
+
+def cell_column(name, kind, cells):
+    distinct = tuple(dict.fromkeys(cells))
+    index = np.array([distinct.index(cell) for cell in cells], dtype=np.int32)
+    return ReleasedColumn(name, Role.QUASI_IDENTIFYING, kind, (), True, distinct, index)
+
+
+def schema_of(release):
+    return Schema(tuple(Column(c.name, c.role, c.kind) for c in release.columns))
+
+
+def values_of(frame):
+    return [[None if pd.isna(value) else value for value in frame[name]] for name in frame.columns]
+
+
+rows = st.lists(
+    st.tuples(
+        st.one_of(
+            st.just(Cell.WITHHELD),
+            st.just(Cell.MISSING),
+            st.lists(texts, min_size=1, max_size=3, unique=True).map(Cell.of_levels),
+        ),
+        st.one_of(st.just(Cell.MISSING), st.integers(0, 99).map(lambda low: Cell.interval(str(low), "99.5", low > 50))),
+        st.tuples(missing_or(texts), missing_or(st.floats(allow_nan=False, allow_infinity=False))),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=60)
+@given(rows, texts.filter(lambda name: name.strip() and name not in ("age", "note", "cost")))
+def test_write_then_read__is_the_identity(drawn, name):
+    release = release_of(*map(list, zip(*drawn, strict=True)), name=name)
+    frame, schema = release.frame(), schema_of(release)
+    for format in FORMATS:
+        back = read_release(release.to_bytes(format), schema)
+        assert list(back.columns) == list(frame.columns)
+        assert values_of(back) == values_of(frame)
+    plain = read_release(release.to_bytes("csv"))
+    assert values_of(plain)[:2] == values_of(frame)[:2]
+    assert values_of(plain)[2] == [None if text is None else kept_text(text) for text in values_of(frame)[2]]
+
+
+@settings(max_examples=30)
+@given(rows)
+def test_other_readers__see_the_same_text(drawn):
+    release = release_of(*map(list, zip(*drawn, strict=True)))
+    other = pd.read_csv(io.BytesIO(release.to_bytes()), dtype=str, keep_default_na=False, na_values=[""])
+    assert values_of(other)[:2] == values_of(release.frame())[:2]
+    assert not any(str(text).startswith(("=", "@", "\t", "\r")) for text in other.to_numpy().ravel())
+
+
+def test_a_lone_column__keeps_its_missing_rows():
+    column = cell_column("city", Kind.CATEGORICAL, [Cell.MISSING, Cell.value("a"), Cell.MISSING])
+    release = Release((column,), np.arange(3), "uniform")
+    assert len(pd.read_csv(io.BytesIO(release.to_bytes()))) == 3
+    assert values_of(read_release(release.to_bytes())) == [[None, "a", None]]
+
+
+def test_write__by_ending(tmp_path):
+    release = release_of([Cell.value("a")] * 3, [Cell.interval("1", "2")] * 3, [("x", 1.5)] * 3)
+    for format in FORMATS:
+        path = tmp_path / f"out.{format.upper() if format == 'csv' else format}"
+        release.write(path)
+        assert path.read_bytes() == release.to_bytes(format)
+        assert values_of(read_release(path, schema_of(release))) == values_of(release.frame())
+    assert gzip.decompress(release.to_bytes("csv.gz")) == release.to_bytes("csv")
+    for name in ("out.xlsx", "out", "out.gz"):
+        with pytest.raises(ParameterError):
+            release.write(tmp_path / name)
+        assert not (tmp_path / name).exists()
+
+
+def test_files__hold_no_trace_of_the_original_order():
+    release = release_of([Cell.value("a")] * 4, [Cell.interval("1", "2")] * 4, [("x", 1.5)] * 4)
+    shuffled = Release(release.columns, np.array([3, 1, 0, 2]), "uniform")
+    for format in FORMATS:
+        assert release.to_bytes(format) == shuffled.to_bytes(format)
+    assert b"pandas" not in release.to_bytes("parquet")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"a,a\n1,2\n", b"\xff\xfea", b"PAR1xxxx", b"\x1f\x8bxxxx", b'a,b\n1\n2,3,4\n']
+)  # fmt: skip
+def test_content_that_is_no_release__is_one_clear_error(content):
+    with pytest.raises(ReadError) as caught:
+        read_release(content)
+    assert caught.value.remedy
+
+
+def test_a_file_that_is_not_there__is_one_clear_error(tmp_path):
+    with pytest.raises(ReadError):
+        read_release(tmp_path / "none.csv")
+
+
+def test_frame__is_cheap_and_tells_missing_from_withheld():
+    release = release_of([Cell.WITHHELD, Cell.MISSING], [Cell.interval("1", "2")] * 2, [(None, None), ("x", 2.0)])
+    frame = release.frame()
+    assert isinstance(frame["city"].dtype, pd.CategoricalDtype)
+    assert frame["city"].tolist()[0] == "*"
+    assert frame["city"].isna().tolist() == [False, True]
+    assert frame["note"].isna().tolist() == [True, False]
+
+
+def test_dictionary__describes_every_column():
+    column = ReleasedColumn(
+        "age", Role.QUASI_IDENTIFYING, Kind.NUMERIC, ("17", "90"), True, (Cell.MISSING,), np.zeros(1, int)
+    )
+    entry = Release((column,), np.zeros(1, int), "uniform").dictionary()[0]
+    assert (entry["name"], entry["role"], entry["kind"]) == ("age", "quasi-identifying", "numeric")
+    assert (entry["lowest"], entry["highest"]) == ("17", "90")
+    assert "interval" in entry["cells"]
+    assert "missing" in entry["cells"]

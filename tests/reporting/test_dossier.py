@@ -1,0 +1,358 @@
+"""The report for people: every number computed again from the downloaded files; nothing of the table in the external
+one; every text escaped."""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anonymizer.attacks.attack import attack
+from anonymizer.cells import parse_cell
+from anonymizer.checking.verify import verify
+from anonymizer.errors import ParameterError
+from anonymizer.growing.encode import encode
+from anonymizer.measuring.utility import cell_ncp
+from anonymizer.pipeline import Result, anonymize
+from anonymizer.reading.files import Reading, read_table
+from anonymizer.reading.samples import hospital
+from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.releasing.release import read_release
+from anonymizer.reporting import pdf as report_pdf
+from anonymizer.reporting.document import Code, Document, Figure, Section, Table
+from anonymizer.reporting.dossier import AUDIENCES, PAPERS, document_of
+from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of
+from anonymizer.reporting.html import to_html
+from anonymizer.reporting.pdf import to_pdf
+from anonymizer.reporting.report import digest
+from anonymizer.schema import Schema
+from anonymizer.settings import names_of
+from anonymizer.whatif.frontier import POLICIES
+
+K = 6
+
+
+@cache
+def run_of(generalizer: str = "uniform") -> tuple[Reading, Result, bytes, Findings]:
+    content = hospital(300, 4).to_csv(index=False).encode()
+    reading = read_table(content, name="people.csv")
+    schema = Schema.of(
+        reading.frame,
+        quasi_identifying=["age", "sex", "marital_status", "admission_date"],
+        identifying=["name", "email"],
+        sensitive=["diagnosis", "cost"],
+    )
+    result = anonymize(reading.frame, schema, k=K, l=2, generalizer=generalizer, reading=reading)
+    file = result.release.to_bytes("csv")
+    frame = result.release.frame()
+    attacks = attack(reading.frame, frame, schema, result.encoded, tries=200)
+    report = result.report.released({"csv": digest(file)})
+    return reading, result, file, findings_of(report, reading.frame, frame, attacks)
+
+
+class Reader(HTMLParser):
+    """The figures of a page by their key, and all of its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.figures: dict[str, str] = {}
+        self.text = ""
+        self.tags: set[str] = set()
+        self.key: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.tags.add(tag)
+        key = dict(attrs).get("data-figure")
+        if key is not None:
+            assert key not in self.figures, "a figure stands twice"
+            self.key, self.figures[key] = key, ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self.key = None if tag == "td" else self.key
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        if self.key is not None:
+            self.figures[self.key] += data
+
+
+# Every number, again.
+
+
+def sizes_of(frame: pd.DataFrame, names: list[str]) -> pd.Series:
+    """The number of look-alikes of every row."""
+    text = frame[names].astype(object).where(frame[names].notna(), "(missing)").astype(str)
+    return text.groupby(names)[names[0]].transform("size")
+
+
+def recomputed(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
+    """All figures, from the original file and the downloaded one."""
+    table, schema = reading.frame, result.schema
+    released = read_release(file, schema)
+    names = list(schema.quasi_identifying)
+    found = {
+        "records.before": f"{len(table):,}",
+        "records.after": f"{len(released):,}",
+        "records.suppressed": f"{len(table) - len(released):,}",
+        "gcp.before": "0",
+    }
+    asked = {"k": K, "l": 2, "grouping": "least", "generalizer": result.release.method, "criterion": "entropy",
+             "writing": "sets", "numbers": "range", "min_leaf": 2, "tested": "inner"}  # fmt: skip
+    found |= {f"parameter.{name}": str(value) for name, value in asked.items()}
+    for name in schema.released:
+        found[f"missing.before.{name}"] = f"{table[name].isna().sum():,}"
+        found[f"missing.after.{name}"] = f"{released[name].isna().sum():,}"
+        found[f"withheld.{name}"] = f"{(released[name].astype(object) == '*').sum():,}"
+        found[f"distinct.before.{name}"] = f"{len(set(table[name].dropna())):,}"
+        found[f"distinct.after.{name}"] = f"{len(set(released[name].dropna())):,}"
+    for when, frame in (("before", table), ("after", released)):
+        sizes = sizes_of(frame, names)
+        found[f"prosecutor.{when}"] = found[f"journalist.{when}"] = f"{1 / sizes.min():.4g}"
+        found[f"marketer.{when}"] = f"{(1 / sizes).sum() / len(frame):.4g}"
+        found[f"unique.{when}"] = f"{(sizes == 1).sum():,}"
+        found[f"discernibility.{when}"] = f"{sizes.sum():,}"
+        for policy in POLICIES:
+            found[f"above.{policy.risk:g}.{when}"] = f"{(1 / sizes > policy.risk + 1e-9).mean():.2%}"
+        key = [frame[name].astype(object).where(frame[name].notna(), "?").astype(str) for name in names]
+        most = frame.groupby(key)["diagnosis"].agg(lambda values: values.value_counts(dropna=False).max())
+        found[f"error.{when}"] = f"{1 - most.sum() / len(frame):.4f}"
+    sizes = sizes_of(released, names)
+    found["groups"] = f"{round((1 / sizes).sum()):,}"
+    found["group.smallest"], found["group.largest"] = f"{sizes.min():,}", f"{sizes.max():,}"
+    found["group.mean"] = f"{len(sizes) / (1 / sizes).sum():.2f}"
+    found["group.median"] = f"{max(size for size in sizes if (sizes >= size).mean() >= 0.5):,}"
+    losses = []
+    for encoding in encode(table, schema).encodings:
+        cells = [parse_cell(None if pd.isna(text) else str(text), encoding.kind) for text in released[encoding.name]]
+        losses.append(np.mean([cell_ncp(cell, encoding) for cell in cells]))
+        found[f"ncp.{encoding.name}"] = f"{losses[-1]:.4f}"
+    found["gcp.after"] = f"{np.mean(losses):.4f}"
+    for check in verify(released, schema, k=K, l=2, original=table).checks:
+        if check.required is not None:
+            found[f"required.{check.name}"] = f"{check.required:.6g}"
+        if check.achieved is not None:
+            found[f"achieved.{check.name}"] = f"{check.achieved:.6g}"
+    # The rows of a file stand in the order of the release, so the same attacks are drawn.
+    again = attack(table, released, schema, encode(table, schema), tries=200)
+    for criterion in again.outcomes:
+        found[f"{criterion.name}.before"] = f"{criterion.before:.4f}"
+        found[f"{criterion.name}.after"] = f"{criterion.after:.4f}"
+        found[f"{criterion.name}.interval"] = "{:.4f} to {:.4f}".format(*criterion.interval)
+    for one in again.inferences:
+        for when, rate in (("blind", one.blind), ("before", one.before), ("after", one.after)):
+            found[f"guess.{when}.{one.column}"] = f"{rate.share:.4f}"
+    return found
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+@pytest.mark.parametrize("generalizer", GENERALIZERS)
+def test_every_number__is_that_of_the_downloaded_release(generalizer: str, audience: str) -> None:
+    reading, result, file, findings = run_of(generalizer)
+    document = document_of(findings, audience=audience)
+    page = Reader(to_html(document))
+    assert page.figures == document.figures
+    assert page.figures == recomputed(reading, result, file)
+    assert digest(file) in page.text
+    assert reading.sha256 in page.text
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_numbers__stand_in_figures_or_sentences_that_are_checked(audience: str) -> None:
+    """No number stands loose: beside the figures there are only sentences and constants that others answer for."""
+    reading, result, file, findings = run_of()
+    document = document_of(findings, audience=audience)
+    again = verify(read_release(file, result.schema), result.schema, k=K, l=2, original=reading.frame)
+    attacks = findings.attacks
+    assert attacks is not None
+    answered = {
+        *(check.sentence for check in again.checks), *(check.name for check in again.checks),
+        *(criterion.sentence for criterion in attacks.outcomes), *PAPERS.values(),
+        *(text for policy in POLICIES for text in (policy.title, policy.source)),
+        *(column.reason for column in result.schema.columns), again.describe(),
+    }  # fmt: skip
+    for section in document.sections:
+        if section.title in ("Do it again", "How it was made", "Where it is riskiest (not for the recipient)"):
+            continue
+        for block in section.blocks:
+            rows = block.rows if isinstance(block, Table) else [[block]]
+            for cell in [cell for row in rows for cell in row if isinstance(cell, str)]:
+                if cell in (reading.sha256, digest(file), reading.name):
+                    continue
+                loose = cell
+                for sentence in sorted(answered, key=len, reverse=True):
+                    loose = loose.replace(sentence, "") if sentence else loose
+                digits = re.findall(r"\d+", loose.replace("SHA-256", "").replace("utf-8", ""))
+                assert set(digits) <= {"1", "0", "95", "29", "61"}, (section.title, cell)
+
+
+# What must not be there.
+
+
+@pytest.mark.parametrize("generalizer", GENERALIZERS)
+def test_external__holds_no_value_and_no_riskiest_combination(generalizer: str) -> None:
+    table = hospital(300, 4)
+    rng = np.random.default_rng(1)
+    canaries = {
+        "city": [f"Zebulon{number}" for number in rng.integers(0, 7, 300)],
+        "born": [f"19{year}-03-17" for year in rng.integers(30, 99, 300)],
+        "score": [f"77{number}.125" for number in rng.integers(1000, 9000, 300)],
+        "illness": rng.choice(["Kuruosis", "Morbus Xylo"], 300),
+        "wage": [f"88{number}.375" for number in rng.integers(1000, 9000, 300)],
+        "who": [f"Quendolin{number}" for number in range(300)],
+        "note": [f"Remark{number}x" for number in range(300)],
+    }
+    table = pd.DataFrame(canaries)
+    reading = read_table(table.to_csv(index=False).encode(), name="Quendolin1-secret.csv")
+    schema = Schema.of(
+        reading.frame, quasi_identifying=["city", "born", "score"], identifying=["who"], sensitive=["illness", "wage"],
+        domains={"city": [f"Zebulon{number}" for number in range(9)]},
+    )  # fmt: skip
+    result = anonymize(reading.frame, schema, k=K, generalizer=generalizer, reading=reading)
+    frame = result.release.frame()
+    findings = findings_of(result.report, reading.frame, frame, attack(reading.frame, frame, schema, result.encoded))
+    texts = {audience: html.unescape(to_html(document_of(findings, audience=audience))) for audience in AUDIENCES}
+    marks = ("Zebulon", "Kuruosis", "Morbus", "Quendolin", "Remark", "-03-17")
+    values = {value for column in canaries.values() for value in map(str, column)}
+    assert not [value for value in values if value in texts["external"]]
+    assert not [mark for mark in marks if mark in texts["external"]]
+    riskiest = [check.worst for check in result.verification.checks if check.worst]
+    assert [worst for worst in riskiest if worst in texts["internal"]]
+    cells = {str(cell) for name in schema.quasi_identifying for cell in frame[name].dropna()}
+    assert not [cell for cell in cells if cell != "*" and cell in texts["external"]]
+    assert "Zebulon" in texts["internal"]
+
+
+def test_external__of_a_release_that_does_not_fit_names_no_value() -> None:
+    reading, result, _, _ = run_of()
+    changed = reading.frame.assign(diagnosis="Kuruosis")
+    checked = verify(result.release.frame(), result.schema, k=K, original=changed)
+    assert not checked.passed
+    report = replace(result.report, verification=checked).released({}, "the board wants to see it")
+    findings = findings_of(report, reading.frame, result.release.frame())
+    for audience in AUDIENCES:
+        text = to_html(document_of(findings, audience=audience))
+        assert "fails required checks: containment" in text
+        assert "the board wants to see it" in text
+        assert ("See the internal report." in text) == (audience == "external")
+        assert "were not run" in text
+    assert "Kuruosis" not in to_html(document_of(findings, audience="external"))
+
+
+# Writing.
+
+
+NASTY = "<script>alert(1)</script> & \"quoted\" 'text' <b>"
+
+
+def nasty() -> Document:
+    rows = ((NASTY, Figure(f'key"{NASTY}', NASTY)),)
+    section = Section(NASTY, (NASTY, Table((NASTY, NASTY), rows), Code(NASTY + "\n  second line"), Table(("", ""), ())))
+    return Document(NASTY, NASTY, "internal", (section,))
+
+
+def test_html__escapes_every_text_and_loads_nothing() -> None:
+    text = to_html(nasty())
+    page = Reader(text)
+    assert "script" not in page.tags
+    assert "b" not in page.tags
+    assert page.figures == nasty().figures == {f'key"{NASTY}': NASTY}
+    assert page.text.count(NASTY) == 10
+    assert "default-src &#x27;none&#x27;" in text
+    assert not re.findall(r"(?:src|href|url)\s*[=(]", text)
+
+
+def test_statement__is_in_both_reports() -> None:
+    _, _, _, findings = run_of()
+    statement = Statement(NASTY, "University", "contract 12", "A. B.", (Approval("C. D.", "DPO", "1 May"),))
+    for audience in AUDIENCES:
+        page = Reader(to_html(document_of(findings, statement, audience)))
+        for text in (NASTY, "University", "contract 12", "A. B.", "C. D.", "DPO", "1 May"):
+            assert text in page.text
+    assert Reader(to_html(document_of(findings))).text.count("(to be filled in)") == 4
+    with pytest.raises(ParameterError):
+        document_of(findings, audience="public")
+
+
+def texts_of(document: Document) -> list[str]:
+    found = [document.title, document.subtitle]
+    for section in document.sections:
+        found.append(section.title)
+        for block in section.blocks:
+            if isinstance(block, Table):
+                found += block.header if any(block.header) else ()
+                found += [cell.text if isinstance(cell, Figure) else cell for row in block.rows for cell in row]
+            elif isinstance(block, Code):
+                found += block.text.split("\n")
+            else:
+                found.append(block)
+    return found
+
+
+@pytest.mark.parametrize("audience", AUDIENCES)
+def test_pdf__holds_all_that_the_document_says(audience: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = document_of(run_of()[3], Statement("Łódź <b>", "λ"), audience)
+    written: list[str] = []
+    paragraph = report_pdf._paragraph
+    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, style: (written.append(text), paragraph(text, style))[1])
+    content = to_pdf(document)
+    assert content.startswith(b"%PDF-")
+    assert content.rstrip().endswith(b"%%EOF")
+    said = [text for text in written if text not in ("None.", report_pdf.LACKING)]
+    assert said == texts_of(document)
+    for act in (b"/JavaScript", b"/URI", b"/Launch", b"/EmbeddedFile"):
+        assert act not in content
+
+
+@pytest.fixture
+def own_font(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As on a machine that has no font but the one that reportlab brings."""
+    report_pdf._fonts.cache_clear()
+    monkeypatch.setattr(report_pdf, "FONTS", (("no such font.ttf", "none.ttf"), report_pdf.FONTS[-1]))
+    yield
+    report_pdf._fonts.cache_clear()
+
+
+@pytest.mark.usefixtures("own_font")
+def test_pdf__takes_any_text() -> None:
+    wide = "x" * 5000
+    long_table = Table(("a", "b"), tuple((NASTY, wide) for _ in range(3)))
+    document = Document(NASTY, wide, "internal", (*nasty().sections, Section("long", (long_table, wide, Code(wide)))))
+    assert to_pdf(document).startswith(b"%PDF-")
+    assert report_pdf.printable("ab\x00\n漢é") == f"ab{report_pdf.UNKNOWN} {report_pdf.UNKNOWN}é"
+
+
+def test_papers__are_known_of_every_grouping_and_generalizer() -> None:
+    assert set(PAPERS) == {*names_of("grouping"), *GENERALIZERS}
+
+
+@pytest.mark.parametrize(("name", "lacks"), [("André", False), ("Łódź", True), ("Ольга", True)])
+@pytest.mark.usefixtures("own_font")
+def test_pdf__says_when_its_font_lacks_a_letter(name: str, lacks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = Document("Report", "", "internal", (Section("One", (Table(("a",), ((name,),)), Code("x"), "y")),))
+    assert document.texts == ["Report", "", "One", "a", name, "x", "y"]
+    written: list[str] = []
+    paragraph = report_pdf._paragraph
+    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, style: (written.append(text), paragraph(text, style))[1])
+    assert to_pdf(document).startswith(b"%PDF-")
+    assert (report_pdf.LACKING in written) == lacks
+
+
+def test_pdf__no_word_above_a_column_is_broken() -> None:
+    from reportlab.pdfbase.pdfmetrics import stringWidth
+
+    heads = ("Check", "Required", "Found in the release", "Passed")
+    for texts in (("x" * 200, "1", "2", "3"), ("a", "b", "c", "d"), ("", "y" * 90, "z" * 90, "")):
+        widths = report_pdf.column_widths(Table(heads, (texts,)), 490)
+        assert sum(widths) == pytest.approx(490)
+        for head, width in zip(heads, widths, strict=True):
+            inside = width - 2 * report_pdf.PADDING
+            assert all(
+                stringWidth(word, report_pdf._fonts()[1], report_pdf.HEAD_SIZE) <= inside for word in head.split()
+            )
+    assert sum(report_pdf.column_widths(Table(("W" * 99, "V" * 99), (("a", "b"),)), 490)) == pytest.approx(490)

@@ -1,0 +1,116 @@
+"""The flow: stages are computed once, and shared by all flows that agree on what they depend on."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from anonymizer.errors import GuaranteeError, ParameterError
+from anonymizer.flow import DEPENDS, Flow
+from anonymizer.pipeline import anonymize
+from anonymizer.reading.samples import hospital
+from anonymizer.schema import Role, Schema
+from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
+
+TABLE = hospital(300)
+SCHEMA = Schema.of(TABLE, quasi_identifying=["age", "sex", "postcode"], sensitive=["diagnosis", "days_of_stay"])
+
+
+def stages(flow: Flow) -> dict[str, object]:
+    """Every stage that can be asked for, computed."""
+    return {name: getattr(flow, name) for name in DEPENDS}
+
+
+def test_stages__depend_on_what_a_flow_has() -> None:
+    flow = Flow(TABLE, SCHEMA)
+    for needs in DEPENDS.values():
+        assert all(hasattr(flow, name) or name in SETTINGS for name in needs)
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        ({"k": 20}, {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "frontier", "by_k"}),
+        ({"grouping": "error-risk"}, {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "frontier"}),
+        ({"generalizer": "refine"}, set(DEPENDS) - {name for name in DEPENDS if "generalizer" in DEPENDS[name]}),
+        ({"numbers": "mean"}, set(DEPENDS) - {name for name in DEPENDS if "numbers" in DEPENDS[name]}),
+        ({"min_leaf": 9}, {"encoded", "original", "before"}),
+        ({"prosecutor_limit": 3}, set(DEPENDS)),
+        ({"grouping": "median-mondrian"}, {"encoded", "original", "before"}),
+    ],
+)
+def test_but__shares_what_does_not_depend_on_the_change(change: dict, kept: set) -> None:
+    flow = Flow(TABLE, SCHEMA, Settings(k=5))
+    before = stages(flow)
+    other = flow.but(**change)
+    assert {name for name in DEPENDS if other.ready(name)} == kept
+    assert all(getattr(other, name) is before[name] for name in kept)
+    fresh = Flow(TABLE, SCHEMA, Settings(k=5).but(**change))
+    assert np.array_equal(other.pruning.cut(), fresh.pruning.cut())
+    assert other.utility.gcp == pytest.approx(fresh.utility.gcp, abs=1e-12)
+
+
+def test_but__shares_what_is_computed_later() -> None:
+    flow = Flow(TABLE, SCHEMA)
+    other = flow.but(k=20)
+    assert other.tree is flow.tree
+    assert flow.but(k=20).pruning is not other.pruning
+
+
+def test_roles__what_follows_from_them_is_made_again() -> None:
+    flow = Flow(TABLE, SCHEMA)
+    flow.compute("encoded", "before", "tree")
+    other = flow.but(SCHEMA.with_column("days_of_stay", role=Role.INSENSITIVE))
+    assert other.ready("before")
+    assert not other.ready("encoded")
+    assert other.encoded.numeric is None
+
+
+def test_result__is_that_of_anonymize() -> None:
+    settings = {"k": 8, "grouping": "error-risk", "generalizer": "refine", "l": 2}
+    shares: list[float] = []
+    flow = Flow(TABLE, SCHEMA, Settings(**settings), rng=np.random.default_rng(1))
+    result = flow.result(lambda share, what: shares.append(share))
+    same = anonymize(TABLE, SCHEMA, **settings, rng=np.random.default_rng(1))
+    pd.testing.assert_frame_equal(result.release.frame(), same.release.frame())
+    assert result.report.provenance.parameters == same.report.provenance.parameters
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_rows__are_a_flow_in_the_same_encoding() -> None:
+    flow = Flow(TABLE, SCHEMA)
+    some = flow.rows(np.arange(0, 300, 2))
+    assert some.encoded.n_records == 150
+    assert some.encoded.encodings == flow.encoded.encodings
+    assert np.array_equal(some.encoded.codes, flow.encoded.codes[::2])
+    assert some.but(k=4).verification.k_anonymous
+
+
+def test_a_stage_that_fails__is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    flow = Flow(TABLE, SCHEMA, Settings(l=99))
+    for _ in range(2):
+        with pytest.raises(GuaranteeError, match="not enough"):
+            flow.compute("release")
+    assert not flow.ready("release")
+    with pytest.raises(GuaranteeError, match="fewer than k = 301"):
+        flow.but(k=301, l=None).compute("release")
+    with pytest.raises(ParameterError, match="counts"):
+        flow.but(l=None, generalizer="tiered", writing="weighted").result()
+
+
+def test_threads__compute_a_stage_once() -> None:
+    flow = Flow(TABLE, SCHEMA)
+    with ThreadPoolExecutor(8) as pool:
+        trees = list(pool.map(lambda _: flow.tree, range(32)))
+    assert all(tree is trees[0] for tree in trees)
+
+
+def test_recorded__says_what_was_used_and_nothing_else() -> None:
+    flow = Flow(TABLE, SCHEMA, Settings(min_leaf=3, max_depth=4, k=5))
+    assert flow.recorded == Settings(min_leaf=3, max_depth=4, k=5, criterion="entropy").of(*RUN) | {"weight": None}
+    baseline = flow.but(grouping="median-mondrian").recorded
+    assert {baseline[name] for name in ("criterion", "min_leaf", "max_depth", "weight")} == {None}
+    assert set(baseline) == set(setting_names(*RUN))
+    assert flow.settings.min_leaf == 3, "nothing is changed"

@@ -1,0 +1,254 @@
+"""House rules, checked on the source itself. Each rule is shown an offence first, so that none can rest asleep."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import run
+from tests.conftest import is_foreign
+
+ROOT = Path(__file__).resolve().parents[1]
+MACHINE_PATH = re.compile(r"(?<![\w.~*-])/(?:work|root|home)" + r"/\w")
+REGISTRY = re.compile(
+    "|".join(["py" + r"pi\.org", "python" + r"hosted\.org", "npm" + r"js\.org", r"deb\.deb" + r"ian\.org"])
+)
+UNSAFE_MODULES = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
+UNSAFE_METHODS = {"read_pickle", "to_pickle"}
+LONGEST = {"pages": 120, "anonymizer": 450, "ui": 450, "run.py": 450, "app.py": 20}
+
+
+def tracked(ending: str = "") -> list[str]:
+    """The project's own files, as paths below its root; without git, every file that is not hidden."""
+    asked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if asked.returncode == 0:
+        names = asked.stdout.decode("utf-8").split("\0")
+    else:
+        names = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if "/." not in path.as_posix()]
+    return sorted(name for name in names if name.endswith(ending) and (ROOT / name).is_file())
+
+
+def text_of(name: str) -> str | None:
+    """The text of a file, or None where it is a picture or another thing that is not text."""
+    content = (ROOT / name).read_bytes()
+    return None if b"\0" in content else content.decode("utf-8", "replace")
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The names of all modules that a source imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def streamlit_imports(name: str, source: str) -> list[str]:
+    """Only the dashboard's own folders, and tests of them, know Streamlit."""
+    if name == "app.py" or name.startswith(("ui/", "pages/", "tests/")):
+        return []
+    return [module for module in imported(ast.parse(source)) if module.partition(".")[0] == "streamlit"]
+
+
+def state_uses(name: str, source: str) -> list[str]:
+    """Pages reach the session and its caches through ui/session.py alone."""
+    if name == "ui/session.py" or not name.startswith(("ui/", "pages/")):
+        return []
+    forbidden = {"session_state", "cache_data", "cache_resource"}
+    return [
+        node.attr for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute) and node.attr in forbidden
+    ]
+
+
+def unsafe_code(name: str, source: str) -> list[str]:
+    """Nothing that could run what a stranger's file says."""
+    tree = ast.parse(source)
+    found = [module for module in imported(tree) if module.partition(".")[0] in UNSAFE_MODULES]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id in UNSAFE_CALLS:
+                found.append(node.func.id)
+            if isinstance(node.func, ast.Attribute) and node.func.attr in UNSAFE_METHODS:
+                found.append(node.func.attr)
+            true_words = {word.arg for word in node.keywords if getattr(word.value, "value", None) is True}
+            found += sorted(true_words & {"allow_pickle", "shell"})
+    return found
+
+
+def talk(name: str, source: str) -> list[str]:
+    """The package is silent, so that no record reaches a terminal or a log; only its command line prints."""
+    if not name.startswith("anonymizer/") or name.startswith(("anonymizer/cli", "anonymizer/__main__")):
+        return []
+    tree = ast.parse(source)
+    calls = [node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    return ["print"] * calls.count("print") + [module for module in imported(tree) if module == "logging"]
+
+
+def too_long(name: str, source: str) -> list[str]:
+    """Files stay short enough to be read in one sitting."""
+    allowed = LONGEST.get(name.partition("/")[0])
+    lines = source.count("\n")
+    return [f"{lines} lines, more than {allowed}"] if allowed and lines > allowed else []
+
+
+RULES: dict[Callable[[str, str], list[str]], tuple[str, str]] = {
+    streamlit_imports: ("anonymizer/risk.py", "def f():\n    from streamlit import cache_data\n"),
+    state_uses: ("pages/tree.py", "import streamlit as st\nst.session_state['k'] = 1\n"),
+    unsafe_code: ("anonymizer/read.py", "import numpy\nnumpy.load('f', allow_pickle=True)\n"),
+    talk: ("anonymizer/grow.py", "print(1)\n"),
+    too_long: ("pages/data.py", "x = 1\n" * 121),
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_house_rule(rule: Callable[[str, str], list[str]]) -> None:
+    name, offence = RULES[rule]
+    assert rule(name, offence), "the rule does not see an offence"
+    found = {name: rule(name, (ROOT / name).read_text("utf-8")) for name in tracked(".py")}
+    assert not {name: offences for name, offences in found.items() if offences}, rule.__doc__
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pickle",
+        "eval('1')",
+        "import pandas as pd\npd.read_pickle('f')",
+        "run('ls', shell=True)",
+        "from joblib import load",
+    ],
+)
+def test_unsafe_code__is_seen(source: str) -> None:
+    assert unsafe_code("anonymizer/read.py", source)
+
+
+def test_text__names_no_machine_and_no_registry() -> None:
+    assert MACHINE_PATH.search("see /" + "root/x")
+    assert not MACHINE_PATH.search(" ".join(before + "/work" + "/x" for before in ("a", "..", "~")))
+    assert REGISTRY.search("https://files.python" + "hosted.org")
+    names = tracked()
+    assert "run.py" in names
+    texts = {name: text for name in names if (text := text_of(name)) is not None}
+    found = {
+        name: match[0]
+        for name, text in texts.items()
+        for match in [MACHINE_PATH.search(text) or REGISTRY.search(text)]
+        if match
+    }
+    assert not found
+
+
+def test_modules__have_a_docstring() -> None:
+    names = [name for name in tracked(".py") if not name.startswith("tests/") and (ROOT / name).stat().st_size > 0]
+    bare = [name for name in names if not ast.get_docstring(ast.parse((ROOT / name).read_text("utf-8")))]
+    assert not bare
+
+
+def test_importing_the_package__compiles_nothing_and_loads_no_dashboard() -> None:
+    probe = "import sys, anonymizer; print(sorted({'numba', 'streamlit', 'plotly', 'sklearn'} & set(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_locks__pin_what_the_requirements_ask_for() -> None:
+    for kind in ("requirements-dev", "requirements-bench"):
+        asked, locked = (pins((ROOT / f"{kind}.{ending}").read_text("utf-8")) for ending in ("in", "txt"))
+        assert asked <= locked, f"{kind}.txt was not locked anew after a change: {sorted(asked - locked)}"
+
+
+def test_locks__pin_every_dependency_of_the_package_within_its_range() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    locked = pins((ROOT / "requirements.txt").read_text("utf-8"))
+    for dependency in map(Requirement, project["dependencies"]):
+        versions = [version for name, version in locked if name == dependency.name]
+        assert versions, f"requirements.txt was not locked anew: it has no {dependency.name}"
+        assert all(version in dependency.specifier for version in versions), dependency.name
+
+
+def test_notice__names_everything_that_runs_with_copse() -> None:
+    listed = set(re.findall(r"^([\w.-]+) {2,}\S", (ROOT / "NOTICE").read_text("utf-8"), re.MULTILINE))
+    assert listed == {name for name, _ in pins((ROOT / "requirements.txt").read_text("utf-8"))}
+
+
+@pytest.mark.parametrize("kind", ["requirements", "requirements-dev", "requirements-bench"])
+def test_locks__name_the_digest_of_every_file(kind: str) -> None:
+    entries = re.split(r"\n(?=\S)", (ROOT / f"{kind}.txt").read_text("utf-8"))
+    packages = [entry for entry in entries if not entry.startswith("#")]
+    assert len(packages) > 5
+    assert [entry for entry in packages if not re.search(r"--hash=sha256:[0-9a-f]{64}", entry)] == []
+
+
+def pins(text: str) -> set[tuple[str, str]]:
+    """Each pinned package with its version, markers and extras left out."""
+    found = re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([^\s;]+)", text, flags=re.MULTILINE)
+    return {(name.lower(), version) for name, version in found}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["help"], 0), (["--help"], 0), (["nonsense"], 2), (["lint", "--what"], 2), (["docs", "--what"], 2)],
+)
+def test_run__tells_its_commands(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run.main(arguments) == status
+    told = capsys.readouterr().out
+    assert all(command in told for command in ("test", "lint", "bench", "docs", "help"))
+
+
+def test_run__needs_nothing_but_the_standard_library() -> None:
+    used = {module.partition(".")[0] for module in imported(ast.parse((ROOT / "run.py").read_text("utf-8")))}
+    assert used <= sys.stdlib_module_names
+
+
+def test_run__is_understood_by_old_pythons() -> None:
+    """An old Python must reach the line that says it is too old, so it must be able to read the whole file."""
+    ast.parse((ROOT / "run.py").read_text("utf-8"), feature_version=(3, 7))
+
+
+@pytest.mark.parametrize(
+    ("address", "foreign"),
+    [
+        ("http://127.0.0.1:8501/tree", False),
+        ("ws://localhost:8501/_stcore/stream", False),
+        ("data:text/plain,x", False),
+        ("https://fonts.example.com/a", True),
+        ("http://127.0.0.1.example.com/", True),
+    ],
+)
+def test_foreign_requests__are_seen(address: str, foreign: bool) -> None:
+    assert is_foreign(address) is foreign
+
+
+SKIPPING = """
+import pytest
+
+@pytest.mark.parametrize("case", [])
+def test_of_no_case(case): ...
+
+def test_of_data(data):
+    data("no-such-file")
+
+@pytest.mark.browser
+@pytest.mark.skip(reason="not today")
+def test_walk(): ...
+"""
+
+
+@pytest.mark.parametrize(("required", "outcome"), [("", "skipped"), ("shared,browser", "failed")])
+def test_skips__fail_where_they_are_required(required: str, outcome: str, tmp_path: Path) -> None:
+    (tmp_path / "test_sample.py").write_text(SKIPPING, "utf-8")
+    options = ["-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    command = [sys.executable, "-m", "pytest", *options, "-c", str(ROOT / "pyproject.toml"), str(tmp_path)]
+    environment = {**os.environ, "COPSE_REQUIRE": required, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
+    answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    counted = re.findall(r"(\d+) (passed|failed|skipped|error)", answer.stdout.splitlines()[-1])
+    told = {"failed" if word == "error" else word for _, word in counted}  # pytest's word for a fault before the call
+    assert told == {outcome}, answer.stdout
+    assert sum(int(number) for number, _ in counted) == 3

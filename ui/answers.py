@@ -1,0 +1,40 @@
+"""Answers that are computed once, each kept as long as what it depends on stays the same."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Answer = TypeVar("Answer")
+
+
+class Answers:
+    """Answers by name, each with the key that it depends on. A key is compared by ``==``: tables and trees by identity.
+
+    Kept in the session's workspace alone: whoever holds answers may hold the table.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Any, Any]] = {}
+
+    def get(self, name: str, key: Any, compute: Callable[[], Answer]) -> Answer:
+        """Return the answer of this name, computed now unless it is kept under an equal key."""
+        if name in self._kept and self._kept[name][0] == key:
+            return self._kept[name][1]  # type: ignore[no-any-return]
+        self._kept.pop(name, None)
+        answer = compute()
+        self._kept[name] = (key, answer)
+        return answer
+
+    def last(self, name: str) -> Any:
+        """Return the newest answer of this name, whatever it depends on; ``None`` when there is none."""
+        return self._kept.get(name, (None, None))[1]
+
+    def differs(self, name: str, key: Any) -> bool:
+        """Return True when the key is another than the last time this was asked, so that what belongs to it begins
+        anew."""
+        same = name in self._kept and self._kept[name][0] == key
+        self._kept[name] = (key, None)
+        return not same
+
+    def clear(self) -> None:
+        """Drop every answer."""
+        self._kept.clear()

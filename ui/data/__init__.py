@@ -1,0 +1,1 @@
+"""The Data page: what only this page needs."""

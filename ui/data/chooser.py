@@ -1,0 +1,123 @@
+"""How a table comes in: dropped, chosen from the samples, or taken from a folder that the operator allows."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from anonymizer.errors import ReadError
+from anonymizer.reading.files import formats_by_name
+from anonymizer.reading.samples import SAMPLES
+from ui.controls import plain, size
+from ui.server.sessions import drop_uploads
+from ui.workspace import Workspace
+
+TYPES = ("csv", "tsv", "txt", "gz", "parquet", "xlsx", "xls", "ods")
+FOLDER_VARIABLE = "COPSE_DATA_FOLDER"
+MOST_LISTED = 500
+
+
+def chooser(ws: Workspace, below: Callable[[], None] | None = None) -> None:
+    """Draw the ways in, and what is said below them; runs the script again as soon as one of them was taken."""
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        upload(ws)
+        folder = allowed_folder()
+        if folder is not None:
+            from_folder(ws, folder)
+        if below is not None:
+            st.space("small")
+            below()
+    with right:
+        samples(ws)
+
+
+def endings() -> list[str]:
+    """The endings of files that can be brought, those of readers that were added too."""
+    return list(dict.fromkeys((*TYPES, *formats_by_name())))
+
+
+def upload(ws: Workspace) -> None:
+    """Draw where a file is dropped. The widget is replaced after each file, so that the bytes are held once only."""
+    file = st.file_uploader(
+        "Drop a table here: CSV, TSV, Parquet or Excel, one row a person",
+        type=endings(),
+        key=f"upload {ws.edition}",
+    )
+    if file is not None:
+        drop_uploads()
+        take(ws, file.getvalue(), file.name)
+
+
+def samples(ws: Workspace) -> None:
+    """Draw a card for each built-in sample."""
+    st.markdown("**Or try a sample**")
+    for name, sample in SAMPLES.items():
+        with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(gap=None):
+                st.markdown(f"**{sample.title}**" + ("  :gray-badge[made up]" if sample.synthetic else ""))
+                st.caption(sample.description)
+            if st.button("Use", key=f"sample {name}", help=f"Use the sample: {sample.title}"):
+                with st.spinner("Making the sample …"):
+                    ws.bring_sample(name)
+                st.rerun()
+
+
+def from_folder(ws: Workspace, folder: Path) -> None:
+    """Draw the files of the operator's folder, for tables too big for the browser."""
+    names = files_in(folder)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Or a file on the server",
+            names,
+            index=None,
+            placeholder="Choose a file" if names else "The folder holds no table",
+            help="The operator of this server allows the files of one folder.",
+        )
+        if st.button("Read it", disabled=name is None) and name is not None:
+            try:
+                path = allowed_file(folder, name)
+            except ReadError as error:
+                ws.failure = error
+                st.rerun()
+            take(ws, path, path.name)
+
+
+def take(ws: Workspace, source: bytes | Path, name: str) -> None:
+    """Read the file with a progress bar, then draw the page again."""
+    n_bytes = len(source) if isinstance(source, bytes) else source.stat().st_size
+    what = f"Reading {plain(name)} ({size(n_bytes)})"
+    bar = st.progress(0.0, f"{what} …")
+    ws.bring(source, name, progress=lambda done, words: bar.progress(min(done, 1.0), f"{what} · {plain(words)}"))
+    st.rerun()
+
+
+def allowed_folder() -> Path | None:
+    """Return the folder whose files may be read on the server: the operator's environment variable; off by default."""
+    named = os.environ.get(FOLDER_VARIABLE, "").strip()
+    folder = Path(named).expanduser() if named else None
+    return folder.resolve() if folder is not None and folder.is_dir() else None
+
+
+def files_in(folder: Path) -> list[str]:
+    """Return the names of the tables in and below the folder, relative to it; links that lead outside are left out."""
+    names = []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower().lstrip(".") in endings() and path.is_file() and path.resolve().is_relative_to(folder):
+            names.append(path.relative_to(folder).as_posix())
+        if len(names) == MOST_LISTED:
+            break
+    return names
+
+
+def allowed_file(folder: Path, name: str) -> Path:
+    """Return the file of this name in the folder; raises :class:`ReadError` when it lies outside or is not there."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+        raise ReadError(
+            f"The file {name!r} is not in the folder that this server allows.",
+            value=name,
+            remedy="Choose one of the files listed.",
+        )
+    return path

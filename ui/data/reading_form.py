@@ -1,0 +1,131 @@
+"""How the file was read, and the form that corrects it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from anonymizer.reading.files import DEFAULT_MISSING, DELIMITERS, ENCODINGS, Problem, ReadOptions
+from anonymizer.reading.options import Answer
+from ui.controls import count, plain, plural
+from ui.workspace import Workspace
+
+MARKS = {",": "comma  ,", ";": "semicolon  ;", "\t": "tab", "|": "bar  |", " ": "space", ":": "colon  :"}
+DECIMALS = {None: "as each column shows it", ".": "point  3.14", ",": "comma  3,14"}
+BLANK = "(blank)"
+MOST_SHOWN = 40
+
+
+def with_current(options: Sequence[str], current: str | None) -> list[str]:
+    """The usual options and, when it is another one, the current."""
+    return [*options, *([current] if current is not None and current not in options else [])]
+
+
+def reading_form(ws: Workspace) -> None:
+    """Delimiter, encoding, decimal mark and missing marks as they were used; each can be corrected."""
+    reading = ws.reading
+    if reading is None or ws.source is None:
+        st.caption("A built-in sample needs no reading; there is nothing to correct.")
+        return
+    used = reading.options
+    with st.form(f"reading {reading.sha256} {used!r}", border=False):
+        if reading.format == "csv":
+            options = delimited_options(used)
+        elif reading.format == "spreadsheet":
+            sheet = st.selectbox("Sheet", reading.sheets, index=reading.sheets.index(used.sheet or reading.sheets[0]))
+            options = replace(used, sheet=sheet, header=header_choice(used))
+        else:
+            options = used
+        marks = sorted({*DEFAULT_MISSING, *used.missing, *used.keep})
+        missing = st.multiselect(
+            "Texts that mean “missing”",
+            marks,
+            default=list(used.marks),
+            format_func=lambda mark: mark or BLANK,
+            accept_new_options=True,
+            help="Take a text out of this list when it is a real category, such as NA for Namibia; add any other mark.",
+        )
+        if st.form_submit_button("Read again", icon=":material/refresh:"):
+            keep = tuple(mark for mark in marks if mark not in missing)
+            with st.spinner("Reading again …"):
+                ws.read_again(replace(options, missing=tuple(missing), keep=keep))
+            st.rerun()
+
+
+def questions_form(ws: Workspace) -> None:
+    """What must be answered before the table is used: each reading with the values that it gives."""
+    if ws.doubt is None:
+        return
+    reading = ws.doubt[0]
+    st.markdown(f"**{plain(reading.name)} can be read in more than one way.** The table is used once this is answered.")
+    with st.form(f"questions {reading.sha256} {ws.edition}"):
+        picked = []
+        for number, question in enumerate(reading.questions):
+            place = st.radio(
+                plain(question.text),
+                range(len(question.answers)),
+                index=None,
+                format_func=lambda at, answers=question.answers: plain(answers[at].label),
+                captions=[shown(answer) for answer in question.answers],
+                key=f"question {ws.edition} {number}",
+            )
+            picked += [] if place is None else [question.answers[place]]
+        if st.form_submit_button("Read it so", icon=":material/check:", type="primary"):
+            if len(picked) < len(reading.questions):
+                st.warning("Each of these needs an answer.")
+                return
+            with st.spinner("Reading again …"):
+                ws.answer(picked)
+            st.rerun()
+
+
+def shown(answer: Answer) -> str:
+    """What stands in the file, and what it is when read in this way."""
+    return " · ".join(f"{plain(raw)} → {plain(value)}" for raw, value in answer.sample)
+
+
+def delimited_options(used: ReadOptions) -> ReadOptions:
+    """The choices for delimited text."""
+    one, two, three = st.columns(3)
+    delimiters = with_current(tuple(dict.fromkeys((*DELIMITERS, *MARKS))), used.delimiter)
+    delimiter = one.selectbox(
+        "Fields are separated by",
+        delimiters,
+        index=delimiters.index(used.delimiter or ","),
+        format_func=lambda mark: MARKS.get(mark, mark),
+    )
+    encodings = with_current(ENCODINGS, used.encoding)
+    encoding = two.selectbox("Letters are encoded as", encodings, index=encodings.index(used.encoding or "utf-8"))
+    decimal = three.selectbox(
+        "Decimal mark",
+        list(DECIMALS),
+        index=list(DECIMALS).index(used.decimal),
+        format_func=lambda mark: DECIMALS[mark],
+    )
+    return replace(used, delimiter=delimiter, encoding=encoding, decimal=decimal, header=header_choice(used))
+
+
+def header_choice(used: ReadOptions) -> bool:
+    """Whether the first row holds names."""
+    return st.checkbox("The first row holds the names of the columns", value=used.header)
+
+
+def problems_found(problems: Sequence[Problem]) -> None:
+    """The problems as two lists: those to look at, and what was done on the way."""
+    warnings = [found for found in problems if found.level != "info"]
+    notes = [found for found in problems if found.level == "info"]
+    for found in warnings[:MOST_SHOWN]:
+        st.markdown(f":orange[:material/warning:] {sentence(found)}")
+    if len(warnings) > MOST_SHOWN:
+        st.caption(f"… and {count(len(warnings) - MOST_SHOWN)} more warnings.")
+    if notes:
+        with st.expander(f"{plural(len(notes), 'note')} on how the table was read", icon=":material/info:"):
+            for found in notes[:MOST_SHOWN]:
+                st.markdown(sentence(found))
+            if len(notes) > MOST_SHOWN:
+                st.caption(f"… and {count(len(notes) - MOST_SHOWN)} more.")
+
+
+def sentence(found: Problem) -> str:
+    """A problem and its remedy as Markdown."""
+    return plain(found.text) + (f"  \n:gray[{plain(found.remedy)}]" if found.remedy else "")

@@ -1,0 +1,1 @@
+"""The Disclosure page: what only this page needs."""

@@ -1,0 +1,101 @@
+"""What is assessed on the Disclosure page, and what an adversary is taken to know."""
+
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from anonymizer.disclosure.constraints import GrowingRule, Knowledge
+from anonymizer.disclosure.multiway import grow_multiway
+from anonymizer.disclosure.outline import KeyedTree, keys_of, lay_keys, outline_of
+from ui.disclosure.state import DisclosureState
+from ui.workspace import Workspace
+
+SOURCES = {
+    "groups": "The pruned tree of the Tree page",
+    "grown": "The tree of the Tree page before pruning",
+    "multiway": "A tree with a child for every value (Zhu and Du 2010)",
+    "forest": "The private forest of the Forest page",
+}
+MEASURE_LABELS = {"gini": "Gini impurity", "entropy": "information gain (entropy)", "gain-ratio": "gain ratio (C4.5)"}
+
+
+class Candidate(NamedTuple):
+    """A tree that would be published, how it was grown where that says something, and what both depend on."""
+
+    tree: KeyedTree
+    rule: GrowingRule | None
+    key: Any
+
+
+def source_choice(ws: Workspace) -> str:
+    """Return which tree is to be published."""
+    names, state = list(SOURCES), ws.state(DisclosureState)
+    state.source = st.radio(
+        "Which tree would be published?",
+        names,
+        names.index(state.source),
+        format_func=SOURCES.get,
+        key="disclosure source",
+    )
+    return state.source
+
+
+def candidate_tree(ws: Workspace, source: str) -> Candidate:
+    """Return the tree of a source; draws how it grows where that is chosen here."""
+    encoded = ws.flow.encoded
+    keys = ws.answers.get("disclosure keys", encoded, lambda: keys_of(encoded))
+    if source == "multiway":
+        state = ws.state(DisclosureState)
+        first, second, third = st.columns(3)
+        measures = list(MEASURE_LABELS)
+        state.measure = first.selectbox(
+            "Questions are chosen by", measures, measures.index(state.measure), format_func=MEASURE_LABELS.get,
+            key="disclosure measure",
+        )  # fmt: skip
+        state.depth = int(second.number_input("Deepest level", 1, 20, state.depth, key="d depth"))
+        state.fewest = int(
+            third.number_input("Fewest records of a node that asks", 2, None, state.fewest, key="d fewest")
+        )
+        measure, fewest, deepest = state.measure, state.fewest, state.depth
+        key = (encoded, source, measure, deepest, fewest)
+        tree = ws.answers.get(
+            "disclosure tree", key, lambda: lay_keys(grow_multiway(keys, measure, fewest, deepest), keys)
+        )
+        return Candidate(tree, GrowingRule(measure), key)
+    pruning = ws.flow.pruning
+    cut = pruning.cut() if source == "groups" else None
+    key = (encoded, source, pruning)
+    tree = ws.answers.get(
+        "disclosure tree", key, lambda: lay_keys(outline_of(pruning.tree, encoded.encodings, cut), keys)
+    )
+    criterion, least = ws.flow.criterion, ws.flow.recipe.min_leaf
+    rule = GrowingRule(criterion, "binary", least) if criterion in ("gini", "entropy") else None
+    return Candidate(tree, rule, key)
+
+
+def knowledge_choice(ws: Workspace, rule: GrowingRule | None) -> Knowledge:
+    """Return what is published with the tree, and what an adversary knows of how it was grown."""
+    state = ws.state(DisclosureState)
+    st.markdown("**What does the adversary know, beside everyone's quasi-identifying columns and the tree?**")
+    first, second, third = st.columns(3)
+    state.rates = first.toggle(
+        "Error rate of each leaf", state.rates, key="disclosure rates",
+        help="Published with the tree: how many of a leaf's people do not have its label",
+    )  # fmt: skip
+    state.totals = second.toggle(
+        "Totals of each value", state.totals, key="disclosure totals",
+        help="Published with the tree: how often each value occurs in the whole table",
+    )  # fmt: skip
+    state.rule = third.toggle(
+        "How the tree was grown", state.rule and rule is not None, key="disclosure rule",
+        disabled=rule is None,
+        help="Then every question tells that no other would have been better. This takes a solver, and time.",
+    )  # fmt: skip
+    return Knowledge(state.rates, state.totals, rule if state.rule else None)
+
+
+def confidence_slider(ws: Workspace) -> float:
+    """Return from which posterior on somebody counts as exposed."""
+    state = ws.state(DisclosureState)
+    state.confidence = st.slider("Count people as exposed from", 0.5, 1.0, state.confidence, 0.01, key="confidence")
+    return state.confidence

@@ -1,0 +1,1 @@
+"""The Evaluate page: what only this page needs."""

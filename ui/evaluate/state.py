@@ -1,0 +1,20 @@
+"""What is chosen on the Evaluate page."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class EvaluateState:
+    """The choices of a comparison. ``sample``: records that take part, 0 for all, ``None`` when nobody chose;
+    ``measure``: against which loss is drawn."""
+
+    groupings: tuple[str, ...] = ("least", "blend", "median-mondrian")
+    weights: tuple[float, ...] = (0.2, 0.8)
+    generalizers: tuple[str, ...] = ("uniform", "refine")
+    ks: tuple[int, ...] = (10, 20, 30)
+    folds: int = 5
+    sample: int | None = None
+    writing: str = "sets"
+    numbers: str = "range"
+    significance: float | None = None
+    measure: str = ""

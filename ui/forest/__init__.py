@@ -1,0 +1,1 @@
+"""The Forest page: what only this page needs."""

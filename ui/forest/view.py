@@ -1,0 +1,288 @@
+"""A private forest on the page: its budget, its rules, its trees, its predictions, and how it would do in public."""
+
+import pandas as pd
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.forest.cut_points import buy_cuts
+from anonymizer.forest.domains import code, domains_of
+from anonymizer.forest.drawing import accuracy_figure, ledger_figure, preorder, tree_dot
+from anonymizer.forest.forest import MODES, Forest, Measurement, grow_and_measure, grow_forest, predict_records
+from anonymizer.forest.mechanisms import Budget
+from anonymizer.forest.rehearsal import BUDGETS, accuracy_curve
+from anonymizer.forest.rules import rule_sentence, rules_csv, rules_json, rules_of, rules_text, select_rules
+from anonymizer.reading.child import read_in_child
+from anonymizer.reading.samples import SAMPLES
+from ui.controls import count, place_of, plain, plural, problem, share
+from ui.forest.choices import Order
+from ui.forest.state import ForestState, Growth
+from ui.tree_view import tree_view
+from ui.workspace import Workspace
+
+CONFIG = {"displayModeBar": False}
+CUT_SHARE = 0.1
+SAMPLE = "hospital"
+ANYTHING = "any"
+
+
+def budget_form(ws: Workspace, order: Order) -> None:
+    """Draw what this session has spent on the table, and the button that spends more."""
+    if ws.reading is None:
+        return
+    sha, spent = ws.reading.sha256, ws.spent.get(ws.reading.sha256, 0.0)
+    with st.container(border=True):
+        state = ws.state(ForestState)
+        left, right = st.columns([3, 2], gap="large")
+        limit = state.limit = right.number_input(
+            "Most that may be spent on this table in this session",
+            0.05,
+            100.0,
+            state.limit,
+            step=0.5,
+            key="forest limit",
+            help="Answers add up: two forests for β = 1 each protect like one for β = 2.",
+        )
+        left.progress(min(spent / limit, 1.0), f"Spent on this table in this session: **{spent:g}** of {limit:g}")
+        left.caption(f"Table with SHA-256 {plain(sha[:16])}…. What was spent elsewhere on the same people counts too.")
+        measure = state.measure = left.toggle(
+            "Measure it on a held-out fifth",
+            state.measure,
+            key="forest measure",
+            help="How accurate it is, privately. Each record is seen by the forest or by the measurement, so nothing "
+            "more is spent; but the forest learns from fewer records.",
+        )
+        numbers = [attribute.name for attribute in order.domains.attributes if attribute.bounds is not None]
+        buy = bool(numbers) and left.toggle(
+            f"Buy cut points of {plural(len(numbers), 'column')}",
+            state.cuts,
+            key="forest cuts",
+            disabled=measure,
+            help="With a tenth of the budget. Only the two ends of these columns of numbers are known; without this "
+            "they are cut into even ranges. Not together with a held-out part.",
+        )
+        state.cuts = buy
+        over = spent + order.epsilon > limit * (1 + 1e-9)
+        if right.button(
+            f"Spend β = {order.epsilon:g} and grow",
+            type="primary",
+            icon=":material/forest:",
+            disabled=over,
+            key="forest grow",
+        ):
+            grow(ws, order, measure, buy and not measure)
+            st.rerun()
+        if over:
+            right.caption(f":material/block: That would make {spent + order.epsilon:g}. Lower β, or allow more.")
+
+
+def grow(ws: Workspace, order: Order, measure: bool, buy: bool) -> None:
+    """Grow the forest and charge the session for it."""
+    if ws.reading is None:
+        return
+    parameters = {"mode": order.mode, "n_trees": order.n_trees, "max_depth": order.max_depth}
+    sha, state = ws.reading.sha256, ws.state(ForestState)
+    try:
+        table = code(ws.reading.frame, order.domains)
+        with st.spinner("Growing the forest…", show_time=True):
+            ws.spent[sha] = ws.spent.get(sha, 0.0) + order.epsilon
+            measured = grow_and_measure(table, order.epsilon, **parameters) if measure else None
+            paid = Budget(order.epsilon)
+            if buy:
+                better = buy_cuts(ws.reading.frame, order.domains, paid, order.epsilon * CUT_SHARE)
+                table = code(ws.reading.frame, better)
+            forest = measured.forest if measured else grow_forest(table, order.epsilon, budget=paid, **parameters)
+            # Before the spinner ends: there a click on the page that came meanwhile would begin another run.
+            state.grown, state.problem, state.node = Growth(sha, forest, measured), None, None
+    except AnonymizerError as error:
+        state.problem = error
+
+
+def newest_forest(ws: Workspace) -> Growth | None:
+    """Return the newest forest of this table."""
+    grown = ws.state(ForestState).grown
+    return None if grown is None or ws.reading is None or grown.sha256 != ws.reading.sha256 else grown
+
+
+def headline(forest: Forest, measurement: Measurement | None) -> None:
+    """Draw what was made, whether it may leave, and what it cost."""
+    for warning in forest.warnings:
+        st.error(plain(warning), icon=":material/gpp_bad:")
+    if not forest.warnings:
+        st.success(
+            f"This forest may be published: it is {forest.epsilon:g}-differentially private.",
+            icon=":material/verified:",
+        )
+    first, second, third, fourth = st.columns(4)
+    keeps = MODES[forest.mode].private
+    paid = "ε that a record's data paid, along the dearest path"
+    first.metric("Spent" if keeps else "Spent, as it claims", f"{forest.ledger.spent:.4g}", help=paid)
+    second.metric("Budget β" if keeps else "Budget β, not kept", f"{forest.epsilon:g}")
+    third.metric("Rules and subrules", count(len(rules_of(forest))))
+    if measurement is None:
+        fourth.metric("Accuracy", "–", help="Not asked: looking at it on private records costs budget.")
+    else:
+        fourth.metric(
+            "Accuracy, held out", share(measurement.accuracy), help=f"± {share(measurement.margin)} from its noise"
+        )
+
+
+def budget_panel(forest: Forest) -> None:
+    """Draw the ledger as a stacked bar and as a table."""
+    st.plotly_chart(ledger_figure(forest.ledger), key="forest ledger", config=CONFIG)
+    rows = [
+        {
+            "Part": entry.part,
+            "Level": entry.level,
+            "Query": entry.purpose,
+            "ε of each": entry.epsilon,
+            "Asked": entry.queries,
+            "Composition": entry.composition,
+        }
+        for entry in forest.ledger.entries
+    ]
+    with st.expander(f"Every query: {plural(sum(entry.queries for entry in forest.ledger.entries), 'answer')}"):
+        st.dataframe(pd.DataFrame(rows), hide_index=True)
+        st.caption("Queries of one level see different records: their ε counts once. Levels and trees add up.")
+
+
+def rules_panel(ws: Workspace, forest: Forest) -> None:
+    """Draw the rules, filtered, and their files."""
+    rules, domains = rules_of(forest), forest.domains
+    first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
+    shown = ws.state(ForestState).rules
+    shown.confidence = first.slider("Least confidence", 0.0, 1.0, shown.confidence, 0.05, key="rule confidence")
+    shown.support = second.number_input("Least support", None, None, shown.support, step=10.0, key="rule support")
+    labels = [ANYTHING, *map(domains.target.text, range(domains.target.n_levels))]
+    shown.label = third.selectbox("Class", labels, place_of(shown.label, labels), key="rule class")
+    names = [ANYTHING, *(a.name for a in domains.attributes)]
+    shown.column = fourth.selectbox("With a condition on", names, place_of(shown.column, names), key="rule column")
+    shown.leaves = st.toggle(
+        "Longest only", shown.leaves, key="rule leaves",
+        help="Leave out the subrules that a longer rule continues",
+    )  # fmt: skip
+    selection = select_rules(
+        rules, domains, confidence=shown.confidence, support=float(shown.support), leaves=shown.leaves,
+        label=None if shown.label == ANYTHING else shown.label,
+        column=None if shown.column == ANYTHING else shown.column,
+    )  # fmt: skip
+    st.caption(
+        f"{plural(len(selection), 'rule')} of {count(len(rules))}. Support is noisy and can be off, even negative."
+    )
+    table = pd.DataFrame(
+        {
+            "Tree": [rule.tree for rule in selection],
+            "If": [rule.premise(domains) for rule in selection],
+            f"then {domains.target.name}": [domains.target.text(rule.label) for rule in selection],
+            "Confidence": [rule.confidence for rule in selection],
+            "Support": [round(rule.support) for rule in selection],
+            "ε": [rule.spent for rule in selection],
+        }
+    )
+    st.dataframe(table, hide_index=True, height=min(40 + 35 * len(table), 420))
+    with st.container(horizontal=True):
+        for title, make, ending, mime in (
+            ("Rules (CSV)", rules_csv, "csv", "text/csv"),
+            ("Rules (JSON)", rules_json, "json", "application/json"),
+            ("Rules (text)", rules_text, "txt", "text/plain"),
+        ):
+            st.download_button(
+                title, make(forest, selection), f"{stem_of(forest)}-rules.{ending}", mime, on_click="ignore",
+                icon=":material/download:", key=f"get rules.{ending}",
+            )  # fmt: skip
+
+
+def stem_of(forest: Forest) -> str:
+    """Return how the name of a file begins: one that must not leave says so wherever it is seen."""
+    return "private" if forest.private else "NOT-private"
+
+
+def trees_panel(ws: Workspace, forest: Forest) -> None:
+    """Draw one tree; a click picks a node."""
+    first, second = st.columns(2)
+    numbers = list(range(1, len(forest.trees) + 1))
+    state = ws.state(ForestState)
+    state.levels = first.slider("Levels drawn", 1, 10, state.levels, key="forest drawn")
+    number = 1
+    if len(numbers) > 1:
+        at = place_of(state.tree, numbers)
+        number = state.tree = second.selectbox("Tree", numbers, at, key=f"forest tree {len(numbers)}")
+    order = preorder(forest, number - 1)
+    tree, node = state.node or (0, None)
+    node = node if tree == number and node is not None and node < order.n_nodes else None
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    source = tree_dot(forest, order, max_depth=state.levels, theme=theme)
+
+    def pick(node: int) -> None:
+        ws.state(ForestState).node = (number, node)
+
+    drawing = tree_view(source, order, node, key=f"forest drawing {number}", on_pick=pick)
+    if node is not None:
+        rule = next((rule for rule in rules_of(forest) if (rule.tree, rule.node) == (number, node + 1)), None)
+        if rule is not None:
+            st.info(plain(rule_sentence(forest, rule)), icon=":material/rule:")
+    drawings = {"SVG": (drawing, "svg", "image/svg+xml"), "DOT": (source, "dot", "text/vnd.graphviz")}
+    with st.container(horizontal=True):
+        for title, (text, ending, mime) in drawings.items():
+            if text is not None:
+                st.download_button(
+                    f"Drawing ({plain(title)})", text, f"{stem_of(forest)}-tree.{ending}", mime, on_click="ignore",
+                    icon=":material/download:", key=f"forest {ending}",
+                )  # fmt: skip
+
+
+def predict_panel(ws: Workspace, forest: Forest) -> None:
+    """Draw the class of records that are pasted or uploaded; post-processing, which costs nothing."""
+    names = [attribute.name for attribute in forest.domains.attributes]
+    st.caption(
+        "Predicting from a private forest costs no budget. CSV with a header; columns: " + plain(", ".join(names))
+    )
+    state = ws.state(ForestState)
+    state.pasted = st.text_area("Paste records (CSV with a header)", state.pasted, key="forest pasted", height=110)
+    upload = st.file_uploader("or bring them as a file", type=["csv"], key=f"forest records {ws.edition}")
+    source = upload.getvalue() if upload is not None else state.pasted.strip().encode()
+    if not source:
+        return
+    try:
+        records = read_in_child(source, name="records.csv").frame
+        answer = pd.concat([predict_records(forest, records), records.reset_index(drop=True)], axis=1)
+    except AnonymizerError as error:
+        problem(error)
+        return
+    st.dataframe(answer.rename(columns={"class": f"predicted {forest.domains.target.name}"}), hide_index=True)
+
+
+def rehearsal_panel(ws: Workspace, order: Order) -> None:
+    """Draw accuracy against the budget on a table that is public, and labelled so."""
+    st.markdown(
+        "How much accuracy a budget buys can be seen on a **public** table for nothing. On private records every look "
+        "at the accuracy gives something away and costs budget: use the switch above for that."
+    )
+    own = "This table, which is public (or made up)"
+    sample = f"A made-up sample: {SAMPLES[SAMPLE].title}"
+    state = ws.state(ForestState)
+    where = st.radio("Rehearse on", [sample, own], key="forest rehearse on", horizontal=True)
+    if st.button("Rehearse", icon=":material/model_training:", key="forest rehearse"):
+        bar = st.progress(0.0)
+        try:
+            if where == own and ws.table is not None:
+                table = code(ws.table, order.domains)
+            else:
+                frame = SAMPLES[SAMPLE].load()
+                columns = ["age", "sex", "marital_status", "occupation"]
+                table = code(frame, domains_of(frame, "diagnosis", columns=columns))
+            curve = accuracy_curve(
+                table, tuple(dict.fromkeys((order.mode, "strict"))), n_trees=order.n_trees,
+                max_depth=order.max_depth, progress=lambda part, what: bar.progress(min(part, 1.0), plain(what)),
+            )  # fmt: skip
+            state.rehearsal = (where, curve)
+        except AnonymizerError as error:
+            problem(error)
+        bar.empty()
+    if state.rehearsal is not None:
+        where, curve = state.rehearsal
+        here = order.epsilon if BUDGETS[0] <= order.epsilon <= BUDGETS[-1] else None
+        st.plotly_chart(accuracy_figure(curve, here), key="forest curve", config=CONFIG)
+        st.caption(
+            f"A rehearsal on: {plain(where)}. {count(curve.records)} records, {count(curve.folds)}-fold "
+            "cross-validation with repeatable noise. It says nothing about your own table."
+        )

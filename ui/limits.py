@@ -1,0 +1,136 @@
+"""Limits on sensitive columns: what every group must keep besides k, each with what it promises and what it does not.
+
+They steer the grouping (:mod:`anonymizer.groups.limits`), and the checker requires them of the release again.
+"""
+
+import streamlit as st
+
+from anonymizer.schema import Kind, Schema
+from anonymizer.settings import SETTINGS, setting_names
+from ui.controls import plain
+from ui.method import number_setting
+from ui.visit import at_first
+from ui.workspace import Workspace
+
+TITLE = "Limits on sensitive columns"
+OF_CATEGORIES = ("l", "entropy_l", "t")
+OF_NUMBERS = ("rsd_min", "spread_min")
+TEST = ("significance", "tested")
+"""The settings of the covariance test."""
+
+PROMISES = {
+    "l": (
+        "every group holds at least this many values, so none gives a value away by having only one",
+        "that they are about equally frequent, or differ in meaning",
+    ),
+    "entropy_l": (
+        "the values of a group are at least as mixed as this many equally frequent ones",
+        "that a group looks like the whole table: rare values may still gather in one",
+    ),
+    "t": (
+        "the shares of a group lie at most this far from the whole table's (0: the same), so a group tells little "
+        "that the table does not",
+        "anything about what the whole table tells",
+    ),
+    "rsd_min": (
+        "guessing with a group's mean leaves at least this share of the squared error of guessing with the "
+        "table's (0: values are given away)",
+        "that values differ much where the mean is near the table's: ask for spread as well",
+    ),
+    "spread_min": (
+        "in a group every column varies at least this share as much as in the table",
+        "that the mean of a group is ordinary: a group of high earners may vary much",
+    ),
+}
+"""What a limit promises, and what it does not."""
+
+NUMBERS_TOO = "; numbers do not steer it, but the checker requires it of them too"
+PLACES = {
+    "": "Off",
+    "inner": "Inner nodes (as in the paper)",
+    "leaves": "Groups themselves",
+}
+"""Where the covariance test is made."""
+
+USUAL_SIGNIFICANCE = 0.05
+
+
+def limits_panel(ws: Workspace, page: str, *, opened: bool = False) -> None:
+    """Draw the limits that fit the sensitive columns. ``page`` begins the keys of the widgets; ``opened``: unfold the
+    panel also where no limit is on."""
+    texts, numbers = sensitive_names(ws.schema)
+    others = [name for name in setting_names("limit") if name not in ("k", *OF_CATEGORIES, *OF_NUMBERS, *TEST)]
+    unfit = (() if texts else OF_CATEGORIES) + (() if numbers else (*OF_NUMBERS, *TEST))
+    ws.set(**{name: SETTINGS[name].default for name in unfit})
+    opens = opened or ws.flow.limits.beside_k
+    with st.expander(TITLE, icon=":material/shield:", expanded=at_first(ws, f"{page} limits", opens)):
+        if not texts and not numbers and not others:
+            st.caption("No column is sensitive, so there is nothing to limit.")
+            return
+        if texts:
+            st.markdown(f"**Categories:** {', '.join(map(plain, texts))}")
+            for place, name in zip(st.columns(3, gap="medium"), OF_CATEGORIES, strict=True):
+                with place:
+                    limit(ws, page, name, NUMBERS_TOO if name == "l" and numbers else "")
+        if numbers:
+            st.markdown(f"**Numbers:** {', '.join(map(plain, numbers))}")
+            *places, last = st.columns(3, gap="medium")
+            for place, name in zip(places, OF_NUMBERS, strict=True):
+                with place:
+                    limit(ws, page, name)
+            with last:
+                covariance_test(ws, page)
+        for name in others:
+            limit(ws, page, name)
+        st.caption(
+            "Limits other than k and l can fail in two small groups and hold in one, or the other way round. The "
+            "grouping keeps a split only where both sides keep every limit, from the top; the checker then measures "
+            "them again in the released rows, all but the covariance test."
+        )
+
+
+def sensitive_names(schema: Schema | None) -> tuple[list[str], list[str]]:
+    """Return the sensitive columns: categorical ones, and numbers and dates."""
+    columns = [schema[name] for name in schema.sensitive] if schema else []
+    texts = [column.name for column in columns if column.kind is Kind.CATEGORICAL]
+    return texts, [column.name for column in columns if column.kind is not Kind.CATEGORICAL]
+
+
+def limit(ws: Workspace, page: str, name: str, also: str = "") -> None:
+    """Draw the field of one limit, and what it promises; of a limit that promises nothing here, its own words."""
+    number_setting(ws, name, f"{page} {name}")
+    if name in PROMISES:
+        gives, does_not = PROMISES[name]
+        promise(gives, does_not + also)
+    else:
+        st.caption(plain(SETTINGS[name].text))
+
+
+def covariance_test(ws: Workspace, page: str) -> None:
+    """Draw where the covariance test is made, its α, and what that means."""
+    p = ws.settings
+    at = list(PLACES).index("" if p.significance is None else p.tested)
+    tested = st.selectbox(SETTINGS["tested"].title, list(PLACES), at, format_func=PLACES.get, key=f"{page} tested")
+    if not tested:
+        ws.set(significance=None, tested=SETTINGS["tested"].default)
+        st.caption("Compares how the numbers vary together in a group and in the whole table.")
+        return
+    ws.set(significance=p.significance or USUAL_SIGNIFICANCE, tested=tested)
+    number_setting(ws, "significance", f"{page} significance", empty="")
+    if tested == "leaves":
+        promise(
+            "in no group do the numbers vary together so unlike the table that the test sees it at α",
+            "much where groups are small, for it then sees little; large tables end as very few groups. It steers the "
+            "grouping; the checker does not test it again",
+        )
+    else:
+        only = "" if p.grouping == "error-digression" else " It steers error-digression only."
+        st.caption(
+            ":material/check: **Promises:** nothing about what is released. Branches that vary unlike the table are "
+            f"merged; the groups themselves are not tested, and the checker does not require it.{only}"
+        )
+
+
+def promise(gives: str, does_not: str) -> None:
+    """Draw what a limit promises, and what it does not."""
+    st.caption(f":material/check: **Promises:** {gives}.  \n:material/close: **Not:** {does_not.rstrip('.')}.")

@@ -1,0 +1,149 @@
+"""How groups and boxes are made: the k slider, the grouping box, the generalizer box, and how the tree grows.
+
+``page`` begins the keys of the widgets, which tells those of different pages apart.
+"""
+
+import streamlit as st
+
+from anonymizer.groups.mondrian import MONDRIAN
+from anonymizer.groups.recipe import fitting_groupings, grouping_words
+from anonymizer.growing.grow import CRITERIA
+from anonymizer.releasing.generalize import guarantee_of
+from anonymizer.settings import SETTINGS, names_of
+from ui.controls import plain, slider_ends
+from ui.session import optional_number, set_at_once
+from ui.workspace import Workspace
+
+LARGEST_K = 200
+"""Where the slider of k ends, in a large table."""
+
+SHARE_STEP = 0.05
+STEPS = {"entropy_l": 0.25, "significance": 0.01}
+"""How far a click moves a number that is no share."""
+
+SPLITS = {
+    "entropy": "Entropy of the classes",
+    "gini": "Gini impurity of the classes",
+    "sse": "Squared error of the numbers",
+    "blend": "Blend of target and columns",
+}
+"""Titles of :data:`anonymizer.growing.grow.CRITERIA`."""
+
+
+def k_slider(ws: Workspace, page: str) -> None:
+    """Draw the slider of k. It ends at the number of records at the latest, and never below the k that is set."""
+    records = 0 if ws.table is None else len(ws.table)
+    largest = max(10, ws.k, min(LARGEST_K, records))
+    k = st.slider(SETTINGS["k"].title, int(SETTINGS["k"].least), largest, ws.k, key=f"{page} k")
+    slider_ends("more detail, more risk", "less of both")
+    ws.set(k=int(k))
+
+
+def grouping_choice(ws: Workspace, page: str, *, explain: bool = True) -> None:
+    """Draw the box of groupings that fit the sensitive columns; ``explain``: with one sentence on what it does."""
+    fit_grouping(ws)
+    names = groupings_for(ws)
+    grouping = st.selectbox(
+        SETTINGS["grouping"].title,
+        names,
+        names.index(ws.settings.grouping),
+        format_func=lambda name: grouping_words(name)[0],
+        key=f"{page} grouping",
+    )
+    if explain:
+        st.caption(plain(grouping_words(grouping)[1]))
+    ws.set(grouping=grouping)
+
+
+def generalizer_choice(ws: Workspace, page: str) -> None:
+    """Draw the box of generalizers."""
+    names = names_of("generalizer")
+    generalizer = st.selectbox(
+        SETTINGS["generalizer"].title,
+        names,
+        names.index(ws.settings.generalizer),
+        format_func=lambda name: guarantee_of(name).title,
+        key=f"{page} generalizer",
+    )
+    ws.set(generalizer=generalizer)
+
+
+def number_setting(ws: Workspace, name: str, key: str, *, empty: str = "off") -> None:
+    """Draw the field of a setting that is a number. One that is optional can be left empty, which then reads ``empty``;
+    none can where that is ``""``."""
+    setting, value = SETTINGS[name], ws.settings[name]
+    whole = setting.kind == "count"
+    as_number = int if whole else float
+    least, most = as_number(setting.least), as_number(setting.most)
+    start = None if value is None else as_number(value)
+    step = 1 if whole else STEPS.get(name, SHARE_STEP if setting.most <= 1 else 1.0)
+    look = {"step": step, "format": "%d" if whole else "%g", "key": key}
+    if setting.optional and empty:
+        number = optional_number(setting.title, least, most, start, placeholder=empty, **look)
+    else:
+        number = st.number_input(setting.title, least, most, start, **look)
+    ws.set(**{name: int(number) if number is not None and number == int(number) else number})
+
+
+def groupings_for(ws: Workspace) -> list[str]:
+    """Return the groupings that fit: those that err in classes need classes, those that look at numbers need them."""
+    return [] if ws.schema is None else list(fitting_groupings(ws.schema))
+
+
+def fit_grouping(ws: Workspace) -> None:
+    """After a change of roles, leave a grouping that no longer fits for the usual one."""
+    fitting = groupings_for(ws)
+    if ws.settings.grouping not in fitting:
+        ws.set(grouping=fitting[0])
+
+
+def growth_title(ws: Workspace) -> str:
+    """Return how the tree grows, in few words."""
+    p = ws.settings
+    if p.grouping in MONDRIAN:
+        return "Grown by Mondrian"
+    if p.criterion == "blend":
+        return f"Grown as a blend, weight {p.weight:.2f}"
+    name = p.criterion or criteria(ws)[0]
+    return f"Grown by {plain(SPLITS.get(name, name).lower())}"
+
+
+def criteria(ws: Workspace) -> list[str]:
+    """Return the splitting criteria that fit this target; the usual one first."""
+    by_numbers = ws.schema is not None and ws.schema.by_numbers
+    usual, unfit = ("sse", ("entropy", "gini")) if by_numbers else ("entropy", ("sse",))
+    return [usual, *(name for name in CRITERIA if name != usual and name not in unfit)]
+
+
+def growth_choice(ws: Workspace, page: str) -> None:
+    """Draw the splitting criterion, the weight of a blend, and how far the tree grows."""
+    p = ws.settings
+    if p.grouping in MONDRIAN:
+        st.markdown(f":small[{SETTINGS['criterion'].title}]")
+        st.caption("Mondrian grows a tree of its own and takes nothing back for k: there is nothing to choose here.")
+        return
+    names = criteria(ws)
+    key = f"{page} criterion {names[0]}"
+    criterion = st.selectbox(
+        SETTINGS["criterion"].title,
+        names,
+        names.index(p.criterion) if p.criterion in names else 0,
+        format_func=lambda name: SPLITS.get(name, name),
+        key=key,
+        on_change=set_at_once,
+        args=(ws, "criterion", key),
+        help="Entropy, Gini and squared error serve the sensitive target alone. A blend also keeps the columns that "
+        "it splits on close together, so that less of their detail is lost; it never grows groups below k.",
+    )
+    ws.set(criterion=None if criterion == names[0] else criterion)
+    if criterion == "blend":
+        key, least, most = f"{page} weight", float(SETTINGS["weight"].least), float(SETTINGS["weight"].most)
+        weight = st.slider(
+            SETTINGS["weight"].title, least, most, float(p.weight), 0.05, key=key, on_change=set_at_once,
+            args=(ws, "weight", key),
+        )  # fmt: skip
+        slider_ends("keep the columns", "keep the analysis")
+        ws.set(weight=float(weight))
+    with st.popover("How far it grows", icon=":material/tune:"):
+        number_setting(ws, "min_leaf", f"{page} leaf")
+        number_setting(ws, "max_depth", f"{page} deepest", empty="no limit")

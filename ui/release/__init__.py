@@ -1,0 +1,1 @@
+"""The Release page: what only this page needs."""

@@ -1,0 +1,94 @@
+"""Attacks on the release, on the page: run when asked for, with three criteria and every guess counted."""
+
+import pandas as pd
+import streamlit as st
+
+from anonymizer.attacks.attack import TESTED, TRIES, Attacks, attack
+from anonymizer.attacks.attackers import NEAR, Rate
+from anonymizer.releasing.release import Release
+from ui.controls import count, plain, share
+from ui.job import Job, answer_of_job
+from ui.workspace import Workspace
+
+JOB = "attack"
+
+
+def attacks(ws: Workspace, release: Release) -> None:
+    """Draw the attacks: the button that runs them, then what they say of the table and of the release."""
+    st.subheader("Try to attack it", anchor=False)
+    st.markdown(
+        "Three attacks, one for each criterion of the European data protection authorities (WP216): describe somebody "
+        "so that only one person fits, find a person's row, and guess a sensitive value. Each is run on the original "
+        "and on the release, and every guess is counted."
+    )
+    outcome = run(ws, release)
+    if outcome is None:
+        st.caption(
+            f"{count(TRIES)} descriptions and at most {count(TESTED)} people are tried, always the same ones. It takes "
+            "seconds, with a large table a minute or more. Reports hold the outcome when it was run."
+        )
+        return
+    places = st.columns(max(3, len(outcome.outcomes)), gap="large")
+    for place, one in zip(places, outcome.outcomes, strict=False):
+        with place, st.container(border=True):
+            st.metric(plain(one.name.capitalize()), share(one.after))
+            st.caption(f"{plain(one.sentence)} With 95 % confidence {interval(one.interval)}.")
+    if outcome.inferences:
+        guesses(outcome)
+    st.caption("An attack that fails proves nothing about cleverer ones; the checks above are what is proved.")
+
+
+def run(ws: Workspace, release: Release) -> Attacks | None:
+    """Return the outcome, as soon as it is there; draws the button, progress and Cancel."""
+    table, schema, encoded = ws.table, ws.schema, ws.flow.encoded
+    assert table is not None
+    assert schema is not None
+    released = ws.flow.released
+
+    def work(job: Job) -> Attacks:
+        return attack(table, released, schema, encoded, progress=job.say, cancelled=job.cancelled)
+
+    outcome: Attacks | None = answer_of_job(ws, JOB, release, "Run the attacks", work)
+    return outcome
+
+
+def outcome_of(ws: Workspace, release: Release) -> Attacks | None:
+    """Return the outcome of attacks on this release when they were run, otherwise ``None``; draws nothing."""
+    job = ws.jobs.get(JOB)
+    if job is None or job.key is not release or not job.done.is_set() or job.failure is not None:
+        return None
+    answer: Attacks | None = job.answer
+    return answer
+
+
+def guesses(outcome: Attacks) -> None:
+    """Draw how often each sensitive column is guessed right, by whom, before and after."""
+    st.markdown("**How often a sensitive value is guessed right**, by somebody who knows all quasi-identifiers:")
+    rows = {
+        one.column: {
+            "added by the release": share(one.advantage),
+            "without looking": rate_text(one.blind),
+            "look-up, release": rate_text(one.look_up[1]),
+            "model, release": rate_text(one.model[1]),
+            "look-up, original": rate_text(one.look_up[0]),
+            "model, original": rate_text(one.model[0]),
+        }
+        for one in outcome.inferences
+    }
+    st.dataframe(pd.DataFrame.from_dict(rows, orient="index"), width="stretch")
+    st.caption(
+        "Model: a decision tree, or for numbers the better of a regression tree and linear regression, fitted to what "
+        "is published. Look-up: the most frequent value, or the mean, of the rows that fit the person. A number counts "
+        f"as right within {NEAR:g} standard deviations. Added by the release: of what a blind guess leaves open, the "
+        "share that the better of the two closes."
+    )
+
+
+def rate_text(rate: Rate) -> str:
+    """Return a share with its interval."""
+    return f"{share(rate.share)} ({interval(rate.interval)})" if rate.tries else "nobody has a value"
+
+
+def interval(ends: tuple[float, float]) -> str:
+    """Return a confidence interval in words."""
+    return f"{share(ends[0])} to {share(ends[1])}"

@@ -1,0 +1,125 @@
+"""What can be taken away: the release, its data dictionary, the report, and how to do it again."""
+
+import json
+import re
+from pathlib import PurePath
+
+import streamlit as st
+
+from anonymizer.releasing.release import FORMATS, Release
+from anonymizer.reporting.report import Report, check_line, digest
+from ui.release.state import ReleaseState
+from ui.workspace import Workspace
+
+KINDS = {
+    "csv": ("CSV", "text/csv"),
+    "csv.gz": ("CSV, compressed", "application/gzip"),
+    "parquet": ("Parquet", "application/vnd.apache.parquet"),
+}
+FEWEST_WORDS = 3
+
+
+def downloads(ws: Workspace, release: Release, report: Report) -> None:
+    """Draw the files of a release; when a required check failed, only after a reason was typed."""
+    st.subheader("Take it away", anchor=False)
+    passed = report.verification.passed
+    reason = "" if passed else reason_field(ws, report)
+    locked = not passed and not reason
+    name = file_stem(ws.reading.name if ws.reading else "")
+    with st.container(horizontal=True, gap="small"):
+        for format in FORMATS:
+            label, mime = KINDS[format]
+            st.download_button(
+                label,
+                lambda format=format: release.to_bytes(format),
+                f"{name}-released.{format}",
+                mime,
+                key=f"download {format}",
+                icon=":material/download:",
+                type="primary" if format == "csv" else "secondary",
+                disabled=locked,
+                on_click="ignore",
+            )
+    with st.container(horizontal=True, gap="small"):
+        st.download_button(
+            "Report (JSON)",
+            lambda: report_text(release, report, reason),
+            f"{name}-report.json",
+            "application/json",
+            key="download report",
+            icon=":material/description:",
+            disabled=locked,
+            on_click="ignore",
+            help="What was done and found, with the SHA-256 of the files above. It holds no record.",
+        )
+        st.download_button(
+            "Data dictionary (JSON)",
+            lambda: json.dumps(release.dictionary(), ensure_ascii=False, indent=2) + "\n",
+            f"{name}-dictionary.json",
+            "application/json",
+            key="download dictionary",
+            icon=":material/menu_book:",
+            disabled=locked,
+            on_click="ignore",
+            help="For whoever gets the release: what each column is and how its cells are read.",
+        )
+    st.caption(
+        "Files are made when you click, and are not kept here. The report names values at which a check is worst: keep "
+        "it internal."
+    )
+    with st.expander("How to check it and do it again", icon=":material/terminal:"):
+        st.markdown("Check the downloaded file again, in the folder of all three files:")
+        st.code(
+            check_line(report.provenance, f"{name}-released.csv", f"{name}-report.json"),
+            language="bash",
+            wrap_lines=True,
+        )
+        st.markdown("Make a release like it, in a terminal:")
+        st.code(report.provenance.command, language="bash", wrap_lines=True)
+        st.markdown("Or in Python, with the downloaded report renamed to `REPORT.json`:")
+        st.code(report.provenance.python, language="python", wrap_lines=True)
+        st.caption("The rows come out in another order each time: it is drawn from a fresh secret.")
+
+
+def reason_field(ws: Workspace, report: Report) -> str:
+    """Return the reason for letting a release go that failed a check, typed here; "" as long as it says too little."""
+    st.markdown("**This release fails a required check.** Say why it may leave all the same; the report will keep it.")
+    ws.state(ReleaseState).reason = st.text_area(
+        "Reason",
+        reason_for(ws, report),
+        key=f"reason {id(report)}",
+        max_chars=2000,
+        height=90,
+        placeholder="For example: goes only to the ethics board, under contract 12/7",
+    )
+    reason = reason_for(ws, report)
+    if not is_reason(reason):
+        st.caption(f"The downloads open when at least {FEWEST_WORDS} words are here.")
+        return ""
+    return " ".join(reason.split())
+
+
+def reason_for(ws: Workspace, report: Report) -> str:
+    """Return what was typed as the reason; it belongs to one release only, and "" to another."""
+    state = ws.state(ReleaseState)
+    if ws.answers.differs("reason", report):
+        state.reason = ""
+    return state.reason
+
+
+def is_reason(text: str) -> bool:
+    """Return True when a text says something: at least a few words, each of them with letters."""
+    return len(re.findall(r"[^\W\d_]{2,}", text)) >= FEWEST_WORDS
+
+
+def report_text(release: Release, report: Report, reason: str) -> str:
+    """Return the report of what left: the digest of the file in every format, and the reason when one was needed."""
+    return report.released({format: digest(release.to_bytes(format)) for format in FORMATS}, reason).to_json()
+
+
+def file_stem(name: str) -> str:
+    """Return a table's name as the start of a file name: letters, digits, ``_`` and ``-`` only."""
+    plain = name
+    while PurePath(plain).suffix.lower() in (".csv", ".tsv", ".txt", ".gz", ".parquet", ".xlsx", ".xls", ".ods"):
+        plain = PurePath(plain).stem
+    return re.sub(r"[^\w-]+", "_", plain).strip("_")[:60] or "table"

@@ -1,0 +1,231 @@
+"""The release on the page: how it is made, whether its checks hold, the rows side by side, and what changed."""
+
+import numpy as np
+import streamlit as st
+
+from anonymizer.checking.verify import Check, Verification
+from anonymizer.drawing.charts import distribution_figure, loss_figure, loss_sentence, moved_sentence
+from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
+from anonymizer.releasing.release import Release
+from anonymizer.reporting.report import Report
+from anonymizer.schema import Role
+from anonymizer.settings import SETTINGS
+from ui.controls import count, plain, plural, share, without_midnight
+from ui.limits import limits_panel
+from ui.method import generalizer_choice, grouping_choice, growth_choice, growth_title, k_slider
+from ui.release.state import ReleaseState
+from ui.session import set_at_once
+from ui.workspace import WITH_SHARED_RECORDS, Workspace
+
+ROWS_SHOWN = 12
+COLUMN_WIDTH = 140
+"""Of every column in both tables, in pixels, so that they stand side by side."""
+
+LETTERS = {Role.QUASI_IDENTIFYING: "Q", Role.SENSITIVE: "S", Role.INSENSITIVE: "N"}
+CONFIG = {"displayModeBar": False}
+
+
+def choices(ws: Workspace) -> None:
+    """Draw how groups are made, how boxes are made and written, and what is required of sensitive columns."""
+    with st.container(border=True):
+        first, second = st.columns([2, 3], gap="large")
+        with first:
+            k_slider(ws, "release")
+            grouping_choice(ws, "release")
+            with st.expander(growth_title(ws), icon=":material/tune:", key="release growth"):
+                growth_choice(ws, "release")
+        with second:
+            generalizer_choice(ws, "release")
+            show_promise(guarantee_of(ws.settings.generalizer))
+        cells(ws)
+        limits_panel(ws, "release")
+
+
+def cells(ws: Workspace) -> None:
+    """Draw how the levels and the numbers of a box are written."""
+    with st.expander(plain(cells_title(ws)), icon=":material/edit_note:", key="release cells"):
+        if ws.settings.generalizer == "tiered":
+            st.caption("Tiered boxes share records, so counts, means and medians would count people twice.")
+        left, right = st.columns(2, gap="large")
+        with left:
+            writing_choice(ws, "writing", WRITINGS)
+        with right:
+            writing_choice(ws, "numbers", NUMBERS)
+
+
+def cells_title(ws: Workspace) -> str:
+    """Return how cells are written, in few words."""
+    p = ws.settings
+    return f"How cells are written: {WRITINGS[p.writing].title} · {NUMBERS[p.numbers].title}"
+
+
+def writing_choice(ws: Workspace, setting: str, ways: dict[str, Guarantee]) -> None:
+    """Draw the ways to write a cell that suit the generalizer, with what the one that is set promises."""
+    names = [name for name in ways if ws.settings.generalizer != "tiered" or name in WITH_SHARED_RECORDS]
+    now, key = ws.settings[setting], f"release {setting} {len(names)}"
+    way = st.selectbox(
+        SETTINGS[setting].title,
+        names,
+        names.index(now) if now in names else 0,
+        format_func=lambda name: ways[name].title,
+        key=key,
+        on_change=set_at_once,
+        args=(ws, setting, key),
+    )
+    ws.set(**{setting: way})
+    show_promise(ways[way])
+
+
+def show_promise(guarantee: Guarantee) -> None:
+    """Draw what a choice promises, and what it does not."""
+    st.caption(f":material/check: **Promises.** {plain(guarantee.gives)}")
+    if guarantee.does_not:
+        st.caption(f":material/warning: **Does not promise.** {plain(guarantee.does_not)}")
+
+
+def make_report(ws: Workspace) -> Report:
+    """Return the report of the release that is chosen; says in words what takes long. Raises what its steps raise."""
+    if ws.ready("report"):
+        return ws.flow.report
+    steps = (
+        ("Growing the tree …", "tree"),
+        ("Pruning it until every group is large enough …", "pruning"),
+        ("Generalizing the records …", "release"),
+        ("Checking the release from its own cells, beside the original …", "verification"),
+        ("Measuring what was lost …", "utility"),
+        ("Measuring the risk before and after …", "report"),
+    )
+    place = st.empty()
+    try:
+        with place.status(steps[0][0]) as status:
+            for words, stage in steps:
+                status.update(label=words)
+                ws.flow.compute(stage)
+    finally:
+        place.empty()
+    return ws.flow.report
+
+
+def headline(verification: Verification) -> None:
+    """Draw what the release is, from the checker's own words; never called k-anonymous when it is not."""
+    first, _, rest = verification.describe().partition(". ")
+    text = f"**{plain(first.rstrip('.') + '.')}** {plain(rest)}"
+    if verification.passed:
+        st.success(text, icon=":material/verified:")
+    else:
+        failed = len(verification.failed)
+        st.error(f"{text}  \n{plural(failed, 'required check')} failed.", icon=":material/gpp_bad:")
+
+
+def checks(report: Report) -> None:
+    """Draw every check as a sentence: the required ones first, the failed ones at the top."""
+    verification = report.verification
+    st.subheader("What the checker found", anchor=False)
+    before, after = report.before, report.after
+    st.caption(
+        "Recomputed from the released cells by code that did not make them. The highest risk of linking a person to a "
+        f"row was {share(before.highest)} and is {share(after.highest)}; unique records: {count(before.unique)} of "
+        f"{count(before.records)} before, {count(after.unique)} after."
+    )
+    judged = [check for check in verification.checks if check.passed is not None]
+    reported = [check for check in verification.checks if check.passed is None]
+    for check in sorted(judged, key=lambda check: bool(check.passed)):
+        check_line(check)
+    homogeneity(verification)
+    with st.expander(f"{plural(len(reported), 'more figure')}, reported without a requirement", key="more figures"):
+        for check in reported:
+            check_line(check)
+
+
+def homogeneity(verification: Verification) -> None:
+    """Draw a warning for each sensitive column that whole classes share: k-anonymity does not hide it."""
+    for check in verification.checks:
+        if check.name.startswith("homogeneity of ") and check.achieved:
+            advice = "It is disclosed without linking anybody: ask for l = 2 under *Limits on sensitive columns*."
+            st.warning(f"{plain(check.sentence)} {advice}", icon=":material/visibility:")
+
+
+def check_line(check: Check) -> None:
+    """Draw one check on a line of its own."""
+    st.markdown(check_text(check))
+
+
+def check_text(check: Check) -> str:
+    """Return one check as Markdown: its mark, its sentence, and where it is worst when it failed."""
+    mark = {
+        True: ":green-badge[:material/check: holds]",
+        False: ":red-badge[:material/close: fails]",
+        None: ":gray-badge[reported]",
+    }[check.passed]
+    worst = f"  \nWorst at: {plain(check.worst)}" if check.passed is False and check.worst else ""
+    return f"{mark} {plain(check.sentence)}{worst}"
+
+
+@st.fragment
+def rows_side_by_side(ws: Workspace, release: Release) -> None:
+    """Draw a few people, original left and released right, in the same order."""
+    if ws.table is None:
+        return
+    state = ws.state(ReleaseState)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.subheader("The same people, original and released", anchor=False, width="content")
+        if release.n_records > ROWS_SHOWN and st.button("Show other people", icon=":material/shuffle:"):
+            state.people += 1
+    rng = np.random.default_rng(state.people)
+    people = np.sort(rng.permutation(release.n_records)[:ROWS_SHOWN])
+    place = np.empty_like(release.order)
+    place[release.order] = np.arange(release.n_records)
+    names = [column.name for column in release.columns]
+    shown = {
+        column.name: st.column_config.Column(f"{LETTERS[column.role]} · {column.name}", width=COLUMN_WIDTH)
+        for column in release.columns
+    }
+    left, right = st.columns(2, gap="medium")
+    height = 38 + 35 * len(people)
+    left.markdown("**Original**")
+    left.dataframe(
+        without_midnight(ws.table[names].iloc[people]),
+        hide_index=True,
+        height=height,
+        column_config=shown,
+        key="original rows",
+    )
+    right.markdown("**Released**")
+    right.dataframe(
+        ws.flow.released.iloc[place[people]], hide_index=True, height=height, column_config=shown, key="released rows"
+    )
+    left_out = ws.schema.identifying if ws.schema else ()
+    st.caption(
+        "Only here the rows stand side by side. The released file is shuffled by a secret that is not kept, so a row's "
+        "place says nothing about whose it is."
+        + (" Left out of the file: " + ", ".join(map(plain, left_out)) + "." if left_out else "")
+    )
+
+
+@st.fragment
+def what_changed(ws: Workspace, report: Report) -> None:
+    """Draw one column before and after, and the loss of every column."""
+    columns = {column.name: column for column in ws.flow.distributions}
+    utility = report.utility
+    st.subheader("What changed", anchor=False)
+    left, right = st.columns(2, gap="large")
+    with left:
+        name = st.selectbox(
+            "Column", list(columns), key=f"distribution {ws.edition}", help="The column that changed most comes first."
+        )
+        st.markdown(f"**{plain(moved_sentence(columns[name]))}**")
+        st.plotly_chart(distribution_figure(columns[name]), key="distribution", config=CONFIG)
+        st.caption(
+            "Released cells are read evenly: an interval along its length, a set over its levels. "
+            "Sensitive and insensitive columns are released unchanged."
+        )
+    with right:
+        st.markdown(f"**{plain(loss_sentence(utility.ncp_by_column, utility.gcp))}**")
+        st.plotly_chart(loss_figure(utility.ncp_by_column), key="loss", config=CONFIG)
+        sentences = [f"Discernibility: {count(utility.discernibility)} (the sum of squared group sizes)."]
+        if utility.error is not None and not ws.flow.encoded.by_numbers:
+            target = plain(ws.flow.encoded.target.name)
+            sentences.insert(
+                0, f"{share(utility.error)} of the rows lack the most frequent {target} of their look-alikes."
+            )
+        st.caption(" ".join(sentences))

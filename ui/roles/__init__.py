@@ -1,0 +1,1 @@
+"""The Roles page: what only this page needs."""

@@ -1,0 +1,85 @@
+"""The order of a column's levels and its public domain: shown, declared, or read from the data again."""
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.growing.encode import Encoding, encode_column
+from anonymizer.schema import Column, Kind
+from anonymizer.values import value_text
+from ui.controls import count, problem
+from ui.workspace import Workspace
+
+MOST_WHOLE = 2**53
+"""Whole numbers below this are exact in a browser."""
+
+MOST_LEVELS = 500
+"""Levels that can sensibly be put in order by hand."""
+
+
+def domain_editor(ws: Workspace) -> None:
+    """Draw an expander in which one quasi-identifying or sensitive column's domain is declared."""
+    if ws.schema is None or ws.table is None:
+        return
+    names = [*ws.schema.quasi_identifying, *ws.schema.sensitive]
+    with st.expander("Order of levels and public domains", icon=":material/swap_vert:"):
+        st.markdown(
+            "A *public* domain is known without looking at the table (ages 0 to 120, the list of all regions). Loss is "
+            "measured against it, and a released `*` means the whole of it. What is not declared is read from the data."
+        )
+        if not names:
+            st.caption("No column is quasi-identifying or sensitive.")
+            return
+        name = st.selectbox("Column", names, key=f"domain of {ws.edition}")
+        column = ws.schema[name]
+        _, encoding, _ = encode_column(ws.table[name], Column(name, column.role, column.kind))
+        with st.form(f"domain {ws.edition} {ws.version} {name}", border=False):
+            domain, ordered = levels(column, encoding) if column.kind is Kind.CATEGORICAL else ends(column, encoding)
+            with st.container(horizontal=True):
+                declare = st.form_submit_button("Declare this domain", type="primary")
+                reset = st.form_submit_button("Read it from the data")
+        if not (declare or reset):
+            return
+        try:
+            changed = ws.schema.with_column(name, domain=None if reset else domain, ordered=ordered and not reset)
+            encode_column(ws.table[name], changed[name])
+        except AnonymizerError as error:
+            problem(error)
+            return
+        ws.set_schema(changed.with_target(ws.schema.target))
+        ws.version += reset  # the fields forget what was typed, also where nothing was declared
+        st.rerun()
+
+
+def levels(column: Column, encoding: Encoding) -> tuple[tuple[str, ...] | None, bool]:
+    """Return the levels, one a line, in their order; and True when the order has a meaning."""
+    ordered = st.checkbox("The levels have a natural order, lowest first", value=column.ordered)
+    known = [str(level) for level in (column.domain or encoding.labels)]
+    if len(known) > MOST_LEVELS or any("\n" in level for level in known):
+        st.caption(f"{count(len(known))} levels: too many to be put in order by hand.")
+        return (column.domain, ordered)  # type: ignore[return-value]
+    text = st.text_area("Levels, one a line", "\n".join(known), height=min(40 + 24 * len(known), 320))
+    return tuple(line for line in text.split("\n") if line.strip()), ordered
+
+
+def ends(column: Column, encoding: Encoding) -> tuple[Any, bool]:
+    """Return the lowest and the highest value that the column can have."""
+    lowest, highest = column.domain or (encoding.text(0), encoding.text(len(encoding.labels) - 1))
+    with st.container(horizontal=True):
+        if column.kind is Kind.DATE:
+            first, last = (value_text(pd.Timestamp(end)) if end else "" for end in (lowest, highest))
+            low, high = st.text_input("Earliest date", first), st.text_input("Latest date", last)
+        else:
+            low = number_end("Lowest possible value", lowest)
+            high = number_end("Highest possible value", highest)
+    return (low, high), False
+
+
+def number_end(label: str, value: Any) -> float | None:
+    """Return one end of a numeric domain; whole numbers are shown as such."""
+    number = float(value or 0)
+    if number.is_integer() and abs(number) < MOST_WHOLE:
+        return st.number_input(label, value=int(number))
+    return st.number_input(label, value=number, format="%.10g")

@@ -1,0 +1,32 @@
+"""What stands around the pages: checks of every request before them, and what goes on beside them."""
+
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.middleware import Middleware
+
+from anonymizer.cli.app import OVERWRITING
+from ui import warm
+from ui.server import browsers, sessions, uploads
+from ui.server.headers import Headers
+from ui.server.origins import Origins
+
+MIDDLEWARE = (Middleware(Headers), Middleware(Origins), Middleware(browsers.Browsers))
+"""From the outermost: what all answers say, who may ask, and what is whose."""
+
+
+@asynccontextmanager
+async def lifespan(app: Any) -> AsyncIterator[None]:
+    """What goes on for as long as the server runs."""
+    browsers.require_binding()
+    uploads.keep_in_memory()
+    if not os.environ.items() >= OVERWRITING.items():
+        logging.getLogger(__name__).warning(
+            "Freed memory keeps what stood in it until it is used again. `python run.py` and `copse app` have it "
+            "overwritten, on Linux."
+        )
+    async with warm.lifespan(app), sessions.lifespan():
+        yield

@@ -1,0 +1,1 @@
+"""The Tree page: what only this page needs."""

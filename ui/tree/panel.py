@@ -1,0 +1,186 @@
+"""Beside the tree: what colours mean, one node explained in plain words, and the table of groups."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from anonymizer.drawing.charts import class_figure, numbers_figure, numbers_sentence
+from anonymizer.drawing.groups import group_table, worst_groups
+from anonymizer.drawing.reasons import explain_leaf
+from anonymizer.drawing.rules import rule_text
+from anonymizer.drawing.shades import Shade
+from anonymizer.drawing.words import mean_text, number_text
+from anonymizer.groups.digression import NumericRisk
+from anonymizer.groups.limits import margins
+from anonymizer.groups.prune import Pruning
+from anonymizer.groups.risk import NodeRisk
+from anonymizer.growing.encode import EncodedTable
+from ui.controls import count, plain, share
+from ui.session import widget_state
+from ui.workspace import Workspace
+
+CONFIG = {"displayModeBar": False}
+MOST_GROUPS = 1000
+
+
+def show_legend(shades: tuple[Shade, ...], what: str) -> None:
+    """Draw the colour scale with its gauges (or the marks of the classes), and how groups and folded branches look."""
+    marks = "".join(
+        f'<span style="white-space:nowrap"><span style="background:{shade.colour};border:1px solid #888;'
+        f'border-radius:3px;padding:0 .4em;margin-right:.35em;color:{"#000" if _is_light(shade.colour) else "#fff"}">'
+        f"{shade.gauge}</span>{_html(shade.text)}</span>"
+        for shade in shades
+    )
+    st.html(
+        f'<div style="font-size:.82rem;display:flex;flex-wrap:wrap;gap:.3rem 1rem;align-items:center">'
+        f"<b>Colour: {_html(what)}</b>{marks}"
+        "<span>double border: a group</span><span>dashed: merged into the group above</span>"
+        "<span>⚠ fewer than k records</span><span>▸ folded branch</span></div>"
+    )
+
+
+def _is_light(colour: str) -> bool:
+    return sum(int(colour[at : at + 2], 16) for at in (1, 3, 5)) > 380
+
+
+def _html(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def show_worst(ws: Workspace, pruning: Pruning, cut: NDArray[np.integer], on_pick: Callable[[int], None]) -> None:
+    """Draw the worst group by every figure, each a button that picks it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption("Worst groups:", width="content")
+        for worst in worst_groups(pruning.tree, ws.flow.risk, ws.flow.encoded, cut):
+            st.button(
+                f"{plain(worst.what)} · group {worst.node:,}",
+                key=f"worst {worst.figure}",
+                type="tertiary",
+                on_click=on_pick,
+                args=(worst.node,),
+                help="Pick this group",
+            )
+
+
+def show_node(ws: Workspace, pruning: Pruning, node: int, after: int) -> None:
+    """Draw one node: its rule, why its records are together, its measures in words, and its sensitive values."""
+    encoded, risk, tree, p = ws.flow.encoded, ws.flow.risk, pruning.tree, ws.settings
+    encodings, labels = encoded.encodings, encoded.target.labels
+    what = "group" if pruning.group_of_node(after)[node] == node else "node"
+    st.subheader(f"{what.capitalize()} {node:,}: {count(tree.n[node])} of {count(tree.n[0])} records", anchor=False)
+    st.markdown(f"**Rule.** {plain(rule_text(tree, encodings, node))}")
+    limits = margins(tree, risk, encoded, ws.flow.limits)
+    significance = p.significance if p.tested == "inner" else None
+    why = explain_leaf(tree, risk, pruning, encodings, node, after, limits=limits, significance=significance)
+    st.info(plain(why), icon=":material/call_merge:")
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        for value, words in measures(risk, encoded, node):
+            st.markdown(f"**{plain(value)}** · {plain(words)}")
+    with right:
+        if len(labels) > 1:
+            st.plotly_chart(class_figure(tree.sums[node], labels), key="classes", config=CONFIG)
+        if risk.numeric is not None:
+            st.markdown(f"**{plain(numbers_sentence(risk.numeric, node))}**")
+            st.plotly_chart(numbers_figure(risk.numeric, node), key="numbers", config=CONFIG)
+
+
+def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str, str]]:
+    """Return the measures of a node, each in plain words with its symbol after."""
+    facts = [
+        (
+            f"{risk.big[node]:.2f} bits",
+            "learnt about a person's quasi-identifiers by knowing that they belong here (BIG): "
+            "the narrower the rule, the more.",
+        ),
+        (f"{risk.icr[node]:.2f} bits", "still needed to find one person among the records here (ICR = log₂ n)."),
+        (
+            f"{risk.tidi[node]:.2f} bits",
+            "in all between an attacker and one person (TIDI = BIG + ICR): the lower, the riskier.",
+        ),
+    ]
+    if encoded.target.n_classes > 1:
+        name = encoded.target.name
+        facts.append((f"{count(risk.error[node])} records", f"are not in the largest class of {name} here (E)."))
+    return facts if risk.numeric is None else [*facts, *number_measures(risk.numeric, node)]
+
+
+def number_measures(numeric: NumericRisk, node: int) -> list[tuple[str, str]]:
+    """Return what a node tells about numeric sensitive columns, in plain words with the symbol after."""
+    p_value = numeric.p_value[node]
+    tested = "of drawing records that vary together this unlike the whole table, by chance (p-value)."
+    facts = [
+        (
+            number_text(numeric.digression[node]),
+            "is how far the scatter of the sensitive numbers here falls short of the whole table's (digression Δ): "
+            "0 for the whole table, and the larger, the more the group gives away.",
+        ),
+        (
+            number_text(numeric.sse[node]),
+            "is the squared error around the means here, each column scaled to 0–1 (SSE).",
+        ),
+        ("No chance known", "of the test: the table's own numbers move in step (p-value).")
+        if np.isnan(p_value)
+        else (f"{p_value:.3g}", f"is the chance {tested}"),
+    ]
+    for position, name in enumerate(numeric.names):
+        rsd, spread = numeric.rsd[node, position], numeric.spread[node, position]
+        words = (
+            f"is the mean of {name}, for the whole table {mean_text(numeric, 0, position)}. Guessing it "
+            f"leaves {share(float(rsd))} of the squared error of a blind guess (RSD), and the values vary "
+            f"{share(float(spread))} as much as in the table (spread, of standard deviations)."
+        )
+        facts.append((mean_text(numeric, node, position), words))
+    return facts
+
+
+def show_groups(
+    encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, after: int, on_pick: Callable[[int], None]
+) -> None:
+    """Draw the groups as a sortable table, smallest first, the first thousand of them; a row can be picked."""
+    cut, tree = pruning.cut(after), pruning.tree
+    cut = cut[np.argsort(tree.n[cut], kind="stable")]
+    if len(cut) > MOST_GROUPS:
+        st.caption(f"The {count(MOST_GROUPS)} smallest of {count(len(cut))} groups.")
+    table = group_table(tree, risk, encoded.encodings, encoded.target.labels, cut[:MOST_GROUPS])
+    if encoded.target.n_classes < 2:
+        table = table.drop(columns=["largest class", "its share", "E"])
+    key = f"groups {after} {len(table)}"
+
+    nodes = [int(node) for node in table["node"]]
+
+    def pick() -> None:
+        state = widget_state(key)
+        rows = state["selection"]["rows"] if state else []
+        if rows and 0 <= rows[0] < len(nodes):
+            on_pick(nodes[rows[0]])
+
+    st.dataframe(
+        table, key=key, on_select=pick, selection_mode="single-row", hide_index=True,
+        height=min(40 + 35 * len(table), 460),
+        column_config=group_columns(table),
+    )  # fmt: skip
+
+
+def group_columns(table: pd.DataFrame) -> dict[str, Any]:
+    """Return how the columns of the table of groups are shown and explained."""
+    bits = {"format": "%.2f"}
+    columns = {
+        "node": st.column_config.NumberColumn("Node", width="small"),
+        "rule": st.column_config.TextColumn("Rule", width="large"),
+        "records": st.column_config.NumberColumn("Records", format="localized"),
+        "largest class": st.column_config.TextColumn("Largest class"),
+        "its share": st.column_config.NumberColumn("Its share", format="percent"),
+        "BIG": st.column_config.NumberColumn("BIG, bits", help="Learnt about the quasi-identifiers", **bits),
+        "ICR": st.column_config.NumberColumn("ICR, bits", help="Still needed to find one person: log₂ n", **bits),
+        "TIDI": st.column_config.NumberColumn("TIDI, bits", help="BIG + ICR; low is risky", **bits),
+        "E": st.column_config.NumberColumn("E", help="Records outside the largest class", format="localized"),
+        "digression": st.column_config.NumberColumn("Δ", help="Digression; large is risky", format="%.4g"),
+        "SSE": st.column_config.NumberColumn("SSE", help="Squared error around the means", format="%.4g"),
+        "p-value": st.column_config.NumberColumn("p", help="Of the covariance test", format="%.3g"),
+    }
+    return {name: columns[name] for name in table if name in columns}

@@ -1,0 +1,1 @@
+"""The What if page: what only this page needs."""

@@ -1,0 +1,100 @@
+"""What somebody who knows a few things about one person would learn: from the original, the release, the scenarios."""
+
+import pandas as pd
+import streamlit as st
+
+from anonymizer.attacks.look_up import Matches, look_up, person
+from anonymizer.errors import AnonymizerError
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.whatif.scenarios import Scenario
+from ui.controls import count, plain, problem, share
+from ui.what_if.state import WhatIfState
+from ui.workspace import Workspace
+
+MOST_LEVELS = 200
+
+
+def knowledge(ws: Workspace) -> None:
+    """Draw what is known of one person, who remains, and what is learnt."""
+    known = known_values(ws)
+    table, schema = ws.table, ws.schema
+    assert table is not None
+    assert schema is not None
+    left, right = st.columns(2, gap="large")
+    try:
+        with left:
+            show("From the original table", look_up(table, schema, known, released=False))
+        with right:
+            show("From the release of this setting", look_up(ws.flow.released, schema, known))
+        if ws.scenarios and st.toggle("Also from every scenario", key="knowledge of scenarios"):
+            for scenario in ws.scenarios:
+                show(scenario.name, look_up(release_of_scenario(ws, scenario), schema, known))
+    except AnonymizerError as error:
+        problem(error)
+
+
+def release_of_scenario(ws: Workspace, scenario: Scenario) -> pd.DataFrame:
+    """Return the released rows of a scenario, made once as long as the table and its roles stay the same."""
+    releases: dict[str, pd.DataFrame] = ws.answers.get("releases of scenarios", ws.flow.encoded, dict)
+    key = repr(sorted(scenario.parameters.items()))
+    if key not in releases:
+        with st.spinner(f"Making the release of {plain(scenario.name)} …"):
+            releases[key] = ws.flow.but(**scenario.parameters).released
+    return releases[key]
+
+
+def known_values(ws: Workspace) -> dict[str, str | None]:
+    """Return what is known of one person: the values of a row of the table, of columns that are ticked; each can be
+    changed."""
+    table, schema, encoded = ws.table, ws.schema, ws.flow.encoded
+    assert table is not None
+    assert schema is not None
+    names = list(schema.quasi_identifying)
+    state = ws.state(WhatIfState)
+    before = names[:2] if state.known is None else state.known
+    row = st.number_input(
+        "Begin with the person in row", 1, len(table), state.row, key=f"person {ws.edition}", width=280
+    )
+    values = person(table, schema, int(row) - 1)
+    ticked = st.pills(
+        "Known about the person",
+        names,
+        selection_mode="multi",
+        default=[name for name in before if name in names],
+        format_func=plain,
+        key=f"known {ws.edition} {' '.join(names)}",
+    )
+    state.row, state.known = int(row), tuple(ticked)
+    known: dict[str, str | None] = {}
+    if not ticked:
+        st.caption("Nothing is known: everybody remains.")
+        return known
+    columns = st.columns(min(4, len(ticked)), gap="medium")
+    for place, name in enumerate(ticked):
+        with columns[place % len(columns)]:
+            known[name] = value_of(encoded, name, values[name], f"value {name} {row} {ws.edition}")
+    return known
+
+
+def value_of(encoded: EncodedTable, name: str, value: str | None, key: str) -> str | None:
+    """Return the known value of a column: one of its levels, or any number."""
+    encoding = encoded.encodings[encoded.names.index(name)]
+    levels = [encoding.text(code) for code in range(encoding.n_codes)]
+    if not encoding.is_interval and len(levels) <= MOST_LEVELS:
+        at = levels.index(value) if value in levels else 0
+        return st.selectbox(
+            plain(name), levels, at, format_func=lambda level: "(missing)" if level is None else level, key=key
+        )
+    typed = st.text_input(plain(name), "" if value is None else value, key=key, help="Empty: it is missing")
+    return typed.strip() or None
+
+
+def show(title: str, matches: Matches) -> None:
+    """Draw who remains, and what would be learnt."""
+    with st.container(border=True):
+        st.markdown(f"**{plain(title)}**")
+        with st.container(horizontal=True, gap="large"):
+            st.metric("Rows that fit", count(matches.rows), width="content")
+            st.metric("Chance of the right one", share(matches.chance), width="content")
+        for sentence in matches.sentences():
+            st.markdown(f"- {plain(sentence)}")

@@ -1,0 +1,243 @@
+"""Settings that were kept and compared, every decision so far, and the project file that holds both."""
+
+import contextlib
+from dataclasses import replace
+
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.whatif.project import Project, from_json, to_json
+from anonymizer.whatif.scenarios import (
+    MOST_COMPARED,
+    History,
+    Scenario,
+    basis_of,
+    parameters_from,
+    schema_from,
+    side_by_side,
+)
+from ui.controls import PAGES, count, plain, problem, share
+from ui.release.downloads import file_stem
+from ui.what_if.state import WhatIfState
+from ui.workspace import Workspace
+
+WORDS = {
+    "groups": "Groups",
+    "smallest": "Smallest group",
+    "risk": "Highest risk",
+    "tidi": "Least TIDI, bits",
+    "rsd": "Least RSD",
+    "posterior": "Surest guess",
+    "gcp": "Detail lost (GCP)",
+    "error": "Error",
+    "unexplained": "Squared error left",
+}
+OTHER_BASIS = ":gray[Kept for other roles or another table. Open it to see its figures here, and keep it again.]"
+SHARES = ("risk", "gcp", "error", "rsd", "posterior", "unexplained")
+
+
+def undo_redo(ws: Workspace) -> None:
+    """Draw the way back and forth through the decisions."""
+    decisions = ws.history
+    with st.container(horizontal=True, width="content", gap="small"):
+        st.button(
+            "Undo", icon=":material/undo:", key="undo", disabled=not decisions.can_undo, on_click=travel,
+            args=(ws, decisions.undo()),
+        )  # fmt: skip
+        st.button(
+            "Redo", icon=":material/redo:", key="redo", disabled=not decisions.can_redo, on_click=travel,
+            args=(ws, decisions.redo()),
+        )  # fmt: skip
+
+
+def travel(ws: Workspace, history: History) -> None:
+    """Go to a moment of the history: what held then holds again. Where it does not fit the table, say so and stay."""
+    if ws.schema is None or ws.table is None:
+        return
+    try:
+        schema = schema_from(history.state, ws.schema)
+        schema.check(ws.table)
+    except AnonymizerError as error:
+        ws.state(WhatIfState).problem = error
+        return
+    ws.set_schema(schema)
+    ws.open(parameters_from(history.state))
+    ws.history = history
+
+
+def current_scenario(ws: Workspace, name: str, comment: str) -> Scenario:
+    """Return the setting that is chosen now, with the figures of its release."""
+    risk, utility = ws.flow.after, ws.flow.utility
+    figures = {"groups": risk.groups, "smallest": risk.smallest, "risk": risk.highest, "gcp": utility.gcp}
+    if utility.error is not None and not ws.flow.encoded.by_numbers:
+        figures["error"] = utility.error
+    return Scenario(name, dict(ws.settings), figures, comment, basis(ws))
+
+
+def basis(ws: Workspace) -> str:
+    """Return what figures are of now: this table as it was read, in these roles."""
+    assert ws.reading is not None
+    assert ws.schema is not None
+    return basis_of(ws.schema, f"{ws.reading.sha256} {ws.reading.options!r}")
+
+
+def usual_name(ws: Workspace) -> str:
+    """Return what a setting is called when nobody gives it a name."""
+    p = ws.settings
+    grouping = f"blend {p.weight:g}" if ws.flow.recipe.criterion == "blend" else p.grouping
+    return f"{grouping}, {p.generalizer}, k = {p.k}"
+
+
+def fresh_name(others: tuple[Scenario, ...], wanted: str) -> str:
+    """Return the name, with a number where another scenario has it already."""
+    taken = {scenario.name for scenario in others}
+    numbered = (f"{wanted} ({number})" for number in range(2, len(taken) + 3))
+    return wanted if wanted not in taken else next(name for name in numbered if name not in taken)
+
+
+def scenarios(ws: Workspace) -> None:
+    """Draw the form that keeps the setting that is chosen now; open, compare and drop those that were kept."""
+    with st.form("keep", clear_on_submit=True, border=True):
+        first, second, third = st.columns([3, 5, 2], gap="medium", vertical_alignment="bottom")
+        name = first.text_input("Name", placeholder=f"k = {ws.k}", max_chars=200)
+        comment = second.text_input("Comment", placeholder="Who it is for, what speaks for it", max_chars=2000)
+        if third.form_submit_button("Keep this setting", icon=":material/bookmark_add:", width="stretch"):
+            label = " ".join(name.split()) or usual_name(ws)
+            with contextlib.suppress(AnonymizerError):  # it is said above the views why nothing can be released
+                scenario = current_scenario(ws, fresh_name(ws.scenarios, label), " ".join(comment.split()))
+                ws.scenarios = (*ws.scenarios, scenario)
+    if not ws.scenarios:
+        st.caption("No setting has been kept yet. Keep two to compare them, or keep marks of the frontier.")
+        return
+    for place, scenario in enumerate(ws.scenarios):
+        show_scenario(ws, place, scenario)
+    compare(ws)
+
+
+def show_scenario(ws: Workspace, place: int, scenario: Scenario) -> None:
+    """Draw one scenario: its figures, and what can be done with it."""
+
+    def drop() -> None:
+        ws.scenarios = tuple(other for other in ws.scenarios if other is not scenario)
+
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
+        figures = scenario.counted_on(basis(ws)).figures
+        words = " · ".join(f"{WORDS[name]} {figure_text(name, value)}" for name, value in figures.items())
+        text = f"**{plain(scenario.name)}**  \n{words or OTHER_BASIS}"
+        st.markdown(text + (f"  \n*{plain(scenario.comment)}*" if scenario.comment else ""), width="stretch")
+        st.button("Open", key=f"open {place}", on_click=ws.open, args=(dict(scenario.parameters),))
+        if st.button("Release", key=f"release {place}", icon=":material/arrow_forward:"):
+            ws.open(dict(scenario.parameters))
+            st.switch_page(PAGES / "release.py")
+        with st.popover("Edit", icon=":material/edit:", type="tertiary"):
+            edit_scenario(ws, scenario)
+        st.button("Drop", key=f"drop {place}", icon=":material/delete:", type="tertiary", on_click=drop)
+
+
+def edit_scenario(ws: Workspace, scenario: Scenario) -> None:
+    """Draw the form for another name or comment for a scenario."""
+    with st.form(f"edit {scenario.name}", border=False):
+        name = st.text_input("Name", scenario.name, max_chars=200, key=f"name of {scenario.name}")
+        comment = st.text_input("Comment", scenario.comment, max_chars=2000, key=f"comment of {scenario.name}")
+        if st.form_submit_button("Save", type="primary"):
+            others = tuple(other for other in ws.scenarios if other is not scenario)
+            label = fresh_name(others, " ".join(name.split()) or scenario.name)
+            changed = replace(scenario, name=label, comment=" ".join(comment.split()))
+            ws.scenarios = tuple(changed if other is scenario else other for other in ws.scenarios)
+            st.rerun()
+
+
+def compare(ws: Workspace) -> None:
+    """Draw two to four scenarios beside each other."""
+    names = [scenario.name for scenario in ws.scenarios]
+    if len(names) < 2:
+        return
+    names_compared = st.multiselect(
+        f"Compare 2 to {MOST_COMPARED}", names, names[:MOST_COMPARED], max_selections=MOST_COMPARED,
+        key=f"compared {names}",
+    )  # fmt: skip
+    if len(names_compared) >= 2:
+        now = basis(ws)
+        table = side_by_side([scenario.counted_on(now) for scenario in ws.scenarios if scenario.name in names_compared])
+        words = table.map(lambda value: "off" if value is None else str(value))
+        for name in table.index.intersection(list(WORDS)):
+            words.loc[name] = ["" if value is None else figure_text(name, value) for value in table.loc[name]]
+        st.dataframe(words.rename(index=WORDS), key="side by side")
+
+
+def figure_text(name: str, value: float) -> str:
+    """Return a figure as people read it."""
+    if name in SHARES:
+        return share(value)
+    return count(value) if name in ("groups", "smallest") else f"{value:.2f}"
+
+
+def history(ws: Workspace) -> None:
+    """Draw every decision, the newest first; and the project file."""
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.subheader("What was decided", anchor=False)
+        entries = ws.history.entries
+        if not entries:
+            st.caption("Nothing has been changed yet. Every change of a role, a limit or a method will stand here.")
+        rows = [
+            {
+                "": "▸" if number == ws.history.position else "",
+                "time": entry.time.replace("T", " ")[:19],
+                "what": what,
+                "from": before,
+                "to": after,
+                "moment": number,
+            }
+            for number, entry in reversed(list(enumerate(entries, start=1)))
+            for what, before, after in entry.changes
+        ]
+        if rows:
+            st.dataframe(rows, hide_index=True, key="decisions", height=min(400, 38 + 35 * len(rows)))
+            moment = st.number_input("Go back to moment (0: the start)", 0, len(entries), ws.history.position)
+            st.button("Go there", key="go there", on_click=travel, args=(ws, ws.history.at(int(moment))))
+    with right:
+        project_file(ws)
+
+
+def project_file(ws: Workspace) -> None:
+    """Draw the buttons that save what was decided, without the table, and open it again."""
+    st.subheader("Project file", anchor=False)
+    reading, schema = ws.reading, ws.schema
+    assert reading is not None
+    assert schema is not None
+    st.caption("Roles, parameters, scenarios and history, and the SHA-256 of the table; no record of it.")
+    project = Project(
+        schema, dict(ws.settings), ws.scenarios, ws.history, reading.name, reading.sha256, len(reading.frame)
+    )
+    st.download_button(
+        "Save the project", lambda: to_json(project), f"{file_stem(reading.name)}-project.json", "application/json",
+        key="save project", icon=":material/save:", on_click="ignore",
+    )  # fmt: skip
+    upload = st.file_uploader("Open a project", ["json"], key=f"project {ws.version}")
+    if upload is not None:
+        open_project(ws, upload.getvalue())
+    note = ws.state(WhatIfState).note
+    if note:
+        st.warning(plain(note), icon=":material/info:")
+
+
+def open_project(ws: Workspace, content: bytes) -> None:
+    """Take a project over where it fits the table; say where it does not."""
+    assert ws.reading is not None
+    state = ws.state(WhatIfState)
+    state.note = ""
+    try:
+        project = from_json(content)
+        columns = [str(name) for name in ws.reading.frame.columns]
+        state.note = project.mismatch(ws.reading.sha256, columns)
+        if not project.fits(columns):
+            return
+        project.schema.check(ws.reading.frame)
+    except AnonymizerError as error:
+        problem(error)
+        return
+    ws.set_schema(project.schema)
+    ws.open(dict(project.parameters))
+    ws.scenarios, ws.history = project.scenarios, project.history
+    st.rerun()

@@ -1,0 +1,26 @@
+"""What is chosen on the What-if page beside the settings."""
+
+from dataclasses import dataclass
+
+from anonymizer.errors import AnonymizerError
+
+
+@dataclass
+class WhatIfState:
+    """``view``: the one that is open. ``policy``: whose highest risk is accepted, or ``own_risk``. ``column``: whose
+    loss is drawn. ``loss``, ``risk``: the axes of the frontier; ``curves``: how often its curves were other ones.
+    ``row``: the person to begin with; ``known``: the columns known about the person, the first two when ``None``.
+    ``note``: what to know of the project that was opened; ``problem``: why it or a moment could not be gone to.
+    """
+
+    view: str = ""
+    policy: str = ""
+    own_risk: float = 0.1
+    column: str = ""
+    loss: str = ""
+    risk: str = ""
+    curves: int = 0
+    row: int = 1
+    known: tuple[str, ...] | None = None
+    note: str = ""
+    problem: AnonymizerError | None = None

@@ -1,0 +1,225 @@
+"""What a setting would be, while it is being chosen: controls, figures, and one view of what follows from them.
+
+All of it is one fragment, so that a slider redraws nothing else; the figures stand inside it for the same reason.
+"""
+
+from collections.abc import Callable, Mapping
+from html import escape
+
+import numpy as np
+import streamlit as st
+
+from anonymizer.drawing.charts import RELEASED, distribution_figure, loss_figure, loss_sentence, moved_sentence
+from anonymizer.errors import AnonymizerError
+from anonymizer.groups.prune import Pruning
+from anonymizer.settings import Limits
+from anonymizer.whatif.chart import k_figure, k_sentence
+from anonymizer.whatif.frontier import POLICIES, Point, k_for, tree_frontier
+from ui.controls import count, next_step, place_of, plain, plural, problem, share
+from ui.limits import limits_panel
+from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider
+from ui.release.view import check_text, headline, homogeneity
+from ui.strip import figures
+from ui.what_if.frontier import frontier
+from ui.what_if.knowledge import knowledge
+from ui.what_if.scenarios import history, scenarios, undo_redo
+from ui.what_if.state import WhatIfState
+from ui.workspace import Workspace
+
+CONFIG = {"displayModeBar": False}
+ALWAYS = ("Scenarios", "History and project")
+"""Views that help also where a setting cannot be released."""
+ROW = "display:flex;gap:.6rem;align-items:center;margin:.28rem 0"
+
+
+@st.fragment
+def explore(ws: Workspace) -> None:
+    """Draw everything on the page: what is chosen, the figures that follow, and the view that is open."""
+    choices(ws)
+    views: dict[str, Callable[[Workspace], None]] = {
+        "At a glance": glance,
+        "Which k do I need?": which_k,
+        "What would I lose?": losses,
+        "Frontier": frontier,
+        "What if I knew…": knowledge,
+        "Scenarios": scenarios,
+        "History and project": history,
+    }
+    ws.remember()
+    state = ws.state(WhatIfState)
+    if state.problem is not None:
+        problem(state.problem)
+        state.problem = None
+    possible = make_release(ws)
+    names = list(views)
+    state.view = (
+        st.segmented_control(
+            "View", names, default=state.view or names[0], key="what if view", label_visibility="collapsed",
+            required=True,
+        )
+        or names[0]
+    )  # fmt: skip
+    if possible or state.view in ALWAYS:
+        try:
+            views[state.view](ws)
+        except AnonymizerError as error:
+            problem(error)
+
+
+def make_release(ws: Workspace) -> bool:
+    """Return True after the release was made and its figures drawn; where that is impossible, say why."""
+    try:
+        ws.flow.compute("pruning")
+        ws.flow.compute("after")
+        ws.flow.compute("utility")
+        strip_here(ws)
+    except AnonymizerError as error:
+        problem(error, "Nothing can be released with this setting.")
+        undo_redo(ws)
+        return False
+    return True
+
+
+def choices(ws: Workspace) -> None:
+    """Draw k, how groups come about, how they are written, and the limits on sensitive columns."""
+    fit_grouping(ws)
+    page = f"what if {ws.version}"
+    with st.container(border=True):
+        first, second, third = st.columns([4, 4, 5], gap="medium")
+        with first:
+            k_slider(ws, page)
+        with second:
+            grouping_choice(ws, page, explain=False)
+        with third:
+            generalizer_choice(ws, page)
+        if st.toggle("Limits on sensitive columns", ws.flow.limits.beside_k, key=f"{page} limits"):
+            limits_panel(ws, page, opened=True)
+        else:
+            ws.set(**Limits().but(k=ws.k))
+
+
+def strip_here(ws: Workspace) -> None:
+    """Draw the figures of the setting, and the way back."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", gap="small", key="strip"):
+        for figure in figures(ws):
+            st.metric(figure.label, figure.value, help=figure.meaning, width="content")
+        undo_redo(ws)
+
+
+def glance(ws: Workspace) -> None:
+    """Draw what the release would be: groups, the checker's findings, the loss of each column."""
+    left, right = st.columns([3, 2], gap="large")
+    with right:
+        utility = ws.flow.utility
+        st.markdown(f"**{plain(loss_sentence(utility.ncp_by_column, utility.gcp))}**")
+        st.html(loss_bars(utility.ncp_by_column))
+        st.caption("NCP: how much of a column's domain a cell leaves open, on average.")
+    with left:
+        st.markdown(tree_summary(ws.flow.pruning))
+        place = st.container()
+        if not ws.ready("verification") and ws.settings.generalizer == "tiered":
+            with place, st.spinner("Checking who could be behind which row; the figures above are known already …"):
+                ws.flow.compute("verification")
+        verification = ws.flow.verification
+        with place:
+            headline(verification)
+            shown = [c for c in verification.checks if c.passed is not None or c.name == "linking posterior"]
+            st.markdown("\n\n".join(map(check_text, shown)))
+            homogeneity(verification)
+            next_step("release", "Release this setting")
+
+
+def loss_bars(ncp_by_column: Mapping[str, float]) -> str:
+    """Return the loss of each column as bars of plain HTML, the largest first: drawn at once, which a figure is not."""
+    rows = "".join(
+        f'<div style="flex:0 0 34%;text-align:right;overflow:hidden;text-overflow:ellipsis;white-space:nowrap">'
+        f'{escape(name)}</div><div style="flex:1;background:#8883;border-radius:3px">'
+        f'<div style="width:{100 * loss:.2f}%;background:{RELEASED};border-radius:3px;height:1.15em"></div></div>'
+        f'<div style="flex:0 0 3.6em">{share(loss)}</div></div><div style="{ROW}">'
+        for name, loss in sorted(ncp_by_column.items(), key=lambda item: -item[1])
+    )
+    return f'<div style="font-size:.86rem"><div style="{ROW}">{rows}</div></div>'
+
+
+def tree_summary(pruning: Pruning) -> str:
+    """Return the groups in a sentence."""
+    sizes = pruning.tree.n[pruning.cut()]
+    leaves = plural(int(pruning.tree.is_leaf.sum()), "leaf", "leaves")
+    return (
+        f"The tree makes **{plural(len(sizes), 'group')}** of {count(sizes.min())} to {count(sizes.max())} records, "
+        f"half of them of at most {count(np.median(sizes))}. The grown tree has {leaves}; "
+        f"{plural(pruning.n_steps, 'split')} of it {'is' if pruning.n_steps == 1 else 'are'} taken back."
+    )
+
+
+def which_k(ws: Workspace) -> None:
+    """Draw the way from a policy or a risk to k, and what it costs."""
+    if ws.flow.recipe.mondrian:
+        st.info("A Mondrian partition is made anew for every k. Move the slider to see what a k costs.")
+        return
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        titles = [policy.title for policy in POLICIES]
+        own = "Another risk"
+        names, state = [*titles, own], ws.state(WhatIfState)
+        at = place_of(state.policy or titles[1], names)
+        state.policy = st.selectbox("The highest risk that is accepted", names, at, key="policy")
+        if state.policy == own:
+            risk = state.own_risk = st.number_input(
+                "One person is linked with a chance of at most", 0.005, 1.0, state.own_risk, 0.01, key="own risk"
+            )
+        else:
+            policy = POLICIES[titles.index(state.policy)]
+            risk = policy.risk
+            st.caption(plain(policy.source))
+        k = k_for(float(risk))
+        point = point_for(ws, k)
+        if point is None:
+            st.warning(f"k = {count(k)} cannot be reached with this table and these limits.")
+            return
+        st.markdown(f"You need **k = {count(k)}**.")
+        st.markdown(
+            f"With uniform boxes: **{plural(point.groups, 'group')}**, the smallest of {count(point.smallest)}; "
+            f"{share(point.gcp)} of the detail is lost"
+            + (
+                ""
+                if point.error is None
+                else f"; {share(point.error)} of the records are outside their group's majority"
+            )
+            + "."
+        )
+        st.button(
+            f"Use k = {count(k)}", type="primary", icon=":material/check:", key="use k", disabled=k == ws.k,
+            on_click=ws.open, args=({"k": k},),
+        )  # fmt: skip
+        st.caption(
+            "Grouped as chosen above. *Refine* often loses much less at the same k: choose it above, or see Frontier."
+        )
+    with right:
+        st.markdown(f"**{plain(k_sentence(ws.flow.by_k, ws.k, k))}**")
+        st.plotly_chart(k_figure(ws.flow.by_k, ws.k, k), key="loss by k", config=CONFIG)
+
+
+def point_for(ws: Workspace, k: int) -> Point | None:
+    """Return what k would cost with the grouping that is chosen; ``None`` when it cannot be reached."""
+    for point in ws.flow.by_k:
+        if point.k == k:
+            return point
+    return next(iter(tree_frontier(ws.flow, (k,), (ws.settings.grouping,))), None)
+
+
+def losses(ws: Workspace) -> None:
+    """Draw the loss of every column, and one column before and after."""
+    utility, columns = ws.flow.utility, {column.name: column for column in ws.flow.distributions}
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"**{plain(loss_sentence(utility.ncp_by_column, utility.gcp))}**")
+        st.plotly_chart(loss_figure(utility.ncp_by_column), key="what if loss", config=CONFIG)
+    with right:
+        state = ws.state(WhatIfState)
+        names = sorted(columns, key=ws.flow.encoded.names.index)
+        at = names.index(state.column) if state.column in names else names.index(next(iter(columns)))
+        name = state.column = st.selectbox("Column", names, at, key=f"what if column {ws.edition} {len(names)}")
+        st.markdown(f"**{plain(moved_sentence(columns[name]))}**")
+        st.plotly_chart(distribution_figure(columns[name]), key="what if distribution", config=CONFIG)
+        st.caption("Released cells are read evenly: an interval along its length, a set over its levels.")
