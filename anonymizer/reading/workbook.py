@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 from anonymizer.errors import ReadError
 from anonymizer.reading.options import Extent
@@ -72,7 +73,7 @@ def examine(data: bytes, name: str, sheet: str | None, stop: Callable[[Extent], 
         if not parts & {"[Content_Types].xml", "content.xml", "mimetype"}:
             raise ReadError(f"{name} is a ZIP archive, not a table.", remedy="Unpack it, and bring the table itself.")
         if "content.xml" in parts:
-            return _examine_ods(_pieces(packed, "content.xml"), stop)
+            return _examine_ods(_well_formed(_pieces(packed, "content.xml"), name), stop)
         if "xl/workbook.xml" not in parts:
             return None
         sheets = _parts_of_sheets(packed)
@@ -84,6 +85,18 @@ def _pieces(packed: zipfile.ZipFile, part: str) -> Iterator[bytes]:
     with packed.open(part) as unpacked:
         while piece := unpacked.read(PIECE):
             yield piece
+
+
+def _well_formed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """The pieces, each when it was parsed: of torn XML the reader of spreadsheets looks for the end for ever."""
+    parser = expat.ParserCreate()
+    try:
+        for piece in pieces:
+            parser.Parse(piece, False)
+            yield piece
+        parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        raise ReadError(f"{name} is damaged or cut off: {error}.", remedy="Save it again, or as CSV.") from error
 
 
 def _parts_of_sheets(packed: zipfile.ZipFile) -> dict[str, str]:

@@ -1,8 +1,13 @@
 """Sheets: cells that show something but hold no value are said, and which sheet is meant is asked."""
 
+import io
+import zipfile
+
 import pytest
 
+from anonymizer.errors import ReadError
 from anonymizer.reading.files import Reading, ReadOptions, read_table
+from tests.fuzz.cases import ods
 from tests.hostile.bombs import sheet, with_part
 from tests.hostile.make import xlsx
 
@@ -77,3 +82,13 @@ def test_text_cells_like_codes__are_asked() -> None:
     assert reading.frame["code"].tolist() == ["12e4", "120000"]
     kept = read_table(xlsx({"S": [("code", "n"), ("12e4", 1), ("120000", 2)]}), options=ReadOptions(as_text=("code",)))
     assert not kept.questions
+
+
+def test_torn_opendocument__is_refused_at_once() -> None:
+    """The reader of spreadsheets looks for the end of a torn table for ever, so it must not be handed one."""
+    whole = ods({"age": [31, 45], "city": ["Bern", "Basel"]})
+    with zipfile.ZipFile(io.BytesIO(whole)) as packed:
+        content = packed.read("content.xml")
+    for end in range(1, len(content), 37):
+        with pytest.raises(ReadError, match=r"t\.ods .*damaged"):
+            read_table(with_part(whole, "content.xml", content[:end]), name="t.ods")
