@@ -39,7 +39,7 @@ TO_BENCH = ("requirements.txt", "requirements-bench.txt")
 
 
 class SetupError(Exception):
-    """What kept the set-up from being finished, in words for the person at the terminal."""
+    """A set-up that could not be finished, in words for the person at the terminal."""
 
 
 def main(arguments: list[str]) -> int:
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
         if command == "lint" and not options:
             return lint()
         if command == "bench":
-            return call([compiled(set_up(TO_BENCH)), "-m", "benchmarks", *options])
+            return call([compile_package(set_up(TO_BENCH)), "-m", "benchmarks", *options])
         if command == "docs" and not options:
             return call([set_up(TO_OPEN), "-m", "docs.generate"])
     except SetupError as problem:
@@ -69,12 +69,12 @@ def main(arguments: list[str]) -> int:
 
 def open_dashboard(options: list[str]) -> int:
     """Serve the dashboard until the person stops it; to this machine only, unless the options say otherwise."""
-    return call([compiled(set_up(TO_OPEN)), "-m", "anonymizer", "app", *options])
+    return call([compile_package(set_up(TO_OPEN)), "-m", "anonymizer", "app", *options])
 
 
 def test(options: list[str]) -> int:
     """Run the tests; where no Chromium is found, Playwright's own is fetched first."""
-    python = compiled(set_up(TO_TEST))
+    python = compile_package(set_up(TO_TEST))
     if not any(map(shutil.which, BROWSERS)):
         print("No Chromium found; fetching one for the browser walks.", flush=True)
         if call([python, "-m", "playwright", "install", "chromium"]) != 0:
@@ -118,7 +118,7 @@ def call(command: list[str]) -> int:
                 continue  # the program got it too, and ends in its own way
 
 
-def compiled(python: str) -> str:
+def compile_package(python: str) -> str:
     """Compile what the package needs, with a bar, unless that was done before; return the path of the Python."""
     if call([python, "-m", "anonymizer", "compile"]) != 0:
         raise SetupError("Copse could not be compiled; the lines above say why.")
@@ -127,10 +127,10 @@ def compiled(python: str) -> str:
 
 def set_up(requirements: tuple[str, ...]) -> str:
     """Bring ``.venv`` in line with the requirement files, unless it is already; the path of its Python."""
-    wanted = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in requirements}
+    digests = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in requirements}
     stamp = read_stamp()
     version = version_of(venv_python())
-    if version and stamp.get("python") == version and wanted.items() <= stamp.get("installed", {}).items():
+    if version and stamp.get("python") == version and digests.items() <= stamp.get("installed", {}).items():
         return str(venv_python())
     usable = version is not None and version >= [3, 11] and (uv() or importable(venv_python(), "pip"))
     if not usable or stamp.get("unfinished") or stamp.get("python", version) != version:
@@ -141,13 +141,13 @@ def set_up(requirements: tuple[str, ...]) -> str:
     stamp = {"python": version_of(venv_python()), "installed": stamp.get("installed", {})}
     STAMP.write_text(json.dumps({**stamp, "unfinished": True}), encoding="utf-8")
     install(requirements)
-    installed = {**stamp["installed"], **wanted}
+    installed = {**stamp["installed"], **digests}
     STAMP.write_text(json.dumps({**stamp, "installed": installed}, indent=1), encoding="utf-8")
     return str(venv_python())
 
 
 def read_stamp() -> dict:
-    """What an earlier set-up wrote down; empty where there was none, marked unfinished where it is damaged."""
+    """Return what an earlier set-up wrote down: empty where there was none, marked unfinished where it is damaged."""
     try:
         stamp = json.loads(STAMP.read_text(encoding="utf-8"))
     except OSError:
@@ -172,16 +172,16 @@ def version_of(python: Path) -> list[int] | None:
 
 
 def importable(python: str | Path, module: str) -> bool:
-    """Whether an interpreter has a module."""
+    """Return whether an interpreter has a module."""
     probe = [str(python), "-c", f"import {module}"]
     return subprocess.run(probe, capture_output=True, check=False).returncode == 0
 
 
 def uv() -> list[str]:
-    """How to call uv, or nothing where this machine has none."""
-    found = shutil.which("uv")
-    if found:
-        return [found]
+    """Return the command of uv; nothing where this machine has none."""
+    path = shutil.which("uv")
+    if path:
+        return [path]
     return [sys.executable, "-m", "uv"] if importlib.util.find_spec("uv") else []
 
 

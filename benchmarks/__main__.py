@@ -9,10 +9,10 @@ import benchmarks
 
 def main(arguments: list[str]) -> int:
     """Run one benchmark with its options; returns the exit status."""
-    known = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name[0] != "_")
+    names = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name[0] != "_")
     name = arguments[0] if arguments and not arguments[0].startswith("-") else "flow"
-    if name not in known:
-        print(f"There is no benchmark {name!r}. Choose one of: {', '.join(known)}.", file=sys.stderr)
+    if name not in names:
+        print(f"There is no benchmark {name!r}. Choose one of: {', '.join(names)}.", file=sys.stderr)
         return 2
     options = arguments[1:] if arguments[:1] == [name] else arguments
     return int(importlib.import_module(f"benchmarks.{name}").main(options) or 0)

@@ -49,7 +49,7 @@ SETTLED = f"""() => {{
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def serve() -> Iterator[str]:
     """The address of a dashboard of its own."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -74,15 +74,15 @@ def measure(table: Path, moves: int) -> list[float]:
     from playwright.sync_api import sync_playwright
 
     browser_path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    with served() as address, sync_playwright() as driver:
+    with serve() as address, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=browser_path, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(180_000)
         what_if(page, address, table)
         page.evaluate(WATCH)
-        found = [moved(page, step) for step in range(moves)]
+        times = [drag(page, step) for step in range(moves)]
         browser.close()
-    return found
+    return times
 
 
 def what_if(page: Any, address: str, table: Path) -> None:
@@ -109,7 +109,7 @@ def idle(page: Any) -> None:
     page.wait_for_timeout(1000)
 
 
-def moved(page: Any, step: int) -> float:
+def drag(page: Any, step: int) -> float:
     """Drag the thumb of k somewhere else; milliseconds from mouse-up to the last change of the page."""
     thumb = page.get_by_role("slider").first
     box, track = thumb.bounding_box(), page.get_by_test_id("stSlider").first.bounding_box()
@@ -129,11 +129,11 @@ def run(table: pd.DataFrame, moves: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "adult.csv"
         table.to_csv(path, index=False)
-        found = sorted(measure(path, moves))
-    high = found[round(0.95 * (len(found) - 1))]
+        times = sorted(measure(path, moves))
+    high = times[round(0.95 * (len(times) - 1))]
     print(
         f"{len(table):,} rows, uniform, {moves} moves of k, mouse-up to settled page: median "
-        f"{statistics.median(found):.0f} ms, 95th percentile {high:.0f} ms, most {found[-1]:.0f} ms; machine load "
+        f"{statistics.median(times):.0f} ms, 95th percentile {high:.0f} ms, most {times[-1]:.0f} ms; machine load "
         f"{psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} cores",
         flush=True,
     )

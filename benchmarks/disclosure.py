@@ -57,12 +57,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="disclosure", description=__doc__)
     parser.add_argument("--starts", type=int, default=3)
     parser.add_argument("--only", action="append", choices=list(TREES))
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     print(
         "| tree | leaves | constraints QI, rate, label, internal | knows | active | unknowns | H | D_overall | ", end=""
     )
     print("highest | right | seconds | CPU | MiB |\n" + "|---" * 13 + "|")
-    for name in chosen.only or TREES:
+    for name in options.only or TREES:
         began, used = time.perf_counter(), time.process_time()
         tree, rule = tree_of(name)
         leaves = int((tree.n[tree.outline.leaves] > 0).sum())
@@ -72,12 +72,12 @@ def main(arguments: list[str]) -> int:
         print(f"| {name} | {leaves:,} | {kinds} | (growing) | | | | | | | {grown:.2f} | {busy:.2f} | |", flush=True)
         for knowledge in (Knowledge(rates=False), Knowledge(), Knowledge(totals=True), Knowledge(rule=rule)):
             began, used = time.perf_counter(), time.process_time()
-            found = assess(tree, knowledge, starts=chosen.starts)
+            assessment = assess(tree, knowledge, starts=options.starts)
             seconds, busy = time.perf_counter() - began, time.process_time() - used
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             words = [w for w, on in (("rates", knowledge.rates), ("totals", knowledge.totals)) if on]
             words += ["internal"] if knowledge.rule else []
-            estimate, figures = found.estimate, found.figures
+            estimate, figures = assessment.estimate, assessment.figures
             print(
                 f"| | | | {', '.join(words) or 'labels'} | {len(estimate.active)} | {estimate.variables:,} "
                 f"| {estimate.entropy:.4f} ± {estimate.spread:.1g} | {figures.mean_divergence:.4f} "

@@ -40,7 +40,7 @@ class Timing(NamedTuple):
         return statistics.median(self.seconds)
 
 
-def timed(work: Callable[[], Any], repeats: int) -> Timing:
+def time_work(work: Callable[[], Any], repeats: int) -> Timing:
     """Run ``work`` several times."""
     seconds, result = [], None
     for _ in range(repeats):
@@ -100,7 +100,7 @@ def peers(codes: np.ndarray, classes: np.ndarray, repeats: int) -> dict[str, Tim
     def xgboost_tree() -> Any:
         return xgboost.train(parameters, xgboost.QuantileDMatrix(features, labels), 1)
 
-    return {"sklearn": timed(sklearn_tree, repeats), "xgboost": timed(xgboost_tree, repeats)}
+    return {"sklearn": time_work(sklearn_tree, repeats), "xgboost": time_work(xgboost_tree, repeats)}
 
 
 def run(rows: int, repeats: int, with_peers: bool) -> None:
@@ -109,15 +109,15 @@ def run(rows: int, repeats: int, with_peers: bool) -> None:
     names = [name for name in table.columns if name != "income"]
     schema = an.Schema.of(table, quasi_identifying=names, sensitive=["income"])
     print(f"\n{rows:,} rows × {len(names)} quasi-identifiers, {repeats} runs each")
-    encoded = timed(lambda: an.encode(table, schema), repeats)
+    encoded = time_work(lambda: an.encode(table, schema), repeats)
     codes = encoded.result
     report("encode", encoded)
-    grown = timed(lambda: an.grow(codes, min_leaf=MIN_LEAF), repeats)
+    grown = time_work(lambda: an.grow(codes, min_leaf=MIN_LEAF), repeats)
     report(f"grow (min leaf {MIN_LEAF}: {grown.result.n_nodes:,} nodes)", grown)
-    deep = timed(lambda: an.grow(codes, min_leaf=2), repeats)
+    deep = time_work(lambda: an.grow(codes, min_leaf=2), repeats)
     tree = deep.result
     report(f"grow (min leaf 2: {tree.n_nodes:,} nodes)", deep)
-    scored = timed(lambda: an.annotate(tree, codes), repeats)
+    scored = time_work(lambda: an.annotate(tree, codes), repeats)
     report("annotate", scored)
     risk, losses = scored.result, node_ncp(tree, codes.encodings)
     for criterion in ("least", "error-risk"):
@@ -127,25 +127,25 @@ def run(rows: int, repeats: int, with_peers: bool) -> None:
                 pruning = an.prune(tree, risk, criterion, k)
                 return pruning, cut_gcp(tree, losses, pruning.cut())
 
-            pruned = timed(prune_again, max(repeats, 5))
+            pruned = time_work(prune_again, max(repeats, 5))
             report(f"re-prune {criterion} k={k}, with its GCP {pruned.result[1]:.3f}", pruned)
     pruning = an.prune(tree, risk, "least", 10)
-    leaf = timed(lambda: an.descend(tree, codes), repeats)
+    leaf = time_work(lambda: an.descend(tree, codes), repeats)
     report("descend", leaf)
     for method in ("uniform", "tiered", "tiered-strict"):
         report(
             f"generalize {method}",
-            timed(
+            time_work(
                 lambda method=method: an.generalize(table, schema, codes, pruning, method, 10, leaf=leaf.result),
                 repeats,
             ),
         )
     release = an.generalize(table, schema, codes, pruning, "uniform", 10, leaf=leaf.result)
-    report("verify the release alone", timed(lambda: an.verify(release.frame(), schema, k=10), repeats))
+    report("verify the release alone", time_work(lambda: an.verify(release.frame(), schema, k=10), repeats))
     if rows <= 500_000:
         report(
             "verify beside the original",
-            timed(lambda: an.verify(release.frame(), schema, k=10, original=table), repeats),
+            time_work(lambda: an.verify(release.frame(), schema, k=10, original=table), repeats),
         )
 
     def flow() -> Any:
@@ -155,7 +155,7 @@ def run(rows: int, repeats: int, with_peers: bool) -> None:
         return an.generalize(table, schema, again, cut, "uniform", 10)
 
     with Peak() as peak:
-        whole = timed(flow, max(1, repeats - 2))
+        whole = time_work(flow, max(1, repeats - 2))
     report("encode to release, in memory", whole)
     print(f"  {'peak memory over the encoded table':<52}{peak.bytes / codes.codes.nbytes:>9.1f} x")
     if with_peers:
@@ -181,11 +181,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rows", type=int, nargs="+", default=[45_222, 452_220])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--no-peers", action="store_true")
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     if not ADULT.exists():
         print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
         return 1
     run(2_000, 1, False)  # compiles what is not compiled yet
-    for rows in chosen.rows:
-        run(rows, chosen.repeats if rows < 1_000_000 else max(1, min(3, chosen.repeats)), not chosen.no_peers)
+    for rows in options.rows:
+        run(rows, options.repeats if rows < 1_000_000 else max(1, min(3, options.repeats)), not options.no_peers)
     return 0

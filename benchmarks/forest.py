@@ -54,16 +54,16 @@ def load(file: str) -> pd.DataFrame:
     return pd.read_csv(DATA / f"{file}.csv.gz", dtype=str, keep_default_na=False)
 
 
-def coded(file: str) -> CodedTable:
+def load_set(file: str) -> CodedTable:
     """One of the six sets: all attributes categorical, domains as found in the public file."""
     table = load(file)
     target = table.columns[0] if file == "mushroom" else table.columns[-1]
     return code(table, domains_of(table, str(target)))
 
 
-def untouched() -> dict[str, CodedTable]:
+def load_untouched() -> dict[str, CodedTable]:
     """Sets that no constant of ``strict`` was ever tuned on, numbers cut at round public points."""
-    found = {}
+    tables = {}
     for name, file, target, left_out in (
         ("Adult income", "adult", "income", ("education",)),
         ("Adult education", "adult", "education", ("education-num",)),
@@ -73,8 +73,8 @@ def untouched() -> dict[str, CodedTable]:
         table = load(file).drop(columns=list(left_out))
         numeric = [column for column in CUTS if column in table.columns]
         table[numeric] = table[numeric].astype(float)
-        found[name] = code(table, domains_of(table, target, {column: {"cuts": CUTS[column]} for column in numeric}))
-    return found
+        tables[name] = code(table, domains_of(table, target, {column: {"cuts": CUTS[column]} for column in numeric}))
+    return tables
 
 
 def baselines(table: CodedTable, folds: int) -> dict[str, float]:
@@ -99,9 +99,9 @@ def accuracy(repeats: int, folds: int, out: Path, only: str = "") -> None:
     """
     results: dict[str, Any] = {"repeats": repeats, "folds": folds, "sets": {}}
     if out.exists():
-        found = json.loads(out.read_text("utf-8"))
-        results = found if (found["repeats"], found["folds"]) == (repeats, folds) else results
-    tables = {name: coded(file) for name, file in SETS.items()} | untouched()
+        earlier = json.loads(out.read_text("utf-8"))
+        results = earlier if (earlier["repeats"], earlier["folds"]) == (repeats, folds) else results
+    tables = {name: load_set(file) for name, file in SETS.items()} | load_untouched()
     names = [name for name in tables if not only or name in only.split(",")]
     for name, table in ((name, tables[name]) for name in names):
         runs = RUNS if name in SETS else RUNS[:UNTOUCHED_RUNS]
@@ -147,17 +147,17 @@ def cut_points(folds: int) -> None:
         ways = {"even": ends, "bought": ends, "public": {name: {"cuts": CUTS[name]} for name in numeric}}
         for beta in (0.1, 0.5, 1.0, 2.0):
             answer = []
-            for way, given in ways.items():
-                domains, scores = domains_of(table, target, given), []
+            for way, declarations in ways.items():
+                domains, scores = domains_of(table, target, declarations), []
                 split = StratifiedKFold(folds, shuffle=True, random_state=0)
                 for fold, (train, test) in enumerate(split.split(table, table[target])):
                     noise = RehearsalNoise(np.random.default_rng([7, fold]))
                     budget, used = Budget(beta), domains
                     if way == "bought":
                         used = buy_cuts(table.iloc[train], domains, budget, CUT_SHARE * beta, noise=noise)
-                    held = code(table, used)
-                    forest = grow_forest(held.part(train), beta, noise=noise, budget=budget)
-                    scores.append((predict(forest, held.codes[test]) == held.classes[test]).mean())
+                    coded_table = code(table, used)
+                    forest = grow_forest(coded_table.part(train), beta, noise=noise, budget=budget)
+                    scores.append((predict(forest, coded_table.codes[test]) == coded_table.classes[test]).mean())
                 answer.append(f"{way} {100 * np.mean(scores):.1f}")
             print(file, beta, *answer, flush=True)
 
@@ -176,14 +176,14 @@ def print_table(path: Path) -> None:
         print(f"\n**{title}**\n\n| accuracy in % | " + " | ".join(f"β = {beta:g}" for beta in BUDGETS) + " |")
         print("|---" * (len(BUDGETS) + 1) + "|")
         for mode, n_trees in (*RUNS, DIFFPRIVLIB_RUN):
-            if not all(f"{mode} {n_trees} {BUDGETS[0]}" in found for found in sets):
+            if not all(f"{mode} {n_trees} {BUDGETS[0]}" in entry for entry in sets):
                 continue
-            cells = [100 * np.mean([found[f"{mode} {n_trees} {beta}"][0] for found in sets]) for beta in BUDGETS]
+            cells = [100 * np.mean([entry[f"{mode} {n_trees} {beta}"][0] for entry in sets]) for beta in BUDGETS]
             print(f"| `{mode}`, τ = {n_trees} | " + " | ".join(f"{cell:.1f}" for cell in cells) + " |")
         for key in ("majority", "random forest"):
-            if not all(key in found for found in sets):
+            if not all(key in entry for entry in sets):
                 continue
-            mean = 100 * np.mean([found[key] for found in sets])
+            mean = 100 * np.mean([entry[key] for entry in sets])
             print(f"| {key} | {mean:.1f} |" + " |" * (len(BUDGETS) - 1))
 
 
@@ -217,12 +217,12 @@ def diffprivlib(python: str, table: CodedTable, budgets: tuple[float, ...]) -> d
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        held = Path(folder) / "table.npz"
-        np.savez(held, codes=table.codes, classes=table.classes, n_levels=table.n_levels, n_classes=table.n_classes)
-        asked = subprocess.run(
-            [python, "-c", DIFFPRIVLIB, str(held), *map(str, budgets)], capture_output=True, text=True, check=True
+        file = Path(folder) / "table.npz"
+        np.savez(file, codes=table.codes, classes=table.classes, n_levels=table.n_levels, n_classes=table.n_classes)
+        process = subprocess.run(
+            [python, "-c", DIFFPRIVLIB, str(file), *map(str, budgets)], capture_output=True, text=True, check=True
         )
-    answer: dict[str, float] = json.loads(asked.stdout.strip().splitlines()[-1])
+    answer: dict[str, float] = json.loads(process.stdout.strip().splitlines()[-1])
     return answer
 
 
@@ -231,15 +231,15 @@ def add_diffprivlib(python: str, out: Path) -> None:
     results = json.loads(out.read_text("utf-8"))
     mode, n_trees = DIFFPRIVLIB_RUN
     for name, file in SETS.items():
-        found = diffprivlib(python, coded(file), BUDGETS)
-        print(name, found, flush=True)
-        results["sets"][name] |= {f"{mode} {n_trees} {beta}": [found[str(beta)]] for beta in BUDGETS}
+        accuracies = diffprivlib(python, load_set(file), BUDGETS)
+        print(name, accuracies, flush=True)
+        results["sets"][name] |= {f"{mode} {n_trees} {beta}": [accuracies[str(beta)]] for beta in BUDGETS}
         out.write_text(json.dumps(results, indent=1), "utf-8")
 
 
 def speed(python: str | None) -> None:
     """Seconds of a forest of 4 trees of depth 5 on Connect-4: first call, then the best and the median of seven."""
-    table = coded("connect4")
+    table = load_set("connect4")
     for mode in MODES:
         times = []
         for _ in range(8):
@@ -249,8 +249,8 @@ def speed(python: str | None) -> None:
         warm = times[1:]
         print(f"{mode:<20} first {times[0]:.2f}  warm best {min(warm):.3f}  median {np.median(warm):.3f} seconds")
     if python:
-        found = diffprivlib(python, table, ())
-        print(f"diffprivlib, 4 trees, depth 5: first {found['first']:.2f}, warm {found['seconds']:.2f} seconds")
+        seconds = diffprivlib(python, table, ())
+        print(f"diffprivlib, 4 trees, depth 5: first {seconds['first']:.2f}, warm {seconds['seconds']:.2f} seconds")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -263,17 +263,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--out", type=Path, default=Path("forest-accuracy.json"))
     parser.add_argument("--diffprivlib-python")
-    chosen = parser.parse_args(arguments)
-    if chosen.what == "accuracy":
-        accuracy(chosen.repeats, chosen.folds, chosen.out, chosen.only)
-    elif chosen.what == "cut_points":
-        cut_points(chosen.folds)
-    elif chosen.what == "speed":
-        speed(chosen.diffprivlib_python)
-    elif chosen.what == "table":
-        print_table(chosen.file)
+    options = parser.parse_args(arguments)
+    if options.what == "accuracy":
+        accuracy(options.repeats, options.folds, options.out, options.only)
+    elif options.what == "cut_points":
+        cut_points(options.folds)
+    elif options.what == "speed":
+        speed(options.diffprivlib_python)
+    elif options.what == "table":
+        print_table(options.file)
     else:
-        add_diffprivlib(chosen.diffprivlib_python or sys.executable, chosen.out)
+        add_diffprivlib(options.diffprivlib_python or sys.executable, options.out)
     return 0
 
 

@@ -69,57 +69,57 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--weights", nargs="+", type=float, default=WEIGHTS, help="of the blends that are tried")
     parser.add_argument("--larger", nargs="+", type=float, default=LARGER, help="groups of so many times k are tried")
     parser.add_argument("--out", type=Path, help="where every figure goes, as JSON")
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     everything = {}
-    for name in chosen.tables:
+    for name in options.tables:
         start = time.perf_counter()
-        everything[name] = compare(name, chosen)
+        everything[name] = compare(name, options)
         print(f"\n{name}: {time.perf_counter() - start:.0f} s in all.\n", flush=True)
-        if chosen.out:
-            chosen.out.write_text(json.dumps(everything, indent=1), "utf-8")
+        if options.out:
+            options.out.write_text(json.dumps(everything, indent=1), "utf-8")
 
 
-def compare(name: str, chosen: argparse.Namespace) -> dict[str, Any]:
+def compare(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Print the tables of one table; returns every figure."""
     table, schema = TABLES[name].read()
     numeric = schema[schema.target or ""].kind != "categorical"
     kind, measures = ("numbers", ["mape_linear", "mape_tree"]) if numeric else ("classes", ["error"])
 
     def figures(blocks: Sequence[Block], first: int, what: str) -> dict[Setting, Outcome]:
-        found: dict[Setting, list[Outcome]] = {}
-        for seed in range(first, first + chosen.repeats):
+        runs: dict[Setting, list[Outcome]] = {}
+        for seed in range(first, first + options.repeats):
             for place, (groupings, generalizers, ks) in enumerate(blocks):
-                show = shown(f"{name}, {what}, seed {seed}, {place + 1} of {len(blocks)}")
+                show = terminal_progress(f"{name}, {what}, seed {seed}, {place + 1} of {len(blocks)}")
                 for outcome in evaluate(
-                    Flow(table, schema), folds=chosen.folds, run=chosen.only, ks=ks, groupings=groupings,
+                    Flow(table, schema), folds=options.folds, run=options.only, ks=ks, groupings=groupings,
                     generalizers=generalizers, seed=seed, progress=show,
                 ):  # fmt: skip
-                    found.setdefault(setting_of(outcome), []).append(outcome)
-        return {setting: joined(outcomes) for setting, outcomes in found.items()}
+                    runs.setdefault(setting_of(outcome), []).append(outcome)
+        return {setting: join(outcomes) for setting, outcomes in runs.items()}
 
     ways = BASELINES[kind]
-    baselines = [Setting(*way, k) for way in ways for k in chosen.k]
+    baselines = [Setting(*way, k) for way in ways for k in options.k]
     most = int(len(table) * 0.4)
-    sizes = sorted({round(k * larger) for k in chosen.k for larger in chosen.larger if k * larger <= most})
-    blends = [f"blend:{weight:g}" for weight in chosen.weights]
+    sizes = sorted({round(k * larger) for k in options.k for larger in options.larger if k * larger <= most})
+    blends = [f"blend:{weight:g}" for weight in options.weights]
     theirs = [grouping for grouping, _ in ways if grouping != "median-mondrian"]
     grid = [
         (["least", *blends], ["uniform", "refine"], sizes),
         (list(dict.fromkeys(theirs)), ["refine"], sizes),
     ]
-    asked = [([grouping], [generalizer], chosen.k) for grouping, generalizer in ways]
-    tried = figures([*asked, *grid], chosen.seed, "picking")
+    others = [([grouping], [generalizer], options.k) for grouping, generalizer in ways]
+    tried = figures([*others, *grid], options.seed, "picking")
     ours = [setting for setting in tried if setting not in baselines and setting.grouping != ORIGINAL]
     picked = {
         (base, measure): pick(tried[base], [tried[s] for s in ours if s.k >= base.k], measure)
         for base in baselines
         for measure in measures
     }
-    wanted = [([s.grouping], [s.generalizer], [s.k]) for s in dict.fromkeys([*baselines, *picked.values()])]
-    judged = figures(wanted, chosen.seed + chosen.repeats, "judging")
+    finalists = [([s.grouping], [s.generalizer], [s.k]) for s in dict.fromkeys([*baselines, *picked.values()])]
+    judged = figures(finalists, options.seed + options.repeats, "judging")
     for measure in measures:
-        print_picked(name, measure, chosen, baselines, picked, judged)
-    for k in chosen.k:
+        print_picked(name, measure, options, baselines, picked, judged)
+    for k in options.k:
         print_ends(k, [tried[s] for s in ours if s.k >= k], measures)
     return {
         "picking": {str(setting): plain(outcome) for setting, outcome in tried.items()},
@@ -150,15 +150,15 @@ def pick(base: Outcome, ours: Sequence[Outcome], measure: str) -> Setting:
 def print_picked(
     name: str,
     measure: str,
-    chosen: argparse.Namespace,
+    options: argparse.Namespace,
     baselines: Sequence[Setting],
     picked: dict[tuple[Setting, str], Setting],
     judged: dict[Setting, Outcome],
 ) -> None:
     """One line for each baseline: its figures, ours, and whether ours is nowhere worse."""
-    first = chosen.seed + chosen.repeats
-    count = chosen.repeats * (chosen.only or chosen.folds)
-    print(f"\n### {name}: GCP and {measure}, {count} of {chosen.repeats * chosen.folds} folds, seeds from {first}\n")
+    first = options.seed + options.repeats
+    count = options.repeats * (options.only or options.folds)
+    print(f"\n### {name}: GCP and {measure}, {count} of {options.repeats * options.folds} folds, seeds from {first}\n")
     print("| baseline | its GCP | its " + measure + " | ours | GCP | " + measure + " | not worse | p (GCP) | p |")
     print("|---|---|---|---|---|---|---|---|---|")
     for base in baselines:
@@ -190,7 +190,7 @@ def print_ends(k: int, ours: Sequence[Outcome], measures: Sequence[str]) -> None
     print(flush=True)
 
 
-def joined(outcomes: Sequence[Outcome]) -> Outcome:
+def join(outcomes: Sequence[Outcome]) -> Outcome:
     """One setting in the folds of several divisions."""
     measured = {name: np.concatenate([o.measured[name] for o in outcomes]) for name in outcomes[0].measured}
     return replace(outcomes[0], measured=measured, left_out=sum(o.left_out for o in outcomes))
@@ -207,8 +207,8 @@ def plain(outcome: Outcome) -> dict[str, Any]:
     return {"folds": outcome.folds, **{measure: mean for measure, mean in means.items() if mean == mean}}
 
 
-def shown(what: str) -> Callable[[float, str], None]:
-    """How far it is, on a terminal."""
+def terminal_progress(what: str) -> Callable[[float, str], None]:
+    """Return a function that prints how far the work is, on a terminal."""
 
     def show(share: float, step: str) -> None:
         if sys.stderr.isatty():

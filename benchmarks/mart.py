@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import anonymizer as an
 from anonymizer.growing.encode import EncodedTable
 from benchmarks._tables import TABLES
-from benchmarks.flow import adult, timed
+from benchmarks.flow import adult, time_work
 
 RESPONSES = ("hours-per-week", "capital-gain", "education-num")
 GOALS = {"three responses over classes": 2.0, "error-digression, ms": 200.0}
@@ -32,12 +32,12 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--weights", type=float, nargs="*", default=[0.0, 0.5, 0.97], help="of the blends")
     parser.add_argument("--k", type=int, default=10)
-    chosen = parser.parse_args(arguments)
-    by_class, by_numbers = both(chosen.rows)
-    growing(by_class, by_numbers, chosen.repeats)
-    pruning(by_numbers, chosen.k, chosen.repeats)
-    blending(by_class, by_numbers, chosen)
-    census(chosen.repeats)
+    options = parser.parse_args(arguments)
+    by_class, by_numbers = both(options.rows)
+    growing(by_class, by_numbers, options.repeats)
+    pruning(by_numbers, options.k, options.repeats)
+    blending(by_class, by_numbers, options)
+    census(options.repeats)
 
 
 def both(rows: int) -> tuple[EncodedTable, EncodedTable]:
@@ -90,8 +90,8 @@ def print_pair(
     repeats: int,
 ) -> None:
     """One line: both trees, in turn."""
-    first = clocked(lambda: an.grow(by_class, "entropy", **for_class), repeats)
-    second = clocked(lambda: an.grow(by_numbers, "sse", **for_numbers), repeats)
+    first = clock_work(lambda: an.grow(by_class, "entropy", **for_class), repeats)
+    second = clock_work(lambda: an.grow(by_numbers, "sse", **for_numbers), repeats)
     print(
         f"| {what} | {first.seconds:.3f} ({first.processor:.3f}) | {first.result.n_nodes:,} | "
         f"{second.seconds:.3f} ({second.processor:.3f}) | {second.result.n_nodes:,} | "
@@ -108,7 +108,7 @@ class Clocked(NamedTuple):
     result: Any
 
 
-def clocked(work: Callable[[], Any], repeats: int) -> Clocked:
+def clock_work(work: Callable[[], Any], repeats: int) -> Clocked:
     """Run ``work`` several times."""
     clock, processor, result = [], [], None
     for _ in range(repeats):
@@ -122,25 +122,25 @@ def clocked(work: Callable[[], Any], repeats: int) -> Clocked:
 def pruning(by_numbers: EncodedTable, k: int, repeats: int) -> None:
     """Scoring and pruning the tree of three responses."""
     tree = an.grow(by_numbers, "sse", min_leaf=2)
-    scored = timed(lambda: an.annotate(tree, by_numbers), repeats)
+    scored = time_work(lambda: an.annotate(tree, by_numbers), repeats)
     print(f"Its {tree.n_nodes:,} nodes are scored in {1000 * scored.median:.0f} ms.")
     for criterion in ("error-digression", "least"):
-        pruned = timed(lambda how=criterion: an.prune(tree, scored.result, how, k), repeats)  # type: ignore[misc]
+        pruned = time_work(lambda how=criterion: an.prune(tree, scored.result, how, k), repeats)  # type: ignore[misc]
         goal = f" (goal: {GOALS['error-digression, ms']:.0f})" if criterion == "error-digression" else ""
         groups = len(pruned.result.cut())
         print(f"{criterion}, k = {k}: {1000 * pruned.median:.0f} ms{goal}, {groups:,} groups", flush=True)
 
 
-def blending(by_class: EncodedTable, by_numbers: EncodedTable, chosen: argparse.Namespace) -> None:
-    """What it costs to hold the columns together as well."""
-    print(f"\nBlends, at least k = {chosen.k} a leaf\n\n| target | weight | s | nodes |\n|---|---|---|---|")
+def blending(by_class: EncodedTable, by_numbers: EncodedTable, options: argparse.Namespace) -> None:
+    """Print what it costs to hold the columns together as well."""
+    print(f"\nBlends, at least k = {options.k} a leaf\n\n| target | weight | s | nodes |\n|---|---|---|---|")
     for what, encoded, plain in (("class", by_class, "entropy"), ("three numbers", by_numbers, "sse")):
-        for weight in (None, *chosen.weights):
+        for weight in (None, *options.weights):
             if weight is None:
-                work: Callable[[], Any] = lambda e=encoded, c=plain: an.grow(e, c, min_leaf=chosen.k)  # noqa: E731
+                work: Callable[[], Any] = lambda e=encoded, c=plain: an.grow(e, c, min_leaf=options.k)  # noqa: E731
             else:
-                work = lambda e=encoded, w=weight: an.grow(e, "blend", min_leaf=chosen.k, weight=w)  # noqa: E731
-            grown = timed(work, max(1, chosen.repeats // 2))
+                work = lambda e=encoded, w=weight: an.grow(e, "blend", min_leaf=options.k, weight=w)  # noqa: E731
+            grown = time_work(work, max(1, options.repeats // 2))
             name = f"none ({plain})" if weight is None else f"{weight:g}"
             print(f"| {what} | {name} | {grown.median:.2f} | {grown.result.n_nodes:,} |", flush=True)
 

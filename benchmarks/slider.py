@@ -53,13 +53,13 @@ def run(rows: int, generalizer: str, moves: Iterable[int] = MOVES) -> None:
     seconds = defaultdict(list)
     for k in moves:
         ws.set(k=k)
-        found = timed_stages(ws)
-        whole = tuple(sum(took) for took in zip(*found.values(), strict=True))
-        for stage, took in {**found, "in all": whole}.items():
+        stages = timed_stages(ws)
+        whole = tuple(sum(took) for took in zip(*stages.values(), strict=True))
+        for stage, took in {**stages, "in all": whole}.items():
             seconds[stage].append(took)
     print(f"\n{rows:,} rows, {generalizer}, k moved {len(seconds['in all'])} times: median (most); processor time")
-    for stage, taken in seconds.items():
-        clock, processor = ([1000 * second for second in column] for column in zip(*taken, strict=True))
+    for stage, times in seconds.items():
+        clock, processor = ([1000 * second for second in column] for column in zip(*times, strict=True))
         middle = f"{statistics.median(clock):>10.1f} ms ({max(clock):.1f}); {statistics.median(processor):.1f} ms"
         print(f"  {stage:<16}{middle}", flush=True)
     print(f"  machine load {psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} cores")
@@ -72,14 +72,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--generalizer", nargs="+", default=["uniform"])
     parser.add_argument("--browser", action="store_true", help="measure the page in Chromium instead")
     parser.add_argument("--moves", type=int, default=30)
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     if not ADULT.exists():
         print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
         return 1
-    for rows in chosen.rows:
-        if chosen.browser:
-            _mouse.run(adult(rows), chosen.moves)
+    for rows in options.rows:
+        if options.browser:
+            _mouse.run(adult(rows), options.moves)
             continue
-        for generalizer in chosen.generalizer:
+        for generalizer in options.generalizer:
             run(rows, generalizer)
     return 0
