@@ -193,8 +193,8 @@ def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
 def chromium() -> str:
     """The path of a Chromium: one on the PATH, or the one that Playwright keeps."""
     for name in BROWSERS:
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -225,8 +225,8 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     context = browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000})
     foreign: list[str] = []
     forbidden: list[str] = []
-    context.on("request", lambda asked: foreign.append(asked.url) if is_foreign(asked.url) else None)
-    context.on("console", lambda said: forbidden.append(said.text) if "Content Security" in said.text else None)
+    context.on("request", lambda fetch: foreign.append(fetch.url) if is_foreign(fetch.url) else None)
+    context.on("console", lambda line: forbidden.append(line.text) if "Content Security" in line.text else None)
     opened = context.new_page()
     opened.set_default_timeout(30_000)
     yield opened

@@ -76,8 +76,8 @@ def drawn(grown, **choices) -> str:
 
 def nodes_in(drawing: str) -> dict[int, str]:
     """Node number -> all text on it, of an SVG."""
-    found = {}
+    texts = {}
     for group in ElementTree.fromstring(drawing).iter(f"{SVG}g"):
         if "node" in group.get("class", "").split():
-            found[int(group.get("id")[1:])] = "\n".join(text.text or "" for text in group.iter(f"{SVG}text"))
-    return found
+            texts[int(group.get("id")[1:])] = "\n".join(text.text or "" for text in group.iter(f"{SVG}text"))
+    return texts

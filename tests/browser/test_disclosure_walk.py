@@ -30,7 +30,7 @@ def test_nursery__bound__repair__download__assessed_again(
     original = tmp_path / "nursery.csv"
     original.write_bytes(content)
     frame = read_table(original).frame
-    known = [name for name in frame.columns if name != "class"]
+    quasi = [name for name in frame.columns if name != "class"]
 
     open_page(page, app_server)
     drop(page, content, original.name)
@@ -48,7 +48,7 @@ def test_nursery__bound__repair__download__assessed_again(
     settle(page)
     published = downloaded(page, "Tree (JSON)", tmp_path)
 
-    report = assessed(original, known, published, BOUND)
+    report = assessed(original, quasi, published, BOUND)
     assert report["within_bound"]
     assert report["highest_posterior"] <= BOUND + 1e-6
     knowledge = knowledge_of(from_json(published.read_text("utf-8")))
@@ -58,9 +58,9 @@ def test_nursery__bound__repair__download__assessed_again(
     assert "n" not in json.loads(published.read_text("utf-8"))["nodes"][0]
 
 
-def assessed(original: Path, known: list[str], published: Path, bound: float) -> dict[str, object]:
+def assessed(original: Path, quasi: list[str], published: Path, bound: float) -> dict[str, object]:
     """What the command line finds in the downloaded tree."""
-    command = [sys.executable, "-m", "anonymizer", "disclosure", str(original), "--quasi-identifying", ",".join(known)]
+    command = [sys.executable, "-m", "anonymizer", "disclosure", str(original), "--quasi-identifying", ",".join(quasi)]
     command += ["--target", "class", "--tree", str(published), "--bound", str(bound), "--json"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert answer.returncode == 0, answer.stderr + answer.stdout[-2000:]

@@ -61,7 +61,7 @@ def dashboard(temporary: Path) -> Iterator[Served]:
 def walk(page: Page, dashboard: Served, folder: Path) -> list[str]:
     """Bring the table, see all of the flow, take the release away; the addresses of files that were served."""
     files: list[str] = []
-    page.on("request", lambda asked: files.append(asked.url) if f"{dashboard.address}/media/" in asked.url else None)
+    page.on("request", lambda fetch: files.append(fetch.url) if f"{dashboard.address}/media/" in fetch.url else None)
     open_page(page, dashboard.address)
     table = canaries()
     assert len(table) > 2**20
@@ -79,9 +79,9 @@ def walk(page: Page, dashboard: Served, folder: Path) -> list[str]:
 def until_gone(look: Callable[[], Any]) -> Any:
     """What is found last: nothing, or what is still there after :data:`WITHIN` seconds."""
     until = time.monotonic() + WITHIN
-    while (found := look()) and time.monotonic() < until:
+    while (remains := look()) and time.monotonic() < until:
         time.sleep(0.5)
-    return found
+    return remains
 
 
 def assert_gone(dashboard: Served, temporary: Path) -> None:

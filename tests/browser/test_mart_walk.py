@@ -45,8 +45,8 @@ def test_german_credit__error_digression_concatenated(
     app_server: str, page: Page, german: Path, tmp_path: Path
 ) -> None:
     frame = read_table(german).frame
-    known = [name for name in frame.columns if name not in SENSITIVE]
-    schema = an.Schema.of(frame, quasi_identifying=known, sensitive=SENSITIVE)
+    quasi = [name for name in frame.columns if name not in SENSITIVE]
+    schema = an.Schema.of(frame, quasi_identifying=quasi, sensitive=SENSITIVE)
     expected = an.anonymize(frame, schema, grouping="error-digression", k=K, writing="concatenate")
 
     open_page(page, app_server)
@@ -64,7 +64,7 @@ def test_german_credit__error_digression_concatenated(
     expect(page.get_by_text(f"This release is {K}-anonymous")).to_be_visible(timeout=120_000)
     released = downloaded(page, "CSV", tmp_path)
     report = downloaded(page, "Report (JSON)", tmp_path)
-    agrees(page, released, report, german, known, expected)
+    agrees(page, released, report, german, quasi, expected)
 
 
 def give_roles(page: Page, frame: pd.DataFrame) -> None:
@@ -75,10 +75,10 @@ def give_roles(page: Page, frame: pd.DataFrame) -> None:
     suggested = an.suggest(frame)
     left = len(suggested.quasi_identifying)
     for row, column in enumerate(suggested.columns):
-        wanted = an.Role.SENSITIVE if column.name in SENSITIVE else an.Role.QUASI_IDENTIFYING
-        if column.role is not wanted:
-            left += 1 if wanted is an.Role.QUASI_IDENTIFYING else -(column.role is an.Role.QUASI_IDENTIFYING)
-            give_role(page, row, "Sens" if wanted is an.Role.SENSITIVE else "Quasi", left)
+        role = an.Role.SENSITIVE if column.name in SENSITIVE else an.Role.QUASI_IDENTIFYING
+        if column.role is not role:
+            left += 1 if role is an.Role.QUASI_IDENTIFYING else -(column.role is an.Role.QUASI_IDENTIFYING)
+            give_role(page, row, "Sens" if role is an.Role.SENSITIVE else "Quasi", left)
     expect(page.get_by_text(known_text(len(frame.columns) - len(SENSITIVE))).first).to_be_visible()
     settle(page)
 
@@ -100,17 +100,17 @@ def see_every_leaf(page: Page, expected: Result) -> None:
     assert number(page, "Groups").last.inner_text() == str(len(cut))
 
 
-def agrees(page: Page, released: Path, report: Path, original: Path, known: list[str], expected: Result) -> None:
+def agrees(page: Page, released: Path, report: Path, original: Path, quasi: list[str], expected: Result) -> None:
     """The command line, the page, the report and the package say the same of the downloaded file."""
     document = json.loads(report.read_text("utf-8"))
     frame = read_release(released)
-    assert any("+" in str(cell) for name in known for cell in frame[name])
+    assert any("+" in str(cell) for name in quasi for cell in frame[name])
     schema = schema_from(report)
     assert [schema[name].role for name in SENSITIVE] == [an.Role.SENSITIVE] * 3
-    assert schema.quasi_identifying == tuple(known)
+    assert schema.quasi_identifying == tuple(quasi)
     settings = {"grouping": "error-digression", "k": K, "writing": "concatenate"}
     again = an.anonymize(read_table(original).frame, schema, **settings).release.frame()
-    for name in known:
+    for name in quasi:
         assert sorted(map(str, frame[name])) == sorted(map(str, again[name]))
     np.testing.assert_array_equal(
         np.sort(frame["credit_amount"].astype(float)), np.sort(read_table(original).frame["credit_amount"])
@@ -124,7 +124,7 @@ def agrees(page: Page, released: Path, report: Path, original: Path, known: list
     figures = {check["name"]: check["achieved"] for check in checks["checks"]}
     achieved = {check["name"]: check["achieved"] for check in document["verification"]["checks"]}
     assert figures == {name: pytest.approx(value) for name, value in achieved.items()}
-    risk = linkage_risk(frame, known)
+    risk = linkage_risk(frame, quasi)
     assert number(page, "Groups").last.inner_text() == f"{risk.groups:,}"
     assert number(page, "Smallest group").last.inner_text() == f"{risk.smallest:,}" == f"{figures['k-anonymity']:.0f}"
     by_figure = {worst["figure"]: worst for worst in document["worst_groups"]}

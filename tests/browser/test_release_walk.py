@@ -40,12 +40,12 @@ def roles(page: Page, table: pd.DataFrame, sensitive: str) -> None:
     suggested = suggest(table)
     left = len(suggested.quasi_identifying)
     for row, column in enumerate(suggested.columns):
-        wanted = Role.SENSITIVE if column.name == sensitive else Role.QUASI_IDENTIFYING
-        settled_by_button = column.role is Role.INSENSITIVE and wanted is Role.QUASI_IDENTIFYING
-        if column.role is wanted or settled_by_button:
+        role = Role.SENSITIVE if column.name == sensitive else Role.QUASI_IDENTIFYING
+        settled_by_button = column.role is Role.INSENSITIVE and role is Role.QUASI_IDENTIFYING
+        if column.role is role or settled_by_button:
             continue
-        left += (wanted is Role.QUASI_IDENTIFYING) - (column.role is Role.QUASI_IDENTIFYING)
-        give_role(page, row, "Sens" if wanted is Role.SENSITIVE else "Quasi", left)
+        left += (role is Role.QUASI_IDENTIFYING) - (column.role is Role.QUASI_IDENTIFYING)
+        give_role(page, row, "Sens" if role is Role.SENSITIVE else "Quasi", left)
     settle(page)
     page.get_by_role("button", name="All others quasi-identifying").click()
     expect(page.get_by_text(known_text(len(table.columns) - 1)).first).to_be_visible(timeout=60_000)
@@ -65,7 +65,7 @@ def test_drop__roles__release__download__verify(
     original.write_bytes(content)
     frame = read_table(original).frame
     sensitive = TABLES[table]
-    known = [name for name in frame.columns if name != sensitive]
+    quasi = [name for name in frame.columns if name != sensitive]
 
     open_page(page, app_server)
     drop(page, content, original.name)
@@ -78,12 +78,12 @@ def test_drop__roles__release__download__verify(
 
     released = downloaded(page, "CSV", tmp_path)
     report = downloaded(page, "Report (JSON)", tmp_path)
-    risk = linkage_risk(read_release(released), known)
+    risk = linkage_risk(read_release(released), quasi)
     assert figure(page, "Records") == f"{risk.records:,}" == f"{len(frame):,}"
     assert figure(page, "Groups") == f"{risk.groups:,}"
     assert figure(page, "Smallest group") == f"{risk.smallest:,}"
 
-    plain = verified(released, original, "--quasi-identifying", ",".join(known), "--sensitive", sensitive)
+    plain = verified(released, original, "--quasi-identifying", ",".join(quasi), "--sensitive", sensitive)
     assert plain["passed"]
     assert plain["k_anonymous"]
     assert plain["rows"] == risk.records

@@ -33,7 +33,7 @@ def releases(draw: st.DrawFn, most: int = 7) -> tuple[pd.DataFrame, pd.DataFrame
     number = st.one_of(st.none(), st.integers(0, 4))
     numbers = draw(st.lists(number, min_size=n, max_size=n))
     levels = draw(st.lists(st.one_of(st.none(), st.sampled_from(LEVELS)), min_size=n, max_size=n))
-    kept = draw(st.lists(st.sampled_from(["x", "y", None]), min_size=n, max_size=n))
+    letters = draw(st.lists(st.sampled_from(["x", "y", None]), min_size=n, max_size=n))
     faithful = draw(st.booleans())
     number_cells, level_cells, number_sets, level_sets = [], [], [], []
     for i in range(n):
@@ -58,17 +58,17 @@ def releases(draw: st.DrawFn, most: int = 7) -> tuple[pd.DataFrame, pd.DataFrame
             level_sets.append(allowed | ({None} if level_missing else set()))
             level_cells.append(Cell.of_levels(sorted(allowed), missing=level_missing).text())
     original = pd.DataFrame(
-        {"number": pd.array(numbers, dtype="Int64"), "level": pd.Series(levels, dtype=object), "kept": kept}
+        {"number": pd.array(numbers, dtype="Int64"), "level": pd.Series(levels, dtype=object), "kept": letters}
     )
-    released = pd.DataFrame({"number": number_cells, "level": level_cells, "kept": kept})
+    released = pd.DataFrame({"number": number_cells, "level": level_cells, "kept": letters})
     fit = [[int(numbers[i] in number_sets[j] and levels[i] in level_sets[j]) for j in range(n)] for i in range(n)]
-    with_kept = [[fit[i][j] * int(kept[i] == kept[j]) for j in range(n)] for i in range(n)]
+    with_kept = [[fit[i][j] * int(letters[i] == letters[j]) for j in range(n)] for i in range(n)]
     return original, released, fit, with_kept
 
 
 @given(releases(), st.randoms(use_true_random=False))
-def test_everything_agrees_with_brute_force(drawn, random) -> None:
-    original, released, fit, with_kept = drawn
+def test_everything_agrees_with_brute_force(case, random) -> None:
+    original, released, fit, with_kept = case
     n = len(original)
     schema = schema_of(original, ["number", "level"], ["kept"])
     order = list(range(n))
@@ -97,8 +97,8 @@ def test_everything_agrees_with_brute_force(drawn, random) -> None:
 
 
 @given(releases(most=5))
-def test_the_slow_permanent_is_right(drawn) -> None:
-    _, _, fit, _ = drawn
+def test_the_slow_permanent_is_right(case) -> None:
+    _, _, fit, _ = case
     assert naive.permanent(fit) == naive.permanent_by_permutations(fit)
 
 
@@ -117,8 +117,8 @@ def interval_release(values: list[int], ends: list[tuple[int, int]]) -> tuple[pd
 
 
 @given(intervals(), st.randoms(use_true_random=False))
-def test_usable_pairs_agree_with_removing_each_pair(drawn, random) -> None:
-    values, ends = drawn
+def test_usable_pairs_agree_with_removing_each_pair(case, random) -> None:
+    values, ends = case
     random.shuffle(ends)
     n = len(values)
     fit = np.array(naive.consistency([[v] for v in values], [[list(e)] for e in ends]))
@@ -202,11 +202,11 @@ def test_the_estimate_stays_close_to_counting(monkeypatch: pytest.MonkeyPatch) -
     for _ in range(60):
         values = rng.integers(0, 20, 14)
         ends = np.column_stack([values - rng.integers(0, 8, 14), values + rng.integers(0, 8, 14)])
-        given = interval_release(values.tolist(), [(int(a), int(b)) for a, b in ends])
+        sides = interval_release(values.tolist(), [(int(a), int(b)) for a, b in ends])
         monkeypatch.setattr(consistency_module, "EXACT_ROWS", 20)
-        exact = consistency(*given, order=np.arange(14)).posterior
+        exact = consistency(*sides, order=np.arange(14)).posterior
         monkeypatch.setattr(consistency_module, "EXACT_ROWS", 0)
-        rough = consistency(*given, order=np.arange(14)).posterior
+        rough = consistency(*sides, order=np.arange(14)).posterior
         gaps.append(rough.highest - exact.highest)
         assert rough.own == pytest.approx(exact.own, abs=0.2)
     assert min(gaps) > -0.03

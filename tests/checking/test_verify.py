@@ -57,13 +57,13 @@ def schema_of(table: pd.DataFrame) -> Schema:
 
 @given(releases(), st.integers(1, 5))
 def test_every_figure_agrees_with_brute_force(released: pd.DataFrame, k: int) -> None:
-    found = verify(released, schema_of(released), k=k)
+    verification = verify(released, schema_of(released), k=k)
     plain = released.astype(object).where(released.notna(), None)
     rows = list(zip(plain["age"], plain["sex"], strict=True))
     sizes = naive.class_sizes(released, ["age", "sex"])
-    assert found["k-anonymity"].achieved == min(sizes)
-    assert found.k_anonymous == found["k-anonymity"].passed == (min(sizes) >= k)
-    assert found["unique rows"].achieved == sizes.count(1)
+    assert verification["k-anonymity"].achieved == min(sizes)
+    assert verification.k_anonymous == verification["k-anonymity"].passed == (min(sizes) >= k)
+    assert verification["unique rows"].achieved == sizes.count(1)
     orders = {
         "pay": [v for v in [10, 20, 35, 35.5, None] if v in set(plain["pay"])],
         "illness": None,
@@ -71,12 +71,12 @@ def test_every_figure_agrees_with_brute_force(released: pd.DataFrame, k: int) ->
     }
     for name, order in orders.items():
         values = list(plain[name])
-        assert found[f"distinct l-diversity of {name}"].achieved == naive.distinct_l(rows, values)
-        entropy = found[f"entropy l-diversity of {name}"].achieved
+        assert verification[f"distinct l-diversity of {name}"].achieved == naive.distinct_l(rows, values)
+        entropy = verification[f"entropy l-diversity of {name}"].achieved
         assert entropy == pytest.approx(naive.entropy_l(rows, values), rel=1e-9)
-        distance = found[f"t-closeness of {name}"].achieved
+        distance = verification[f"t-closeness of {name}"].achieved
         assert distance == pytest.approx(naive.closeness(rows, values, order), abs=1e-9)
-        assert found[f"homogeneity of {name}"].achieved == naive.homogeneous(rows, values)[1]
+        assert verification[f"homogeneity of {name}"].achieved == naive.homogeneous(rows, values)[1]
 
 
 @given(releases(), st.randoms(use_true_random=False))
@@ -96,11 +96,11 @@ def test_t_closeness_of_the_salaries_of_li_and_others() -> None:
     classes = ["a"] * 3 + ["b"] * 3 + ["c"] * 3
     released = pd.DataFrame({"zip": classes, "salary": [s * 1000 for s in salaries]})
     schema = Schema.of(released, quasi_identifying=["zip"], sensitive=["salary"])
-    found = verify(released, schema, k=3, t=0.3)["t-closeness of salary"]
-    assert found.achieved == pytest.approx(0.375)
-    assert found.passed is False
-    assert found.worst == "zip a"
-    assert "at most 0.3 was allowed" in found.sentence
+    check = verify(released, schema, k=3, t=0.3)["t-closeness of salary"]
+    assert check.achieved == pytest.approx(0.375)
+    assert check.passed is False
+    assert check.worst == "zip a"
+    assert "at most 0.3 was allowed" in check.sentence
     codes, sizes = np.repeat(np.arange(3), 3), np.full(3, 3)
     distances = class_histograms(released["salary"], schema["salary"], codes, sizes).distances()
     assert distances[1] == pytest.approx(0.1667, abs=1e-4)
@@ -133,9 +133,9 @@ def test_requirements_pass_at_equality_and_are_reported_without() -> None:
 def test_missing_is_not_withheld() -> None:
     released = pd.DataFrame({"level": ["*", "*", None, None, "missing"]})
     schema = Schema.of(released, quasi_identifying=["level"])
-    found = verify(released, schema, k=2)
-    assert found["unique rows"].achieved == 1
-    assert found["unique rows"].worst == "level missing"
+    verification = verify(released, schema, k=2)
+    assert verification["unique rows"].achieved == 1
+    assert verification["unique rows"].worst == "level missing"
     both = verify(released.iloc[2:4], schema, k=2)
     assert both.k_anonymous
     assert both["k-anonymity"].worst == "level (missing)"
@@ -151,16 +151,16 @@ def tiered() -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
 
 def test_a_tiered_release_is_never_called_k_anonymous() -> None:
     released, original, schema = tiered()
-    for found in (verify(released, schema, k=3), verify(released, schema, k=3, original=original)):
-        assert not found.k_anonymous
-        assert not found.passed
-        said = " ".join([found.describe(), *(c.sentence for c in found.checks)])
-        assert "not 3-anonymous" in said
-        assert "is 3-anonymous" not in said
-    assert "It is (3,3)-anonymous" in said
-    assert "globally (1,3)-anonymous" in said
-    assert "does not promise that a person is linked to a row with a chance of at most 1 in 3" in said
-    assert "is 0.6" in said
+    for verification in (verify(released, schema, k=3), verify(released, schema, k=3, original=original)):
+        assert not verification.k_anonymous
+        assert not verification.passed
+        text = " ".join([verification.describe(), *(c.sentence for c in verification.checks)])
+        assert "not 3-anonymous" in text
+        assert "is 3-anonymous" not in text
+    assert "It is (3,3)-anonymous" in text
+    assert "globally (1,3)-anonymous" in text
+    assert "does not promise that a person is linked to a row with a chance of at most 1 in 3" in text
+    assert "is 0.6" in text
     assert "only be said with the original" in verify(released, schema, k=3).describe()
     assert "globally" not in verify(released, schema, k=4, original=original).describe().replace("not globally", "")
 
@@ -169,12 +169,14 @@ def test_a_strict_release_says_what_it_is() -> None:
     released = pd.DataFrame({"x": ["[0, 11]"] * 3 + ["[12, 15]"] * 4})
     original = pd.DataFrame({"x": [0, 10, 11, 12, 13, 14, 15]})
     schema = Schema.of(original, quasi_identifying=["x"])
-    found = verify(released, schema, k=3, original=original)
-    assert found.passed
-    assert found.k_anonymous
-    assert found.describe().startswith("This release is 3-anonymous: every row looks the same as at least 2 others")
-    assert found["linking posterior"].achieved == pytest.approx(1 / 3)
-    assert found["k-anonymity"].sentence == (
+    verification = verify(released, schema, k=3, original=original)
+    assert verification.passed
+    assert verification.k_anonymous
+    assert verification.describe().startswith(
+        "This release is 3-anonymous: every row looks the same as at least 2 others"
+    )
+    assert verification["linking posterior"].achieved == pytest.approx(1 / 3)
+    assert verification["k-anonymity"].sentence == (
         "Every released row looks the same as at least 2 others (smallest class: 3 rows)."
     )
 
@@ -191,14 +193,14 @@ def test_what_is_too_large_is_said_and_bounded_by_the_classes(monkeypatch: pytes
         assert blind[name].achieved is None
         assert "not computed" in blind[name].sentence
         assert "more than this check does" in blind[name].sentence
-    known = verify(released, schema, k=3, original=original, order=np.arange(7))
-    assert known["containment"].passed is True
+    verification = verify(released, schema, k=3, original=original, order=np.arange(7))
+    assert verification["containment"].passed is True
     for name in ("(1,k)", "(k,1)", "(k,k)", "global (1,k)"):
-        assert known[name].passed is True
-        assert known[name].achieved == 3
-        assert "lower bound" in known[name].sentence
-    assert known["linking posterior"].achieved == pytest.approx(1 / 3)
-    assert "at most 0.333" in known["linking posterior"].sentence
+        assert verification[name].passed is True
+        assert verification[name].achieved == 3
+        assert "lower bound" in verification[name].sentence
+    assert verification["linking posterior"].achieved == pytest.approx(1 / 3)
+    assert "at most 0.333" in verification["linking posterior"].sentence
     loose = verify(released, schema, k=4, original=original, order=np.arange(7))
     assert loose["global (1,k)"].passed is None
 
@@ -216,22 +218,22 @@ def test_a_spoiled_release_does_not_fit(change: Callable[[pd.DataFrame], pd.Data
     released = pd.DataFrame({"x": ["[0, 11]"] * 3 + ["[12, 15]"] * 4, "pay": original["pay"]})
     schema = Schema.of(original, quasi_identifying=["x"], sensitive=["pay"])
     assert verify(released, schema, k=3, original=original).passed
-    found = verify(change(released), schema, k=2, original=original)
-    assert found["containment"].passed is False
-    assert not found.passed
-    assert words in found["containment"].sentence
-    assert found["containment"].sentence in found.describe()
+    verification = verify(change(released), schema, k=2, original=original)
+    assert verification["containment"].passed is False
+    assert not verification.passed
+    assert words in verification["containment"].sentence
+    assert verification["containment"].sentence in verification.describe()
 
 
 def test_columns_that_must_not_leave_are_found() -> None:
     released = pd.DataFrame({"name": ["Ann", "Bob"], "x": ["1", "1"], "row": [0, 1]})
     schema = Schema.of(released[["name", "x"]], quasi_identifying=["x"], identifying=["name"])
-    found = verify(released, schema, k=2)
-    assert not found.passed
-    assert found["columns"].achieved == 2
-    assert found["columns"].worst == "name, row"
-    assert "identifying columns: name" in found["columns"].sentence
-    assert "does not know: row" in found["columns"].sentence
+    verification = verify(released, schema, k=2)
+    assert not verification.passed
+    assert verification["columns"].achieved == 2
+    assert verification["columns"].worst == "name, row"
+    assert "identifying columns: name" in verification["columns"].sentence
+    assert "does not know: row" in verification["columns"].sentence
     assert verify(released[["x"]], schema, k=2).passed
 
 
@@ -251,8 +253,8 @@ def test_contract_of_every_model(model: str) -> None:
     schema = Schema.of(original, quasi_identifying=["x"], sensitive=["pay"])
     names = []
     for beside in (None, original):
-        found = verify(released, schema, k=3, l=1, t=1, original=beside)
-        mine = [check for check in found.checks if check.name == model or check.name.startswith(f"{model} of ")]
+        verification = verify(released, schema, k=3, l=1, t=1, original=beside)
+        mine = [check for check in verification.checks if check.name == model or check.name.startswith(f"{model} of ")]
         names += [check.name for check in mine]
         for check in mine:
             assert isinstance(check, Check)
@@ -286,11 +288,11 @@ def test_nothing_to_verify_is_refused() -> None:
 
 
 def test_checks_are_found_by_name() -> None:
-    found = Verification((Check("a", None, 1, None, "", "One."),), 2, 3)
-    assert found["a"].achieved == 1
-    assert found.get("b") is None
+    verification = Verification((Check("a", None, 1, None, "", "One."),), 2, 3)
+    assert verification["a"].achieved == 1
+    assert verification.get("b") is None
     with pytest.raises(KeyError):
-        found["b"]
+        verification["b"]
 
 
 @pytest.mark.parametrize("generalizer", ["uniform", "tiered", "refine"])

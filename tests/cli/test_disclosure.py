@@ -11,20 +11,20 @@ from tests.disclosure.trees import table_of
 def test_command__figures_repair_and_the_file_assessed_again(tmp_path, capsys) -> None:
     path, out = tmp_path / "people.csv", tmp_path / "tree.json"
     table_of(3, 200).to_csv(path, index=False)
-    asked = ["disclosure", str(path), "--quasi-identifying", "a,b,x", "--target", "y", "--json"]
-    assert main([*asked, "--max-depth", "3", "--criterion", "entropy", "--compare", "--exact"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    command = ["disclosure", str(path), "--quasi-identifying", "a,b,x", "--target", "y", "--json"]
+    assert main([*command, "--max-depth", "3", "--criterion", "entropy", "--compare", "--exact"]) == 0
+    answer = json.loads(capsys.readouterr().out)
     for name in ("keys", "variables", "active", "mean_divergence", "highest_posterior", "seconds", "status"):
-        assert name in told
-    assert len(told["assumptions"]) == 8
-    assert main([*asked, "--max-depth", "3", "--bound", "0.6"]) == 1
+        assert name in answer
+    assert len(answer["assumptions"]) == 8
+    assert main([*command, "--max-depth", "3", "--bound", "0.6"]) == 1
     capsys.readouterr()
-    repairing = [*asked, "--no-internal", "--bound", "0.6", "--repair", "prune", "--out", str(out)]
+    repairing = [*command, "--no-internal", "--bound", "0.6", "--repair", "prune", "--out", str(out)]
     assert main(repairing) == 0
     repaired = json.loads(capsys.readouterr().out)
     assert repaired["repair"]["kept"]
-    assert main([*asked, "--tree", str(out), "--bound", "0.6"]) == 0
+    assert main([*command, "--tree", str(out), "--bound", "0.6"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["highest_posterior"] == pytest.approx(repaired["highest_posterior"])
-    assert main([*asked, "--repair"]) == 2
+    assert main([*command, "--repair"]) == 2
     assert "needs a bound" in capsys.readouterr().err

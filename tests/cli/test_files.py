@@ -52,9 +52,9 @@ def test_verify__tells_another_file_from_the_reported_one(folder: Path, capsys: 
     half = [lines[0], *(line for line in lines[1:] if line.startswith(lines[1].partition(",")[0]))]
     (folder / "out.csv").write_text("".join(half))
     assert main(check) == 1
-    said = capsys.readouterr().out
-    assert "not the file" in said
-    assert f"It has {len(half) - 1} rows; the report speaks of 60." in said
+    output = capsys.readouterr().out
+    assert "not the file" in output
+    assert f"It has {len(half) - 1} rows; the report speaks of 60." in output
     assert main([*check, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["is_the_reported_file"] is False
 

@@ -47,10 +47,10 @@ def make(*more: str) -> int:
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "CSV"])
 def test_anonymize__writes_the_release_and_its_report(ending: str, capsys: Capture) -> None:
     assert make("--out", f"out.{ending}", "--report", "report.json") == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    assert f"Written: out.{ending}" in said.out
-    assert "This release is 5-anonymous" in said.out
+    output = capsys.readouterr()
+    assert output.err == ""
+    assert f"Written: out.{ending}" in output.out
+    assert "This release is 5-anonymous" in output.out
     released = read_release(f"out.{ending}")
     assert len(released) == len(TABLE)
     assert list(released.columns) == [name for name in TABLE.columns if name not in ("name", "email")]
@@ -79,9 +79,9 @@ def test_anonymize__the_table_says_what_the_report_says(capsys: Capture) -> None
 
 def test_json__is_the_report_and_nothing_else(capsys: Capture) -> None:
     assert make("--json", "--report", "report.json") == 0
-    said = capsys.readouterr()
-    assert json.loads(said.out) == json.loads(Path("report.json").read_text("utf-8"))
-    assert said.err == ""
+    output = capsys.readouterr()
+    assert json.loads(output.out) == json.loads(Path("report.json").read_text("utf-8"))
+    assert output.err == ""
 
 
 def test_a_sample_needs_no_file(capsys: Capture) -> None:
@@ -102,12 +102,12 @@ def test_a_saved_schema_stands_for_the_roles(capsys: Capture) -> None:
 
 def test_kinds_and_target_reach_the_schema(capsys: Capture) -> None:
     assert make("--kinds", "age=categorical,admission_date=date", "--target", "cost", "--json") == 0
-    told = json.loads(capsys.readouterr().out)["provenance"]
-    kinds = {column["name"]: column["kind"] for column in told["schema"]["columns"]}
+    provenance = json.loads(capsys.readouterr().out)["provenance"]
+    kinds = {column["name"]: column["kind"] for column in provenance["schema"]["columns"]}
     assert kinds["age"] == "categorical"
     assert kinds["admission_date"] == "date"
-    assert told["schema"]["target"] == "cost"
-    assert told["parameters"]["criterion"] == "sse"
+    assert provenance["schema"]["target"] == "cost"
+    assert provenance["parameters"]["criterion"] == "sse"
 
 
 @pytest.mark.parametrize(
@@ -137,10 +137,10 @@ LOOSE = [name for name in GENERALIZERS if not GUARANTEES[name].strict]
 @pytest.mark.parametrize("generalizer", LOOSE)
 def test_a_failing_release__is_not_written_without_a_reason(generalizer: str, capsys: Capture) -> None:
     assert make("--generalizer", generalizer, "--out", "out.csv", "--report", "report.json") == 1
-    said = capsys.readouterr().out
-    assert "Not written" in said
-    assert "FAILED" in said
-    assert "not 5-anonymous" in said
+    output = capsys.readouterr().out
+    assert "Not written" in output
+    assert "FAILED" in output
+    assert "not 5-anonymous" in output
     assert files() == {"report.json"}
     report = json.loads(Path("report.json").read_text("utf-8"))
     assert (report["passed"], report["override"], report["provenance"]["output_sha256"]) == (False, None, {})
@@ -305,12 +305,12 @@ def test_bad_input__is_one_line_and_status_2(name: str, capsys: Capture) -> None
         status = main(words)
     except SystemExit as ended:
         status = ended.code
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert status == 2
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    assert said.err.startswith("copse")
-    assert says in said.err
+    assert output.out == ""
+    assert output.err.count("\n") == 1
+    assert output.err.startswith("copse")
+    assert says in output.err
     assert files() == {"noise.bin"}
 
 
@@ -319,16 +319,16 @@ def test_bad_input__shows_no_record(capsys: Capture) -> None:
     for words, _ in BAD.values():
         with contextlib.suppress(SystemExit):
             main(words)
-        said = capsys.readouterr().err
-        assert not [name for name in TABLE["name"].unique() if name in said]
+        message = capsys.readouterr().err
+        assert not [name for name in TABLE["name"].unique() if name in message]
 
 
 def test_help_names_every_choice(capsys: Capture) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["anonymize", "--help"])
     assert ended.value.code == 0
-    said = capsys.readouterr().out
-    assert [name for name in GENERALIZERS if name not in said] == []
+    output = capsys.readouterr().out
+    assert [name for name in GENERALIZERS if name not in output] == []
 
 
 # A process of its own.
@@ -360,7 +360,7 @@ def test_two_readings__are_refused_with_the_options_that_say_which(
     path.write_text("a;sex\n" + "1.234;f\n5.678;m\n" * 10, "utf-8")
     words = ["anonymize", str(path), "--quasi-identifying", "a,sex", "--k", "2"]
     assert main(words) == 2
-    said = capsys.readouterr().err
-    assert "Say which: --decimal=. or --decimal=,." in said
-    assert "\n" not in said.strip()
+    message = capsys.readouterr().err
+    assert "Say which: --decimal=. or --decimal=,." in message
+    assert "\n" not in message.strip()
     assert main([*words, "--decimal=,"]) == 0

@@ -29,20 +29,20 @@ SAID = [
 
 
 def test_reports__are_of_the_file_that_was_written(capsys: Capture) -> None:
-    asked = ["--internal", "in.html", "--external", "ex.HTML", "--report", "report.json"]
-    assert make("--out", "out.csv", *asked, *SAID) == 0
+    options = ["--internal", "in.html", "--external", "ex.HTML", "--report", "report.json"]
+    assert make("--out", "out.csv", *options, *SAID) == 0
     assert "Written: out.csv, in.html, ex.HTML" in capsys.readouterr().out
     schema = schema_from("report.json")
     table, released = read_table("people.csv").frame, read_release("out.csv", schema)
     risk = linkage_risk(released, schema.quasi_identifying)
-    found = attack(table, released, schema, encode(table, schema))
+    criteria = attack(table, released, schema, encode(table, schema))
     for name in ("in.html", "ex.HTML"):
         page = Reader(Path(name).read_text("utf-8"))
         assert page.figures["groups"] == f"{risk.groups:,}"
         assert page.figures["prosecutor.after"] == f"{risk.highest:.4g}"
-        assert page.figures["linkability.after"] == f"{found['linkability'].after:.4f}"
+        assert page.figures["linkability.after"] == f"{criteria['linkability'].after:.4f}"
         assert hashlib.sha256(Path("out.csv").read_bytes()).hexdigest() in page.text
-        assert all(said in page.text for said in SAID[1::2])
+        assert all(text in page.text for text in SAID[1::2])
     assert "people.csv" in Path("in.html").read_text("utf-8")
     assert "people.csv" not in Path("ex.HTML").read_text("utf-8")
 
@@ -67,7 +67,7 @@ def test_a_failed_release__has_reports_for_a_reason_only(capsys: Capture) -> Non
 @pytest.mark.parametrize("name", ["report.docx", "report"])
 def test_another_ending__is_refused_before_anything_is_done(name: str, capsys: Capture) -> None:
     assert make("--internal", name, "--out", "out.csv") == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert ".html or .pdf" in said
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert ".html or .pdf" in message
     assert files() == set()

@@ -28,10 +28,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_compile_loops__says_how_far_it_is_and_leaves_a_mark(package: Path) -> None:
-    said: list[tuple[float, str]] = []
+    calls: list[tuple[float, str]] = []
     assert not warm.is_compiled()
-    warm.compile_loops(lambda share, what: said.append((share, what)))
-    assert said == [(0.0, "first"), (0.5, "second"), (1.0, "Done")]
+    warm.compile_loops(lambda share, what: calls.append((share, what)))
+    assert calls == [(0.0, "first"), (0.5, "second"), (1.0, "Done")]
     assert warm.is_compiled()
 
 

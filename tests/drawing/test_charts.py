@@ -116,8 +116,8 @@ def test_kept_column__is_refused(result) -> None:
 def test_spread__lays_every_run_out_evenly(low: float, width: float, data: st.DataObject) -> None:
     edges = bin_edges(low, low + width, 0.0)
     inside = st.floats(low, low + width)
-    drawn = data.draw(st.lists(st.tuples(inside, inside, st.floats(0, 10)), min_size=1, max_size=5))
-    runs = [(*sorted(ends), weight) for *ends, weight in drawn]
+    draws = data.draw(st.lists(st.tuples(inside, inside, st.floats(0, 10)), min_size=1, max_size=5))
+    runs = [(*sorted(ends), weight) for *ends, weight in draws]
     expected = np.zeros(len(edges) - 1)
     for first, last, weight in runs:
         if first == last:
@@ -146,10 +146,10 @@ def test_figures__show_text_of_the_table_as_text() -> None:
         "<i>n", Kind.CATEGORICAL, None, hostile, np.array([3.0, 1.0]), np.array([2.0, 2.0]), (0.0, 1.0)
     )
     for figure in (distribution_figure(column), loss_figure({"<i>n": 0.4, "b": 0.1})):
-        shown = json.dumps(json.loads(figure.to_json()), ensure_ascii=False)
-        assert "<b>" not in shown
-        assert "<i>" not in shown
-        assert "$" not in shown
+        text = json.dumps(json.loads(figure.to_json()), ensure_ascii=False)
+        assert "<b>" not in text
+        assert "<i>" not in text
+        assert "$" not in text
     assert distribution_figure(column).layout.yaxis.ticktext[-1] == "(missing)"
 
 

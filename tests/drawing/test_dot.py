@@ -11,9 +11,9 @@ from tests.drawn_trees import HOSTILE, nodes_in
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_quote__graphviz_gives_back_the_very_text(text: str) -> None:
-    shown = visible_text(text)
-    drawing = svg(f"digraph {{ 0 [id=n0, label={quote(shown, 'second')}] }}")
-    assert nodes_in(drawing) == {0: f"{shown}\nsecond"}
+    label = visible_text(text)
+    drawing = svg(f"digraph {{ 0 [id=n0, label={quote(label, 'second')}] }}")
+    assert nodes_in(drawing) == {0: f"{label}\nsecond"}
 
 
 @pytest.mark.parametrize("theme", THEMES)

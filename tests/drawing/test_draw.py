@@ -156,5 +156,5 @@ def test_arguments_are_not_changed(class_tree) -> None:
     pruning = prune(tree, risk, "error-risk", 8)
     svg(drawn(class_tree, cut=pruning.cut(), below_cut=True))
     assert all(
-        np.array_equal(vars(tree)[name], kept, equal_nan=kept.dtype.kind == "f") for name, kept in before.items()
+        np.array_equal(vars(tree)[name], array, equal_nan=array.dtype.kind == "f") for name, array in before.items()
     )

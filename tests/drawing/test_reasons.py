@@ -118,9 +118,9 @@ def test_explain_leaf__digression_and_limits_by_their_numbers(number_tree) -> No
     leaves = tree.is_leaf
     limits = Limits(k=10, rsd_min=0.3)
     pruning = prune(tree, risk, "error-digression", limits=limits, encoded=encoded)
-    kept, kinds = margins(tree, risk, encoded, limits), set()
+    all_margins, kinds = margins(tree, risk, encoded, limits), set()
     for node in map(int, pruning.cut()):
-        sentence = explain_leaf(tree, risk, pruning, encoded.encodings, node, limits=kept)
+        sentence = explain_leaf(tree, risk, pruning, encoded.encodings, node, limits=all_margins)
         if leaves[node]:
             assert "not merged" in sentence
             continue
@@ -139,9 +139,9 @@ def test_explain_leaf__digression_and_limits_by_their_numbers(number_tree) -> No
     assert kinds == {"few", "short"}
     pairs = Limits(k=2, rsd_min=0.3)
     pruning = prune(tree, risk, "error-digression", limits=pairs, encoded=encoded)
-    kept = margins(tree, risk, encoded, pairs)
+    all_margins = margins(tree, risk, encoded, pairs)
     start = [t for t in np.flatnonzero(leaves) if tree.n[t] >= 2 and risk.numeric.rsd[t].min() < 0.3]
-    sentence = explain_leaf(tree, risk, pruning, encoded.encodings, int(start[0]), 0, limits=kept)
+    sentence = explain_leaf(tree, risk, pruning, encoded.encodings, int(start[0]), 0, limits=all_margins)
     assert "is required; a later step" in sentence
 
 

@@ -69,8 +69,8 @@ def test_threshold_text__parts_the_same_values() -> None:
     frame = pd.DataFrame({"x": values})
     (encoding,) = encode(frame, Schema.of(frame, quasi_identifying=["x"])).encodings
     for low, high in zip(values, values[1:], strict=False):
-        shown = float(threshold_text(encoding, (low + high) / 2))
-        assert low <= shown < high
+        threshold = float(threshold_text(encoding, (low + high) / 2))
+        assert low <= threshold < high
     assert threshold_text(encoding, 0.2) == "0.2"
 
 

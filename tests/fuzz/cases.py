@@ -170,8 +170,8 @@ def ods(columns: dict[str, list[Any]]) -> bytes:
         if isinstance(value, str):
             return f'<table:table-cell office:value-type="string"><text:p>{escape(value)}</text:p></table:table-cell>'
         kind = ("date", "date-value") if isinstance(value, date) else ("float", "value")
-        said = f'office:value-type="{kind[0]}" office:{kind[1]}="{value}"'
-        return f"<table:table-cell {said}><text:p>{value}</text:p></table:table-cell>"
+        attributes = f'office:value-type="{kind[0]}" office:{kind[1]}="{value}"'
+        return f"<table:table-cell {attributes}><text:p>{value}</text:p></table:table-cell>"
 
     rows = [list(columns), *zip(*columns.values(), strict=True)]
     body = "".join(f"<table:table-row>{''.join(map(cell, row))}</table:table-row>" for row in rows)
@@ -206,8 +206,8 @@ def sheet_case(r: Chance, name: str, part: str, write: Callable[[dict[str, list[
         return "a whole file was refused" if how < 0.4 else reading
     if how >= 0.4:
         return ""
-    shown = {key: [str(value) if _mixed(values) else value for value in values] for key, values in columns.items()}
-    return fault_of_values(reading, shown, {})
+    texts = {key: [str(value) if _mixed(values) else value for value in values] for key, values in columns.items()}
+    return fault_of_values(reading, texts, {})
 
 
 def _mixed(values: list[Any]) -> bool:
@@ -265,26 +265,26 @@ def json_case(r: Chance, value: Any, read: Callable[[str], Any], again: Callable
     if r.random() < 0.3:
         text = damaged(r, text.encode()).decode("utf-8", "replace")
     try:
-        found = read(text)
+        content = read(text)
     except AnonymizerError as error:
         if "\n" in str(error) or len(str(error)) > 2000:
             return unclear(error)
         return "" if document is not value or text != json.dumps(value) else "a whole file was refused"
-    said = json.loads(again(found))
+    result = json.loads(again(content))
     meant = json.loads(text)
     for key in (part,) if part else value:
-        if _plain(meant.get(key)) != _plain(said.get(key)):
-            return f"{key}: {meant.get(key)!r} became {said.get(key)!r}"
+        if _plain(meant.get(key)) != _plain(result.get(key)):
+            return f"{key}: {meant.get(key)!r} became {result.get(key)!r}"
     return ""
 
 
 def _plain(value: Any) -> Any:
     """A value without what is the same said or left out."""
     if isinstance(value, dict):
-        kept = {key: inner for key, inner in value.items() if key != "more"}
+        parts = {key: inner for key, inner in value.items() if key != "more"}
         return {
             key: _plain(inner)
-            for key, inner in kept.items()
+            for key, inner in parts.items()
             if inner not in (None, False, "", "insensitive", "categorical")
         }
     return [_plain(inner) for inner in value] if isinstance(value, list) else value

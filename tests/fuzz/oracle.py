@@ -19,7 +19,7 @@ MARKS = {"", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Nul
 
 def numbers(text: str) -> dict[str, Decimal]:
     """The number that a text is, for each decimal mark under which it is one."""
-    found = {}
+    readings = {}
     for mark, other in ((".", ","), (",", ".")):
         whole, _, rest = text.lstrip("-").partition(mark)
         grouped = re.fullmatch(rf"[1-9]\d{{0,2}}(\{other}\d{{3}})+", whole)
@@ -27,21 +27,21 @@ def numbers(text: str) -> dict[str, Decimal]:
             continue
         plain = (whole.replace(other, "") if grouped else whole) + ("." + rest if rest else "")
         if re.fullmatch(r"\d+(\.\d+)?([eE][+-]?\d{1,3})?|\.\d+([eE][+-]?\d{1,3})?", plain):
-            found[mark] = Decimal(("-" if text.startswith("-") else "") + plain)
-    return found
+            readings[mark] = Decimal(("-" if text.startswith("-") else "") + plain)
+    return readings
 
 
 def days(text: str) -> dict[str, date]:
     """The day that a text is, by what comes first."""
     if match := re.match(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})", text):
         return {"year": date(*map(int, match.groups()))}
-    found = {}
+    readings = {}
     if match := re.match(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})", text):
         first, second, year = map(int, match.groups())
         for order, day, month in (("day", first, second), ("month", second, first)):
             if month <= 12:
-                found[order] = date(year, month, day)
-    return found
+                readings[order] = date(year, month, day)
+    return readings
 
 
 def fault_of_texts(reading: Reading, columns: list[list[str]]) -> str:
@@ -51,14 +51,19 @@ def fault_of_texts(reading: Reading, columns: list[list[str]]) -> str:
     whole_file = {mark for texts in columns for mark in _shown([text.strip() for text in texts])}
     for place, texts in enumerate(columns):
         name = reading.frame.columns[place]
-        notes = " ".join(found.text for found in reading.problems if found.column == name)
+        notes = " ".join(problem.text for problem in reading.problems if problem.column == name)
         stripped = [text.strip() for text in texts]
         proof = [text for text in stripped if text not in MARKS]
-        seen: dict[Any, str] = {}
+        firsts: dict[Any, str] = {}
         for text, value in zip(stripped, reading.frame.iloc[:, place].tolist(), strict=True):
             fault = _fault_of_text(text, value, proof, reading, notes, whole_file)
-            if not fault and isinstance(value, int | float) and value == value and seen.setdefault(value, text) != text:
-                fault = "" if "one number" in notes or "infinite" in notes else f"{seen[value]!r} and {text!r} merge"
+            if (
+                not fault
+                and isinstance(value, int | float)
+                and value == value
+                and firsts.setdefault(value, text) != text
+            ):
+                fault = "" if "one number" in notes or "infinite" in notes else f"{firsts[value]!r} and {text!r} merge"
             if fault:
                 return f"column {name!r}: {fault}"
     return ""
@@ -78,8 +83,8 @@ def _fault_of_text(text: str, value: Any, proof: list[str], reading: Reading, no
     if isinstance(value, pd.Timestamp):
         read = days(text)
         if len(set(read.values())) > 1 and not re.match(r"\d+\.", text):
-            shown = {order for other in proof if len(days(other)) == 1 for order in days(other)}
-            read = {order: day for order, day in read.items() if order in shown}
+            orders = {order for other in proof if len(days(other)) == 1 for order in days(other)}
+            read = {order: day for order, day in read.items() if order in orders}
         return "" if value.date() in read.values() else f"{text!r} became {value}"
     if math.isinf(value):
         return "" if "infinite" in notes else f"{text!r} is infinite"
@@ -87,10 +92,10 @@ def _fault_of_text(text: str, value: Any, proof: list[str], reading: Reading, no
         return f"{text!r} became {value} unasked"
     read = numbers(text)
     if len(set(read.values())) > 1:
-        shown = _shown(proof) or (whole_file if len(whole_file) == 1 else set())
-        if not shown and reading.options.delimiter == ",":
-            shown = {"."}
-        read = {mark: number for mark, number in read.items() if mark in shown}
+        marks = _shown(proof) or (whole_file if len(whole_file) == 1 else set())
+        if not marks and reading.options.delimiter == ",":
+            marks = {"."}
+        read = {mark: number for mark, number in read.items() if mark in marks}
     if any(float(number) == value for number in read.values()):
         exact = any(number == Decimal(repr(value)) for number in read.values())
         return "" if exact or "rounded" in notes else f"{text!r} was rounded to {value!r} without a note"

@@ -24,8 +24,10 @@ def test_fuzz(kind: str) -> None:
     command = [sys.executable, "-m", "tests.fuzz", kind, str(FIRST), str(CASES)]
     patience = SLOW + 60 + 2 * CASES
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=patience, check=False)
-    said = [json.loads(line) for line in ended.stdout.splitlines()]
-    faults = [f"{kind} {seed}: {fault}" for seed, fault, _ in said if fault]
+    lines = [json.loads(line) for line in ended.stdout.splitlines()]
+    faults = [f"{kind} {seed}: {fault}" for seed, fault, _ in lines if fault]
     assert not faults, "\n".join(faults[:20])
-    assert len(said) == CASES, f"{kind} {FIRST + len(said)} ended the process: {ended.returncode} {ended.stderr[-500:]}"
-    assert max(seconds for *_, seconds in said) < SLOW
+    assert len(lines) == CASES, (
+        f"{kind} {FIRST + len(lines)} ended the process: {ended.returncode} {ended.stderr[-500:]}"
+    )
+    assert max(seconds for *_, seconds in lines) < SLOW

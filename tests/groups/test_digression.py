@@ -29,13 +29,13 @@ def grown(seed: int, n: int, constant: bool = False):
     return table, encoded, tree, annotate_numbers(tree, encoded.numeric)
 
 
-drawn = st.tuples(st.integers(0, 10**6), st.integers(4, 60), st.sampled_from([False, False, False, True]))
+cases = st.tuples(st.integers(0, 10**6), st.integers(4, 60), st.sampled_from([False, False, False, True]))
 
 
 @settings(max_examples=60)
-@given(drawn)
-def test_every_score__is_what_its_definition_says(given_):
-    table, encoded, tree, found = grown(*given_)
+@given(cases)
+def test_every_score__is_what_its_definition_says(case):
+    table, encoded, tree, risk = grown(*case)
     raw = table[["cost", "stay"]].to_numpy(dtype=float)
     span = np.ptp(raw, axis=0)
     y = np.divide(raw - raw.min(axis=0), span, out=np.zeros_like(raw), where=span > 0)
@@ -47,36 +47,36 @@ def test_every_score__is_what_its_definition_says(given_):
         apart = y[inside] - y[inside].mean(axis=0)
         errors[t] = (apart**2).sum()
         digressions[t] = max(0.0, np.linalg.det(whole - apart.T @ apart))
-        assert found.sse[t] == pytest.approx(errors[t], abs=1e-9)
-        assert found.digression[t] == pytest.approx(digressions[t], abs=1e-9)
-        np.testing.assert_allclose(found.mean[t], raw[inside].mean(axis=0), rtol=1e-9)
+        assert risk.sse[t] == pytest.approx(errors[t], abs=1e-9)
+        assert risk.digression[t] == pytest.approx(digressions[t], abs=1e-9)
+        np.testing.assert_allclose(risk.mean[t], raw[inside].mean(axis=0), rtol=1e-9)
         for column in range(2):
             around = ((y[inside, column] - y[:, column].mean()) ** 2).sum()
             rsd = (apart[:, column] ** 2).sum() / around if around > 1e-20 else 1.0
-            assert found.rsd[t, column] == pytest.approx(rsd, abs=1e-7)
+            assert risk.rsd[t, column] == pytest.approx(rsd, abs=1e-7)
             spread = y[inside, column].std() / y[:, column].std() if span[column] > 0 else 1.0
-            assert found.spread[t, column] == pytest.approx(spread, abs=1e-7)
+            assert risk.spread[t, column] == pytest.approx(spread, abs=1e-7)
     for t in range(tree.n_nodes):
         leaves = [s for s in range(t, t + tree.size[t]) if tree.feature[s] < 0]
-        assert found.branch_sse[t] == pytest.approx(sum(errors[s] for s in leaves), abs=1e-9)
-        assert found.branch_digression[t] == pytest.approx(sum(digressions[s] for s in leaves), abs=1e-9)
+        assert risk.branch_sse[t] == pytest.approx(sum(errors[s] for s in leaves), abs=1e-9)
+        assert risk.branch_digression[t] == pytest.approx(sum(digressions[s] for s in leaves), abs=1e-9)
         if tree.feature[t] < 0:
-            assert np.isnan(found.error_digression[t])
+            assert np.isnan(risk.error_digression[t])
 
 
 @settings(max_examples=60)
-@given(drawn)
-def test_lemma_1__a_part_digresses_at_least_as_much_as_the_whole(given_):
+@given(cases)
+def test_lemma_1__a_part_digresses_at_least_as_much_as_the_whole(case):
     # L09, lemma 1, says "more"; at the root, in nodes that leave out fewer than r records, and under perfect
     # correlation both are 0, so what always holds is "not less". Lemma 2: the same for sums over leaves.
-    _, _, tree, found = grown(*given_)
-    assert found.digression[0] == 0
+    _, _, tree, risk = grown(*case)
+    assert risk.digression[0] == 0
     for t in range(1, tree.n_nodes):
-        assert found.digression[t] >= found.digression[tree.parent[t]] - 1e-9
+        assert risk.digression[t] >= risk.digression[tree.parent[t]] - 1e-9
     inner = ~tree.is_leaf
-    assert np.all(found.branch_digression[inner] >= found.digression[inner] - 1e-9)
-    assert np.all(found.branch_sse <= found.sse + 1e-9)
-    assert np.all((found.rsd >= 0) & (found.rsd <= 1))
+    assert np.all(risk.branch_digression[inner] >= risk.digression[inner] - 1e-9)
+    assert np.all(risk.branch_sse <= risk.sse + 1e-9)
+    assert np.all((risk.rsd >= 0) & (risk.rsd <= 1))
 
 
 def density(x: float, freedom: float) -> float:
@@ -97,8 +97,8 @@ def test_covariance_test__integrates_the_density_of_its_statistic(r, bartlett):
     if bartlett:
         statistic *= 1 - (2 * r + 1 - 2 / (r + 1)) / (6 * 11)
     expected = quad(density, statistic, np.inf, args=(r * (r + 1) / 2,))[0]
-    found = covariance_test(within, np.array([40, 12]), bartlett)
-    assert found == pytest.approx([1.0, expected], abs=1e-9)
+    values = covariance_test(within, np.array([40, 12]), bartlett)
+    assert values == pytest.approx([1.0, expected], abs=1e-9)
 
 
 def test_covariance_test__small_nodes_have_0_and_a_singular_file_turns_it_off():

@@ -27,16 +27,16 @@ def grown(seed: int, n: int, target: str = "ill", min_leaf: int = 1, max_depth: 
 
 
 EVERY = Limits(k=3, l=2, entropy_l=1.5, t=0.3, rsd_min=0.4, spread_min=0.3, significance=0.05, tested="leaves")
-drawn = st.tuples(st.integers(0, 10**6), st.integers(4, 60), st.sampled_from(["ill", "cost"]))
+cases = st.tuples(st.integers(0, 10**6), st.integers(4, 60), st.sampled_from(["ill", "cost"]))
 
 
 @settings(max_examples=60)
-@given(drawn)
-def test_margins__agree_with_the_records(given_):
-    table, encoded, tree, risk = grown(*given_)
+@given(cases)
+def test_margins__agree_with_the_records(case):
+    table, encoded, tree, risk = grown(*case)
     leaf = descend(tree, encoded)
-    found = {margin.limit: margin for margin in margins(tree, risk, encoded, EVERY)}
-    assert len(found) == 7
+    by_limit = {margin.limit: margin for margin in margins(tree, risk, encoded, EVERY)}
+    assert len(by_limit) == 7
     shares = table["ill"].value_counts(normalize=True)
     cost = table["cost"].to_numpy()
     for t in range(tree.n_nodes):
@@ -53,8 +53,8 @@ def test_margins__agree_with_the_records(given_):
             "spread": cost[inside].std() / cost.std(),
         }
         for limit, value in expected.items():
-            assert found[limit].achieved[t] == pytest.approx(value, abs=1e-7), limit
-    assert found["p-value of the covariance"].achieved.tolist() == risk.numeric.p_value.tolist()
+            assert by_limit[limit].achieved[t] == pytest.approx(value, abs=1e-7), limit
+    assert by_limit["p-value of the covariance"].achieved.tolist() == risk.numeric.p_value.tolist()
 
 
 def test_distances__of_ordered_classes_count_ranks():
@@ -89,8 +89,8 @@ CHECKED = (
 
 @settings(max_examples=150)
 @given(st.tuples(st.integers(0, 10**6), st.integers(6, 40)), st.sampled_from(CHECKED))
-def test_least__is_the_largest_pruning_reached_from_the_top(given_, limits):
-    _, encoded, tree, risk = grown(*given_, max_depth=3)
+def test_least__is_the_largest_pruning_reached_from_the_top(case, limits):
+    _, encoded, tree, risk = grown(*case, max_depth=3)
     passes = np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, limits)])
 
     def reached(cut: frozenset) -> bool:
@@ -111,33 +111,33 @@ def test_least__is_the_largest_pruning_reached_from_the_top(given_, limits):
 
 
 @settings(max_examples=80)
-@given(drawn, st.sampled_from(sorted(CRITERIA)), st.sampled_from(CHECKED))
-def test_every_criterion__ends_with_groups_that_satisfy_the_limits(given_, criterion, limits):
-    _, encoded, tree, risk = grown(*given_)
+@given(cases, st.sampled_from(sorted(CRITERIA)), st.sampled_from(CHECKED))
+def test_every_criterion__ends_with_groups_that_satisfy_the_limits(case, criterion, limits):
+    _, encoded, tree, risk = grown(*case)
     pruning = prune(tree, risk, criterion, limits=limits, encoded=encoded)
-    found = margins(tree, risk, encoded, limits)
+    all_margins = margins(tree, risk, encoded, limits)
     if pruning.satisfied:
-        assert all(margin.passes[pruning.cut()].all() for margin in found)
+        assert all(margin.passes[pruning.cut()].all() for margin in all_margins)
     else:
-        assert not all(margin.passes[0] for margin in found)
+        assert not all(margin.passes[0] for margin in all_margins)
     assert pruning.k == limits.k
 
 
 def test_shortfall__says_what_is_missing_and_by_how_much():
     _, encoded, tree, risk = grown(4, 40)
-    found = {margin.limit: margin for margin in margins(tree, risk, encoded, Limits(k=50, t=0.0, rsd_min=1.0))}
-    assert found["group size"].shortfall(0) == "group size is 40, and at least 50 is required"
-    t = int(np.argmax(found["t-closeness"].achieved))
-    assert found["t-closeness"].shortfall(t).startswith("t-closeness of ill is 0.")
-    assert found["t-closeness"].shortfall(t).endswith("and at most 0 is required")
-    assert "RSD of cost is" in found["RSD"].shortfall(t)
+    by_limit = {margin.limit: margin for margin in margins(tree, risk, encoded, Limits(k=50, t=0.0, rsd_min=1.0))}
+    assert by_limit["group size"].shortfall(0) == "group size is 40, and at least 50 is required"
+    t = int(np.argmax(by_limit["t-closeness"].achieved))
+    assert by_limit["t-closeness"].shortfall(t).startswith("t-closeness of ill is 0.")
+    assert by_limit["t-closeness"].shortfall(t).endswith("and at most 0 is required")
+    assert "RSD of cost is" in by_limit["RSD"].shortfall(t)
 
 
 def test_passes__forgives_rounding_only():
     _, encoded, tree, risk = grown(4, 40)
     share = float(risk.numeric.rsd[1, 0])
-    for asked, right in ((share, True), (share + 1e-12, True), (share + 1e-6, False)):
-        margin = margins(tree, risk, encoded, Limits(k=1, rsd_min=asked))[1]
+    for least, right in ((share, True), (share + 1e-12, True), (share + 1e-6, False)):
+        margin = margins(tree, risk, encoded, Limits(k=1, rsd_min=least))[1]
         assert bool(margin.passes[1]) is right
 
 

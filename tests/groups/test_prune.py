@@ -92,12 +92,12 @@ def test_error_risk__a_long_chain() -> None:
 def test_least__keeps_a_split_when_both_sides_have_k_records_all_the_way_up(seed: int, k: int) -> None:
     tree, risk = grown(300, 30 + seed)
     pruning = prune(tree, risk, "least", k)
-    kept = {
+    inner = {
         t
         for t in np.flatnonzero(~tree.is_leaf).tolist()
         if all(tree.n[child] >= k for above in tree.path(t) for child in tree.children(above))
     }
-    cut = [t for t in range(tree.n_nodes) if t not in kept and (t == 0 or int(tree.parent[t]) in kept)]
+    cut = [t for t in range(tree.n_nodes) if t not in inner and (t == 0 or int(tree.parent[t]) in inner)]
     assert pruning.cut().tolist() == cut
     assert np.isnan(pruning.ratios).all()
     assert (np.diff(tree.n[pruning.steps]) >= 0).all()

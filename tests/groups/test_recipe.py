@@ -76,11 +76,11 @@ def test_group__keeps_further_limits_in_the_baselines_too(grouping: str) -> None
     risk = annotate(tree, encoded)
     free = group(tree, risk, encoded, grouping, Limits(k=5))
     assert free.n_steps == 0
-    kept = group(tree, risk, encoded, grouping, Limits(k=5, spread_min=0.7))
-    assert kept.n_steps > 0
-    assert kept.satisfied
+    pruning = group(tree, risk, encoded, grouping, Limits(k=5, spread_min=0.7))
+    assert pruning.n_steps > 0
+    assert pruning.satisfied
     assert risk.numeric is not None
-    assert risk.numeric.spread[kept.cut()].min() >= 0.7
+    assert risk.numeric.spread[pruning.cut()].min() >= 0.7
     assert risk.numeric.spread[free.cut()].min() < 0.7
 
 

@@ -45,7 +45,7 @@ def random_table(seed: int, n: int, target: str = "ill") -> tuple[pd.DataFrame, 
     return table, schema
 
 
-drawn = st.tuples(st.integers(0, 10**6), st.integers(4, 70), st.integers(1, 6))
+cases = st.tuples(st.integers(0, 10**6), st.integers(4, 70), st.integers(1, 6))
 
 
 def parts(label: np.ndarray) -> list[list[int]]:
@@ -53,9 +53,9 @@ def parts(label: np.ndarray) -> list[list[int]]:
 
 
 @settings(max_examples=200)
-@given(drawn)
-def test_refine__agrees_with_its_slow_twin(given_):
-    seed, n, k = given_
+@given(cases)
+def test_refine__agrees_with_its_slow_twin(case):
+    seed, n, k = case
     table, schema = random_table(seed, max(n, k))
     encoded = encode(table, schema)
     tree = grow(encoded, min_leaf=1)
@@ -63,15 +63,15 @@ def test_refine__agrees_with_its_slow_twin(given_):
     refined = refine(pruning, encoded, Limits(k=k))
     groups = parts(pruning.group_of_node()[descend(tree, encoded)])
     expected = sorted(piece for group in groups for piece in slow_pieces(encoded, group, k))
-    found = refined.group_of_node()[descend(refined.tree, encoded)]
-    assert parts(found) == expected
+    group = refined.group_of_node()[descend(refined.tree, encoded)]
+    assert parts(group) == expected
     assert refined.k == k
 
 
 @settings(max_examples=100)
-@given(drawn)
-def test_median_mondrian__agrees_with_its_slow_twin(given_):
-    seed, n, k = given_
+@given(cases)
+def test_median_mondrian__agrees_with_its_slow_twin(case):
+    seed, n, k = case
     table, schema = random_table(seed, max(n, k))
     encoded = encode(table, schema)
     tree = grow_mondrian(encoded, k)
@@ -80,9 +80,9 @@ def test_median_mondrian__agrees_with_its_slow_twin(given_):
 
 
 @settings(max_examples=100)
-@given(drawn, st.sampled_from([("ill", "entropy"), ("cost", "sse")]))
-def test_refined__tree_adds_up_and_keeps_what_was_above(given_, grown_for):
-    seed, n, k = given_
+@given(cases, st.sampled_from([("ill", "entropy"), ("cost", "sse")]))
+def test_refined__tree_adds_up_and_keeps_what_was_above(case, grown_for):
+    seed, n, k = case
     target, criterion = grown_for
     table, schema = random_table(seed, n + 2 * k, target)
     encoded = encode(table, schema)
@@ -99,11 +99,11 @@ def test_refined__tree_adds_up_and_keeps_what_was_above(given_, grown_for):
         np.testing.assert_allclose(refined.moments[t], [len(y), y.sum(), (y**2).sum()], atol=1e-9)
     group = pruning.group_of_node()
     origin = origin_of(tree, group, refined)
-    kept = np.flatnonzero(origin >= 0)
-    assert origin[kept].tolist() == np.flatnonzero((group < 0) | (group == np.arange(tree.n_nodes))).tolist()
+    originals = np.flatnonzero(origin >= 0)
+    assert origin[originals].tolist() == np.flatnonzero((group < 0) | (group == np.arange(tree.n_nodes))).tolist()
     for name in ("n", "sums", "low", "high", "levels", "has_missing", "depth"):
-        np.testing.assert_array_equal(getattr(refined, name)[kept], getattr(tree, name)[origin[kept]])
-    inner = kept[group[origin[kept]] < 0]
+        np.testing.assert_array_equal(getattr(refined, name)[originals], getattr(tree, name)[origin[originals]])
+    inner = originals[group[origin[originals]] < 0]
     for name in ("feature", "threshold", "cut"):
         np.testing.assert_array_equal(getattr(refined, name)[inner], getattr(tree, name)[origin[inner]])
     for t in inner:
@@ -114,9 +114,9 @@ LIMITS = (Limits(k=3, l=2), Limits(k=3, t=0.2), Limits(k=2, rsd_min=0.3, spread_
 
 
 @settings(max_examples=100)
-@given(drawn, st.sampled_from(LIMITS))
-def test_refined__groups_satisfy_every_limit(given_, limits):
-    seed, n, _ = given_
+@given(cases, st.sampled_from(LIMITS))
+def test_refined__groups_satisfy_every_limit(case, limits):
+    seed, n, _ = case
     table, schema = random_table(seed, n + 10)
     encoded = encode(table, schema)
     tree = grow(encoded, min_leaf=1)

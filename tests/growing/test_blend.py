@@ -80,8 +80,8 @@ def test_responses__squared_distances_are_those_of_the_definition(
     assert responses.mean(axis=0) == pytest.approx(0, abs=1e-12)
     for first in range(len(table)):
         for second in range(first):
-            found = ((responses[first] - responses[second]) ** 2).sum()
-            assert found == pytest.approx(naive_distance(table, schema, first, second, weight), abs=1e-9)
+            distance = ((responses[first] - responses[second]) ** 2).sum()
+            assert distance == pytest.approx(naive_distance(table, schema, first, second, weight), abs=1e-9)
 
 
 def test_responses__a_missing_number_lies_at_the_mean_and_is_told_apart() -> None:
@@ -141,18 +141,18 @@ def test_every_weight_keeps_k(name: str, weight: float, k: int) -> None:
 
 def test_weight_1__is_the_gini_tree_of_two_classes() -> None:
     encoded = small()[2]
-    found, gini = grow(encoded, "blend", 5, weight=1.0), grow(encoded, "gini", 5)
-    assert errors(found, encoded) == errors(gini, encoded)
-    assert np.array_equal(found.n, gini.n)
-    assert np.array_equal(found.sums, gini.sums)
+    blend, gini = grow(encoded, "blend", 5, weight=1.0), grow(encoded, "gini", 5)
+    assert errors(blend, encoded) == errors(gini, encoded)
+    assert np.array_equal(blend.n, gini.n)
+    assert np.array_equal(blend.sums, gini.sums)
 
 
 def test_weight_1__is_the_regression_tree_of_numbers() -> None:
     table = SAMPLES["employees"].load()
     encoded = encode(table, suggest(table))
-    found, sse = grow(encoded, "blend", 3, weight=1.0), grow(encoded, "sse", 3)
-    assert np.array_equal(found.n, sse.n)
-    assert found.moments == pytest.approx(sse.moments)
+    blend, sse = grow(encoded, "blend", 3, weight=1.0), grow(encoded, "sse", 3)
+    assert np.array_equal(blend.n, sse.n)
+    assert blend.moments == pytest.approx(sse.moments)
 
 
 def errors(tree: Tree, encoded: EncodedTable) -> list[int]:
@@ -165,13 +165,13 @@ def test_first_split__is_the_best_of_all_cuts(weight: float) -> None:
     encoded = small()[2]
     responses = blend_responses(encoded, weight)
     tree = grow(encoded, "blend", 5, 1, weight=weight)
-    chosen = squared_error(responses, descend(tree, encoded))
+    error = squared_error(responses, descend(tree, encoded))
     for j, encoding in enumerate(encoded.encodings):
         for code in range(encoding.n_codes):
             sides = [encoded.codes[:, j] == code, encoded.codes[:, j] <= code]
             for side in sides[: 1 + encoding.by_order]:
                 if 5 <= side.sum() <= len(side) - 5 and (encoding.by_order or encoding.n_codes <= 3):
-                    assert chosen <= squared_error(responses, side) + 1e-9
+                    assert error <= squared_error(responses, side) + 1e-9
 
 
 def test_a_table_without_a_target_is_a_clustering() -> None:

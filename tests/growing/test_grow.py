@@ -138,7 +138,7 @@ def test_two_classes__the_order_of_class_shares_finds_the_best_of_all_subsets() 
         table, schema = table_of({"level": letters(level)}, classes)
         domain = {"class": ("k00", "k01", "k02")}
         _, wider = table_of({"level": letters(level)}, classes, domains=domain)
-        trees = [grow(encode(table, given), "gini", 1, 1) for given in (schema, wider)]
+        trees = [grow(encode(table, each), "gini", 1, 1) for each in (schema, wider)]
         gains = [naive.impurity(tree.sums[0].tolist(), "gini") - sum(
             naive.impurity(tree.sums[child].tolist(), "gini") for child in tree.children(0)
         ) for tree in trees]  # fmt: skip

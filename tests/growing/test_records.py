@@ -23,7 +23,7 @@ def mixed(n: int, seed: int = 0) -> EncodedTable:
     }))  # fmt: skip
 
 
-def held(source: InMemory, node: Node) -> np.ndarray:
+def rows_of(source: InMemory, node: Node) -> np.ndarray:
     start, end = source.runs[node.key]
     return source.order[start:end]
 
@@ -44,9 +44,9 @@ def test_histograms__count_codes_and_classes_of_the_nodes_records() -> None:
 def test_histograms__settled_columns_are_left_out() -> None:
     source = InMemory(mixed(50))
     node = source.root()._replace(active=np.array([0, 1], dtype=np.uint8))
-    found = source.histograms(node)
-    assert found[0] is None
-    assert found[1] is not None
+    histograms = source.histograms(node)
+    assert histograms[0] is None
+    assert histograms[1] is not None
 
 
 @pytest.mark.parametrize("by_order", [True, False])
@@ -61,8 +61,8 @@ def test_divide__each_side_holds_its_records_and_sums_add_up(by_order: bool) -> 
         split = Split(1, -1, -1, np.array([1, 0, 0, 1, 0], dtype=np.uint8))
         expected = np.isin(encoded.codes[:, 1], [0, 3])
     left, right = source.divide(root, split, root.active)
-    assert set(held(source, left).tolist()) == set(np.flatnonzero(expected).tolist())
-    assert set(held(source, right).tolist()) == set(np.flatnonzero(~expected).tolist())
+    assert set(rows_of(source, left).tolist()) == set(np.flatnonzero(expected).tolist())
+    assert set(rows_of(source, right).tolist()) == set(np.flatnonzero(~expected).tolist())
     assert (left.sums + right.sums).tolist() == root.sums.tolist()
     assert left.n + right.n == root.n
     assert left.depth == right.depth == 1
@@ -70,8 +70,8 @@ def test_divide__each_side_holds_its_records_and_sums_add_up(by_order: bool) -> 
         start, end = source.runs[node.key]
         for j in range(2):
             packed = source.packed[j, start:end].astype(int)
-            assert (packed // 3 == encoded.codes[held(source, node), j]).all()
-            assert (packed % 3 == encoded.target.codes[held(source, node)]).all()
+            assert (packed // 3 == encoded.codes[rows_of(source, node), j]).all()
+            assert (packed % 3 == encoded.target.codes[rows_of(source, node)]).all()
 
 
 def test_in_memory__leaves_the_encoded_table_alone() -> None:

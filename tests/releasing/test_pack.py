@@ -53,9 +53,9 @@ def members(group: np.ndarray) -> list[list[int]]:
 
 @settings(max_examples=40, deadline=None)
 @given(drawn, st.sampled_from([3, 5, SAMPLE]))
-def test_line__agrees_with_its_slow_twin(given_: tuple[int, int, int], sample: int) -> None:
-    encoded = encoded_table(given_[0], given_[1])
-    line, order = secret_line(encoded, given_[2], sample, regions=2)
+def test_line__agrees_with_its_slow_twin(case: tuple[int, int, int], sample: int) -> None:
+    encoded = encoded_table(case[0], case[1])
+    line, order = secret_line(encoded, case[2], sample, regions=2)
     assert sorted(line.order.tolist()) == list(range(encoded.n_records))
     np.testing.assert_array_equal(line.codes.T, encoded.codes[line.order])
     for region, (start, end) in enumerate(zip(line.starts, line.ends, strict=True)):
@@ -66,8 +66,8 @@ def test_line__agrees_with_its_slow_twin(given_: tuple[int, int, int], sample: i
 
 @settings(max_examples=40, deadline=None)
 @given(drawn)
-def test_packed__agrees_with_its_slow_twin(given_: tuple[int, int, int]) -> None:
-    seed, n, k = given_
+def test_packed__agrees_with_its_slow_twin(case: tuple[int, int, int]) -> None:
+    seed, n, k = case
     encoded = encoded_table(seed, n)
     line, _ = secret_line(encoded, seed, regions=2)
     weight = line.scale.weight.tolist()
@@ -91,8 +91,8 @@ def test_packed__loses_least_of_all_divisions_of_a_line(seed: int, n: int, k: in
 
 @settings(max_examples=40, deadline=None)
 @given(drawn, st.sampled_from(LIMITS))
-def test_packed__keeps_every_limit_as_its_slow_twin_does(given_: tuple[int, int, int], limits: Limits) -> None:
-    seed, n, k = given_
+def test_packed__keeps_every_limit_as_its_slow_twin_does(case: tuple[int, int, int], limits: Limits) -> None:
+    seed, n, k = case
     encoded = encoded_table(seed, n)
     limits = limits.but(k=k)
     line, _ = secret_line(encoded, seed)
@@ -106,9 +106,9 @@ def test_packed__keeps_every_limit_as_its_slow_twin_does(given_: tuple[int, int,
 @settings(max_examples=40, deadline=None)
 @given(drawn, st.sampled_from(LIMITS), st.sampled_from(["least", "error-risk"]))
 def test_pack__keeps_every_limit_that_its_regions_keep(
-    given_: tuple[int, int, int], limits: Limits, criterion: str
+    case: tuple[int, int, int], limits: Limits, criterion: str
 ) -> None:
-    seed, n, k = given_
+    seed, n, k = case
     encoded = encoded_table(seed, n + 10)
     limits = limits.but(k=k)
     tree = grow(encoded, min_leaf=1)
@@ -131,8 +131,8 @@ def test_release__passes_the_checker_and_loses_less_than_its_regions() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(drawn)
-def test_groups__are_unions_of_neighbouring_leaves_of_one_region(given_: tuple[int, int, int]) -> None:
-    seed, n, k = given_
+def test_groups__are_unions_of_neighbouring_leaves_of_one_region(case: tuple[int, int, int]) -> None:
+    seed, n, k = case
     encoded = encoded_table(seed, n)
     line, _ = secret_line(encoded, seed, regions=3)
     group = pack_line(line, k)[line.order]
@@ -147,9 +147,9 @@ def test_groups__are_unions_of_neighbouring_leaves_of_one_region(given_: tuple[i
 
 @settings(max_examples=30, deadline=None)
 @given(drawn)
-def test_groups__depend_on_the_records_and_the_secret_only(given_: tuple[int, int, int]) -> None:
+def test_groups__depend_on_the_records_and_the_secret_only(case: tuple[int, int, int]) -> None:
     """Whoever comes first in the file, the same secret order of the same people makes the same groups."""
-    seed, n, k = given_
+    seed, n, k = case
     encoded = encoded_table(seed, n)
     rng = np.random.default_rng(seed)
     order, moved, region = rng.permutation(n), rng.permutation(n), rng.integers(0, 2, n)
