@@ -21,7 +21,7 @@ FOLDER = Path(__file__).resolve().parent / "papers" / "cases"
 class Case(NamedTuple):
     """One worked case: ``ids`` maps the case's node numbers to ours."""
 
-    given: dict[str, Any]
+    content: dict[str, Any]
     table: pd.DataFrame
     schema: Schema
     encoded: EncodedTable
@@ -66,12 +66,12 @@ def tree_of(case: dict[str, Any]) -> Case:
     """The case with its own tree, built node by node from what the case says."""
     table, schema = table_of(case)
     encoded = encode(table, schema)
-    given = {node["id"]: node for node in case["tree"]}
+    nodes = {node["id"]: node for node in case["tree"]}
     order: list[int] = []
 
     def visit(node_id: int) -> int:
         order.append(node_id)
-        return 1 + sum(visit(child) for child in given[node_id].get("children", ()))
+        return 1 + sum(visit(child) for child in nodes[node_id].get("children", ()))
 
     sizes: dict[int, int] = {}
     root = case["tree"][0]["id"]
@@ -85,9 +85,9 @@ def tree_of(case: dict[str, Any]) -> Case:
     low, high, levels = (np.zeros((m, p), np.int32) for _ in range(3))
     sums, n = np.zeros((m, c), np.int64), np.zeros(m, np.int64)
     for node_id in reversed(order):
-        sizes[node_id] = 1 + sum(sizes[child] for child in given[node_id].get("children", ()))
+        sizes[node_id] = 1 + sum(sizes[child] for child in nodes[node_id].get("children", ()))
     for node_id in order:
-        node, t = given[node_id], ids[node_id]
+        node, t = nodes[node_id], ids[node_id]
         records = np.array(node["records"])
         n[t] = len(records)
         sums[t] = np.bincount(encoded.target.codes[records], minlength=c)
@@ -106,8 +106,8 @@ def tree_of(case: dict[str, Any]) -> Case:
                 threshold[t] = node["threshold"]
                 cut[t] = np.searchsorted(encoding.low, node["threshold"], side="right")
             else:
-                smaller = left if given[left]["n"] < given[right]["n"] else right
-                allowed = given[smaller]["path_domain"][node["attr"]]
+                smaller = left if nodes[left]["n"] < nodes[right]["n"] else right
+                allowed = nodes[smaller]["path_domain"][node["attr"]]
                 here = sorted(list(encoding.labels).index(level) for level in allowed)
                 listed_left[t] = smaller == left
         listed.append(here)
@@ -155,20 +155,20 @@ def described(tree: Tree, encoded: EncodedTable) -> list[dict[str, Any]]:
 
 def path_domain(tree: Tree, encoded: EncodedTable, node: int) -> dict[str, list[Any]]:
     """The region of a node, all columns: [low, high] (and whether missing is admitted), or levels."""
-    asked = {condition.column: condition for condition in region(tree, encoded.encodings, node)}
-    found: dict[str, list[Any]] = {}
+    conditions = {condition.column: condition for condition in region(tree, encoded.encodings, node)}
+    domains: dict[str, list[Any]] = {}
     for j, encoding in enumerate(encoded.encodings):
-        condition = asked.get(j)
+        condition = conditions.get(j)
         if encoding.is_interval:
             low, high = encoding.domain
             missing = [True] if encoding.missing else []
             if condition is not None:
                 low, high = max(low, condition.above), min(high, condition.upto)
                 missing = [condition.missing] if encoding.missing else []
-            found[encoding.name] = [low, high, *missing]
+            domains[encoding.name] = [low, high, *missing]
         elif condition is None:
-            found[encoding.name] = [encoding.text(code) for code in range(encoding.n_codes)]
+            domains[encoding.name] = [encoding.text(code) for code in range(encoding.n_codes)]
         else:
             levels = [encoding.text(code) for code in condition.codes or ()]
-            found[encoding.name] = levels + ([None] if condition.missing else [])
-    return found
+            domains[encoding.name] = levels + ([None] if condition.missing else [])
+    return domains

@@ -69,7 +69,7 @@ def numbers_tree() -> tuple[EncodedTable, Tree, NodeRisk]:
     return encoded, tree, annotate(tree, encoded)
 
 
-def drawn(grown, **choices) -> str:
+def draw_tree(grown, **choices) -> str:
     encoded, tree, risk = grown
     return dot(tree, risk, encoded.encodings, encoded.target.labels, **choices)
 

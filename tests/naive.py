@@ -35,7 +35,7 @@ class Attribute(NamedTuple):
 
 def attributes_of(table: pd.DataFrame, schema: Schema) -> list[Attribute]:
     """Return the quasi-identifiers of a table, read value by value; text levels, numbers and dates only."""
-    found = []
+    attributes = []
     for name in schema.quasi_identifying:
         column = schema[name]
         cells = [None if pd.isna(value) else value for value in table[name].astype(object)]
@@ -44,16 +44,17 @@ def attributes_of(table: pd.DataFrame, schema: Schema) -> list[Attribute]:
             levels: list[str | None] = list(column.domain or sorted(set(present)))
             levels += [None] if None in cells else []
             values = [levels.index(value) for value in cells]
-            found.append(Attribute(name, "ordered" if column.ordered else "levels", values, levels, (0, len(levels))))
+            kind = "ordered" if column.ordered else "levels"
+            attributes.append(Attribute(name, kind, values, levels, (0, len(levels))))
             continue
         number = float if column.kind is Kind.NUMERIC else microseconds
         numbers = [None if value is None else number(value) for value in cells]
-        known = [value for value in numbers if value is not None]
-        ends = (min(known), max(known)) if known else (0.0, 0.0)
+        points = [value for value in numbers if value is not None]
+        ends = (min(points), max(points)) if points else (0.0, 0.0)
         if column.domain is not None:
             ends = (number(column.domain[0]), number(column.domain[1]))
-        found.append(Attribute(name, "interval", numbers, [], ends))
-    return found
+        attributes.append(Attribute(name, "interval", numbers, [], ends))
+    return attributes
 
 
 def microseconds(value: Any) -> float:
@@ -246,8 +247,8 @@ def hull(attribute: Attribute, records: list[int]) -> Hull:
     if attribute.kind == "interval":
         order = sorted({value for value in attribute.values if value is not None})
         codes = [order.index(attribute.values[i]) for i in records if attribute.values[i] is not None]
-        held = len(codes) < len(records)
-        return Hull(min(codes, default=-1), max(codes, default=-1), 0, held)
+        some_missing = len(codes) < len(records)
+        return Hull(min(codes, default=-1), max(codes, default=-1), 0, some_missing)
     codes = [attribute.values[i] for i in records if attribute.levels[attribute.values[i]] is not None]
     different = len({attribute.values[i] for i in records})
     return Hull(min(codes, default=-1), max(codes, default=-1), different, len(codes) < len(records))
@@ -274,21 +275,21 @@ def measures(
     nodes: list[TreeNode], attributes: list[Attribute], classes: Sequence[int], n_classes: int
 ) -> dict[int, dict[str, float]]:
     """Return BIG, ICR, R, E of every node and RB, EB, omega of every inner one, by id."""
-    found: dict[int, dict[str, float]] = {}
+    figures: dict[int, dict[str, float]] = {}
     for node in nodes:
         counts = class_counts(node["records"], classes, n_classes)
         big = -sum(log2(share(a, node["path_domain"][a.name])) for a in attributes)
         icr = log2(node["n"])
-        found[node["id"]] = {"BIG": big, "ICR": icr, "R": big + icr, "E": sum(counts) - max(counts)}
+        figures[node["id"]] = {"BIG": big, "ICR": icr, "R": big + icr, "E": sum(counts) - max(counts)}
     children = {node["id"]: node.get("children", []) for node in nodes}
     for node in nodes:
         if "children" in node:
             below = leaves_below(children, node["id"], set())
-            here = found[node["id"]]
-            here["RB"] = min(found[leaf]["R"] for leaf in below)
-            here["EB"] = sum(found[leaf]["E"] for leaf in below)
+            here = figures[node["id"]]
+            here["RB"] = min(figures[leaf]["R"] for leaf in below)
+            here["EB"] = sum(figures[leaf]["E"] for leaf in below)
             here["omega"] = ratio(here["R"] - here["RB"], here["E"] - here["EB"])
-    return found
+    return figures
 
 
 def ratio(risk_removed: float, errors_added: float) -> float:
@@ -353,11 +354,11 @@ def inner_nodes(children: dict[int, list[int]], node: int, collapsed: set[int]) 
 def prunings(children: dict[int, list[int]], node: int) -> list[frozenset[int]]:
     """Return the leaves of every pruning of a branch: the branch collapsed, or any prunings of its children
     together."""
-    found = [frozenset([node])]
+    cuts = [frozenset([node])]
     if children[node]:
         for parts in product(*(prunings(children, child) for child in children[node])):
-            found.append(frozenset().union(*parts))
-    return found
+            cuts.append(frozenset().union(*parts))
+    return cuts
 
 
 def least(nodes: list[TreeNode], allowed: Callable[[int], bool]) -> frozenset[int]:

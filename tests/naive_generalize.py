@@ -37,7 +37,7 @@ def branch(tree: Tree, node: int) -> range:
 
 def distances(encoded: EncodedTable, own: list[int], others: list[int]) -> dict[int, float]:
     """Return the rounded squared distance of every other record to the centroid of ``own``."""
-    found = {}
+    losses = {}
     for row in others:
         total = 0.0
         for j, encoding in enumerate(encoded.encodings):
@@ -57,15 +57,15 @@ def distances(encoded: EncodedTable, own: list[int], others: list[int]) -> dict[
                 value = float(encoding.low[code] / 2 + encoding.high[code] / 2)
                 apart = (value - sum(values) / len(values)) / width if values and width else 0.0
                 total += (1 - absent) * apart**2 + absent
-        found[row] = round(total, 12)
-    return found
+        losses[row] = round(total, 12)
+    return losses
 
 
 def tiered_boxes(tree: Tree, encoded: EncodedTable, leaf: np.ndarray, group: np.ndarray, k: int) -> list[set[int]]:
     """Return for every record the records that its box must hold, and the shared ones, by leaf."""
     members = {int(t): [int(row) for row in np.flatnonzero(leaf == t)] for t in np.unique(leaf)}
     whole = {t: set(own) | set(shared_records(tree, encoded, members, t, k)) for t, own in members.items()}
-    return [set().union(*(held for held in whole.values() if row in held)) for row in range(len(leaf))]
+    return [set().union(*(rows for rows in whole.values() if row in rows)) for row in range(len(leaf))]
 
 
 def shared_records(tree: Tree, encoded: EncodedTable, members: dict[int, list[int]], t: int, k: int) -> list[int]:

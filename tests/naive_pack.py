@@ -13,10 +13,10 @@ Leaves = list[Rows]
 
 def slow_line(encoded: EncodedTable, rows: Rows, weight: Sequence[float], sample: int) -> Leaves:
     """The leaves of one region, whose rows stand in the secret order, as they follow each other on the line."""
-    found = hull_cut(encoded, rows, 1, weight, sample) if len(rows) > 1 else None
-    if found is None:
+    sides = hull_cut(encoded, rows, 1, weight, sample) if len(rows) > 1 else None
+    if sides is None:
         return [rows]
-    first, second = found if rows[0] in found[0] else reversed(found)
+    first, second = sides if rows[0] in sides[0] else reversed(sides)
     return slow_line(encoded, first, weight, sample) + slow_line(encoded, second, weight, sample)
 
 
@@ -28,9 +28,9 @@ def divisions(leaves: Leaves) -> Iterator[list[Leaves]]:
     """Every way to divide a line of leaves into runs."""
     if not leaves:
         yield []
-    for taken in range(1, len(leaves) + 1):
-        for rest in divisions(leaves[taken:]):
-            yield [leaves[:taken], *rest]
+    for end in range(1, len(leaves) + 1):
+        for rest in divisions(leaves[end:]):
+            yield [leaves[:end], *rest]
 
 
 def lost(encoded: EncodedTable, groups: list[Rows], weight: Sequence[float]) -> float:
@@ -56,8 +56,8 @@ def slow_groups(
         while keeps is not None and window and end not in best and window[0] > 0:
             start = window[0]
             size = len(rows_of(leaves[start:end]))
-            wanted = size + max(1, size // 8)
-            reached = [s for s in range(start) if len(rows_of(leaves[s:end])) >= wanted]
+            least = size + max(1, size // 8)
+            reached = [s for s in range(start) if len(rows_of(leaves[s:end])) >= least]
             window = [max(reached, default=0)]
             take(encoded, leaves, window[0], end, best, weight, keeps)
     return best[len(leaves)][1] if len(leaves) in best else [rows_of(leaves)]

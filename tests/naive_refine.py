@@ -54,13 +54,13 @@ def hull_cut(
     lowest, best = float("inf"), None
     for j in range(len(weight)):
         ranked = ranked_codes(encoded, tried, j, True)
-        for taken in range(1, len(ranked)):
-            left, right = sides(encoded, tried, j, ranked[:taken])
+        for count in range(1, len(ranked)):
+            left, right = sides(encoded, tried, j, ranked[:count])
             if min(len(left), len(right)) < least:
                 continue
             lost = len(left) * loss(encoded, left, weight) + len(right) * loss(encoded, right, weight)
             if lost < lowest - 1e-9 * len(tried):
-                cut = range(ranked[taken - 1] + 1) if encoded.encodings[j].by_order else ranked[:taken]
+                cut = range(ranked[count - 1] + 1) if encoded.encodings[j].by_order else ranked[:count]
                 lowest, best = lost, (j, cut)
     return None if best is None else sides(encoded, rows, *best)
 
@@ -75,8 +75,8 @@ def median_cut(encoded: EncodedTable, rows: Rows, k: int) -> tuple[Rows, Rows] |
     for j in sorted(range(len(widths)), key=lambda j: -widths[j]):
         ranked = ranked_codes(encoded, rows, j, False)
         middle = sorted(int(encoded.codes[row, j]) for row in rows)[(len(rows) - 1) // 2]
-        for taken in (ranked.index(middle) + 1, ranked.index(middle)):
-            left, right = sides(encoded, rows, j, ranked[:taken])
+        for count in (ranked.index(middle) + 1, ranked.index(middle)):
+            left, right = sides(encoded, rows, j, ranked[:count])
             if min(len(left), len(right)) >= k:
                 return left, right
     return None
@@ -86,7 +86,7 @@ def slow_pieces(encoded: EncodedTable, rows: Rows, k: int, by_median: bool = Fal
     if len(rows) < 2 * k:
         return [rows]
     weight = [1.0] * len(encoded.encodings)
-    found = median_cut(encoded, rows, k) if by_median else hull_cut(encoded, rows, k, weight)
-    if found is None:
+    halves = median_cut(encoded, rows, k) if by_median else hull_cut(encoded, rows, k, weight)
+    if halves is None:
         return [rows]
-    return [piece for side in found for piece in slow_pieces(encoded, sorted(side), k, by_median)]
+    return [piece for side in halves for piece in slow_pieces(encoded, sorted(side), k, by_median)]

@@ -23,10 +23,10 @@ def class_sizes(frame: pd.DataFrame, columns: list[str]) -> list[int]:
 
 def classes(rows: list[tuple]) -> list[list[int]]:
     """Return the positions of the rows of each class; rows are tuples that can be compared."""
-    found: dict[tuple, list[int]] = {}
+    rows_of: dict[tuple, list[int]] = {}
     for position, row in enumerate(rows):
-        found.setdefault(row, []).append(position)
-    return list(found.values())
+        rows_of.setdefault(row, []).append(position)
+    return list(rows_of.values())
 
 
 def distinct_l(rows: list[tuple], values: list) -> int:
@@ -101,10 +101,10 @@ def posteriors(matrix: list[list[int]]) -> list[list[Fraction]]:
     """Return for each record and row, the share of the perfect matchings that link them."""
     n = len(matrix)
     total = permanent(matrix)
-    found = [[Fraction(0)] * n for _ in range(n)]
+    shares = [[Fraction(0)] * n for _ in range(n)]
     for i in range(n):
         for j in range(n):
             if matrix[i][j]:
                 minor = [row[:j] + row[j + 1 :] for r, row in enumerate(matrix) if r != i]
-                found[i][j] = Fraction(permanent(minor), total)
-    return found
+                shares[i][j] = Fraction(permanent(minor), total)
+    return shares

@@ -66,12 +66,12 @@ def test_two_levels__never_share_a_text(one, other):
 
 @given(texts)
 def test_kept_text__reads_back_and_cannot_act(text):
-    written = kept_text(text)
-    assert kept_value(written) == text
-    assert written.isprintable()
-    assert written == written.strip() != ""
-    if written[0] in "=+-@":
-        float(written)
+    cell = kept_text(text)
+    assert kept_value(cell) == text
+    assert cell.isprintable()
+    assert cell == cell.strip() != ""
+    if cell[0] in "=+-@":
+        float(cell)
 
 
 @given(categorical_cells() | interval_cells())

@@ -42,9 +42,9 @@ def commands(block: str) -> list[list[str]]:
 
 
 def test_extending__python_examples_run(tmp_path: Path) -> None:
-    found = blocks(ROOT / "docs" / "EXTENDING.md", "python")
-    assert len(found) >= 4
-    (tmp_path / "example.py").write_text("\n".join(found), "utf-8")
+    examples = blocks(ROOT / "docs" / "EXTENDING.md", "python")
+    assert len(examples) >= 4
+    (tmp_path / "example.py").write_text("\n".join(examples), "utf-8")
     assert "have the same diagnosis" in run_python(["example.py"], tmp_path)
 
 

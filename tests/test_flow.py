@@ -29,7 +29,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "kept"),
+    ("change", "shared"),
     [
         ({"k": 20}, {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "frontier", "by_k"}),
         ({"grouping": "error-risk"}, {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "frontier"}),
@@ -40,12 +40,12 @@ def test_stages__depend_on_what_a_flow_has() -> None:
         ({"grouping": "median-mondrian"}, {"encoded", "original", "before"}),
     ],
 )
-def test_but__shares_what_does_not_depend_on_the_change(change: dict, kept: set) -> None:
+def test_but__shares_what_does_not_depend_on_the_change(change: dict, shared: set) -> None:
     flow = Flow(TABLE, SCHEMA, Settings(k=5))
     before = stages(flow)
     other = flow.but(**change)
-    assert {name for name in DEPENDS if other.ready(name)} == kept
-    assert all(getattr(other, name) is before[name] for name in kept)
+    assert {name for name in DEPENDS if other.ready(name)} == shared
+    assert all(getattr(other, name) is before[name] for name in shared)
     fresh = Flow(TABLE, SCHEMA, Settings(k=5).but(**change))
     assert np.array_equal(other.pruning.cut(), fresh.pruning.cut())
     assert other.utility.gcp == pytest.approx(fresh.utility.gcp, abs=1e-12)

@@ -28,9 +28,9 @@ LONGEST = {"pages": 120, "anonymizer": 450, "ui": 450, "run.py": 450, "app.py": 
 
 def tracked(ending: str = "") -> list[str]:
     """The project's own files, as paths below its root; without git, every file that is not hidden."""
-    asked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
-    if asked.returncode == 0:
-        names = asked.stdout.decode("utf-8").split("\0")
+    answer = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if answer.returncode == 0:
+        names = answer.stdout.decode("utf-8").split("\0")
     else:
         names = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if "/." not in path.as_posix()]
     return sorted(name for name in names if name.endswith(ending) and (ROOT / name).is_file())
@@ -71,16 +71,16 @@ def state_uses(name: str, source: str) -> list[str]:
 def unsafe_code(name: str, source: str) -> list[str]:
     """Nothing that could run what a stranger's file says."""
     tree = ast.parse(source)
-    found = [module for module in imported(tree) if module.partition(".")[0] in UNSAFE_MODULES]
+    offences = [module for module in imported(tree) if module.partition(".")[0] in UNSAFE_MODULES]
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id in UNSAFE_CALLS:
-                found.append(node.func.id)
+                offences.append(node.func.id)
             if isinstance(node.func, ast.Attribute) and node.func.attr in UNSAFE_METHODS:
-                found.append(node.func.attr)
+                offences.append(node.func.attr)
             true_words = {word.arg for word in node.keywords if getattr(word.value, "value", None) is True}
-            found += sorted(true_words & {"allow_pickle", "shell"})
-    return found
+            offences += sorted(true_words & {"allow_pickle", "shell"})
+    return offences
 
 
 def talk(name: str, source: str) -> list[str]:
@@ -112,8 +112,8 @@ RULES: dict[Callable[[str, str], list[str]], tuple[str, str]] = {
 def test_house_rule(rule: Callable[[str, str], list[str]]) -> None:
     name, offence = RULES[rule]
     assert rule(name, offence), "the rule does not see an offence"
-    found = {name: rule(name, (ROOT / name).read_text("utf-8")) for name in tracked(".py")}
-    assert not {name: offences for name, offences in found.items() if offences}, rule.__doc__
+    by_file = {name: rule(name, (ROOT / name).read_text("utf-8")) for name in tracked(".py")}
+    assert not {name: offences for name, offences in by_file.items() if offences}, rule.__doc__
 
 
 @pytest.mark.parametrize(
@@ -137,13 +137,13 @@ def test_text__names_no_machine_and_no_registry() -> None:
     names = tracked()
     assert "run.py" in names
     texts = {name: text for name in names if (text := text_of(name)) is not None}
-    found = {
+    matches = {
         name: match[0]
         for name, text in texts.items()
         for match in [MACHINE_PATH.search(text) or REGISTRY.search(text)]
         if match
     }
-    assert not found
+    assert not matches
 
 
 def test_modules__have_a_docstring() -> None:
@@ -160,8 +160,8 @@ def test_importing_the_package__compiles_nothing_and_loads_no_dashboard() -> Non
 
 def test_locks__pin_what_the_requirements_ask_for() -> None:
     for kind in ("requirements-dev", "requirements-bench"):
-        asked, locked = (pins((ROOT / f"{kind}.{ending}").read_text("utf-8")) for ending in ("in", "txt"))
-        assert asked <= locked, f"{kind}.txt was not locked anew after a change: {sorted(asked - locked)}"
+        required, locked = (pins((ROOT / f"{kind}.{ending}").read_text("utf-8")) for ending in ("in", "txt"))
+        assert required <= locked, f"{kind}.txt was not locked anew after a change: {sorted(required - locked)}"
 
 
 def test_locks__pin_every_dependency_of_the_package_within_its_range() -> None:
@@ -188,8 +188,8 @@ def test_locks__name_the_digest_of_every_file(kind: str) -> None:
 
 def pins(text: str) -> set[tuple[str, str]]:
     """Each pinned package with its version, markers and extras left out."""
-    found = re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([^\s;]+)", text, flags=re.MULTILINE)
-    return {(name.lower(), version) for name, version in found}
+    matches = re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([^\s;]+)", text, flags=re.MULTILINE)
+    return {(name.lower(), version) for name, version in matches}
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def pins(text: str) -> set[tuple[str, str]]:
 )
 def test_run__tells_its_commands(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(arguments) == status
-    told = capsys.readouterr().out
-    assert all(command in told for command in ("test", "lint", "bench", "docs", "help"))
+    output = capsys.readouterr().out
+    assert all(command in output for command in ("test", "lint", "bench", "docs", "help"))
 
 
 def test_run__needs_nothing_but_the_standard_library() -> None:
@@ -249,6 +249,6 @@ def test_skips__fail_where_they_are_required(required: str, outcome: str, tmp_pa
     environment = {**os.environ, "COPSE_REQUIRE": required, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
     answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     counted = re.findall(r"(\d+) (passed|failed|skipped|error)", answer.stdout.splitlines()[-1])
-    told = {"failed" if word == "error" else word for _, word in counted}  # pytest's word for a fault before the call
-    assert told == {outcome}, answer.stdout
+    words = {"failed" if word == "error" else word for _, word in counted}  # pytest's word for a fault before the call
+    assert words == {outcome}, answer.stdout
     assert sum(int(number) for number, _ in counted) == 3

@@ -54,9 +54,9 @@ class Installed:
         self.binaries = folder / BINARIES
         self.site = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
         hidden = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV"}
-        kept = {name: value for name, value in os.environ.items() if name not in hidden}
+        others = {name: value for name, value in os.environ.items() if name not in hidden}
         self.environment = {
-            **kept, "PATH": f"{self.binaries}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder), "PYTHONUTF8": "1"
+            **others, "PATH": f"{self.binaries}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder), "PYTHONUTF8": "1"
         }  # fmt: skip
 
     def program(self, name: str) -> str:
@@ -138,8 +138,8 @@ def test_installed__two_ways_to_start_it_are_one(installed: Installed, tmp_path:
 def test_installed__terminal_examples_of_the_readme_run(installed: Installed, tmp_path: Path) -> None:
     (example,) = [commands(block) for block in blocks(ROOT / "README.md", "bash") if "copse anonymize" in block]
     assert [command[0] for command in example] == ["python", "copse", "copse"]
-    said = [installed.run(command, tmp_path) for command in example]
-    assert [("This release is 10-anonymous" in text) for text in said] == [False, True, True]
+    outputs = [installed.run(command, tmp_path) for command in example]
+    assert [("This release is 10-anonymous" in text) for text in outputs] == [False, True, True]
     assert {file.name for file in tmp_path.iterdir()} == {"people.csv", "released.csv", "report.json"}
 
 

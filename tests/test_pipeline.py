@@ -268,8 +268,8 @@ def test_writing__cells_change_and_groups_stay(writing: str, numbers: str) -> No
     assert any(":" in cell for cell in cells) == (writing == "weighted")
     ages = set(released["age"].astype(str))
     assert any(age.startswith("~") for age in ages) == (numbers != "range")
-    told = result.report.to_dict()["method"]["cells"]
-    assert [way["title"] for way in told] == [WRITINGS[writing].title, NUMBERS[numbers].title]
+    ways = result.report.to_dict()["method"]["cells"]
+    assert [way["title"] for way in ways] == [WRITINGS[writing].title, NUMBERS[numbers].title]
     assert result.verification.passed
 
 
@@ -331,8 +331,8 @@ def test_limits_hold_in_every_class_of_the_written_file(
     assert min(map(len, classes)) >= K
     free = anonymize(table, schema, grouping=grouping, generalizer=generalizer, k=K)
     for name in limited_columns(limit, schema):
-        found = [figure(limit, members[name], released[name]) for members in classes]
-        worst = max(found) if limit == "t" else min(found)
+        figures = [figure(limit, members[name], released[name]) for members in classes]
+        worst = max(figures) if limit == "t" else min(figures)
         assert worst <= required + 1e-9 if limit == "t" else worst >= required - 1e-9
         check = result.verification[f"{TITLES[limit]} of {name}"]
         assert check.required == required
@@ -349,12 +349,12 @@ def test_limits_cost_something_here(limit: str, required: float) -> None:
     table, schema = mixed()
     result = anonymize(table, schema, k=K)
     released = read_release(result.release.to_bytes(), schema)
-    found = [
+    figures = [
         figure(limit, members[name], released[name])
         for name in limited_columns(limit, schema)
         for members in classes_of(released, schema)
     ]
-    assert max(found) > required if limit == "t" else min(found) < required
+    assert max(figures) > required if limit == "t" else min(figures) < required
 
 
 @pytest.mark.parametrize(("limit", "required"), LIMITED)
@@ -367,8 +367,8 @@ def test_limits_of_finer_boxes__the_checker_says_what_pandas_says(
     result = anonymize(table, schema, generalizer=generalizer, k=K, **{limit: required})
     released = read_release(result.release.to_bytes(), schema)
     for name in limited_columns(limit, schema):
-        found = [figure(limit, members[name], released[name]) for members in classes_of(released, schema)]
-        worst = max(found) if limit == "t" else min(found)
+        figures = [figure(limit, members[name], released[name]) for members in classes_of(released, schema)]
+        worst = max(figures) if limit == "t" else min(figures)
         check = result.verification[f"{TITLES[limit]} of {name}"]
         assert check.achieved == pytest.approx(worst, abs=1e-9)
         assert check.passed == (worst <= required + 1e-9 if limit == "t" else worst >= required - 1e-9)
@@ -394,8 +394,8 @@ def test_limits_no_group_can_keep__name_the_column_and_how_far_off(
         assert caught.value.remedy
         for name in schema.sensitive:
             achieved = figure(limit, table[name], table[name])
-            said = f"of {name} is {achieved:.4g}, and at least {required:.4g} is required"
-            assert (said in str(caught.value)) == (name in failing)
+            words = f"of {name} is {achieved:.4g}, and at least {required:.4g} is required"
+            assert (words in str(caught.value)) == (name in failing)
 
 
 @pytest.mark.parametrize("grouping", [name for name in names_of("grouping") if name != "infogain-mondrian"])

@@ -70,7 +70,7 @@ def columns_known(page: Page) -> int:
 def give_role(page: Page, row: int, typed: str, quasi: int) -> None:
     """A role chosen in the grid with the keyboard, as a person does: click the cell, open it, type, take it.
 
-    ``known`` columns are quasi-identifying after it. A click can be lost while the grid is drawn anew: then once more.
+    ``quasi`` columns are quasi-identifying after it. A click can be lost while the grid is drawn anew: then once more.
     """
     mention = page.get_by_text(known_text(quasi)).first
     for _ in range(4):

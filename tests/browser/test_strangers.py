@@ -15,10 +15,10 @@ pytestmark = pytest.mark.browser
 class Listener(BaseHTTPRequestHandler):
     """Another server on this machine, which notes what it is asked for."""
 
-    asked: list[str] = []
+    paths: list[str] = []
 
     def do_GET(self) -> None:
-        self.asked.append(self.path)
+        self.paths.append(self.path)
         self.send_response(200)
         self.end_headers()
 
@@ -29,7 +29,7 @@ class Listener(BaseHTTPRequestHandler):
 @pytest.fixture
 def stranger() -> Iterator[str]:
     """The address of a server that no page may ask."""
-    Listener.asked.clear()
+    Listener.paths.clear()
     listener = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
     threading.Thread(target=listener.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{listener.server_port}"
@@ -55,4 +55,4 @@ def test_policy__keeps_a_page_from_asking_another_server(app_server: str, browse
     )
     page.close()
     assert refused == ["connect-src", "img-src", "script-src-elem"]
-    assert Listener.asked == []
+    assert Listener.paths == []

@@ -20,7 +20,7 @@ from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.schema import Schema
-from tests.drawn_trees import SVG, drawn, nodes_in, table
+from tests.drawn_trees import SVG, draw_tree, nodes_in, table
 
 
 def test_excerpt__folds_below_the_depth(class_tree) -> None:
@@ -61,7 +61,7 @@ def test_excerpt__focus_shows_the_path_and_folds_beside_it(class_tree) -> None:
 def test_dot__folded_counts_are_those_of_the_cut(class_tree, below_cut: bool, depth: int) -> None:
     _, tree, risk = class_tree
     cut = prune(tree, risk, "least", 6).cut()
-    drawing = nodes_in(svg(drawn(class_tree, cut=cut, below_cut=below_cut, max_depth=depth)))
+    drawing = nodes_in(svg(draw_tree(class_tree, cut=cut, below_cut=below_cut, max_depth=depth)))
     part = excerpt(tree, cut, below_cut=below_cut, max_depth=depth)
     assert set(drawing) == set(part.nodes)
     assert part.folded
@@ -82,7 +82,7 @@ def test_dot__folded_counts_are_those_of_the_cut(class_tree, below_cut: bool, de
 
 def test_dot__nodes_say_their_numbers(class_tree) -> None:
     encoded, tree, risk = class_tree
-    drawing = nodes_in(svg(drawn(class_tree, max_depth=100, max_nodes=10**6, k=5)))
+    drawing = nodes_in(svg(draw_tree(class_tree, max_depth=100, max_nodes=10**6, k=5)))
     assert set(drawing) == set(range(tree.n_nodes))
     for node, text in drawing.items():
         rule, counted, shares, bits = text.split("\n")
@@ -116,7 +116,7 @@ def test_dot__what_pruning_removed_is_dashed_and_groups_are_doubled(figure1) -> 
 def test_numbers__every_node_says_its_digression(number_tree) -> None:
     encoded, tree, risk = number_tree
     cut = prune(tree, risk, "error-digression", 20).cut()
-    drawing = svg(drawn(number_tree, cut=cut, max_depth=100, k=20))
+    drawing = svg(draw_tree(number_tree, cut=cut, max_depth=100, k=20))
     on_nodes, numeric = nodes_in(drawing), risk.numeric
     assert set(cut) <= set(on_nodes)
     for node, text in on_nodes.items():
@@ -147,14 +147,14 @@ def test_dot__a_tree_without_a_target_and_of_one_node() -> None:
 def test_dot__wrong_choices_are_named(class_tree) -> None:
     for wrong in ({"theme": "red"}, {"colour_by": "mood"}, {"max_depth": 0}, {"max_nodes": 0}):
         with pytest.raises(ParameterError):
-            drawn(class_tree, **wrong)
+            draw_tree(class_tree, **wrong)
 
 
 def test_arguments_are_not_changed(class_tree) -> None:
     encoded, tree, risk = class_tree
     before = {name: np.array(value) for name, value in vars(tree).items()}
     pruning = prune(tree, risk, "error-risk", 8)
-    svg(drawn(class_tree, cut=pruning.cut(), below_cut=True))
+    svg(draw_tree(class_tree, cut=pruning.cut(), below_cut=True))
     assert all(
         np.array_equal(vars(tree)[name], array, equal_nan=array.dtype.kind == "f") for name, array in before.items()
     )

@@ -9,7 +9,7 @@ from anonymizer.drawing import shades
 from anonymizer.drawing.dot import THEMES
 from anonymizer.drawing.shades import COLOURS, colours_of, legend
 from anonymizer.drawing.svg import svg
-from tests.drawn_trees import drawn
+from tests.drawn_trees import draw_tree
 
 
 def test_share_bar__cells_are_the_nearest_to_the_shares(class_tree) -> None:
@@ -31,7 +31,7 @@ def test_legend__covers_every_node_and_says_what_it_covers(class_tree, number_tr
     encoded, tree, risk = drawn_tree
     assert colour_by in colours_of(tree, risk)
     steps = legend(tree, risk, encoded.target.labels, colour_by, theme)
-    source = drawn(drawn_tree, colour_by=colour_by, theme=theme, max_depth=100, max_nodes=10**6)
+    source = draw_tree(drawn_tree, colour_by=colour_by, theme=theme, max_depth=100, max_nodes=10**6)
     assert svg(source)
     if colour_by == "classes":
         assert [shade.gauge for shade in steps] == list("█▓▒")

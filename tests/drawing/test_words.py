@@ -4,7 +4,7 @@ import re
 
 from anonymizer.drawing.svg import svg
 from anonymizer.drawing.words import figures_text, visible_text
-from tests.drawn_trees import drawn, nodes_in
+from tests.drawn_trees import draw_tree, nodes_in
 
 
 def test_visible_text__isolates_and_shows_what_cannot_be_seen() -> None:
@@ -19,7 +19,7 @@ def test_figures_text__explains_every_figure_on_a_node(class_tree, number_tree) 
     for drawn_tree in (class_tree, number_tree):
         encoded, _, risk = drawn_tree
         explained = figures_text(risk, encoded.target.labels)
-        text = nodes_in(svg(drawn(drawn_tree, max_depth=100)))[0]
+        text = nodes_in(svg(draw_tree(drawn_tree, max_depth=100)))[0]
         symbols = set(re.findall(r"Δ|\b(?:n|E|p|SSE|BIG|ICR|TIDI)\b(?= [=\d.]| -)", text))
         assert symbols >= {"n", "BIG", "ICR", "TIDI"}
         assert all(re.search(rf"(?<!\w){symbol}(?!\w)", explained) for symbol in symbols), (symbols, explained)

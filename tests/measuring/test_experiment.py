@@ -67,29 +67,29 @@ def test_every_setting__is_measured_in_every_fold(outcomes):
 def test_a_numeric_target__has_no_class_error():
     table, schema = random_table(13, 150)
     schema = schema.with_target("cost")
-    found = evaluate(
+    outcomes = evaluate(
         Flow(table, schema), folds=2, ks=(5,), groupings=["regression-mondrian", "error-digression", "blend:1"]
     )
-    frame = as_table(found)
+    frame = as_table(outcomes)
     assert "error" not in frame
     assert frame[["mape_linear", "mape_tree", "rsd"]].notna().all(axis=None)
-    assert math.isnan(found[1].mean("error"))
+    assert math.isnan(outcomes[1].mean("error"))
 
 
 def test_test_records__play_no_part_in_the_groups():
     """Other test values, same training rows: the same groups, losses and RSD."""
     table, schema = random_table(14, 120)
     train, test = np.arange(80), np.arange(80, 120)
-    found = []
+    outcomes = []
     for rows in (np.arange(80, 120), np.arange(119, 79, -1)):
         mixed = table.copy()
         mixed.loc[test, ["ill", "cost"]] = table.loc[rows, ["ill", "cost"]].to_numpy()
         fold = Fold.of(Flow(mixed, schema), train, test)
-        found.append(fold.measure("least", "tiered-strict", 5))
-    assert found[0].gcp == found[1].gcp
-    assert found[0].groups == found[1].groups
-    assert found[0].rsd == pytest.approx(found[1].rsd, rel=1e-9)
-    assert found[0].error != found[1].error
+        outcomes.append(fold.measure("least", "tiered-strict", 5))
+    assert outcomes[0].gcp == outcomes[1].gcp
+    assert outcomes[0].groups == outcomes[1].groups
+    assert outcomes[0].rsd == pytest.approx(outcomes[1].rsd, rel=1e-9)
+    assert outcomes[0].error != outcomes[1].error
 
 
 @pytest.mark.parametrize("method", sorted(GENERALIZERS))
@@ -193,21 +193,21 @@ def test_pruning__takes_back_splits_that_learn_noise():
         rng = np.random.default_rng(seed)
         features = rng.normal(size=(2000, 4))
         classes = ((features[:, 0] > 0) ^ (rng.random(2000) < 0.2)).astype(int)
-        asked = (features[:1000], np.arange(1000), classes[:1000], features[1000:])
-        pruned += (classify(*asked) != classes[1000:]).sum()
+        arguments = (features[:1000], np.arange(1000), classes[:1000], features[1000:])
+        pruned += (classify(*arguments) != classes[1000:]).sum()
         with not_pruned():
-            by_heart += (classify(*asked) != classes[1000:]).sum()
+            by_heart += (classify(*arguments) != classes[1000:]).sum()
     assert pruned < 0.9 * by_heart
 
 
 def test_mape__leaves_zeros_out_and_counts_them():
     table, schema = random_table(18, 90)
     table["cost"] = np.where(np.arange(90) % 3 == 0, 0.0, 10.0)
-    found = evaluate(Flow(table, schema), folds=3, ks=(5,), groupings=["least"])
-    assert all(outcome.left_out == 30 for outcome in found)
+    outcomes = evaluate(Flow(table, schema), folds=3, ks=(5,), groupings=["least"])
+    assert all(outcome.left_out == 30 for outcome in outcomes)
     table["cost"] = np.where(np.arange(90) % 3 == 0, 0.0, np.random.default_rng(4).normal(2.0, 0.7, 90))
-    found = evaluate(Flow(table, schema), folds=3, ks=(5,), groupings=["least"])
-    assert all(outcome.left_out == 30 for outcome in found), "a 0 is a 0 after scaling and back"
+    outcomes = evaluate(Flow(table, schema), folds=3, ks=(5,), groupings=["least"])
+    assert all(outcome.left_out == 30 for outcome in outcomes), "a 0 is a 0 after scaling and back"
     assert mape(np.array([0.0, 0.0]), np.array([1.0, 2.0]))[1] == 2
     assert math.isnan(mape(np.array([0.0]), np.array([1.0]))[0])
 
@@ -219,9 +219,9 @@ def outcome_of(values) -> Outcome:
 def test_paired_t_test__is_the_usual_one():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=10), rng.normal(size=10) + 0.4
-    found = paired_t_test(outcome_of(first), outcome_of(second), "error")
-    assert found.difference == pytest.approx((first - second).mean())
-    assert found.p_value == pytest.approx(ttest_rel(first, second).pvalue, rel=1e-9)
+    test = paired_t_test(outcome_of(first), outcome_of(second), "error")
+    assert test.difference == pytest.approx((first - second).mean())
+    assert test.p_value == pytest.approx(ttest_rel(first, second).pvalue, rel=1e-9)
     assert paired_t_test(outcome_of([0.5, 0.5]), outcome_of([0.5, 0.5]), "gcp") == (0.0, 1.0)
     assert paired_t_test(outcome_of([0.5, 0.5]), outcome_of([0.25, 0.25]), "gcp") == (0.25, 0.0)
     assert math.isnan(paired_t_test(outcome_of([0.5]), outcome_of([0.2]), "gcp").p_value)
@@ -229,17 +229,17 @@ def test_paired_t_test__is_the_usual_one():
 
 def test_cancelling__returns_the_folds_that_are_complete():
     table, schema = random_table(19, 90)
-    asked, said = [], []
+    counts, calls = [], []
 
     def cancelled() -> bool:
-        asked.append(len(said))
-        return len(asked) > 2 and asked[-3:] == [4, 4, 4]  # amid the second of two settings of the second fold
+        counts.append(len(calls))
+        return len(counts) > 2 and counts[-3:] == [4, 4, 4]  # amid the second of two settings of the second fold
 
-    found = evaluate(Flow(table, schema), folds=3, ks=(5,), groupings=["least"], cancelled=cancelled,
-                     progress=lambda share, what: said.append((share, what)))  # fmt: skip
-    assert [outcome.folds for outcome in found] == [1, 1]
-    assert [share for share, _ in said] == pytest.approx([0, 1 / 6, 2 / 6, 3 / 6])
-    assert "Fold 2 of 3" in said[-1][1]
+    outcomes = evaluate(Flow(table, schema), folds=3, ks=(5,), groupings=["least"], cancelled=cancelled,
+                     progress=lambda share, what: calls.append((share, what)))  # fmt: skip
+    assert [outcome.folds for outcome in outcomes] == [1, 1]
+    assert [share for share, _ in calls] == pytest.approx([0, 1 / 6, 2 / 6, 3 / 6])
+    assert "Fold 2 of 3" in calls[-1][1]
     assert evaluate(Flow(table, schema), folds=3, ks=(5,), cancelled=lambda: True) == ()
 
 
@@ -253,12 +253,12 @@ def test_a_sample__is_drawn_from_all_records_and_keeps_their_domains():
         return real(part, *rest)
 
     with mock.patch.object(Fold, "of", spy):
-        found = evaluate(Flow(table, schema), folds=2, ks=(5,), groupings=["least"], sample=60)
+        outcomes = evaluate(Flow(table, schema), folds=2, ks=(5,), groupings=["least"], sample=60)
     part = seen_tables[0]
     assert len(part) == 60
     pd.testing.assert_frame_equal(part, table.loc[part.index])
     assert part.index.max() > 100
-    assert found[1].mean("groups") <= 30 / 5
+    assert outcomes[1].mean("groups") <= 30 / 5
     whole = evaluate(Flow(table, schema), folds=2, ks=(5,), groupings=["least"])
     beyond = evaluate(Flow(table, schema), folds=2, ks=(5,), groupings=["least"], sample=999)
     np.testing.assert_array_equal(whole[1].measured["gcp"], beyond[1].measured["gcp"])
@@ -314,29 +314,29 @@ def test_the_command__prints_writes_and_compares(tmp_path, capsys):
     table, _ = random_table(22, 120)
     path, out = tmp_path / "t.csv", tmp_path / "folds.csv"
     table.drop(columns="born").to_csv(path, index=False)
-    asked = ["evaluate", str(path), "--quasi-identifying", "age,city,grade", "--sensitive", "ill,cost", "--folds", "3",
-             "--k", "4,8", "--groupings", "least,blend:0.9", "--against", "least", "--out", str(out)]  # fmt: skip
-    assert main(asked) == 0
+    command = ["evaluate", str(path), "--quasi-identifying", "age,city,grade", "--sensitive", "ill,cost", "--k", "4,8",
+               "--folds", "3", "--groupings", "least,blend:0.9", "--against", "least", "--out", str(out)]  # fmt: skip
+    assert main(command) == 0
     printed = capsys.readouterr().out
     assert "blend:0.9" in printed
     assert "p-value of the paired t-test" in printed
-    written = pd.read_csv(out)
-    assert len(written) == 3 * 5
+    rows = pd.read_csv(out)
+    assert len(rows) == 3 * 5
     plot = tmp_path / "plot.html"
-    assert main([*asked, "--only", "2", "--sample", "90", "--plot", str(plot)]) == 0
-    shown = plot.read_text("utf-8")
+    assert main([*command, "--only", "2", "--sample", "90", "--plot", str(plot)]) == 0
+    page = plot.read_text("utf-8")
     for measure in ("error", "mape_linear", "mape_tree", "rsd"):
-        assert MEASURES[measure] in shown
-    assert shown.count("plotly-graph-div") >= 4
-    assert "blend:0.9" in shown
+        assert MEASURES[measure] in page
+    assert page.count("plotly-graph-div") >= 4
+    assert "blend:0.9" in page
     capsys.readouterr()
-    assert main([*asked, "--plot", "plot.txt"]) == 2
+    assert main([*command, "--plot", "plot.txt"]) == 2
     assert "ends in .html" in capsys.readouterr().err
-    assert main([*asked, "--only", "2", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [row["folds"] for row in found["settings"]] == [2] * 5
-    assert {test["measure"] for test in found["differences"]} == {"gcp", "error", "rsd", "mape_linear", "mape_tree"}
-    assert main([*asked, "--against", "error-risk"]) == 2
+    assert main([*command, "--only", "2", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [row["folds"] for row in answer["settings"]] == [2] * 5
+    assert {test["measure"] for test in answer["differences"]} == {"gcp", "error", "rsd", "mape_linear", "mape_tree"}
+    assert main([*command, "--against", "error-risk"]) == 2
     assert "was not evaluated" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["evaluate", str(path), "--quasi-identifying", "age", "--k", "ten"])

@@ -57,9 +57,9 @@ def test_constant_columns__lose_nothing():
 
 @settings(max_examples=60)
 @given(trees)
-def test_cut_arithmetic__agrees_with_the_release(drawn):
-    table, schema, encoded, pruning = grown(*drawn)
-    release = generalize(table, schema, encoded, pruning, "uniform", drawn[2])
+def test_cut_arithmetic__agrees_with_the_release(case):
+    table, schema, encoded, pruning = grown(*case)
+    release = generalize(table, schema, encoded, pruning, "uniform", case[2])
     of_node, cut = node_ncp(pruning.tree, encoded.encodings), pruning.cut()
     assert cut_gcp(pruning.tree, of_node, cut) == pytest.approx(gcp(release, encoded.encodings), abs=1e-12)
     assert cut_ncp_by_column(pruning.tree, of_node, cut) == pytest.approx(
@@ -77,8 +77,8 @@ def test_cut_arithmetic__agrees_with_the_release(drawn):
 
 @settings(max_examples=30)
 @given(trees)
-def test_merging_groups__never_lowers_a_loss(drawn):
-    _, _, encoded, pruning = grown(*drawn)
+def test_merging_groups__never_lowers_a_loss(case):
+    _, _, encoded, pruning = grown(*case)
     of_node = node_ncp(pruning.tree, encoded.encodings)
     losses = [cut_gcp(pruning.tree, of_node, pruning.cut(after)) for after in range(pruning.n_steps + 1)]
     assert np.all(np.diff(losses) >= -1e-12)

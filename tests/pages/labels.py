@@ -38,12 +38,12 @@ def unescaped(sources: Mapping[str, str]) -> list[str]:
     return [
         f"{name}:{text.lineno} {ast.unparse(text)}"
         for name, call, scope in reader.all_calls
-        for text in shown(call)
+        for text in markdown_of(call)
         if not reader.safe(text, scope)
     ]
 
 
-def shown(call: ast.Call) -> Iterator[ast.expr]:
+def markdown_of(call: ast.Call) -> Iterator[ast.expr]:
     """The arguments of a call that are shown as Markdown."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     named = {word.arg: word.value for word in call.keywords}
@@ -57,13 +57,13 @@ def shown(call: ast.Call) -> Iterator[ast.expr]:
 
 
 class Reader:
-    """The sources of all pages, to be asked what is safe."""
+    """The sources of all pages; answers what is safe."""
 
     def __init__(self, sources: Mapping[str, str]) -> None:
         self.functions: dict[str, list[tuple[ast.FunctionDef, Scope]]] = defaultdict(list)
         self.calls: dict[str, list[tuple[ast.Call, Scope]]] = defaultdict(list)
         self.all_calls: list[tuple[str, ast.Call, Scope]] = []
-        self.asked: set[tuple[int, str]] = set()
+        self.open: set[tuple[int, str]] = set()
         for name, source in sources.items():
             self.visit(name, module := ast.parse(source), (module,))
 
@@ -132,7 +132,7 @@ class Reader:
     def function_safe(self, name: str) -> bool:
         """Whether all that the functions of this name return is safe; those that the pages do not define are not."""
         return bool(self.functions[name]) and all(
-            self.once((id(function), "return"), [(found.value, scope) for found in returns(function)])
+            self.once((id(function), "return"), [(statement.value, scope) for statement in returns(function)])
             for function, scope in self.functions[name]
         )
 
@@ -142,22 +142,22 @@ class Reader:
             place, around = scope[depth - 1], scope[:depth]
             if values := list(assigned(place, name)):
                 return self.once((id(place), name), [(value, around) for value in values])
-            if isinstance(place, ast.FunctionDef) and name in (known := parameters(place)):
+            if isinstance(place, ast.FunctionDef) and name in (names := parameters(place)):
                 handed = [
                     (argument, there)
                     for call, there in self.calls[place.name]
-                    for argument in handed_over(call, known.index(name), name)
+                    for argument in handed_over(call, names.index(name), name)
                 ]
                 return bool(handed) and self.once((id(place), name), handed)
         return self.function_safe(name)
 
     def once(self, key: tuple[int, str], values: list[tuple[ast.expr | None, Scope]]) -> bool:
         """Whether all values are safe; what is being asked already counts as safe."""
-        if key in self.asked:
+        if key in self.open:
             return True
-        self.asked.add(key)
+        self.open.add(key)
         answer = all(self.safe(value, scope) for value, scope in values)
-        self.asked.discard(key)
+        self.open.discard(key)
         return answer
 
 
@@ -201,7 +201,7 @@ def matched(target: ast.expr, value: ast.expr, name: str, *, one_of: bool = Fals
         for each in value.elts:
             yield from matched(target, each, name)
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        for part, given in zip(target.elts, value.elts, strict=True):
-            yield from matched(part, given, name)
+        for part, piece in zip(target.elts, value.elts, strict=True):
+            yield from matched(part, piece, name)
     elif any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(target)):
         yield value

@@ -151,12 +151,12 @@ def test_forest_without_privacy__says_so_here_too() -> None:
 def test_files__are_those_of_the_package() -> None:
     tree = session_of(open_page(session())).answers.last("disclosure tree")
     document = publish(tree, Knowledge())
-    written, unfit = forms_of(document)
+    files, unfit = forms_of(document)
     assert unfit is None
-    assert written == {form: write(document) for form, write in WRITERS.items()}
+    assert files == {form: write(document) for form, write in WRITERS.items()}
     broken = document | {"target": document["target"] | {"name": "bell \x07"}}
-    written, unfit = forms_of(broken)
-    assert set(written) == {"json", "rules"}
+    files, unfit = forms_of(broken)
+    assert set(files) == {"json", "rules"}
     assert "XML" in str(unfit)
 
 

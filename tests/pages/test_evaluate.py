@@ -57,14 +57,14 @@ def test_figures__are_those_of_the_package_and_outlive_the_page() -> None:
     app = run_comparison(open_page(ws), ws)
     assert not app.exception
     expected = evaluate(Flow(TABLE, SCHEMA), folds=2, ks=(5,), groupings=("least", "median-mondrian"))
-    wanted = as_table(expected).drop(columns="seconds")
+    expected_table = as_table(expected).drop(columns="seconds")
     figures = app.dataframe[0].value.drop(columns="seconds")
-    pd.testing.assert_frame_equal(figures, wanted)
+    pd.testing.assert_frame_equal(figures, expected_table)
     assert tradeoff_sentence(expected, "error") in plain_text(app)
     assert "Means over 2 folds of 240 records" in plain_text(app)
     app.switch_page("../pages/roles.py").run()
     app.switch_page("../pages/evaluate.py").run()
-    pd.testing.assert_frame_equal(app.dataframe[0].value.drop(columns="seconds"), wanted)
+    pd.testing.assert_frame_equal(app.dataframe[0].value.drop(columns="seconds"), expected_table)
     assert {item.proto.label for item in app.get("download_button")} == {"Means (CSV)", "Every fold (CSV)"}
 
 

@@ -73,6 +73,6 @@ def test_rule__lets_pass(text: str) -> None:
 def test_pages__show_no_text_from_data_unescaped() -> None:
     sources = page_sources()
     assert len(sources) > 20
-    found = unescaped(sources)
-    assert [offence for offence in found if offence.partition(" ")[2] not in MADE_HERE] == []
-    assert {offence.partition(" ")[2] for offence in found} == MADE_HERE, "an exception that is not needed"
+    offences = unescaped(sources)
+    assert [offence for offence in offences if offence.partition(" ")[2] not in MADE_HERE] == []
+    assert {offence.partition(" ")[2] for offence in offences} == MADE_HERE, "an exception that is not needed"

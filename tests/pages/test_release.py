@@ -46,8 +46,8 @@ def session(
 @pytest.fixture(scope="module")
 def hospital() -> Workspace:
     table = SAMPLES["hospital"].load()
-    known = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
-    schema = Schema.of(table, identifying=["name", "email"], quasi_identifying=known, sensitive=["diagnosis"])
+    quasi = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
+    schema = Schema.of(table, identifying=["name", "email"], quasi_identifying=quasi, sensitive=["diagnosis"])
     ws = Workspace(reading=sample_reading("hospital", table), schema=schema)
     ws.set(k=10)
     return ws

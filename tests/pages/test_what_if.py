@@ -39,10 +39,10 @@ VIEWS = (
 )
 
 
-def session(**wanted: object) -> Workspace:
+def session(**choices: object) -> Workspace:
     """A session with the hospital's table."""
     ws = Workspace(reading=sample_reading("hospital", TABLE), schema=SCHEMA)
-    ws.set(**wanted)
+    ws.set(**choices)
     return ws
 
 
@@ -195,9 +195,9 @@ def test_what_the_browser_says_was_clicked_is_not_believed(monkeypatch: pytest.M
 def test_what_if_i_knew__counts_those_who_remain() -> None:
     ws = session()
     app = open_view(ws, VIEWS[4])
-    known = {name: person(TABLE, SCHEMA, 0)[name] for name in KNOWN[:2]}
-    before = look_up(TABLE, SCHEMA, known, released=False)
-    after = look_up(ws.flow.released, SCHEMA, known)
+    values = {name: person(TABLE, SCHEMA, 0)[name] for name in KNOWN[:2]}
+    before = look_up(TABLE, SCHEMA, values, released=False)
+    after = look_up(ws.flow.released, SCHEMA, values)
     assert after.rows >= before.rows
     fits = [metric.value for metric in app.metric if metric.label == "Rows that fit"]
     assert fits == [count(before.rows), count(after.rows)]
@@ -372,11 +372,11 @@ def test_project__is_opened_where_it_fits_and_refused_where_not(monkeypatch: pyt
     monkeypatch.setattr(st, "warning", lambda text, icon: messages.append(text))
     monkeypatch.setattr(st, "error", lambda text, icon: messages.append(text))
     ws = session()
-    wanted = Settings(k=33, generalizer="refine")
+    choices = Settings(k=33, generalizer="refine")
     assert ws.reading is not None
-    saved = Project(SCHEMA, dict(wanted), (), History(), "hospital", ws.reading.sha256, len(TABLE))
+    saved = Project(SCHEMA, dict(choices), (), History(), "hospital", ws.reading.sha256, len(TABLE))
     open_project(ws, to_json(saved).encode())
-    assert (messages, ws.settings, ws.state(WhatIfState).note) == (["rerun"], wanted, "")
+    assert (messages, ws.settings, ws.state(WhatIfState).note) == (["rerun"], choices, "")
     other = json.loads(to_json(saved))
     other["table"]["sha256"] = "0" * 64
     open_project(ws, json.dumps(other).encode())

@@ -101,7 +101,7 @@ def test_figure_1__printed_numbers_hold_to_their_digits(figure: Case) -> None:
         "E": risk.error,
         "EB": risk.branch_error,
     }
-    printed = figure.given["printed"]
+    printed = figure.content["printed"]
     assert len(printed) == 11
     for label, value in printed.items():
         name = label.rstrip("0123456789")
@@ -111,7 +111,7 @@ def test_figure_1__printed_numbers_hold_to_their_digits(figure: Case) -> None:
 def test_figure_1__erratum_the_root_goes_last(figure: Case) -> None:
     # As printed, the root would compete and win at step 2 with omega = .2018, which contradicts the paper's Table 1.
     pruning = prune(figure.tree, annotate(figure.tree, figure.encoded), "error-risk", 3)
-    assert figure.given["steps_as_printed"] == [6, 1]
+    assert figure.content["steps_as_printed"] == [6, 1]
     assert [figure.ids[node] for node in (6, 2)] == pruning.steps.tolist()
     assert figure.tree.n[pruning.cut()].tolist() == [5, 5, 4]
 

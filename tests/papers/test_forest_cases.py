@@ -255,8 +255,8 @@ def test_strict__consistent_counts() -> None:
 
 def test_pruning_and_confidence__single_nodes() -> None:
     def leaf(counts: list[float]) -> NoisyNode:
-        drawn = np.array(counts)
-        return NoisyNode(float(drawn.sum()), 0.0, drawn, drawn, positive_shares(drawn))
+        sums = np.array(counts)
+        return NoisyNode(float(sums.sum()), 0.0, sums, sums, positive_shares(sums))
 
     for row in load("f15_pruning"):
         parent = leaf(row["parent"])

@@ -39,8 +39,8 @@ def says(cell: Cell, levels) -> object:
 
 
 def groups_of(case):
-    top = [case.given["tree"][0]["id"]]
-    return Cut(case.tree, [case.ids[node] for node in case.given.get("cut", top)])
+    top = [case.content["tree"][0]["id"]]
+    return Cut(case.tree, [case.ids[node] for node in case.content.get("cut", top)])
 
 
 @pytest.mark.parametrize("raw", TIERED)

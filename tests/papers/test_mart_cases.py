@@ -101,7 +101,7 @@ def test_error_digression_takes_the_references_steps(reference: dict[str, Any], 
 
 def groups_by_id(case: Case, pruning: Pruning) -> dict[str, list[int]]:
     names = {t: str(node_id) for node_id, t in case.ids.items()}
-    records = {str(node["id"]): node["records"] for node in case.given["tree"]}
+    records = {str(node["id"]): node["records"] for node in case.content["tree"]}
     return {names[t]: records[names[t]] for t in pruning.cut().tolist()}
 
 

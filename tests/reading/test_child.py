@@ -96,9 +96,9 @@ def test_read_in_child__can_be_cancelled() -> None:
 
 
 def test_read_in_child__death_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = child._take()
-    monkeypatch.setattr(child, "_take", lambda: taken)
-    threading.Timer(0.05, taken.kill).start()
+    process = child._take()
+    monkeypatch.setattr(child, "_take", lambda: process)
+    threading.Timer(0.05, process.kill).start()
     with pytest.raises(ReadError, match=r"t.csv cannot be read: it takes more than the 1.4 GB of memory") as raised:
         read_in_child(SLOW * 4, name="t.csv", allowance=Allowance(memory=1_400_000_000))
     assert "\n" not in str(raised.value)
@@ -151,8 +151,8 @@ def test_limits__the_child_can_write_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="the system has no limits for a process")
 def test_bombs__one_sentence_each_in_little_memory_and_time() -> None:
-    said = [json.loads(line) for line in run_python(["-c", BOMBS], ROOT).splitlines()]
-    outcomes = {name: what for name, what, *_ in said}
+    answers = [json.loads(line) for line in run_python(["-c", BOMBS], ROOT).splitlines()]
+    outcomes = {name: what for name, what, *_ in answers}
     assert list(outcomes) == [*REFUSED, *READ]
     for name in REFUSED:
         assert isinstance(outcomes[name], str), name
@@ -160,5 +160,5 @@ def test_bombs__one_sentence_each_in_little_memory_and_time() -> None:
         assert "\n" not in outcomes[name]
     for name, (_, _, shape) in READ.items():
         assert tuple(outcomes[name]) == shape
-    assert max(work for *_, work, _ in said) < 12  # seconds of processor time, Python's start included
-    assert np.max([memory for *_, memory in said]) < 1.5e9
+    assert max(work for *_, work, _ in answers) < 12  # seconds of processor time, Python's start included
+    assert np.max([memory for *_, memory in answers]) < 1.5e9

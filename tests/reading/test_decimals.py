@@ -13,7 +13,7 @@ def read(text: str, options: ReadOptions | None = None) -> Reading:
     return read_table(text.encode(), options=options)
 
 
-def asked(reading: Reading) -> Question:
+def question_of(reading: Reading) -> Question:
     assert len(reading.questions) == 1, reading.questions
     return reading.questions[0]
 
@@ -27,7 +27,7 @@ def test_point_beside_comma__is_asked_with_both_readings() -> None:
     reading = read(text)
     assert reading.frame["a"].tolist() == ["1.234", "5.678"]
     assert reading.frame["b"].tolist() == [2.5, 7.25]
-    point, comma = asked(reading).answers
+    point, comma = question_of(reading).answers
     assert (point.sample[0], comma.sample[0]) == (("1.234", "1.234"), ("1.234", "1,234"))
     assert (point.words, comma.words) == ("--decimal=.", "--decimal=,")
     answered = read(text, comma.applied(reading.options))
@@ -40,7 +40,7 @@ def test_point_beside_comma__is_asked_with_both_readings() -> None:
 @pytest.mark.parametrize("text", ["a;b\n1.234;x\n5.678;y\n", 'a,b\n"1,234",x\n"5,678",y\n', "a;b\n1,234;x\n5,678;y\n"])
 def test_three_digits_behind_a_mark__are_asked(text: str) -> None:
     reading = read(text)
-    assert asked(reading).about == "decimal mark"
+    assert question_of(reading).about == "decimal mark"
     assert reading.options.decimal is None
     assert set(map(type, reading.frame["a"])) == {str}
 
@@ -65,11 +65,11 @@ def test_codes_with_an_e__are_asked() -> None:
     text = "code,n\n12e4,1\n120000,2\n12e4,3\n"
     reading = read(text)
     assert reading.frame["code"].tolist() == ["12e4", "120000", "12e4"]
-    as_text, as_numbers = asked(reading).answers
+    as_text, as_numbers = question_of(reading).answers
     assert (as_text.words, as_numbers.words) == ("--as-text=code", "--as-numbers=code")
-    kept = read(text, as_text.applied(reading.options))
-    assert kept.frame["code"].tolist() == ["12e4", "120000", "12e4"]
-    assert not kept.questions
+    again = read(text, as_text.applied(reading.options))
+    assert again.frame["code"].tolist() == ["12e4", "120000", "12e4"]
+    assert not again.questions
     assert read(text, as_numbers.applied(reading.options)).frame["code"].tolist() == [120000.0] * 3
 
 
@@ -101,10 +101,10 @@ def test_infinities_beside_whole_numbers__are_numbers() -> None:
 def test_dates__are_asked_with_both_readings() -> None:
     text = "d,e,n\n01/02/2024,3/4/2023,1\n03/04/2024,5/6/2023,2\n"
     reading = read(text)
-    day, month = asked(reading).answers
+    day, month = question_of(reading).answers
     assert (day.sample[0], month.sample[0]) == (("01/02/2024", "1 February 2024"), ("01/02/2024", "2 January 2024"))
-    assert "1 more columns" in asked(reading).text
+    assert "1 more columns" in question_of(reading).text
     assert read(text, day.applied(reading.options)).frame["d"][0].month == 2
     assert read(text, month.applied(reading.options)).frame["d"][0].month == 1
-    shown = read("d,n\n13/02/2024,1\n01/03/2024,2\n", ReadOptions(dates="month"))
-    assert shown.frame["d"][1].month == 3
+    month_first = read("d,n\n13/02/2024,1\n01/03/2024,2\n", ReadOptions(dates="month"))
+    assert month_first.frame["d"][1].month == 3

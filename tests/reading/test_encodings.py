@@ -21,7 +21,7 @@ def test_other_encodings__are_asked_with_the_words_under_each(encoding: str) -> 
     assert encoding in answers
     assert len(answers) > 1
     word = TEXTS[encoding].split("\n")[1].split(",")[0]
-    assert word in [shown for _, shown in answers[encoding].sample]
+    assert word in [text for _, text in answers[encoding].sample]
     assert any(problem.level == "warning" and "encoding" in problem.text for problem in reading.problems)
     answered = read_table(data, options=answers[encoding].applied(reading.options))
     assert answered.frame.iloc[0, 0] == word

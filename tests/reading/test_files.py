@@ -25,7 +25,7 @@ def read(text: str | bytes, **options: Any) -> Any:
     return read_table(text.encode() if isinstance(text, str) else text, options=ReadOptions(**options))
 
 
-def said(reading: Any, level: str | None = None) -> str:
+def notes(reading: Any, level: str | None = None) -> str:
     return "\n".join(f.text + " " + f.remedy for f in reading.problems if level in (None, f.level))
 
 
@@ -52,8 +52,8 @@ def test_read__zip_codes_and_long_numbers_stay_text() -> None:
     assert reading.frame["zip"].tolist() == ["02139", "10115"]
     assert reading.frame["account"].tolist() == ["1234567890123456", "9999999999999999"]
     assert reading.frame["plain"].dtype == np.int64
-    assert "begin with zeros" in said(reading)
-    assert "more than 15 digits" in said(reading)
+    assert "begin with zeros" in notes(reading)
+    assert "more than 15 digits" in notes(reading)
 
 
 @pytest.mark.parametrize("text", ["1", "-1", "0", "999999999999999"])
@@ -89,7 +89,7 @@ def test_read__decimal_comma() -> None:
 def test_read__commas_between_thousands_are_reported_not_guessed() -> None:
     reading = read('a,b\n"1,234",1\n"22,500",2\n')
     assert reading.frame["a"].tolist() == ["1,234", "22,500"]
-    assert "is that 1234 or 1.234?" in said(reading, "warning")
+    assert "is that 1234 or 1.234?" in notes(reading, "warning")
     assert reading.options.decimal is None
 
 
@@ -107,7 +107,7 @@ def test_read__encoding_is_found(encoding: str, used: str) -> None:
     assert reading.frame.columns[0] == "städte"
     assert reading.frame["städte"].tolist() == ["Köln", "Lüneburg"]
     assert reading.options.encoding == used
-    assert ("cp1252" in said(reading)) == (encoding == "cp1252")
+    assert ("cp1252" in notes(reading)) == (encoding == "cp1252")
 
 
 def test_read__encoding_can_be_corrected() -> None:
@@ -154,12 +154,12 @@ def test_read__missing_marks_are_counted_and_can_be_kept() -> None:
     reading = read(text)
     assert reading.frame["grade"].isna().tolist() == [True, False, False, True, False]
     assert reading.frame["n"].isna().sum() == 2
-    assert "'NA' (2)" in said(reading, "warning")
-    assert "blank (1), '?' (1)" in said(reading, "info")
-    kept = read(text, keep=("NA",))
-    assert kept.frame["grade"].tolist() == ["NA", "A", "A", "NA", "B"]
-    assert kept.frame["n"].isna().sum() == 2
-    assert kept.options.keep == ("NA",)
+    assert "'NA' (2)" in notes(reading, "warning")
+    assert "blank (1), '?' (1)" in notes(reading, "info")
+    as_text = read(text, keep=("NA",))
+    assert as_text.frame["grade"].tolist() == ["NA", "A", "A", "NA", "B"]
+    assert as_text.frame["n"].isna().sum() == 2
+    assert as_text.options.keep == ("NA",)
 
 
 def test_read__missing_marks_can_be_changed() -> None:
@@ -177,7 +177,7 @@ def test_read__mixed_column_says_which_values_and_where() -> None:
     text = "a,b\n" + "".join(f"{i},{i % 3}\n" for i in range(40)) + "12 years,1\n41,2\nunknown,0\n"
     reading = read(text)
     assert reading.frame["a"][40] == "12 years"
-    warning = next(found for found in reading.problems if found.level == "warning")
+    warning = next(problem for problem in reading.problems if problem.level == "warning")
     assert (warning.column, warning.row) == ("a", 40)
     assert "'12 years' (record 41), 'unknown' (record 43)" in warning.text
 
@@ -185,7 +185,7 @@ def test_read__mixed_column_says_which_values_and_where() -> None:
 def test_read__infinite_numbers_are_reported() -> None:
     reading = read("a,b\n1,x\ninf,y\n1e999,z\n")
     assert np.isinf(reading.frame["a"]).tolist() == [False, True, True]
-    warning = next(found for found in reading.problems if found.level == "warning")
+    warning = next(problem for problem in reading.problems if problem.level == "warning")
     assert warning.row == 1
 
 
@@ -203,7 +203,7 @@ def test_read__infinite_numbers_are_reported() -> None:
 def test_read__dates(values: list[str], expected: str, words: str) -> None:
     reading = read("d,n\n" + "".join(f"{value},1\n" for value in values))
     assert reading.frame["d"][1] == pd.Timestamp(expected)
-    assert words in said(reading)
+    assert words in notes(reading)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_read__dates(values: list[str], expected: str, words: str) -> None:
 def test_read__doubtful_dates_stay_text(values: list[str], words: str) -> None:
     reading = read("d,n\n" + "".join(f"{value},1\n" for value in values))
     assert reading.frame["d"].tolist() == values
-    assert words in said(reading, "warning")
+    assert words in notes(reading, "warning")
 
 
 def test_read__booleans_stay_text() -> None:
@@ -228,12 +228,12 @@ def test_read__booleans_stay_text() -> None:
 def test_read__headers_are_repaired() -> None:
     reading = read('age,age,,"a\nb",age (2)\n1,2,3,4,5\n2,3,4,5,6\n')
     assert reading.frame.columns.tolist() == ["age", "age (3)", "column 3", "a b", "age (2)"]
-    assert len([found for found in reading.problems if found.level == "warning"]) == 3
+    assert len([problem for problem in reading.problems if problem.level == "warning"]) == 3
 
 
 def test_read__first_line_that_is_a_record() -> None:
     reading = read("39,Private\n50,State\n")
-    assert "looks like a record" in said(reading, "warning")
+    assert "looks like a record" in notes(reading, "warning")
     frame = read("39,Private\n50,State\n", header=False).frame
     assert frame.columns.tolist() == ["column 1", "column 2"]
     assert frame["column 1"].tolist() == [39, 50]
@@ -245,11 +245,11 @@ def test_read__blanks_around_values_go() -> None:
     assert reading.frame["a"].tolist() == [1, 2, 3]
     assert reading.frame["b"].tolist()[::2] == ["x", "x"]
     assert reading.frame["b"].isna()[1]
-    assert "Blanks around" in said(reading)
+    assert "Blanks around" in notes(reading)
 
 
 def test_read__constant_column_is_reported() -> None:
-    assert "'b' has the same value" in said(read("a,b\n1,x\n2,x\n"))
+    assert "'b' has the same value" in notes(read("a,b\n1,x\n2,x\n"))
 
 
 def test_read__ragged_line_is_located() -> None:
@@ -435,15 +435,15 @@ def outcome(data: bytes) -> Any:
 @settings(max_examples=150)
 @given(st.binary(max_size=300))
 def test_read__any_bytes_give_a_table_or_a_read_error(data: bytes) -> None:
-    found = outcome(data)
-    assert found.remedy if isinstance(found, ReadError) else len(found.frame) >= 1
+    answer = outcome(data)
+    assert answer.remedy if isinstance(answer, ReadError) else len(answer.frame) >= 1
 
 
 @settings(max_examples=100)
 @given(st.lists(st.lists(st.text('ab12,;"\n\r\t|.é- ', max_size=6), min_size=2, max_size=4), min_size=1, max_size=6))
 def test_read__any_delimited_text_gives_a_table_or_a_read_error(rows: list[list[str]]) -> None:
-    found = outcome("\n".join(",".join(row) for row in rows).encode())
-    assert found.remedy if isinstance(found, ReadError) else found.frame.columns.is_unique
+    answer = outcome("\n".join(",".join(row) for row in rows).encode())
+    assert answer.remedy if isinstance(answer, ReadError) else answer.frame.columns.is_unique
 
 
 @settings(max_examples=60)

@@ -29,14 +29,14 @@ def test_profile__counts_are_exact() -> None:
             "seen": pd.to_datetime(["2024-01-02", None, "2024-01-01", "2024-01-02 12:30"], format="ISO8601"),
         }
     )
-    age, score, town, seen = profile(table)
+    age, score, town, arrival = profile(table)
     assert (age.kind, age.records, age.missing, age.distinct, age.unique) == (Kind.NUMERIC, 4, 0, 3, 2)
     assert (age.low, age.high, age.summary) == ("30", "40", "30 to 40")
     assert (score.missing, score.present, score.distinct, score.unique) == (1, 3, 2, 1)
     assert score.distinct_share == pytest.approx(2 / 3)
     assert (town.kind, town.missing, town.distinct, town.unique) == (Kind.CATEGORICAL, 1, 2, 1)
     assert town.top == (("B", 2), ("A", 1))
-    assert (seen.kind, seen.low, seen.high) == (Kind.DATE, "2024-01-01", "2024-01-02 12:30:00")
+    assert (arrival.kind, arrival.low, arrival.high) == (Kind.DATE, "2024-01-01", "2024-01-02 12:30:00")
     assert town.to_dict()["Missing"] == 1
 
 

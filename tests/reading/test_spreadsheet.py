@@ -53,8 +53,8 @@ def test_merged_cells__are_said() -> None:
     merged = b'</sheetData><mergeCells count="1"><mergeCell ref="B2:B4"/></mergeCells>'
     text = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>' + HEAD + rows
     book = with_part(book, "xl/worksheets/sheet1.xml", text + merged + b"</worksheet>")
-    said = warnings(read_table(book, name="t.xlsx"))
-    assert "Column 'b': 2 taken as missing, each a cell merged with one that holds the value: B3 (in B2:B4)" in said
+    notes = warnings(read_table(book, name="t.xlsx"))
+    assert "Column 'b': 2 taken as missing, each a cell merged with one that holds the value: B3 (in B2:B4)" in notes
 
 
 def test_two_sheets__are_asked() -> None:
@@ -80,8 +80,10 @@ def test_text_cells_like_codes__are_asked() -> None:
     reading = read_table(xlsx({"S": [("code", "n"), ("12e4", 1), ("120000", 2)]}))
     assert reading.questions[0].about == "numbers"
     assert reading.frame["code"].tolist() == ["12e4", "120000"]
-    kept = read_table(xlsx({"S": [("code", "n"), ("12e4", 1), ("120000", 2)]}), options=ReadOptions(as_text=("code",)))
-    assert not kept.questions
+    as_text = read_table(
+        xlsx({"S": [("code", "n"), ("12e4", 1), ("120000", 2)]}), options=ReadOptions(as_text=("code",))
+    )
+    assert not as_text.questions
 
 
 def test_torn_opendocument__is_refused_at_once() -> None:

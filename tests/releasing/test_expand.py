@@ -32,23 +32,23 @@ def released(seed, n, k, **writing):
 
 
 def test_the_example_of_the_documentation_is_true():
-    found = doctest.testmod(module)
-    assert found.attempted == 3
-    assert not found.failed
+    outcome = doctest.testmod(module)
+    assert outcome.attempted == 3
+    assert not outcome.failed
 
 
 @settings(max_examples=60)
 @given(st.tuples(st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5)))
-def test_weights__add_up_and_weighted_levels_have_their_original_frequencies(drawn):
-    table, schema, release = released(*drawn, writing="weighted", numbers="mean")
-    found = expand(release.frame(), schema)
-    assert found["weight"].sum() == pytest.approx(len(table))
+def test_weights__add_up_and_weighted_levels_have_their_original_frequencies(case):
+    table, schema, release = released(*case, writing="weighted", numbers="mean")
+    records = expand(release.frame(), schema)
+    assert records["weight"].sum() == pytest.approx(len(table))
     for name in ("city", "grade"):
-        weights = found.groupby(found[name].fillna("(missing)"))["weight"].sum()
+        weights = records.groupby(records[name].fillna("(missing)"))["weight"].sum()
         counts = table[name].fillna("(missing)").value_counts()
         assert weights.to_dict() == pytest.approx(counts.to_dict())
     if not table["age"].isna().any():
-        assert (found["age"] * found["weight"]).sum() == pytest.approx(table["age"].sum())
+        assert (records["age"] * records["weight"]).sum() == pytest.approx(table["age"].sum())
 
 
 def test_unweighted_cells__share_equally():
@@ -67,8 +67,8 @@ def test_unweighted_cells__share_equally():
         kinds={"job": "categorical", "age": "numeric", "born": "date"},
         domains={"job": ["a", "b", "c+d"]},
     )
-    found = expand(table, schema)
-    by_row = dict(iter(found.groupby("pay")))
+    records = expand(table, schema)
+    by_row = dict(iter(records.groupby("pay")))
     assert by_row[1]["job"].tolist() == ["a", pytest.approx(np.nan, nan_ok=True)]
     assert by_row[1]["age"].tolist() == [35, 35]
     assert by_row[1]["born"].tolist() == [pd.Timestamp("2020-01-02")] * 2

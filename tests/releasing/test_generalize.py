@@ -70,9 +70,9 @@ trees = st.tuples(
 
 @settings(max_examples=50)
 @given(trees)
-def test_boxes__agree_with_the_slow_twins_and_k_holds(drawn):
-    table, schema, encoded, pruning = grown(*drawn)
-    k = drawn[2]
+def test_boxes__agree_with_the_slow_twins_and_k_holds(case):
+    table, schema, encoded, pruning = grown(*case)
+    k = case[2]
     leaf, group = descend(pruning.tree, encoded), pruning.group_of_node()
     members = {
         "uniform": [set(np.flatnonzero(group[leaf] == group[t])) for t in leaf],
@@ -82,13 +82,13 @@ def test_boxes__agree_with_the_slow_twins_and_k_holds(drawn):
         "pack": groups_of(encoded, group[leaf], k, np.random.default_rng(1)),
     }
     assert set(members) == set(GENERALIZERS)
-    for method, held in members.items():
+    for method, sets in members.items():
         release = generalize(table, schema, encoded, pruning, method, k, rng=np.random.default_rng(1))
         for j, name in enumerate(encoded.names):
             column = release[name]
             for place, row in enumerate(release.order):
                 assert says(column.cells[column.index[place]], encoded.encodings[j]) == naive.hull(
-                    encoded, held[row], j
+                    encoded, sets[row], j
                 )
         if GUARANTEES[method].strict:
             assert class_sizes(release.frame(), QUASI).min() >= k
@@ -116,18 +116,16 @@ WRITTEN = [("concatenate", "range"), ("weighted", "mean"), ("weighted", "median"
 
 @settings(max_examples=120)
 @given(trees, st.sampled_from(["uniform", "refine", "tiered-strict", "pack"]), st.sampled_from(WRITTEN))
-def test_writings__agree_with_slow_twins_and_read_back(drawn, method, written):
-    table, schema, encoded, pruning = grown(*drawn)
-    writing, numbers = written
+def test_writings__agree_with_slow_twins_and_read_back(case, method, way):
+    table, schema, encoded, pruning = grown(*case)
+    writing, numbers = way
     rng = [np.random.default_rng(1) for _ in range(2)]
-    plain = generalize(table, schema, encoded, pruning, method, drawn[2], rng=rng[0])
-    release = generalize(
-        table, schema, encoded, pruning, method, drawn[2], writing=writing, numbers=numbers, rng=rng[1]
-    )
+    plain = generalize(table, schema, encoded, pruning, method, case[2], rng=rng[0])
+    release = generalize(table, schema, encoded, pruning, method, case[2], writing=writing, numbers=numbers, rng=rng[1])
     original = table.iloc[release.order].reset_index(drop=True)
     box = plain.frame()[QUASI].astype(object).fillna("(missing)").agg(tuple, axis=1)
     # Boxes that look alike are one to the reader; counts and means are those of each box, so compare per true box.
-    group = pd.factorize(release_boxes(table, schema, encoded, pruning, method, drawn[2])[release.order])[0]
+    group = pd.factorize(release_boxes(table, schema, encoded, pruning, method, case[2])[release.order])[0]
     for name in QUASI:
         cells = [release[name].cells[i] for i in release[name].index]
         for g in np.unique(group):
@@ -137,7 +135,7 @@ def test_writings__agree_with_slow_twins_and_read_back(drawn, method, written):
             expected = expected_text(original[name].iloc[rows], schema[name], writing, numbers, encoded)
             assert cells[rows[0]].text() == expected
             assert parse_cell(expected, schema[name].kind) == cells[rows[0]]
-    assert class_sizes(release.frame(), QUASI).min() >= drawn[2]
+    assert class_sizes(release.frame(), QUASI).min() >= case[2]
     assert release.writing == writing
     assert release.numbers == numbers
 
@@ -153,19 +151,19 @@ def expected_text(values, column, writing, numbers, encoded):
     absent = len(present) < len(values)
     if column.name in ("city", "grade"):
         encoding = next(e for e in encoded.encodings if e.name == column.name)
-        found = [str(level) for level in encoding.labels if (present == level).any()]
-        counts = [int((present == level).sum()) for level in found]
+        labels = [str(level) for level in encoding.labels if (present == level).any()]
+        counts = [int((present == level).sum()) for level in labels]
         if absent:
-            found, counts = [*found, "missing"], [*counts, len(values) - len(present)]
+            labels, counts = [*labels, "missing"], [*counts, len(values) - len(present)]
         if writing == "weighted":
-            return "+".join(f"{level}:{count}" for level, count in zip(found, counts, strict=True))
-        if found == ["missing"]:
+            return "+".join(f"{level}:{count}" for level, count in zip(labels, counts, strict=True))
+        if labels == ["missing"]:
             return None
         if writing == "concatenate":
-            return "+".join(found)
-        if len(found) == encoding.n_codes >= 2:
+            return "+".join(labels)
+        if len(labels) == encoding.n_codes >= 2:
             return "*"
-        return found[0] if len(found) == 1 else "{" + ", ".join(found) + "}"
+        return labels[0] if len(labels) == 1 else "{" + ", ".join(labels) + "}"
     if not len(present):
         return None
     low, high = (value_text(end) for end in (present.min(), present.max()))
@@ -191,10 +189,10 @@ def test_concatenate__is_short_for_uniform_written_that_way():
     assert short.writing == "concatenate"
 
 
-@pytest.mark.parametrize("written", [{"writing": "weighted"}, {"numbers": "mean"}, {"numbers": "median"}])
-def test_tiered__shares_records_and_so_has_no_counts_or_means(written):
+@pytest.mark.parametrize("way", [{"writing": "weighted"}, {"numbers": "mean"}, {"numbers": "median"}])
+def test_tiered__shares_records_and_so_has_no_counts_or_means(way):
     with pytest.raises(ParameterError, match="twice"):
-        generalize(*grown(1, 60, 3), "tiered", 3, **written)
+        generalize(*grown(1, 60, 3), "tiered", 3, **way)
 
 
 @pytest.mark.parametrize("unknown", [{"writing": "words"}, {"numbers": "mode"}])
@@ -206,10 +204,10 @@ def test_unknown_writings__are_refused(unknown):
 def test_the_dictionary__says_what_cells_may_be():
     given_ = grown(1, 60, 3)
     release = generalize(*given_, "uniform", 6, writing="weighted", numbers="median")
-    said = {entry["name"]: entry["cells"] for entry in release.dictionary()}
-    assert "median" in said["age"]
-    assert "not the value itself" in said["born"]
-    assert "a:4+b:1" in said["city"]
+    cells = {entry["name"]: entry["cells"] for entry in release.dictionary()}
+    assert "median" in cells["age"]
+    assert "not the value itself" in cells["born"]
+    assert "a:4+b:1" in cells["city"]
 
 
 def test_refine__keeps_limits_in_every_part():
@@ -217,14 +215,14 @@ def test_refine__keeps_limits_in_every_part():
     limits = Limits(k=3, l=2)
     pruning = prune(pruning.tree, annotate(pruning.tree, encoded), limits=limits, encoded=encoded)
     free = generalize(table, schema, encoded, pruning, "refine", 3)
-    kept = generalize(table, schema, encoded, pruning, "refine", 3, limits=limits)
+    release = generalize(table, schema, encoded, pruning, "refine", 3, limits=limits)
 
     def mixed(release):
         frame = release.frame()
         return frame.groupby([frame[name].astype(object).fillna("") for name in QUASI])["class"].nunique().min()
 
     assert mixed(free) == 1
-    assert mixed(kept) == 2
+    assert mixed(release) == 2
 
 
 def says(cell, encoding):
@@ -238,9 +236,9 @@ def says(cell, encoding):
 
 @settings(max_examples=60)
 @given(trees, st.sampled_from(sorted(GENERALIZERS)))
-def test_every_cell__holds_its_original_value_and_kept_values_travel_with_their_row(drawn, method):
-    table, schema, encoded, pruning = grown(*drawn)
-    release = generalize(table, schema, encoded, pruning, method, drawn[2])
+def test_every_cell__holds_its_original_value_and_kept_values_travel_with_their_row(case, method):
+    table, schema, encoded, pruning = grown(*case)
+    release = generalize(table, schema, encoded, pruning, method, case[2])
     assert sorted(release.order) == list(range(len(table)))
     original = table.iloc[release.order].reset_index(drop=True)
     frame = release.frame()
@@ -260,8 +258,8 @@ def test_every_cell__holds_its_original_value_and_kept_values_travel_with_their_
 
 @settings(max_examples=30)
 @given(trees)
-def test_tiered__depends_on_the_unpruned_tree_only(drawn):
-    seed, n, k, _ = drawn
+def test_tiered__depends_on_the_unpruned_tree_only(case):
+    seed, n, k, _ = case
     answers = []
     for criterion in ("least", "error-risk"):
         table, schema, encoded, pruning = grown(seed, n, k, criterion)

@@ -23,7 +23,7 @@ from anonymizer.settings import Limits
 from tests import naive_pack
 from tests.groups.test_refine import random_table
 
-drawn = st.tuples(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6))
+cases = st.tuples(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6))
 LIMITS = (Limits(l=2), Limits(t=0.3), Limits(rsd_min=0.2, spread_min=0.3), Limits(entropy_l=1.5), Limits(l=2, t=0.4))
 
 
@@ -52,7 +52,7 @@ def members(group: np.ndarray) -> list[list[int]]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(drawn, st.sampled_from([3, 5, SAMPLE]))
+@given(cases, st.sampled_from([3, 5, SAMPLE]))
 def test_line__agrees_with_its_slow_twin(case: tuple[int, int, int], sample: int) -> None:
     encoded = encoded_table(case[0], case[1])
     line, order = secret_line(encoded, case[2], sample, regions=2)
@@ -65,7 +65,7 @@ def test_line__agrees_with_its_slow_twin(case: tuple[int, int, int], sample: int
 
 
 @settings(max_examples=40, deadline=None)
-@given(drawn)
+@given(cases)
 def test_packed__agrees_with_its_slow_twin(case: tuple[int, int, int]) -> None:
     seed, n, k = case
     encoded = encoded_table(seed, n)
@@ -85,12 +85,12 @@ def test_packed__loses_least_of_all_divisions_of_a_line(seed: int, n: int, k: in
     encoded = encoded_table(seed, n)
     line, _ = secret_line(encoded, seed)
     weight = line.scale.weight.tolist()
-    found = naive_pack.lost(encoded, members(pack_line(line, k)), weight)
-    assert found == pytest.approx(naive_pack.least_lost(encoded, leaves_of(line, 0), k, weight), abs=1e-7)
+    loss = naive_pack.lost(encoded, members(pack_line(line, k)), weight)
+    assert loss == pytest.approx(naive_pack.least_lost(encoded, leaves_of(line, 0), k, weight), abs=1e-7)
 
 
 @settings(max_examples=40, deadline=None)
-@given(drawn, st.sampled_from(LIMITS))
+@given(cases, st.sampled_from(LIMITS))
 def test_packed__keeps_every_limit_as_its_slow_twin_does(case: tuple[int, int, int], limits: Limits) -> None:
     seed, n, k = case
     encoded = encoded_table(seed, n)
@@ -98,13 +98,13 @@ def test_packed__keeps_every_limit_as_its_slow_twin_does(case: tuple[int, int, i
     line, _ = secret_line(encoded, seed)
     weight = line.scale.weight.tolist()
     judge = partial(naive_pack.keeps, encoded, limits)
-    found = members(pack_line(line, k, wants_of(line, encoded, limits)))
-    assert found == sorted(map(sorted, naive_pack.slow_groups(encoded, leaves_of(line, 0), k, weight, judge)))
-    assert len(found) == 1 or all(len(group) >= k and judge(group) for group in found)
+    groups = members(pack_line(line, k, wants_of(line, encoded, limits)))
+    assert groups == sorted(map(sorted, naive_pack.slow_groups(encoded, leaves_of(line, 0), k, weight, judge)))
+    assert len(groups) == 1 or all(len(group) >= k and judge(group) for group in groups)
 
 
 @settings(max_examples=40, deadline=None)
-@given(drawn, st.sampled_from(LIMITS), st.sampled_from(["least", "error-risk"]))
+@given(cases, st.sampled_from(LIMITS), st.sampled_from(["least", "error-risk"]))
 def test_pack__keeps_every_limit_that_its_regions_keep(
     case: tuple[int, int, int], limits: Limits, criterion: str
 ) -> None:
@@ -130,7 +130,7 @@ def test_release__passes_the_checker_and_loses_less_than_its_regions() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(drawn)
+@given(cases)
 def test_groups__are_unions_of_neighbouring_leaves_of_one_region(case: tuple[int, int, int]) -> None:
     seed, n, k = case
     encoded = encoded_table(seed, n)
@@ -146,7 +146,7 @@ def test_groups__are_unions_of_neighbouring_leaves_of_one_region(case: tuple[int
 
 
 @settings(max_examples=30, deadline=None)
-@given(drawn)
+@given(cases)
 def test_groups__depend_on_the_records_and_the_secret_only(case: tuple[int, int, int]) -> None:
     """Whoever comes first in the file, the same secret order of the same people makes the same groups."""
     seed, n, k = case

@@ -20,12 +20,12 @@ texts = st.one_of(st.sampled_from(NASTY), st.text(max_size=6))
 missing_or = lambda values: st.one_of(st.none(), values)  # noqa: E731
 
 
-def release_of(sets, intervals, kept, name="city"):
+def release_of(sets, intervals, pairs, name="city"):
     """A release of a set column, an interval column, and three kept ones."""
     n = len(sets)
     columns = [cell_column(name, Kind.CATEGORICAL, sets), cell_column("age", Kind.NUMERIC, intervals)]
     for kind, title in ((Kind.CATEGORICAL, "note"), (Kind.NUMERIC, "cost")):
-        values = pd.Series([pair[kind is Kind.NUMERIC] for pair in kept], name=title)
+        values = pd.Series([pair[kind is Kind.NUMERIC] for pair in pairs], name=title)
         values = values.astype("float64" if kind is Kind.NUMERIC else "str")
         columns.append(ReleasedColumn(title, Role.SENSITIVE, kind, (), True, values=values))
     return Release(tuple(columns), np.arange(n), "uniform")
@@ -62,8 +62,8 @@ rows = st.lists(
 
 @settings(max_examples=60)
 @given(rows, texts.filter(lambda name: name.strip() and name not in ("age", "note", "cost")))
-def test_write_then_read__is_the_identity(drawn, name):
-    release = release_of(*map(list, zip(*drawn, strict=True)), name=name)
+def test_write_then_read__is_the_identity(case, name):
+    release = release_of(*map(list, zip(*case, strict=True)), name=name)
     frame, schema = release.frame(), schema_of(release)
     for format in FORMATS:
         back = read_release(release.to_bytes(format), schema)
@@ -76,8 +76,8 @@ def test_write_then_read__is_the_identity(drawn, name):
 
 @settings(max_examples=30)
 @given(rows)
-def test_other_readers__see_the_same_text(drawn):
-    release = release_of(*map(list, zip(*drawn, strict=True)))
+def test_other_readers__see_the_same_text(case):
+    release = release_of(*map(list, zip(*case, strict=True)))
     other = pd.read_csv(io.BytesIO(release.to_bytes()), dtype=str, keep_default_na=False, na_values=[""])
     assert values_of(other)[:2] == values_of(release.frame())[:2]
     assert not any(str(text).startswith(("=", "@", "\t", "\r")) for text in other.to_numpy().ravel())

@@ -96,58 +96,58 @@ def recomputed(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
     table, schema = reading.frame, result.schema
     released = read_release(file, schema)
     names = list(schema.quasi_identifying)
-    found = {
+    figures = {
         "records.before": f"{len(table):,}",
         "records.after": f"{len(released):,}",
         "records.suppressed": f"{len(table) - len(released):,}",
         "gcp.before": "0",
     }
-    asked = {"k": K, "l": 2, "grouping": "least", "generalizer": result.release.method, "criterion": "entropy",
+    parameters = {"k": K, "l": 2, "grouping": "least", "generalizer": result.release.method, "criterion": "entropy",
              "writing": "sets", "numbers": "range", "min_leaf": 2, "tested": "inner"}  # fmt: skip
-    found |= {f"parameter.{name}": str(value) for name, value in asked.items()}
+    figures |= {f"parameter.{name}": str(value) for name, value in parameters.items()}
     for name in schema.released:
-        found[f"missing.before.{name}"] = f"{table[name].isna().sum():,}"
-        found[f"missing.after.{name}"] = f"{released[name].isna().sum():,}"
-        found[f"withheld.{name}"] = f"{(released[name].astype(object) == '*').sum():,}"
-        found[f"distinct.before.{name}"] = f"{len(set(table[name].dropna())):,}"
-        found[f"distinct.after.{name}"] = f"{len(set(released[name].dropna())):,}"
+        figures[f"missing.before.{name}"] = f"{table[name].isna().sum():,}"
+        figures[f"missing.after.{name}"] = f"{released[name].isna().sum():,}"
+        figures[f"withheld.{name}"] = f"{(released[name].astype(object) == '*').sum():,}"
+        figures[f"distinct.before.{name}"] = f"{len(set(table[name].dropna())):,}"
+        figures[f"distinct.after.{name}"] = f"{len(set(released[name].dropna())):,}"
     for when, frame in (("before", table), ("after", released)):
         sizes = sizes_of(frame, names)
-        found[f"prosecutor.{when}"] = found[f"journalist.{when}"] = f"{1 / sizes.min():.4g}"
-        found[f"marketer.{when}"] = f"{(1 / sizes).sum() / len(frame):.4g}"
-        found[f"unique.{when}"] = f"{(sizes == 1).sum():,}"
-        found[f"discernibility.{when}"] = f"{sizes.sum():,}"
+        figures[f"prosecutor.{when}"] = figures[f"journalist.{when}"] = f"{1 / sizes.min():.4g}"
+        figures[f"marketer.{when}"] = f"{(1 / sizes).sum() / len(frame):.4g}"
+        figures[f"unique.{when}"] = f"{(sizes == 1).sum():,}"
+        figures[f"discernibility.{when}"] = f"{sizes.sum():,}"
         for policy in POLICIES:
-            found[f"above.{policy.risk:g}.{when}"] = f"{(1 / sizes > policy.risk + 1e-9).mean():.2%}"
+            figures[f"above.{policy.risk:g}.{when}"] = f"{(1 / sizes > policy.risk + 1e-9).mean():.2%}"
         key = [frame[name].astype(object).where(frame[name].notna(), "?").astype(str) for name in names]
         most = frame.groupby(key)["diagnosis"].agg(lambda values: values.value_counts(dropna=False).max())
-        found[f"error.{when}"] = f"{1 - most.sum() / len(frame):.4f}"
+        figures[f"error.{when}"] = f"{1 - most.sum() / len(frame):.4f}"
     sizes = sizes_of(released, names)
-    found["groups"] = f"{round((1 / sizes).sum()):,}"
-    found["group.smallest"], found["group.largest"] = f"{sizes.min():,}", f"{sizes.max():,}"
-    found["group.mean"] = f"{len(sizes) / (1 / sizes).sum():.2f}"
-    found["group.median"] = f"{max(size for size in sizes if (sizes >= size).mean() >= 0.5):,}"
+    figures["groups"] = f"{round((1 / sizes).sum()):,}"
+    figures["group.smallest"], figures["group.largest"] = f"{sizes.min():,}", f"{sizes.max():,}"
+    figures["group.mean"] = f"{len(sizes) / (1 / sizes).sum():.2f}"
+    figures["group.median"] = f"{max(size for size in sizes if (sizes >= size).mean() >= 0.5):,}"
     losses = []
     for encoding in encode(table, schema).encodings:
         cells = [parse_cell(None if pd.isna(text) else str(text), encoding.kind) for text in released[encoding.name]]
         losses.append(np.mean([cell_ncp(cell, encoding) for cell in cells]))
-        found[f"ncp.{encoding.name}"] = f"{losses[-1]:.4f}"
-    found["gcp.after"] = f"{np.mean(losses):.4f}"
+        figures[f"ncp.{encoding.name}"] = f"{losses[-1]:.4f}"
+    figures["gcp.after"] = f"{np.mean(losses):.4f}"
     for check in verify(released, schema, k=K, l=2, original=table).checks:
         if check.required is not None:
-            found[f"required.{check.name}"] = f"{check.required:.6g}"
+            figures[f"required.{check.name}"] = f"{check.required:.6g}"
         if check.achieved is not None:
-            found[f"achieved.{check.name}"] = f"{check.achieved:.6g}"
+            figures[f"achieved.{check.name}"] = f"{check.achieved:.6g}"
     # The rows of a file stand in the order of the release, so the same attacks are drawn.
     again = attack(table, released, schema, encode(table, schema), tries=200)
     for criterion in again.outcomes:
-        found[f"{criterion.name}.before"] = f"{criterion.before:.4f}"
-        found[f"{criterion.name}.after"] = f"{criterion.after:.4f}"
-        found[f"{criterion.name}.interval"] = "{:.4f} to {:.4f}".format(*criterion.interval)
+        figures[f"{criterion.name}.before"] = f"{criterion.before:.4f}"
+        figures[f"{criterion.name}.after"] = f"{criterion.after:.4f}"
+        figures[f"{criterion.name}.interval"] = "{:.4f} to {:.4f}".format(*criterion.interval)
     for one in again.inferences:
         for when, rate in (("blind", one.blind), ("before", one.before), ("after", one.after)):
-            found[f"guess.{when}.{one.column}"] = f"{rate.share:.4f}"
-    return found
+            figures[f"guess.{when}.{one.column}"] = f"{rate.share:.4f}"
+    return figures
 
 
 @pytest.mark.parametrize("audience", AUDIENCES)
@@ -280,31 +280,31 @@ def test_statement__is_in_both_reports() -> None:
 
 
 def texts_of(document: Document) -> list[str]:
-    found = [document.title, document.subtitle]
+    texts = [document.title, document.subtitle]
     for section in document.sections:
-        found.append(section.title)
+        texts.append(section.title)
         for block in section.blocks:
             if isinstance(block, Table):
-                found += block.header if any(block.header) else ()
-                found += [cell.text if isinstance(cell, Figure) else cell for row in block.rows for cell in row]
+                texts += block.header if any(block.header) else ()
+                texts += [cell.text if isinstance(cell, Figure) else cell for row in block.rows for cell in row]
             elif isinstance(block, Code):
-                found += block.text.split("\n")
+                texts += block.text.split("\n")
             else:
-                found.append(block)
-    return found
+                texts.append(block)
+    return texts
 
 
 @pytest.mark.parametrize("audience", AUDIENCES)
 def test_pdf__holds_all_that_the_document_says(audience: str, monkeypatch: pytest.MonkeyPatch) -> None:
     document = document_of(run_of()[3], Statement("Łódź <b>", "λ"), audience)
-    written: list[str] = []
+    texts: list[str] = []
     paragraph = report_pdf._paragraph
-    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, style: (written.append(text), paragraph(text, style))[1])
+    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, style: (texts.append(text), paragraph(text, style))[1])
     content = to_pdf(document)
     assert content.startswith(b"%PDF-")
     assert content.rstrip().endswith(b"%%EOF")
-    said = [text for text in written if text not in ("None.", report_pdf.LACKING)]
-    assert said == texts_of(document)
+    paragraphs = [text for text in texts if text not in ("None.", report_pdf.LACKING)]
+    assert paragraphs == texts_of(document)
     for act in (b"/JavaScript", b"/URI", b"/Launch", b"/EmbeddedFile"):
         assert act not in content
 
@@ -336,11 +336,11 @@ def test_papers__are_known_of_every_grouping_and_generalizer() -> None:
 def test_pdf__says_when_its_font_lacks_a_letter(name: str, lacks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     document = Document("Report", "", "internal", (Section("One", (Table(("a",), ((name,),)), Code("x"), "y")),))
     assert document.texts == ["Report", "", "One", "a", name, "x", "y"]
-    written: list[str] = []
+    texts: list[str] = []
     paragraph = report_pdf._paragraph
-    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, style: (written.append(text), paragraph(text, style))[1])
+    monkeypatch.setattr(report_pdf, "_paragraph", lambda text, style: (texts.append(text), paragraph(text, style))[1])
     assert to_pdf(document).startswith(b"%PDF-")
-    assert (report_pdf.LACKING in written) == lacks
+    assert (report_pdf.LACKING in texts) == lacks
 
 
 def test_pdf__no_word_above_a_column_is_broken() -> None:

@@ -41,7 +41,7 @@ def run_of(generalizer: str = "uniform") -> tuple[Reading, Result]:
 def every_list(value: Any) -> list[list[Any]]:
     """All lists inside a JSON value."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return ([value] if isinstance(value, list) else []) + [found for part in inside for found in every_list(part)]
+    return ([value] if isinstance(value, list) else []) + [inner for part in inside for inner in every_list(part)]
 
 
 # What it holds.
@@ -79,7 +79,7 @@ def test_json__holds_no_order_of_rows() -> None:
     lists = every_list(json.loads(result.report.to_json()))
     assert lists
     assert max(map(len, lists)) < N // 2
-    assert not any(sorted(map(str, found)) == sorted(map(str, range(N))) for found in lists)
+    assert not any(sorted(map(str, one)) == sorted(map(str, range(N))) for one in lists)
 
 
 def test_figures__are_those_of_the_tables() -> None:
@@ -111,24 +111,23 @@ def test_digests__are_those_of_the_files(tmp_path: Path) -> None:
         output[format] = digest(result.release.to_bytes(format))
         assert output[format] == hashlib.sha256(path.read_bytes()).hexdigest()
     report = result.report.released(output, "the board agreed")
-    told = json.loads(report.to_json())
-    assert told["provenance"]["output_sha256"] == output
-    assert told["override"] == "the board agreed"
-    assert (
-        told["provenance"]["input"]["sha256"] == hashlib.sha256(hospital(N, 4).to_csv(index=False).encode()).hexdigest()
-    )
-    assert told["provenance"]["input"]["records"] == N
+    content = json.loads(report.to_json())
+    assert content["provenance"]["output_sha256"] == output
+    assert content["override"] == "the board agreed"
+    source = content["provenance"]["input"]
+    assert source["sha256"] == hashlib.sha256(hospital(N, 4).to_csv(index=False).encode()).hexdigest()
+    assert source["records"] == N
     assert result.report.provenance.output == {}
     assert result.report.override == ""
 
 
 def test_provenance__names_versions_time_and_every_parameter() -> None:
     _, result = run_of()
-    told = result.report.to_dict()["provenance"]
-    assert set(told["parameters"]) == set(setting_names(*RUN))
-    assert told["versions"]["numpy"] == np.__version__
-    assert "absent" not in told["versions"].values()
-    age = pd.Timestamp.now("UTC") - pd.Timestamp(told["time"])
+    provenance = result.report.to_dict()["provenance"]
+    assert set(provenance["parameters"]) == set(setting_names(*RUN))
+    assert provenance["versions"]["numpy"] == np.__version__
+    assert "absent" not in provenance["versions"].values()
+    age = pd.Timestamp.now("UTC") - pd.Timestamp(provenance["time"])
     assert pd.Timedelta(0) <= age + pd.Timedelta(seconds=1) < pd.Timedelta(hours=1)
 
 
@@ -331,18 +330,18 @@ def test_a_sample__is_named_so_that_it_can_be_had_again() -> None:
 def test_worst_groups__are_found_again_in_the_records() -> None:
     table, schema = random_table(51, 200)
     made = anonymize(table, schema, k=8)
-    told = {worst["figure"]: worst for worst in json.loads(made.report.to_json())["worst_groups"]}
+    by_figure = {worst["figure"]: worst for worst in json.loads(made.report.to_json())["worst_groups"]}
     group = made.pruning.group_of_node()[descend(made.tree, made.encoded)]
     around = {}
     for name in schema.sensitive:
-        if name in told["RSD"]["column"]:
+        if name in by_figure["RSD"]["column"]:
             values = table[name].to_numpy(float)
             for node in np.unique(group):
                 here = values[group == node]
                 around[int(node)] = ((here - here.mean()) ** 2).sum() / ((here - values.mean()) ** 2).sum()
     node = min(around, key=lambda node: around[node])
-    assert told["RSD"]["node"] == node
-    assert told["RSD"]["what"].startswith(f"lowest RSD: {number_text(around[node])}")
-    assert {"TIDI", "digression", "RSD", "spread", "l"} == set(told)
+    assert by_figure["RSD"]["node"] == node
+    assert by_figure["RSD"]["what"].startswith(f"lowest RSD: {number_text(around[node])}")
+    assert {"TIDI", "digression", "RSD", "spread", "l"} == set(by_figure)
     sizes = dict(zip(*np.unique(group, return_counts=True), strict=True))
-    assert told["TIDI"]["node"] in sizes
+    assert by_figure["TIDI"]["node"] in sizes

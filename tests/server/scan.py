@@ -29,10 +29,10 @@ def stretches(process: int) -> Iterator[bytes]:
     folder = Path(f"/proc/{process}")
     with (folder / "mem").open("rb", 0) as memory, (folder / "pagemap").open("rb", 0) as pagemap:
         for line in (folder / "maps").read_text().splitlines():
-            found = re.match(r"([0-9a-f]+)-([0-9a-f]+) rw", line)
-            if not found:
+            match = re.match(r"([0-9a-f]+)-([0-9a-f]+) rw", line)
+            if not match:
                 continue
-            first, last = (int(end, 16) // PAGE for end in found.groups())
+            first, last = (int(end, 16) // PAGE for end in match.groups())
             pagemap.seek(first * 8)
             entries = array.array("Q", pagemap.read((last - first) * 8))
             for start, stop in touched([bool(entry & PRESENT) for entry in entries]):

@@ -32,10 +32,10 @@ def ask(address: str, method: str, path: str, **headers: str) -> tuple[int, dict
 
 def new_browser(address: str) -> str:
     """The cookie that a browser gets with its first page."""
-    given = ask(address, "GET", "/")[1]["set-cookie"]
-    assert "HttpOnly" in given
-    assert "SameSite=Strict" in given
-    return given.partition(";")[0]
+    cookie = ask(address, "GET", "/")[1]["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    return cookie.partition(";")[0]
 
 
 @contextmanager
@@ -45,9 +45,9 @@ def page_of(address: str, cookie: str, resume: str = "") -> Iterator[tuple[Clien
     uri = address.replace("http", "ws") + SOCKET
     more = {"Cookie": cookie, BROWSER: "made-up"} if cookie else {}
     with connect(uri, origin=address, subprotocols=protocols, additional_headers=more, max_size=None) as line:  # type: ignore[arg-type]
-        asked = BackMsg()
-        asked.rerun_script.query_string = ""
-        line.send(asked.SerializeToString())
+        request = BackMsg()
+        request.rerun_script.query_string = ""
+        line.send(request.SerializeToString())
         message = ForwardMsg()
         while not message.HasField("new_session"):
             message.ParseFromString(line.recv(timeout=60))  # type: ignore[arg-type]

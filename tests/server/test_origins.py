@@ -66,10 +66,10 @@ def test_host_name__without_port_and_in_small_letters() -> None:
 class Counting(BaseHTTPRequestHandler):
     """A proxy that forwards nothing and notes what it was asked for."""
 
-    asked: list[str] = []
+    paths: list[str] = []
 
     def do_GET(self) -> None:
-        self.asked.append(self.path)
+        self.paths.append(self.path)
         self.send_error(502)
 
     do_CONNECT = do_GET
@@ -81,7 +81,7 @@ class Counting(BaseHTTPRequestHandler):
 @pytest.fixture
 def proxy() -> Iterator[str]:
     """The address of a proxy through which the server would reach any other machine."""
-    Counting.asked.clear()
+    Counting.paths.clear()
     listener = ThreadingHTTPServer(("127.0.0.1", 0), Counting)
     threading.Thread(target=listener.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{listener.server_port}"
@@ -109,4 +109,4 @@ def test_foreign_page__is_refused_at_once_and_nobody_is_asked(proxy: str, tmp_pa
         for origin in ("http://elsewhere.example", running.address.rpartition(":")[0] + ":1", "null", None):
             assert shake_hands(running.address, origin) == 403
         assert time.monotonic() - begun < 4
-    assert Counting.asked == []
+    assert Counting.paths == []

@@ -159,14 +159,14 @@ def test_record_frontier__is_what_the_flow_makes(numeric: bool) -> None:
 
 def test_record_frontier__tells_how_far_it_is_and_stops() -> None:
     table, schema, encoded, tree, risk = grown(False)
-    told: list[tuple[float, str]] = []
+    calls: list[tuple[float, str]] = []
     methods = [Method("least", "refine"), Method("median-mondrian")]
     points = record_frontier(
         Flow(table, schema), (5, 10, 701), methods,
-        progress=lambda share, what: told.append((share, what)), cancelled=lambda: len(told) == 3,
+        progress=lambda share, what: calls.append((share, what)), cancelled=lambda: len(calls) == 3,
     )  # fmt: skip
-    assert [share for share, _ in told] == [0.0, 0.25, 0.5]
-    assert told[0][1] == "least, refine, k = 5"
+    assert [share for share, _ in calls] == [0.0, 0.25, 0.5]
+    assert calls[0][1] == "least, refine, k = 5"
     assert [(point.method, point.k) for point in points] == [
         ("least, refine", 5), ("least, refine", 10), ("median-mondrian", 5),
     ]  # fmt: skip
@@ -207,7 +207,7 @@ def test_figure__draws_every_point_once_and_the_policies() -> None:
     assert available(points, LOSSES) == ("gcp", "error", "unexplained")
     for loss in LOSSES:
         for measure in RISKS:
-            drawn = json.loads(frontier_figure(points, loss, measure, here=points[3]).to_json())
+            chart = json.loads(frontier_figure(points, loss, measure, here=points[3]).to_json())
             marks = [
                 (place, x, y)
                 for trace in frontier_figure(points, loss, measure).data
@@ -220,9 +220,9 @@ def test_figure__draws_every_point_once_and_the_policies() -> None:
                 if getattr(point, measure) is not None
             ]
             assert sorted(marks) == expected
-            lines = [shape["y0"] for shape in drawn["layout"].get("shapes", [])]
+            lines = [shape["y0"] for shape in chart["layout"].get("shapes", [])]
             assert lines == ([policy.risk for policy in POLICIES] if measure == "risk" else [])
-            assert drawn["data"][-1]["x"] == [getattr(points[3], loss)]
+            assert chart["data"][-1]["x"] == [getattr(points[3], loss)]
     with pytest.raises(ParameterError):
         frontier_figure(points, "cost")
 
@@ -231,7 +231,7 @@ def test_sentence__names_the_best_setting() -> None:
     table, schema, encoded, tree, risk = grown(False)
     points = tree_frontier(Flow(table, schema), range(2, 40))
     best = min((point for point in points if point.smallest >= 10), key=lambda point: point.gcp)
-    said = frontier_sentence(points, "gcp", 0.1)
-    assert f"{best.gcp:.3f}" in said
-    assert best.method in said
+    sentence = frontier_sentence(points, "gcp", 0.1)
+    assert f"{best.gcp:.3f}" in sentence
+    assert best.method in sentence
     assert "No setting" in frontier_sentence(points, "gcp", 0.001)

@@ -48,21 +48,21 @@ def test_another_table__is_said() -> None:
     columns = ["age", "name", "ill"]
     assert saved.mismatch(SHA, columns) == ""
     assert "figures must be computed again" in saved.mismatch("ab" * 32, columns)
-    said = saved.mismatch("ab" * 32, ["age", "ill", "zip"])
-    assert "lacks 'name'" in said
-    assert "adds 'zip'" in said
+    sentence = saved.mismatch("ab" * 32, ["age", "ill", "zip"])
+    assert "lacks 'name'" in sentence
+    assert "adds 'zip'" in sentence
     assert saved.fits(columns)
     assert not saved.fits(["age", "ill", "zip"])
 
 
 def changed(path: list[Any], value: Any) -> str:
     """The project file with one thing in it replaced."""
-    found = json.loads(to_json(project()))
-    place = found
+    content = json.loads(to_json(project()))
+    place = content
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    return json.dumps(found)
+    return json.dumps(content)
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,11 @@ def schema() -> Schema:
 
 
 def test_scenario__keeps_all_parameters_and_the_points_on_top() -> None:
-    kept = scenario_of(POINT, "wide", {"k": 10, "min_leaf": 2, "generalizer": "uniform"}, "for the board")
-    assert kept.parameters == {"k": 20, "min_leaf": 2, "generalizer": "refine", "grouping": "least"}
-    assert kept.figures == figures_of(POINT)
+    scenario = scenario_of(POINT, "wide", {"k": 10, "min_leaf": 2, "generalizer": "uniform"}, "for the board")
+    assert scenario.parameters == {"k": 20, "min_leaf": 2, "generalizer": "refine", "grouping": "least"}
+    assert scenario.figures == figures_of(POINT)
     expected = {"groups": 35, "smallest": 21, "risk": 1 / 21, "tidi": 5.5}
-    assert kept.figures == {**expected, "posterior": 0.75, "gcp": 0.25, "error": 0.125}
+    assert scenario.figures == {**expected, "posterior": 0.75, "gcp": 0.25, "error": 0.125}
     assert set(FIGURES) <= set(Point.__dataclass_fields__)
 
 
@@ -59,10 +59,10 @@ def test_choices__give_back_schema_and_parameters() -> None:
     after = before.with_column("pay", role=Role.INSENSITIVE).with_column("city", domain=("a", "b", "c"))
     choices = choices_of(after, {"k": 12, "l": None})
     assert parameters_from(choices) == {"k": 12, "l": None}
-    found = schema_from(choices, before)
-    assert found == after
-    assert found["age"].reason == "looks like an age"
-    assert schema_from(choices_of(before, {}), after) == replace(before, columns=found.columns[:0] + tuple(
+    other = schema_from(choices, before)
+    assert other == after
+    assert other["age"].reason == "looks like an age"
+    assert schema_from(choices_of(before, {}), after) == replace(before, columns=other.columns[:0] + tuple(
         replace(column, reason="" if column.name in ("pay", "city") else column.reason) for column in before.columns
     ))  # fmt: skip
     with pytest.raises(SchemaError):
