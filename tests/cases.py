@@ -132,7 +132,7 @@ def tree_of(case: dict[str, Any]) -> Case:
     return Case(case, table, schema, encoded, tree, ids)
 
 
-def described(tree: Tree, encoded: EncodedTable) -> list[dict[str, Any]]:
+def describe(tree: Tree, encoded: EncodedTable) -> list[dict[str, Any]]:
     """A tree in the cases' own words (see ``tests/naive.py``), without gains; node t has the id t + 1."""
     leaf = descend(tree, encoded)
     nodes = []

@@ -138,7 +138,7 @@ def app_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         absent("browser", "there is no app.py to serve")
     log = tmp_path_factory.mktemp("dashboard") / "server.log"
     request.session.stash[SERVER_LOG] = log
-    with served(COMMAND, ROOT, log) as dashboard:
+    with serve(COMMAND, ROOT, log) as dashboard:
         yield dashboard.address
 
 
@@ -150,7 +150,7 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None) -> Iterator[Served]:
+def serve(command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None) -> Iterator[Served]:
     """Start the dashboard with a command that takes options of Streamlit, and serve it for as long as the block lasts.
 
     It runs in ``folder``, writes what it says to ``log``, and listens to this machine on a free port.

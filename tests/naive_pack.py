@@ -33,14 +33,16 @@ def divisions(leaves: Leaves) -> Iterator[list[Leaves]]:
             yield [leaves[:end], *rest]
 
 
-def lost(encoded: EncodedTable, groups: list[Rows], weight: Sequence[float]) -> float:
+def loss_of(encoded: EncodedTable, groups: list[Rows], weight: Sequence[float]) -> float:
     return sum(len(group) * loss(encoded, group, weight) for group in groups)
 
 
 def least_lost(encoded: EncodedTable, leaves: Leaves, k: int, weight: Sequence[float]) -> float:
     """The least that groups of k lose, found by trying every division."""
     possible = [[rows_of(group) for group in division] for division in divisions(leaves)]
-    return min(lost(encoded, groups, weight) for groups in possible if len(groups) == 1 or min(map(len, groups)) >= k)
+    return min(
+        loss_of(encoded, groups, weight) for groups in possible if len(groups) == 1 or min(map(len, groups)) >= k
+    )
 
 
 def slow_groups(

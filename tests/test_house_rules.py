@@ -26,7 +26,7 @@ UNSAFE_METHODS = {"read_pickle", "to_pickle"}
 LONGEST = {"pages": 120, "anonymizer": 450, "ui": 450, "run.py": 450, "app.py": 20}
 
 
-def tracked(ending: str = "") -> list[str]:
+def list_files(ending: str = "") -> list[str]:
     """The project's own files, as paths below its root; without git, every file that is not hidden."""
     answer = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
     if answer.returncode == 0:
@@ -42,7 +42,7 @@ def text_of(name: str) -> str | None:
     return None if b"\0" in content else content.decode("utf-8", "replace")
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
+def list_imports(tree: ast.AST) -> Iterator[str]:
     """The names of all modules that a source imports, wherever in it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -55,7 +55,7 @@ def streamlit_imports(name: str, source: str) -> list[str]:
     """Only the dashboard's own folders, and tests of them, know Streamlit."""
     if name == "app.py" or name.startswith(("ui/", "pages/", "tests/")):
         return []
-    return [module for module in imported(ast.parse(source)) if module.partition(".")[0] == "streamlit"]
+    return [module for module in list_imports(ast.parse(source)) if module.partition(".")[0] == "streamlit"]
 
 
 def state_uses(name: str, source: str) -> list[str]:
@@ -71,7 +71,7 @@ def state_uses(name: str, source: str) -> list[str]:
 def unsafe_code(name: str, source: str) -> list[str]:
     """Nothing that could run what a stranger's file says."""
     tree = ast.parse(source)
-    offences = [module for module in imported(tree) if module.partition(".")[0] in UNSAFE_MODULES]
+    offences = [module for module in list_imports(tree) if module.partition(".")[0] in UNSAFE_MODULES]
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id in UNSAFE_CALLS:
@@ -89,7 +89,7 @@ def talk(name: str, source: str) -> list[str]:
         return []
     tree = ast.parse(source)
     calls = [node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    return ["print"] * calls.count("print") + [module for module in imported(tree) if module == "logging"]
+    return ["print"] * calls.count("print") + [module for module in list_imports(tree) if module == "logging"]
 
 
 def too_long(name: str, source: str) -> list[str]:
@@ -112,7 +112,7 @@ RULES: dict[Callable[[str, str], list[str]], tuple[str, str]] = {
 def test_house_rule(rule: Callable[[str, str], list[str]]) -> None:
     name, offence = RULES[rule]
     assert rule(name, offence), "the rule does not see an offence"
-    by_file = {name: rule(name, (ROOT / name).read_text("utf-8")) for name in tracked(".py")}
+    by_file = {name: rule(name, (ROOT / name).read_text("utf-8")) for name in list_files(".py")}
     assert not {name: offences for name, offences in by_file.items() if offences}, rule.__doc__
 
 
@@ -134,7 +134,7 @@ def test_text__names_no_machine_and_no_registry() -> None:
     assert MACHINE_PATH.search("see /" + "root/x")
     assert not MACHINE_PATH.search(" ".join(before + "/work" + "/x" for before in ("a", "..", "~")))
     assert REGISTRY.search("https://files.python" + "hosted.org")
-    names = tracked()
+    names = list_files()
     assert "run.py" in names
     texts = {name: text for name in names if (text := text_of(name)) is not None}
     matches = {
@@ -147,7 +147,7 @@ def test_text__names_no_machine_and_no_registry() -> None:
 
 
 def test_modules__have_a_docstring() -> None:
-    names = [name for name in tracked(".py") if not name.startswith("tests/") and (ROOT / name).stat().st_size > 0]
+    names = [name for name in list_files(".py") if not name.startswith("tests/") and (ROOT / name).stat().st_size > 0]
     bare = [name for name in names if not ast.get_docstring(ast.parse((ROOT / name).read_text("utf-8")))]
     assert not bare
 
@@ -203,7 +203,7 @@ def test_run__tells_its_commands(arguments: list[str], status: int, capsys: pyte
 
 
 def test_run__needs_nothing_but_the_standard_library() -> None:
-    used = {module.partition(".")[0] for module in imported(ast.parse((ROOT / "run.py").read_text("utf-8")))}
+    used = {module.partition(".")[0] for module in list_imports(ast.parse((ROOT / "run.py").read_text("utf-8")))}
     assert used <= sys.stdlib_module_names
 
 

@@ -20,13 +20,13 @@ import pytest
 import run
 from anonymizer.version import VERSION
 from tests.browser.steps import open_page
-from tests.conftest import ROOT, served
+from tests.conftest import ROOT, serve
 from tests.test_docs import blocks, commands
 
 BINARIES = "Scripts" if os.name == "nt" else "bin"
 
 
-def built(kind: str, project: Path, folder: Path) -> Path:
+def build(kind: str, project: Path, folder: Path) -> Path:
     """Build a ``wheel`` or an ``sdist`` of the project into an empty folder; returns its path."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)]
     subprocess.run(command, cwd=project, check=True, capture_output=True)
@@ -43,7 +43,7 @@ def contents(wheel: Path) -> set[str]:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from the project as it is."""
-    return built("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
+    return build("wheel", ROOT, tmp_path_factory.mktemp("wheel"))
 
 
 class Installed:
@@ -118,9 +118,9 @@ def test_wheel__holds_the_package_the_dashboard_and_nothing_else(wheel: Path) ->
 
 
 def test_source_archive__gives_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
-    with tarfile.open(built("sdist", ROOT, tmp_path / "sdist")) as file:
+    with tarfile.open(build("sdist", ROOT, tmp_path / "sdist")) as file:
         file.extractall(tmp_path, filter="data")
-    assert contents(built("wheel", tmp_path / f"copse-{VERSION}", tmp_path / "again")) == contents(wheel)
+    assert contents(build("wheel", tmp_path / f"copse-{VERSION}", tmp_path / "again")) == contents(wheel)
 
 
 # That it runs.
@@ -157,7 +157,7 @@ def test_installed__dashboard_opens_with_its_own_settings(installed: Installed, 
         '[server]\naddress = "0.0.0.0"\n[theme.light]\nbackgroundColor = "#ff0000"\n', "utf-8"
     )
     log = tmp_path / "server.log"
-    with served([installed.program("copse"), "app"], tmp_path, log, installed.environment) as dashboard:
+    with serve([installed.program("copse"), "app"], tmp_path, log, installed.environment) as dashboard:
         open_page(page, dashboard.address)
         colour = "getComputedStyle(document.querySelector('[data-testid=stApp]')).backgroundColor"
         assert page.evaluate(colour) == "rgb(251, 252, 250)"

@@ -58,7 +58,7 @@ RUNS = [run for run in product(TABLES, names_of("grouping"), GENERALIZERS) if fi
 
 
 @cache
-def mixed() -> tuple[pd.DataFrame, Schema]:
+def make_table() -> tuple[pd.DataFrame, Schema]:
     """Two categorical and two numeric sensitive columns."""
     table = hospital(300, 1)
     schema = Schema.of(
@@ -229,7 +229,7 @@ def test_a_grouping_that_does_not_fit_the_target(name: str, grouping: str, says:
 
 @pytest.mark.parametrize("grouping", MONDRIAN)
 def test_mondrian__its_leaves_are_the_groups(grouping: str) -> None:
-    table, schema = mixed()
+    table, schema = make_table()
     schema = schema.with_target("cost" if grouping == "regression-mondrian" else "diagnosis")
     result = anonymize(table, schema, grouping=grouping, k=K, min_leaf=50, max_depth=1, criterion="blend")
     alone = grow_mondrian(encode(table, schema), K, grouping)
@@ -244,7 +244,7 @@ def test_mondrian__its_leaves_are_the_groups(grouping: str) -> None:
 
 @pytest.mark.parametrize("grouping", ["least", "median-mondrian"])
 def test_refine__as_a_word_and_as_a_switch(grouping: str) -> None:
-    table, schema = mixed()
+    table, schema = make_table()
     word = anonymize(table, schema, grouping=grouping, generalizer="refine", k=K)
     switch = anonymize(table, schema, grouping=grouping, refine=True, k=K)
     assert switch.report.provenance.parameters == word.report.provenance.parameters
@@ -257,7 +257,7 @@ def test_refine__as_a_word_and_as_a_switch(grouping: str) -> None:
 @pytest.mark.parametrize("writing", WRITINGS)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_writing__cells_change_and_groups_stay(writing: str, numbers: str) -> None:
-    table, schema = mixed()
+    table, schema = make_table()
     plain, result = anonymize(table, schema, k=K), anonymize(table, schema, k=K, writing=writing, numbers=numbers)
     released = read_release(result.release.to_bytes(), schema)
     assert sorted(map(len, classes_of(released, schema))) == sorted(
@@ -274,7 +274,7 @@ def test_writing__cells_change_and_groups_stay(writing: str, numbers: str) -> No
 
 
 def test_concatenate__is_uniform_written_that_way() -> None:
-    table, schema = mixed()
+    table, schema = make_table()
     used = anonymize(table, schema, generalizer="concatenate", k=K).report.provenance.parameters
     assert (used["generalizer"], used["writing"]) == ("uniform", "concatenate")
 
@@ -310,7 +310,7 @@ TITLES = {"l": "distinct l-diversity", "entropy_l": "entropy l-diversity", "t": 
 LIMITED = [("l", 3), ("entropy_l", 2.5), ("t", 0.45), ("rsd_min", 0.4), ("spread_min", 0.4)]
 
 
-FITTING = [grouping for grouping in names_of("grouping") if fits(mixed()[1], grouping)]
+FITTING = [grouping for grouping in names_of("grouping") if fits(make_table()[1], grouping)]
 
 
 def limited_columns(limit: str, schema: Schema) -> list[str]:
@@ -324,7 +324,7 @@ def limited_columns(limit: str, schema: Schema) -> list[str]:
 def test_limits_hold_in_every_class_of_the_written_file(
     limit: str, required: float, grouping: str, generalizer: str
 ) -> None:
-    table, schema = mixed()
+    table, schema = make_table()
     result = anonymize(table, schema, grouping=grouping, generalizer=generalizer, k=K, **{limit: required})
     released = read_release(result.release.to_bytes(), schema)
     classes = classes_of(released, schema)
@@ -346,7 +346,7 @@ def test_limits_hold_in_every_class_of_the_written_file(
 @pytest.mark.parametrize(("limit", "required"), LIMITED)
 def test_limits_cost_something_here(limit: str, required: float) -> None:
     """Without the limit some class breaks it: else the test above would say nothing."""
-    table, schema = mixed()
+    table, schema = make_table()
     result = anonymize(table, schema, k=K)
     released = read_release(result.release.to_bytes(), schema)
     figures = [
@@ -363,7 +363,7 @@ def test_limits_of_finer_boxes__the_checker_says_what_pandas_says(
     limit: str, required: float, generalizer: str
 ) -> None:
     """Tiers promise nothing about limits: then the checker has to be right about each."""
-    table, schema = mixed()
+    table, schema = make_table()
     result = anonymize(table, schema, generalizer=generalizer, k=K, **{limit: required})
     released = read_release(result.release.to_bytes(), schema)
     for name in limited_columns(limit, schema):
@@ -386,7 +386,7 @@ def test_limits_of_finer_boxes__the_checker_says_what_pandas_says(
 def test_limits_no_group_can_keep__name_the_column_and_how_far_off(
     limit: str, required: float, failing: list[str]
 ) -> None:
-    table, schema = mixed()
+    table, schema = make_table()
     for grouping, generalizer in product(FITTING, GENERALIZERS):
         with pytest.raises(GuaranteeError) as caught:
             anonymize(table, schema, grouping=grouping, generalizer=generalizer, k=K, **{limit: required})

@@ -19,7 +19,7 @@ from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
 from anonymizer.schema import Schema
 from tests import naive
-from tests.cases import described
+from tests.cases import describe
 
 grow_module = importlib.import_module("anonymizer.growing.grow")
 
@@ -104,7 +104,7 @@ def slow_nodes(grown: Grown) -> list[dict[str, Any]]:
 @given(grown_trees())
 def test_grow_equals_the_naive_tree(grown: Grown) -> None:
     slow = [{key: value for key, value in node.items() if key != "gain"} for node in slow_nodes(grown)]
-    assert described(grown.tree, grown.encoded) == slow
+    assert describe(grown.tree, grown.encoded) == slow
 
 
 @few
@@ -112,7 +112,7 @@ def test_grow_equals_the_naive_tree(grown: Grown) -> None:
 def test_measures_equal_the_naive_ones(grown: Grown) -> None:
     target, risk = grown.encoded.target, grown.risk
     attributes = naive.attributes_of(grown.table, grown.schema)
-    nodes = described(grown.tree, grown.encoded)
+    nodes = describe(grown.tree, grown.encoded)
     measured = naive.measures(nodes, attributes, target.codes.tolist(), target.n_classes)
     for t, node in enumerate(nodes):
         expected = measured[t + 1]
@@ -132,7 +132,7 @@ def test_measures_equal_the_naive_ones(grown: Grown) -> None:
 @few
 @given(grown_trees(), st.integers(1, 12))
 def test_error_risk_equals_the_papers_loop(grown: Grown, k: int) -> None:
-    nodes = described(grown.tree, grown.encoded)
+    nodes = describe(grown.tree, grown.encoded)
     measured = {
         t + 1: {"R": float(grown.risk.tidi[t]), "E": float(grown.risk.error[t])} for t in range(grown.tree.n_nodes)
     }
@@ -147,7 +147,7 @@ def test_error_risk_equals_the_papers_loop(grown: Grown, k: int) -> None:
 @few
 @given(grown_trees(), st.integers(2, 12))
 def test_least_is_the_largest_of_all_feasible_prunings(grown: Grown, k: int) -> None:
-    nodes = described(grown.tree, grown.encoded)
+    nodes = describe(grown.tree, grown.encoded)
     if n_prunings(grown.tree) > 3000:
         return
     largest = naive.least(nodes, lambda node_id: bool(grown.tree.n[node_id - 1] >= k))
@@ -167,7 +167,7 @@ def n_prunings(tree: Tree) -> int:
 @given(grown_trees())
 def test_hulls_equal_the_naive_ones(grown: Grown) -> None:
     tree, attributes = grown.tree, naive.attributes_of(grown.table, grown.schema)
-    for t, node in enumerate(described(tree, grown.encoded)):
+    for t, node in enumerate(describe(tree, grown.encoded)):
         for j, attribute in enumerate(attributes):
             expected = naive.hull(attribute, node["records"])
             assert tree.has_missing[t, j] == expected.missing
@@ -208,7 +208,7 @@ def test_a_tree_is_well_formed_and_child_sums_add_up(grown: Grown) -> None:
 @given(grown_trees())
 def test_every_record_reaches_the_one_leaf_whose_region_admits_it(grown: Grown) -> None:
     attributes = naive.attributes_of(grown.table, grown.schema)
-    nodes = described(grown.tree, grown.encoded)
+    nodes = describe(grown.tree, grown.encoded)
     leaf = descend(grown.tree, grown.encoded)
     assert (grown.tree.feature[leaf] < 0).all()
     for record in range(len(grown.table)):
@@ -222,7 +222,7 @@ def test_every_record_reaches_the_one_leaf_whose_region_admits_it(grown: Grown) 
 def test_childrens_path_domains_partition_the_parents(grown: Grown) -> None:
     # Y19, the lemma behind R(t): the shares of the children's path domains, 2^-BIG, add up to their parent's.
     volume = 2.0**-grown.risk.big
-    nodes = described(grown.tree, grown.encoded)
+    nodes = describe(grown.tree, grown.encoded)
     assert volume.tolist() == pytest.approx(
         naive.region_shares(nodes, naive.attributes_of(grown.table, grown.schema)), rel=1e-9
     )

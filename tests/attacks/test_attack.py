@@ -17,7 +17,7 @@ from anonymizer.values import numbers_of, value_text
 from tests.attacks.test_look_up import people
 
 
-def released(generalizer: str = "uniform", k: int = 5, **options) -> tuple[pd.DataFrame, Schema, pd.DataFrame]:
+def make_release(generalizer: str = "uniform", k: int = 5, **options) -> tuple[pd.DataFrame, Schema, pd.DataFrame]:
     table, schema = people()
     return table, schema, anonymize(table, schema, generalizer=generalizer, k=k, **options).release.frame()
 
@@ -50,7 +50,7 @@ def test_interval__is_wilsons(right: int) -> None:
     {"generalizer": "tiered"}, {"generalizer": "refine", "numbers": "mean"}, {"writing": "weighted"}, {"k": 150},
 ])  # fmt: skip
 def test_cells__admit_whom_the_grammar_says(options: dict) -> None:
-    table, schema, frame = released(**options)
+    table, schema, frame = make_release(**options)
     names = list(schema.quasi_identifying)
     columns = {name: CellColumn.of(frame[name], table[name], schema[name]) for name in names}
     for name in names:
@@ -75,7 +75,7 @@ def test_exact_columns__are_equality() -> None:
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_links_and_look_ups__are_loops_over_people(generalizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anonymizer.attacks.attackers.FITS_AT_ONCE", 1_000)
-    table, schema, frame = released(generalizer)
+    table, schema, frame = make_release(generalizer)
     names = list(schema.quasi_identifying)
     columns = {name: CellColumn.of(frame[name], table[name], schema[name]) for name in names}
     who = np.arange(0, 300, 2)
@@ -109,14 +109,14 @@ def predictable(n: int = 600) -> tuple[pd.DataFrame, Schema]:
     return table, Schema.of(table, quasi_identifying=["x", "c"], sensitive=["signal", "coin", "pay"])
 
 
-def attacked(k: int = 10, **options) -> Attacks:
+def make_attacks(k: int = 10, **options) -> Attacks:
     table, schema = predictable()
     frame = anonymize(table, schema, k=k, **options).release.frame()
     return attack(table, frame, schema, encode(table, schema))
 
 
 def test_inference__finds_what_can_be_guessed_and_no_more() -> None:
-    signal, coin, pay = attacked().inferences
+    signal, coin, pay = make_attacks().inferences
     assert (signal.column, coin.column, pay.column) == ("signal", "coin", "pay")
     assert signal.before.share == 1
     assert signal.after.share > 0.95
@@ -145,7 +145,7 @@ def test_look_up_of_a_number__is_right_near_the_truth() -> None:
 
 
 def test_criteria__before_and_after() -> None:
-    table, schema, frame = released(k=5)
+    table, schema, frame = make_release(k=5)
     outcome = attack(table, frame, schema, encode(table, schema), tries=200)
     single, link, inference = outcome.outcomes
     assert [criterion.name for criterion in outcome.outcomes] == ["singling out", "linkability", "inference"]
@@ -170,7 +170,7 @@ def test_released_as_it_is__everything_is_singled_out() -> None:
 
 
 def test_attack__is_the_same_again_and_stops() -> None:
-    table, schema, frame = released()
+    table, schema, frame = make_release()
     encoded = encode(table, schema)
     first, second = (attack(table, frame, schema, encoded, tries=50) for _ in range(2))
     assert first == second

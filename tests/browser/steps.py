@@ -88,7 +88,7 @@ def give_role(page: Page, row: int, typed: str, quasi: int) -> None:
     expect(mention).to_be_visible()
 
 
-def downloaded(page: Page, label: str, folder: Path) -> Path:
+def download(page: Page, label: str, folder: Path) -> Path:
     """A file fetched by its button."""
     with page.expect_download(timeout=60_000) as waiting:
         page.get_by_role("button", name=label, exact=True).click()

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from anonymizer.disclosure.publish import from_json, knowledge_of
 from anonymizer.reading.files import read_table
-from tests.browser.steps import downloaded, drop, number, open_page, settle, step
+from tests.browser.steps import download, drop, number, open_page, settle, step
 from tests.browser.test_release_walk import roles
 from tests.conftest import ROOT
 
@@ -46,9 +46,9 @@ def test_nursery__bound__repair__download__assessed_again(
     fields = "questions, labels, error rates" if way == "Prune" else "questions, labels"
     expect(page.get_by_text(f"The files hold {fields}, and nothing else")).to_be_visible(timeout=60_000)
     settle(page)
-    published = downloaded(page, "Tree (JSON)", tmp_path)
+    published = download(page, "Tree (JSON)", tmp_path)
 
-    report = assessed(original, quasi, published, BOUND)
+    report = assess_file(original, quasi, published, BOUND)
     assert report["within_bound"]
     assert report["highest_posterior"] <= BOUND + 1e-6
     knowledge = knowledge_of(from_json(published.read_text("utf-8")))
@@ -58,7 +58,7 @@ def test_nursery__bound__repair__download__assessed_again(
     assert "n" not in json.loads(published.read_text("utf-8"))["nodes"][0]
 
 
-def assessed(original: Path, quasi: list[str], published: Path, bound: float) -> dict[str, object]:
+def assess_file(original: Path, quasi: list[str], published: Path, bound: float) -> dict[str, object]:
     """What the command line finds in the downloaded tree."""
     command = [sys.executable, "-m", "anonymizer", "disclosure", str(original), "--quasi-identifying", ",".join(quasi)]
     command += ["--target", "class", "--tree", str(published), "--bound", str(bound), "--json"]

@@ -11,7 +11,7 @@ from anonymizer.measuring.comparison import as_table
 from anonymizer.measuring.experiment import evaluate
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLES
-from tests.browser.steps import downloaded, open_page, settle, step
+from tests.browser.steps import download, open_page, settle, step
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +40,7 @@ def test_compare__leave__come_back__download(evaluate_page: Page, tmp_path: Path
     expect(page.get_by_role("heading", name="What each setting loses")).to_be_visible(timeout=120_000)
     settle(page)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    outcomes = pd.read_csv(downloaded(page, "Means (CSV)", tmp_path))
+    outcomes = pd.read_csv(download(page, "Means (CSV)", tmp_path))
     table = SAMPLES["hospital"].load()
     groupings = ["least", "median-mondrian", "blend:0.2", "blend:0.8"]
     expected = as_table(

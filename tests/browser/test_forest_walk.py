@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.steps import downloaded, drop, number, open_page, settle, step
+from tests.browser.steps import download, drop, number, open_page, settle, step
 
 pytestmark = pytest.mark.browser
 
@@ -51,18 +51,18 @@ def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
     expect(number(page, "Spent")).to_have_text("1")
     expect(page.get_by_text("Spent on this table in this session: 1 of 3")).to_be_visible()
 
-    described = json.loads(downloaded(page, "Rules (JSON)", tmp_path).read_text("utf-8"))
+    described = json.loads(download(page, "Rules (JSON)", tmp_path).read_text("utf-8"))
     assert described["private"]
     assert described["warnings"] == []
     assert described["mode"] == "strict"
     assert math.fsum(query["epsilon"] for query in described["ledger"]["dearest"]) == pytest.approx(1.0, rel=1e-9)
     assert described["spent"] == pytest.approx(1.0, rel=1e-9)
-    rules = list(csv.DictReader(downloaded(page, "Rules (CSV)", tmp_path).read_text("utf-8").splitlines()))
+    rules = list(csv.DictReader(download(page, "Rules (CSV)", tmp_path).read_text("utf-8").splitlines()))
     assert len(rules) == len(described["rules"]) > 20
     assert {rule["class"] for rule in rules} <= set(codebook["class"])
     right = sum(json_rule["class"] == "not_recom" for json_rule in described["rules"])
     assert right > 0
-    assert "if " in downloaded(page, "Rules (text)", tmp_path).read_text("utf-8")
+    assert "if " in download(page, "Rules (text)", tmp_path).read_text("utf-8")
 
     panel(page, "Budget").click()
     expect(page.get_by_text("A record pays ε = 1 of the budget of 1")).to_be_visible(timeout=60_000)

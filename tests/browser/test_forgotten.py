@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import downloaded, drop, open_page, settle, step
-from tests.conftest import COMMAND, ROOT, Served, served
+from tests.browser.steps import download, drop, open_page, settle, step
+from tests.conftest import COMMAND, ROOT, Served, serve
 from tests.server import scan
 
 pytestmark = pytest.mark.browser
@@ -52,8 +52,8 @@ def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def dashboard(temporary: Path) -> Iterator[Served]:
     """A dashboard of its own, so that nobody else's records are in its memory."""
     log = temporary.parent / f"{temporary.name}.log"
-    with served(COMMAND, ROOT, log, {**os.environ, "TMPDIR": str(temporary)}) as running:
-        if not Path("/proc/self/pagemap").exists() or not scan.allowed(running.process):
+    with serve(COMMAND, ROOT, log, {**os.environ, "TMPDIR": str(temporary)}) as running:
+        if not Path("/proc/self/pagemap").exists() or not scan.may_read(running.process):
             pytest.skip("the memory of another program cannot be read here")
         yield running
 
@@ -71,7 +71,7 @@ def walk(page: Page, dashboard: Served, folder: Path) -> list[str]:
     for title in ("Roles", "Tree", "Release"):
         step(page, title).click()
         settle(page)
-    downloaded(page, "CSV", folder)
+    download(page, "CSV", folder)
     assert files
     return files
 

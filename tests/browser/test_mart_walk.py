@@ -23,7 +23,7 @@ from anonymizer.reading.files import read_table
 from anonymizer.releasing.generalize import WRITINGS
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.report import schema_from
-from tests.browser.steps import choose, downloaded, drop, give_role, known_text, number, open_page, settle, step
+from tests.browser.steps import choose, download, drop, give_role, known_text, number, open_page, settle, step
 from tests.conftest import ROOT
 from ui.tree.choices import VIEWS
 
@@ -62,8 +62,8 @@ def test_german_credit__error_digression_concatenated(
     page.get_by_text("How cells are written").first.click()
     choose(page, "Categories", WRITINGS["concatenate"].title)
     expect(page.get_by_text(f"This release is {K}-anonymous")).to_be_visible(timeout=120_000)
-    released = downloaded(page, "CSV", tmp_path)
-    report = downloaded(page, "Report (JSON)", tmp_path)
+    released = download(page, "CSV", tmp_path)
+    report = download(page, "Report (JSON)", tmp_path)
     agrees(page, released, report, german, quasi, expected)
 
 

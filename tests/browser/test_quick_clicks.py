@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from anonymizer.releasing.generalize import WRITINGS
-from tests.browser.steps import downloaded, open_page, settle, step
+from tests.browser.steps import download, open_page, settle, step
 
 pytestmark = pytest.mark.browser
 PAUSES = (0, 25, 60, 100, 150, 200, 300)
@@ -35,7 +35,7 @@ def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
         page.get_by_role("combobox", name="Categories").click()
         page.get_by_role("option", name=ways[turn % 2], exact=True).click()
         page.wait_for_timeout(pause)
-        assert downloaded(page, "CSV", tmp_path).stat().st_size > 0
+        assert download(page, "CSV", tmp_path).stat().st_size > 0
         expect(page.get_by_text(f"How cells are written: {ways[turn % 2]}")).to_be_visible()
         settle(page)
 

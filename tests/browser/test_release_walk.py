@@ -18,7 +18,7 @@ from anonymizer.reading.files import read_table
 from anonymizer.reading.profile import suggest
 from anonymizer.releasing.release import read_release
 from anonymizer.schema import Role
-from tests.browser.steps import downloaded, drop, give_role, known_text, number, open_page, settle, step
+from tests.browser.steps import download, drop, give_role, known_text, number, open_page, settle, step
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.browser
@@ -76,27 +76,27 @@ def test_drop__roles__release__download__verify(
     expect(page.get_by_role("heading", name="Check and download")).to_be_visible()
     expect(page.get_by_text(f"This release is {K}-anonymous")).to_be_visible(timeout=120_000)
 
-    released = downloaded(page, "CSV", tmp_path)
-    report = downloaded(page, "Report (JSON)", tmp_path)
+    released = download(page, "CSV", tmp_path)
+    report = download(page, "Report (JSON)", tmp_path)
     risk = linkage_risk(read_release(released), quasi)
     assert figure(page, "Records") == f"{risk.records:,}" == f"{len(frame):,}"
     assert figure(page, "Groups") == f"{risk.groups:,}"
     assert figure(page, "Smallest group") == f"{risk.smallest:,}"
 
-    plain = verified(released, original, "--quasi-identifying", ",".join(quasi), "--sensitive", sensitive)
+    plain = verify_file(released, original, "--quasi-identifying", ",".join(quasi), "--sensitive", sensitive)
     assert plain["passed"]
     assert plain["k_anonymous"]
     assert plain["rows"] == risk.records
-    assert achieved(plain)["k-anonymity"] == risk.smallest
+    assert figures_of(plain)["k-anonymity"] == risk.smallest
 
     document = json.loads(report.read_text("utf-8"))
-    again = achieved(verified(released, original, "--schema", str(report)))
-    assert {name: pytest.approx(value) for name, value in achieved(document["verification"]).items()} == again
+    again = figures_of(verify_file(released, original, "--schema", str(report)))
+    assert {name: pytest.approx(value) for name, value in figures_of(document["verification"]).items()} == again
     assert document["linking_risk"]["after"]["groups"] == risk.groups
     assert document["provenance"]["output_sha256"]["csv"] == sha256(released)
 
 
-def verified(released: Path, original: Path, *roles: str) -> dict[str, Any]:
+def verify_file(released: Path, original: Path, *roles: str) -> dict[str, Any]:
     """What the command line finds in the downloaded file, beside the original."""
     command = [sys.executable, "-m", "anonymizer", "verify", str(released), "--original", str(original)]
     command += [*roles, "--k", str(K), "--json"]
@@ -106,7 +106,7 @@ def verified(released: Path, original: Path, *roles: str) -> dict[str, Any]:
     return checks
 
 
-def achieved(verification: dict[str, Any]) -> dict[str, float | None]:
+def figures_of(verification: dict[str, Any]) -> dict[str, float | None]:
     """The figure of each check by its name."""
     return {check["name"]: check["achieved"] for check in verification["checks"]}
 

@@ -12,7 +12,7 @@ from anonymizer.reading.files import read_table
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.report import digest, schema_from
-from tests.browser.steps import downloaded, drop, number, open_page, settle, step
+from tests.browser.steps import download, drop, number, open_page, settle, step
 from tests.reporting.test_dossier import Reader
 from ui.controls import share
 
@@ -45,11 +45,11 @@ def test_attacks_and_reports(page: Page, app_server: str, tmp_path: Path) -> Non
     page.get_by_role("button", name="Run the attacks").click()
     expect(number(page, "Linkability")).to_be_visible(timeout=120_000)
     settle(page)
-    file = downloaded(page, "CSV", tmp_path)
-    released = downloaded(page, "Report (JSON)", tmp_path)
-    internal = downloaded(page, "Internal report (HTML)", tmp_path)
-    external = downloaded(page, "External report (HTML)", tmp_path)
-    assert downloaded(page, "External report (PDF)", tmp_path).read_bytes().startswith(b"%PDF-")
+    file = download(page, "CSV", tmp_path)
+    released = download(page, "Report (JSON)", tmp_path)
+    internal = download(page, "Internal report (HTML)", tmp_path)
+    external = download(page, "External report (HTML)", tmp_path)
+    assert download(page, "External report (PDF)", tmp_path).read_bytes().startswith(b"%PDF-")
     assert external.name == "release-external-report.html"
 
     schema = schema_from(released)

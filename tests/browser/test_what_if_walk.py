@@ -12,7 +12,7 @@ from anonymizer.checking.linkage import linkage_risk
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.files import read_table
 from anonymizer.whatif.project import from_json
-from tests.browser.steps import downloaded, drop, number, open_page, settle, step
+from tests.browser.steps import download, drop, number, open_page, settle, step
 from ui.controls import count, share
 
 pytestmark = pytest.mark.browser
@@ -82,7 +82,7 @@ def downloaded_project(page: Page, folder: Path):  # type: ignore[no-untyped-def
         page.get_by_test_id("stButtonGroup").get_by_text("History and project")
     ).first.click()
     settle(page)
-    saved = downloaded(page, "Save the project", folder)
+    saved = download(page, "Save the project", folder)
     page.get_by_test_id("stButtonGroup").get_by_text("At a glance").click()
     settle(page)
     text = saved.read_text("utf-8")

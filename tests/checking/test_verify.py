@@ -141,7 +141,7 @@ def test_missing_is_not_withheld() -> None:
     assert both["k-anonymity"].worst == "level (missing)"
 
 
-def tiered() -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
+def make_tiered() -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
     """A lone record beside six, k = 3: (3,3) and globally (1,3), but not 3-anonymous."""
     original = pd.DataFrame({"x": [0, 10, 11, 12, 13, 14, 15]})
     ends = [(0, 11), (0, 15), (0, 15), *[(10, 15)] * 4]
@@ -150,7 +150,7 @@ def tiered() -> tuple[pd.DataFrame, pd.DataFrame, Schema]:
 
 
 def test_a_tiered_release_is_never_called_k_anonymous() -> None:
-    released, original, schema = tiered()
+    released, original, schema = make_tiered()
     for verification in (verify(released, schema, k=3), verify(released, schema, k=3, original=original)):
         assert not verification.k_anonymous
         assert not verification.passed
@@ -238,7 +238,7 @@ def test_columns_that_must_not_leave_are_found() -> None:
 
 
 def test_a_report_is_plain_json() -> None:
-    released, original, schema = tiered()
+    released, original, schema = make_tiered()
     described = verify(released, schema, k=3, original=original).to_dict()
     again = json.loads(json.dumps(described, allow_nan=False))
     assert again == described
@@ -248,7 +248,7 @@ def test_a_report_is_plain_json() -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_contract_of_every_model(model: str) -> None:
-    released, original, schema = tiered()
+    released, original, schema = make_tiered()
     released["pay"] = original["pay"] = [1, 1, 2, 2, 3, 3, 3]
     schema = Schema.of(original, quasi_identifying=["x"], sensitive=["pay"])
     names = []

@@ -24,7 +24,7 @@ def test_rule_text__admits_exactly_the_records_of_the_node(class_tree) -> None:
         inside = (leaf >= node) & (leaf < node + tree.size[node])
         inside_rule = np.ones(len(frame), dtype=bool)
         for part in rule_text(tree, encoded.encodings, node).split(" and "):
-            inside_rule &= satisfied(part, frame)
+            inside_rule &= satisfies(part, frame)
         assert (inside_rule == inside).all(), rule_text(tree, encoded.encodings, node)
 
 
@@ -38,7 +38,7 @@ def test_regions__are_those_of_each_node(class_tree) -> None:
     assert set(some) == set(tree.path(tree.n_nodes - 1))
 
 
-def satisfied(part: str, frame: pd.DataFrame) -> np.ndarray:
+def satisfies(part: str, frame: pd.DataFrame) -> np.ndarray:
     """Which rows satisfy one condition in words."""
     if part == "all records":
         return np.ones(len(frame), dtype=bool)

@@ -57,7 +57,7 @@ def texts(r: Chance) -> tuple[list[str], list[list[str]]]:
     return [f"n{place}" for place in range(len(kinds))], columns
 
 
-def damaged(r: Chance, data: bytes) -> bytes:
+def damage(r: Chance, data: bytes) -> bytes:
     """The bytes with a few of them changed, left out, doubled, or cut off."""
     out = bytearray(data)
     for _ in range(r.randint(1, 4)):
@@ -100,7 +100,7 @@ def csv_case(r: Chance) -> str:
     encoding = r.choice(("utf-8", "utf-8", "utf-16", "gb18030"))
     data = sink.getvalue().encode(encoding)
     if r.random() < 0.6:
-        data = damaged(r, data)
+        data = damage(r, data)
     reading = attempt(data, "t.csv", ReadOptions(delimiter=delimiter, encoding=encoding))
     if isinstance(reading, str):
         return reading
@@ -134,7 +134,7 @@ def parquet_case(r: Chance) -> str:
         data_page_version=r.choice(("1.0", "2.0")), row_group_size=r.choice((3, 100)),
     )  # fmt: skip
     whole = sink.getvalue()
-    data = damaged(r, whole) if r.random() < 0.6 else whole
+    data = damage(r, whole) if r.random() < 0.6 else whole
     reading = attempt(data, "t.parquet")
     if isinstance(reading, str):
         return reading if data != whole else "a whole file was refused"
@@ -193,24 +193,24 @@ def sheet_case(r: Chance, name: str, part: str, write: Callable[[dict[str, list[
     columns = sheet_values(r)
     whole = write(columns)
     how = r.random()
-    data = whole if how < 0.4 else damaged(r, whole)
+    data = whole if how < 0.4 else damage(r, whole)
     if how > 0.6:
         sink = io.BytesIO()
         with zipfile.ZipFile(io.BytesIO(whole)) as source, zipfile.ZipFile(sink, "w") as packed:
             for inner in source.namelist():
                 content = source.read(inner)
-                packed.writestr(inner, damaged(r, content) if inner == part else content)
+                packed.writestr(inner, damage(r, content) if inner == part else content)
         data = sink.getvalue()
     reading = attempt(data, name)
     if isinstance(reading, str):
         return "a whole file was refused" if how < 0.4 else reading
     if how >= 0.4:
         return ""
-    texts = {key: [str(value) if _mixed(values) else value for value in values] for key, values in columns.items()}
+    texts = {key: [str(value) if _has_text(values) else value for value in values] for key, values in columns.items()}
     return fault_of_values(reading, texts, {})
 
 
-def _mixed(values: list[Any]) -> bool:
+def _has_text(values: list[Any]) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
@@ -237,7 +237,7 @@ PROJECT = {
 REPORT = {"provenance": {"schema": COLUMNS, "parameters": {"k": 3}}}
 
 
-def changed(r: Chance, value: Any) -> Any:
+def change(r: Chance, value: Any) -> Any:
     """A copy with one of its parts replaced by something odd, left out, or doubled."""
     value = json.loads(json.dumps(value))
     at = value
@@ -260,10 +260,10 @@ def changed(r: Chance, value: Any) -> Any:
 
 def json_case(r: Chance, value: Any, read: Callable[[str], Any], again: Callable[[Any], Any], part: str = "") -> str:
     """A JSON document, changed: refused, or read so that it says the same."""
-    document = changed(r, value) if r.random() < 0.9 else value
+    document = change(r, value) if r.random() < 0.9 else value
     text = json.dumps(document)
     if r.random() < 0.3:
-        text = damaged(r, text.encode()).decode("utf-8", "replace")
+        text = damage(r, text.encode()).decode("utf-8", "replace")
     try:
         content = read(text)
     except AnonymizerError as error:

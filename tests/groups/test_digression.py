@@ -16,7 +16,7 @@ from anonymizer.schema import Schema
 from tests.groups.test_refine import random_table
 
 
-def grown(seed: int, n: int, constant: bool = False):
+def grow_case(seed: int, n: int, constant: bool = False):
     table, _ = random_table(seed, n)
     rng = np.random.default_rng(seed)
     table["stay"] = 3.0 if constant else rng.poisson(4, n) + table["cost"] / 50
@@ -35,7 +35,7 @@ cases = st.tuples(st.integers(0, 10**6), st.integers(4, 60), st.sampled_from([Fa
 @settings(max_examples=60)
 @given(cases)
 def test_every_score__is_what_its_definition_says(case):
-    table, encoded, tree, risk = grown(*case)
+    table, encoded, tree, risk = grow_case(*case)
     raw = table[["cost", "stay"]].to_numpy(dtype=float)
     span = np.ptp(raw, axis=0)
     y = np.divide(raw - raw.min(axis=0), span, out=np.zeros_like(raw), where=span > 0)
@@ -69,7 +69,7 @@ def test_every_score__is_what_its_definition_says(case):
 def test_lemma_1__a_part_digresses_at_least_as_much_as_the_whole(case):
     # L09, lemma 1, says "more"; at the root, in nodes that leave out fewer than r records, and under perfect
     # correlation both are 0, so what always holds is "not less". Lemma 2: the same for sums over leaves.
-    _, _, tree, risk = grown(*case)
+    _, _, tree, risk = grow_case(*case)
     assert risk.digression[0] == 0
     for t in range(1, tree.n_nodes):
         assert risk.digression[t] >= risk.digression[tree.parent[t]] - 1e-9

@@ -18,7 +18,7 @@ from anonymizer.settings import Limits
 from tests.groups.test_refine import random_table
 
 
-def grown(seed: int, n: int, target: str = "ill", min_leaf: int = 1, max_depth: int | None = None):
+def grow_case(seed: int, n: int, target: str = "ill", min_leaf: int = 1, max_depth: int | None = None):
     table, schema = random_table(seed, n)
     schema = schema.with_target(target)
     encoded = encode(table, schema)
@@ -33,7 +33,7 @@ cases = st.tuples(st.integers(0, 10**6), st.integers(4, 60), st.sampled_from(["i
 @settings(max_examples=60)
 @given(cases)
 def test_margins__agree_with_the_records(case):
-    table, encoded, tree, risk = grown(*case)
+    table, encoded, tree, risk = grow_case(*case)
     leaf = descend(tree, encoded)
     by_limit = {margin.limit: margin for margin in margins(tree, risk, encoded, EVERY)}
     assert len(by_limit) == 7
@@ -90,16 +90,16 @@ CHECKED = (
 @settings(max_examples=150)
 @given(st.tuples(st.integers(0, 10**6), st.integers(6, 40)), st.sampled_from(CHECKED))
 def test_least__is_the_largest_pruning_reached_from_the_top(case, limits):
-    _, encoded, tree, risk = grown(*case, max_depth=3)
+    _, encoded, tree, risk = grow_case(*case, max_depth=3)
     passes = np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, limits)])
 
-    def reached(cut: frozenset) -> bool:
+    def is_reached(cut: frozenset) -> bool:
         """Every node that the cut leaves open has children that pass, as groups of their own."""
         above = {int(s) for t in cut for s in tree.path(t)[:-1]}
         return all(passes[list(tree.children(t))].all() for t in above)
 
     pruning = prune(tree, risk, limits=limits, encoded=encoded)
-    candidates = [cut for cut in prunings(tree, 0) if reached(cut)]
+    candidates = [cut for cut in prunings(tree, 0) if is_reached(cut)]
     largest = max(candidates, key=len)
     assert set(pruning.cut().tolist()) == largest
     assert sum(len(cut) == len(largest) for cut in candidates) == 1
@@ -113,7 +113,7 @@ def test_least__is_the_largest_pruning_reached_from_the_top(case, limits):
 @settings(max_examples=80)
 @given(cases, st.sampled_from(sorted(CRITERIA)), st.sampled_from(CHECKED))
 def test_every_criterion__ends_with_groups_that_satisfy_the_limits(case, criterion, limits):
-    _, encoded, tree, risk = grown(*case)
+    _, encoded, tree, risk = grow_case(*case)
     pruning = prune(tree, risk, criterion, limits=limits, encoded=encoded)
     all_margins = margins(tree, risk, encoded, limits)
     if pruning.satisfied:
@@ -124,7 +124,7 @@ def test_every_criterion__ends_with_groups_that_satisfy_the_limits(case, criteri
 
 
 def test_shortfall__says_what_is_missing_and_by_how_much():
-    _, encoded, tree, risk = grown(4, 40)
+    _, encoded, tree, risk = grow_case(4, 40)
     by_limit = {margin.limit: margin for margin in margins(tree, risk, encoded, Limits(k=50, t=0.0, rsd_min=1.0))}
     assert by_limit["group size"].shortfall(0) == "group size is 40, and at least 50 is required"
     t = int(np.argmax(by_limit["t-closeness"].achieved))
@@ -134,7 +134,7 @@ def test_shortfall__says_what_is_missing_and_by_how_much():
 
 
 def test_passes__forgives_rounding_only():
-    _, encoded, tree, risk = grown(4, 40)
+    _, encoded, tree, risk = grow_case(4, 40)
     share = float(risk.numeric.rsd[1, 0])
     for least, right in ((share, True), (share + 1e-12, True), (share + 1e-6, False)):
         margin = margins(tree, risk, encoded, Limits(k=1, rsd_min=least))[1]

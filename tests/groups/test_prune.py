@@ -16,7 +16,7 @@ from anonymizer.schema import Schema
 from tests import naive
 
 
-def grown(n: int, seed: int, c: int = 3, min_leaf: int = 1) -> tuple[Tree, NodeRisk]:
+def grow_case(n: int, seed: int, c: int = 3, min_leaf: int = 1) -> tuple[Tree, NodeRisk]:
     rng = np.random.default_rng(seed)
     table = pd.DataFrame(
         {
@@ -53,13 +53,13 @@ def check_against_naive(tree: Tree, risk: NodeRisk, k: int) -> Pruning:
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("k", [2, 5, 20, 1000])
 def test_error_risk__the_heap_takes_the_loops_steps(seed: int, k: int) -> None:
-    tree, risk = grown(120, seed, c=2 + seed % 3)
+    tree, risk = grow_case(120, seed, c=2 + seed % 3)
     assert tree.n_nodes > 40
     assert check_against_naive(tree, risk, k).n_steps > 0
 
 
 def test_error_risk__equal_ratios_and_free_prunings_go_by_difference_then_lower_node() -> None:
-    tree, risk = grown(100, 20)
+    tree, risk = grow_case(100, 20)
     constant = replace(risk, error=np.zeros_like(risk.error))
     assert np.isinf(check_against_naive(tree, constant, 6).ratios).all()
     flat = replace(risk, tidi=np.ones_like(risk.tidi), error=np.zeros_like(risk.error))
@@ -69,7 +69,7 @@ def test_error_risk__equal_ratios_and_free_prunings_go_by_difference_then_lower_
 
 
 def test_error_risk__values_that_differ_only_by_rounding_are_equal() -> None:
-    tree, risk = grown(100, 21)
+    tree, risk = grow_case(100, 21)
     rng = np.random.default_rng(0)
     steps = prune(tree, risk, "error-risk", 6).steps.tolist()
     for _ in range(5):
@@ -90,7 +90,7 @@ def test_error_risk__a_long_chain() -> None:
 @pytest.mark.parametrize("k", [1, 2, 7, 30, 200])
 @pytest.mark.parametrize("seed", range(3))
 def test_least__keeps_a_split_when_both_sides_have_k_records_all_the_way_up(seed: int, k: int) -> None:
-    tree, risk = grown(300, 30 + seed)
+    tree, risk = grow_case(300, 30 + seed)
     pruning = prune(tree, risk, "least", k)
     inner = {
         t
@@ -106,7 +106,7 @@ def test_least__keeps_a_split_when_both_sides_have_k_records_all_the_way_up(seed
 
 @pytest.mark.parametrize("criterion", ["least", "error-risk"])
 def test_limits__nothing_to_do_and_nothing_that_helps(criterion: str) -> None:
-    tree, risk = grown(60, 40)
+    tree, risk = grow_case(60, 40)
     untouched = prune(tree, risk, criterion, 1)
     assert untouched.n_steps == 0
     assert untouched.satisfied
@@ -136,7 +136,7 @@ def test_a_lone_root(criterion: str) -> None:
 
 @pytest.mark.parametrize("criterion", ["least", "error-risk"])
 def test_steps__each_one_only_merges_groups(criterion: str) -> None:
-    tree, risk = grown(150, 50)
+    tree, risk = grow_case(150, 50)
     pruning = prune(tree, risk, criterion, 10)
     before = pruning.group_of_node(0)
     for after in range(1, pruning.n_steps + 1):
@@ -151,7 +151,7 @@ def test_steps__each_one_only_merges_groups(criterion: str) -> None:
 
 
 def test_parameters_are_checked() -> None:
-    tree, risk = grown(20, 60)
+    tree, risk = grow_case(20, 60)
     with pytest.raises(ParameterError, match="median"):
         prune(tree, risk, "median", 5)
     for k in (0, -3):
@@ -160,7 +160,7 @@ def test_parameters_are_checked() -> None:
 
 
 def test_results_are_read_only_and_arguments_stay_as_they_were() -> None:
-    tree, risk = grown(80, 61)
+    tree, risk = grow_case(80, 61)
     tidi = risk.tidi.copy()
     pruning = prune(tree, risk, "error-risk", 5)
     assert (risk.tidi == tidi).all()

@@ -15,7 +15,7 @@ from anonymizer.schema import Column, Schema
 from anonymizer.values import value_text
 
 
-def coded(values: Any, kind: str, max_codes: int = 65_536, **rest: Any) -> tuple[list[int], Encoding, str]:
+def codes_of(values: Any, kind: str, max_codes: int = 65_536, **rest: Any) -> tuple[list[int], Encoding, str]:
     column = Column("x", "quasi-identifying", kind, **rest)  # type: ignore[arg-type]
     codes, encoding, note = encode_column(pd.Series(values), column, max_codes)
     return codes.tolist(), encoding, note
@@ -23,7 +23,7 @@ def coded(values: Any, kind: str, max_codes: int = 65_536, **rest: Any) -> tuple
 
 def texts(values: Any, kind: str, **rest: Any) -> list[str | None]:
     """What the codes stand for, record by record."""
-    codes, encoding, _ = coded(values, kind, **rest)
+    codes, encoding, _ = codes_of(values, kind, **rest)
     return [encoding.text(code) for code in codes]
 
 
@@ -31,7 +31,7 @@ def texts(values: Any, kind: str, **rest: Any) -> list[str | None]:
 
 
 def test_numbers__codes_follow_their_order() -> None:
-    codes, encoding, note = coded([2.5, -1, 2.5, 10], "numeric")
+    codes, encoding, note = codes_of([2.5, -1, 2.5, 10], "numeric")
     assert codes == [1, 0, 1, 2]
     assert encoding.labels.tolist() == [-1, 2.5, 10]
     assert encoding.low.tolist() == encoding.high.tolist() == [-1, 2.5, 10]
@@ -53,7 +53,7 @@ def test_numbers__codes_follow_their_order() -> None:
     ],
 )
 def test_numbers__missing_is_the_last_code_above_all_values(values: Any) -> None:
-    codes, encoding, _ = coded(values, "numeric")
+    codes, encoding, _ = codes_of(values, "numeric")
     assert codes == [0, 2, 1]
     assert encoding.missing
     assert encoding.n_codes == 3
@@ -67,7 +67,7 @@ def test_numbers__whole_numbers_of_every_width_survive(dtype: str) -> None:
     ends = np.iinfo(dtype)
     for low, high in ((ends.min, ends.min + 100), (ends.max - 100, ends.max), (max(ends.min, -90), 90)):
         values = np.array([high, low, low + 60, high, low + 1], dtype=dtype)
-        codes, encoding, _ = coded(values, "numeric")
+        codes, encoding, _ = codes_of(values, "numeric")
         assert encoding.labels[codes].tolist() == values.tolist()
         assert encoding.labels.tolist() == sorted({*values.tolist()})
 
@@ -75,25 +75,25 @@ def test_numbers__whole_numbers_of_every_width_survive(dtype: str) -> None:
 @pytest.mark.parametrize(("dtype", "low", "high"), [("int8", -128, 127), ("int16", -32768, 32767)])
 def test_numbers__a_narrow_type_may_be_used_in_full(dtype: str, low: int, high: int) -> None:
     values = np.array([low, -100, 0, 100, high] * 4, dtype=dtype)
-    codes, encoding, _ = coded(values, "numeric")
+    codes, encoding, _ = codes_of(values, "numeric")
     assert encoding.labels[codes].tolist() == values.tolist()
     assert encoding.domain == (low, high)
 
 
 def test_numbers__negative_zero_is_zero() -> None:
-    assert coded([-0.0, 0.0, 1.0], "numeric")[0] == [0, 0, 1]
+    assert codes_of([-0.0, 0.0, 1.0], "numeric")[0] == [0, 0, 1]
     assert texts([-0.0], "numeric") == ["0"]
 
 
 def test_numbers__a_declared_range_is_the_domain() -> None:
-    assert coded([5, 6], "numeric", domain=(0, 100))[1].domain == (0, 100)
+    assert codes_of([5, 6], "numeric", domain=(0, 100))[1].domain == (0, 100)
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=False, width=32), min_size=1, max_size=30))
 def test_numbers__codes_lead_back_to_the_values(values: list[float]) -> None:
     if max(map(abs, (v for v in values if v == v)), default=0) > 1e300:
         return
-    codes, encoding, _ = coded(values, "numeric")
+    codes, encoding, _ = codes_of(values, "numeric")
     for value, code in zip(values, codes, strict=True):
         if value != value:
             assert encoding.missing
@@ -106,7 +106,7 @@ def test_numbers__codes_lead_back_to_the_values(values: list[float]) -> None:
 def test_numbers__too_many_share_codes_between_neighbours_and_say_so() -> None:
     rng = np.random.default_rng(5)
     values = pd.Series(np.append(rng.normal(size=2000), [np.nan] * 10))
-    codes, encoding, note = coded(values, "numeric", max_codes=50)
+    codes, encoding, note = codes_of(values, "numeric", max_codes=50)
     assert encoding.n_codes <= 50
     assert encoding.missing
     assert "2,000 different values" in note
@@ -133,7 +133,7 @@ def test_numbers__too_many_share_codes_between_neighbours_and_say_so() -> None:
 )
 def test_numbers__errors_say_where(values: list[Any], row: int, says: str) -> None:
     with pytest.raises(EncodeError, match=says) as caught:
-        coded(pd.Series(values, dtype=object), "numeric")
+        codes_of(pd.Series(values, dtype=object), "numeric")
     assert (caught.value.column, caught.value.row) == ("x", row)
     assert f"row {row + 1}" in str(caught.value)
     assert caught.value.remedy
@@ -145,7 +145,7 @@ def test_numbers__errors_say_where(values: list[Any], row: int, says: str) -> No
 )
 def test_numbers__outside_or_immeasurable_ranges_are_refused(values: list[float], domain: Any) -> None:
     with pytest.raises(EncodeError) as caught:
-        coded(values, "numeric", domain=domain)
+        codes_of(values, "numeric", domain=domain)
     assert caught.value.column == "x"
 
 
@@ -162,7 +162,7 @@ def test_numbers__outside_or_immeasurable_ranges_are_refused(values: list[float]
     ],
 )
 def test_dates__are_numbers_that_are_written_as_dates(values: Any) -> None:
-    codes, encoding, _ = coded(values, "date")
+    codes, encoding, _ = codes_of(values, "date")
     assert codes == [1, 2, 0]
     assert [encoding.text(code) for code in range(3)] == ["2019-12-31", "2020-03-01", None]
     assert encoding.domain == (1577750400e6, 1583020800e6)
@@ -173,42 +173,42 @@ def test_dates__times_of_day_and_far_centuries() -> None:
     assert texts(["2020-03-01T10:30:00", "2020-03-01T00:00:00"], "date") == ["2020-03-01T10:30:00", "2020-03-01"]
     first, last = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
     assert texts([first, last], "date") == ["0001-01-01", "9999-12-31"]
-    encoding = coded(["1580-01-01"], "date", domain=("1500-01-01", "2100-01-01"))[1]
+    encoding = codes_of(["1580-01-01"], "date", domain=("1500-01-01", "2100-01-01"))[1]
     assert encoding.domain == (-14831769600e6, 4102444800e6)
 
 
 def test_dates__errors_name_the_column() -> None:
     for values, domain in ((["2020-01-01", "garbage"], None), (["2020-01-02"], ("2020-01-03", "2021-01-01"))):
         with pytest.raises(EncodeError) as caught:
-            coded(values, "date", domain=domain)
+            codes_of(values, "date", domain=domain)
         assert caught.value.column == "x"
 
 
 def test_dates__errors_say_which_row_in_plain_words() -> None:
     with pytest.raises(EncodeError, match=r"the first is in row 2: 'garbage'\)\.") as caught:
-        coded(["2020-01-01", "garbage"], "date")
+        codes_of(["2020-01-01", "garbage"], "date")
     assert caught.value.row == 1
 
 
 def test_numbers__too_large_to_be_exact_beside_missing_ones_are_refused() -> None:
     exact = pd.array([2**53, None, 1], dtype="Int64")
-    assert coded(exact, "numeric")[0] == [1, 2, 0]
+    assert codes_of(exact, "numeric")[0] == [1, 2, 0]
     with pytest.raises(EncodeError, match="cannot hold exactly"):
-        coded(pd.array([2**53 + 1, None, 1], dtype="Int64"), "numeric")
-    assert coded(pd.array([2**53 + 1, 2**53], dtype="Int64"), "numeric")[0] == [1, 0]
+        codes_of(pd.array([2**53 + 1, None, 1], dtype="Int64"), "numeric")
+    assert codes_of(pd.array([2**53 + 1, 2**53], dtype="Int64"), "numeric")[0] == [1, 0]
 
 
 # Categories.
 
 
 def test_levels__of_several_types_are_told_apart_by_their_text() -> None:
-    codes, encoding, _ = coded([1, True, None, [1, 2], 1.0], "categorical")
+    codes, encoding, _ = codes_of([1, True, None, [1, 2], 1.0], "categorical")
     assert encoding.labels.tolist() == ["1", "[1, 2]", "true"]
     assert codes == [0, 2, 3, 1, 0]
 
 
 def test_levels__are_sorted_and_missing_is_the_last() -> None:
-    codes, encoding, _ = coded(["b", None, "a", "b"], "categorical")
+    codes, encoding, _ = codes_of(["b", None, "a", "b"], "categorical")
     assert codes == [1, 2, 0, 1]
     assert encoding.labels.tolist() == ["a", "b"]
     assert encoding.domain == (0, 3)
@@ -219,31 +219,31 @@ def test_levels__are_sorted_and_missing_is_the_last() -> None:
 
 
 def test_levels__numbers_are_sorted_as_numbers_and_the_rest_as_text() -> None:
-    assert coded(["10", "9", "1"], "categorical")[1].labels.tolist() == ["1", "9", "10"]
-    assert coded(["10", "9", "b"], "categorical")[1].labels.tolist() == ["10", "9", "b"]
-    assert coded([True, False], "categorical")[1].labels.tolist() == ["false", "true"]
+    assert codes_of(["10", "9", "1"], "categorical")[1].labels.tolist() == ["1", "9", "10"]
+    assert codes_of(["10", "9", "b"], "categorical")[1].labels.tolist() == ["10", "9", "b"]
+    assert codes_of([True, False], "categorical")[1].labels.tolist() == ["false", "true"]
 
 
 @pytest.mark.parametrize("odd", ["nan", "inf", "-inf", "x", "1_0", "01"])
 def test_levels__the_order_of_appearance_never_shows(odd: str) -> None:
     levels = ["2", "10", odd, "1", "30"]
-    orders = {tuple(coded(list(np.roll(levels, shift)), "categorical")[1].labels.tolist()) for shift in range(5)}
+    orders = {tuple(codes_of(list(np.roll(levels, shift)), "categorical")[1].labels.tolist()) for shift in range(5)}
     assert len(orders) == 1
 
 
 def test_levels__a_declared_domain_gives_the_order_and_may_hold_more() -> None:
-    codes, encoding, _ = coded(["b", "a"], "categorical", domain=("c", "b", "a"), ordered=True)
+    codes, encoding, _ = codes_of(["b", "a"], "categorical", domain=("c", "b", "a"), ordered=True)
     assert codes == [1, 2]
     assert encoding.n_codes == 3
     assert encoding.by_order
     with pytest.raises(EncodeError, match="'q' .row 2.") as caught:
-        coded(["a", "q"], "categorical", domain=("a", "b"))
+        codes_of(["a", "q"], "categorical", domain=("a", "b"))
     assert (caught.value.column, caught.value.row, caught.value.value) == ("x", 1, "q")
 
 
 def test_levels__a_categorical_type_is_read_without_its_unused_levels() -> None:
     values = pd.Categorical(["b", "a", None], categories=["z", "b", "a"])
-    codes, encoding, _ = coded(values, "categorical")
+    codes, encoding, _ = codes_of(values, "categorical")
     assert codes == [1, 0, 2]
     assert encoding.labels.tolist() == ["a", "b"]
 
@@ -254,14 +254,14 @@ def test_levels__text_na_is_a_level_and_not_missing() -> None:
 
 def test_levels__too_many_are_refused() -> None:
     with pytest.raises(EncodeError, match="11 different levels"):
-        coded([str(i) for i in range(11)], "categorical", max_codes=10)
+        codes_of([str(i) for i in range(11)], "categorical", max_codes=10)
     with pytest.raises(EncodeError):
-        coded([None, *(str(i) for i in range(10))], "categorical", max_codes=10)
+        codes_of([None, *(str(i) for i in range(10))], "categorical", max_codes=10)
 
 
 @pytest.mark.parametrize(("kind", "b"), [("numeric", 1), ("categorical", 1), ("date", 1)])
 def test_all_missing__is_one_code(kind: str, b: int) -> None:
-    codes, encoding, _ = coded([None, None], kind)
+    codes, encoding, _ = codes_of([None, None], kind)
     assert codes == [0, 0]
     assert encoding.n_codes == b
     assert encoding.text(0) is None

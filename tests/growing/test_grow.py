@@ -18,7 +18,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.kernels import splits
 from anonymizer.schema import Schema
 from tests import naive
-from tests.cases import described
+from tests.cases import describe
 
 grow_module = importlib.import_module("anonymizer.growing.grow")
 
@@ -39,7 +39,7 @@ def check_against_naive(table: pd.DataFrame, schema: Schema, **rules: Any) -> Tr
     tree = grow(encoded, **rules)
     target = encoded.target
     slow = naive.grow(naive.attributes_of(table, schema), target.codes.tolist(), target.n_classes, **rules)
-    ours = described(tree, encoded)
+    ours = describe(tree, encoded)
     assert len(ours) == len(slow)
     for mine, theirs in zip(ours, slow, strict=True):
         theirs.pop("gain", None)
@@ -231,7 +231,7 @@ def test_levels_that_a_node_does_not_hold_go_to_the_larger_child() -> None:
         levels = letters(classes)
         table, schema = table_of({"level": levels}, classes, domains={"level": ("a", "b", "z")})
         tree = check_against_naive(table, schema, min_leaf=1)
-        assert described(tree, encode(table, schema))[0]["left_categories"] == left
+        assert describe(tree, encode(table, schema))[0]["left_categories"] == left
 
 
 def test_a_constant_column_is_never_split() -> None:

@@ -12,7 +12,7 @@ from anonymizer.schema import Schema
 ABSENT = 2
 
 
-def mixed(n: int, seed: int = 0) -> EncodedTable:
+def make_table(n: int, seed: int = 0) -> EncodedTable:
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 30, n).astype(float)
     level = rng.integers(0, 5, n)
@@ -29,7 +29,7 @@ def rows_of(source: InMemory, node: Node) -> np.ndarray:
 
 
 def test_histograms__count_codes_and_classes_of_the_nodes_records() -> None:
-    encoded = mixed(500)
+    encoded = make_table(500)
     source = InMemory(encoded)
     root = source.root()
     assert root.n == 500
@@ -42,7 +42,7 @@ def test_histograms__count_codes_and_classes_of_the_nodes_records() -> None:
 
 
 def test_histograms__settled_columns_are_left_out() -> None:
-    source = InMemory(mixed(50))
+    source = InMemory(make_table(50))
     node = source.root()._replace(active=np.array([0, 1], dtype=np.uint8))
     histograms = source.histograms(node)
     assert histograms[0] is None
@@ -51,7 +51,7 @@ def test_histograms__settled_columns_are_left_out() -> None:
 
 @pytest.mark.parametrize("by_order", [True, False])
 def test_divide__each_side_holds_its_records_and_sums_add_up(by_order: bool) -> None:
-    encoded = mixed(800, 1)
+    encoded = make_table(800, 1)
     source = InMemory(encoded)
     root = source.root()
     if by_order:
@@ -75,7 +75,7 @@ def test_divide__each_side_holds_its_records_and_sums_add_up(by_order: bool) -> 
 
 
 def test_in_memory__leaves_the_encoded_table_alone() -> None:
-    encoded = mixed(300, 2)
+    encoded = make_table(300, 2)
     codes, classes = encoded.codes.copy(), encoded.target.codes.copy()
     grow(encoded)
     assert (encoded.codes == codes).all()
@@ -83,7 +83,7 @@ def test_in_memory__leaves_the_encoded_table_alone() -> None:
 
 
 def test_descend__records_that_the_tree_was_not_grown_on() -> None:
-    everything = mixed(600, 3)
+    everything = make_table(600, 3)
     target = everything.target
     half = EncodedTable(everything.codes[:40], everything.encodings, type(target)(
         target.name, target.labels, target.codes[:40]
@@ -105,7 +105,7 @@ def test_descend__records_that_the_tree_was_not_grown_on() -> None:
 
 
 def test_descend__many_records_in_parts_agree_with_few() -> None:
-    encoded = mixed(50_001, 4)
+    encoded = make_table(50_001, 4)
     tree = grow(encoded, min_leaf=50)
     leaf = descend(tree, encoded)
     assert np.bincount(leaf, minlength=tree.n_nodes)[tree.is_leaf].tolist() == tree.n[tree.is_leaf].tolist()

@@ -19,7 +19,7 @@ def outcome(name: str) -> an.Reading | an.ReadError:
         return error
 
 
-def anonymized(*args: Any, **options: Any) -> an.Result | an.AnonymizerError:
+def try_anonymize(*args: Any, **options: Any) -> an.Result | an.AnonymizerError:
     """What anonymizing gives; any other exception fails the test."""
     try:
         return an.anonymize(*args, **options)
@@ -73,7 +73,7 @@ def test_anonymize__a_message_or_a_verified_release(name: str, generalizer: str)
         return
     frame, schema = reading.frame, usable(an.suggest(reading.frame))
     k = min(3, len(frame))
-    result = anonymized(frame, schema, k=k, generalizer=generalizer)
+    result = try_anonymize(frame, schema, k=k, generalizer=generalizer)
     if name in UNMEASURABLE:
         assert isinstance(result, an.AnonymizerError)
         assert result.problem

@@ -27,7 +27,7 @@ from anonymizer.measuring.utility import (
 )
 from anonymizer.releasing.generalize import generalize
 from anonymizer.schema import Schema
-from tests.releasing.test_generalize import QUASI, grown, trees
+from tests.releasing.test_generalize import QUASI, grow_case, trees
 
 
 def encodings_of(**columns):
@@ -58,7 +58,7 @@ def test_constant_columns__lose_nothing():
 @settings(max_examples=60)
 @given(trees)
 def test_cut_arithmetic__agrees_with_the_release(case):
-    table, schema, encoded, pruning = grown(*case)
+    table, schema, encoded, pruning = grow_case(*case)
     release = generalize(table, schema, encoded, pruning, "uniform", case[2])
     of_node, cut = node_ncp(pruning.tree, encoded.encodings), pruning.cut()
     assert cut_gcp(pruning.tree, of_node, cut) == pytest.approx(gcp(release, encoded.encodings), abs=1e-12)
@@ -78,7 +78,7 @@ def test_cut_arithmetic__agrees_with_the_release(case):
 @settings(max_examples=30)
 @given(trees)
 def test_merging_groups__never_lowers_a_loss(case):
-    _, _, encoded, pruning = grown(*case)
+    _, _, encoded, pruning = grow_case(*case)
     of_node = node_ncp(pruning.tree, encoded.encodings)
     losses = [cut_gcp(pruning.tree, of_node, pruning.cut(after)) for after in range(pruning.n_steps + 1)]
     assert np.all(np.diff(losses) >= -1e-12)
@@ -91,7 +91,7 @@ def test_discernibility_and_majority_error__by_hand():
     assert majority_class_error(frame, [], "s") == pytest.approx(3 / 6)
 
 
-def released(n, noise, seed=0):
+def make_release(n, noise, seed=0):
     rng = np.random.default_rng(seed)
     table = pd.DataFrame({"x": rng.integers(0, 100, n), "c": rng.choice(list("abc"), n)})
     truth = (table["x"] > 50) | (table["c"] == "a")
@@ -103,14 +103,14 @@ def released(n, noise, seed=0):
 
 
 def test_classification_error__finds_what_can_be_predicted_and_no_more():
-    assert classification_error(released(2000, 0.0), "s") < 0.01
-    noisy = classification_error(released(2000, 0.5), "s")
+    assert classification_error(make_release(2000, 0.0), "s") < 0.01
+    noisy = classification_error(make_release(2000, 0.5), "s")
     assert 0.3 < noisy < 0.6
-    assert classification_error(released(2000, 0.2), "s") == pytest.approx(0.2, abs=0.06)
+    assert classification_error(make_release(2000, 0.2), "s") == pytest.approx(0.2, abs=0.06)
 
 
 def test_classification_error__refuses_what_it_cannot_do():
-    release = released(60, 0.0)
+    release = make_release(60, 0.0)
     with pytest.raises(ParameterError):
         classification_error(release, "x")
     with pytest.raises(ParameterError):
@@ -121,4 +121,4 @@ def test_classification_error__refuses_what_it_cannot_do():
 
 def test_losses__need_the_encodings_of_the_release():
     with pytest.raises(ParameterError):
-        gcp(released(60, 0.0), encodings_of(age=[1, 2]))
+        gcp(make_release(60, 0.0), encodings_of(age=[1, 2]))

@@ -32,7 +32,7 @@ Scope = tuple[ast.AST, ...]
 """Where an expression stands: the module, and the functions around it, the innermost last."""
 
 
-def unescaped(sources: Mapping[str, str]) -> list[str]:
+def find_unescaped(sources: Mapping[str, str]) -> list[str]:
     """Return each text that is not safe, as ``file:line expression``; ``sources``: the text of every page by name."""
     reader = Reader(sources)
     return [
@@ -140,7 +140,7 @@ class Reader:
         """Whether all that a name can stand for is safe: by assignment, as a parameter, or as a function."""
         for depth in range(len(scope), 0, -1):
             place, around = scope[depth - 1], scope[:depth]
-            if values := list(assigned(place, name)):
+            if values := list(values_of(place, name)):
                 return self.once((id(place), name), [(value, around) for value in values])
             if isinstance(place, ast.FunctionDef) and name in (names := parameters(place)):
                 handed = [
@@ -177,7 +177,7 @@ def handed_over(call: ast.Call, place: int, name: str) -> list[ast.expr]:
     return [word.value for word in call.keywords if word.arg == name] or call.args[place : place + 1]
 
 
-def assigned(place: ast.AST, name: str) -> Iterator[ast.expr]:
+def values_of(place: ast.AST, name: str) -> Iterator[ast.expr]:
     """The values that a name is given in a function, a comprehension or a module."""
     for node in ast.walk(place):
         match node:
@@ -192,16 +192,16 @@ def assigned(place: ast.AST, name: str) -> Iterator[ast.expr]:
             case _:
                 continue
         for target in targets if value is not None else ():
-            yield from matched(target, value, name, one_of=isinstance(node, ast.For | ast.comprehension))
+            yield from match_parts(target, value, name, one_of=isinstance(node, ast.For | ast.comprehension))
 
 
-def matched(target: ast.expr, value: ast.expr, name: str, *, one_of: bool = False) -> Iterator[ast.expr]:
+def match_parts(target: ast.expr, value: ast.expr, name: str, *, one_of: bool = False) -> Iterator[ast.expr]:
     """What a name becomes when a value is taken apart; ``one_of``: the value holds several that are, one by one."""
     if one_of and isinstance(value, ast.Tuple | ast.List):
         for each in value.elts:
-            yield from matched(target, each, name)
+            yield from match_parts(target, each, name)
     elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         for part, piece in zip(target.elts, value.elts, strict=True):
-            yield from matched(part, piece, name)
+            yield from match_parts(part, piece, name)
     elif any(isinstance(inner, ast.Name) and inner.id == name for inner in ast.walk(target)):
         yield value

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conftest import ROOT
-from tests.pages.labels import unescaped
+from tests.pages.labels import find_unescaped
 
 MADE_HERE = {"figure.label", "figure.value", "figure.meaning"}
 """What is safe though the rule cannot see it: the figures of the strip are made in ``ui/strip.py``, of fixed words."""
@@ -47,7 +47,7 @@ def page_sources() -> dict[str, str]:
 def test_rule__sees(offence: str) -> None:
     source = f"def page(name, names, value, table):\n    {offence}\n"
     source += "def helper(label):\n    st.button(label)\ndef again(text):\n    return 'a' + text\n"
-    assert unescaped({"page": source})
+    assert find_unescaped({"page": source})
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_rule__sees(offence: str) -> None:
 )
 def test_rule__lets_pass(text: str) -> None:
     source = f"def page(name, names, value):\n    title = plain(name)\n    st.button({text}, help={text})\n"
-    assert not unescaped({"page": source + "def fixed(text):\n    return 'one' if text else ONE\n"})
+    assert not find_unescaped({"page": source + "def fixed(text):\n    return 'one' if text else ONE\n"})
 
 
 def test_pages__show_no_text_from_data_unescaped() -> None:
     sources = page_sources()
     assert len(sources) > 20
-    offences = unescaped(sources)
+    offences = find_unescaped(sources)
     assert [offence for offence in offences if offence.partition(" ")[2] not in MADE_HERE] == []
     assert {offence.partition(" ")[2] for offence in offences} == MADE_HERE, "an exception that is not needed"

@@ -23,7 +23,7 @@ from ui.workspace import Workspace
 NASTY = "<b>secret</b> [x](http://y)"
 
 
-def attacked(app: AppTest) -> AppTest:
+def attack_page(app: AppTest) -> AppTest:
     """The page when the attacks that were begun are done."""
     app.button(key="begin attack").click().run()
     until = time.monotonic() + 60
@@ -36,7 +36,7 @@ def test_attacks__show_what_the_package_finds() -> None:
     app = open_page(session(2))
     assert not app.exception
     assert "every guess is counted" in plain_text(app)
-    app = attacked(app)
+    app = attack_page(app)
     assert not app.exception
     ws: Workspace = session_of(app)
     assert ws.schema is not None
@@ -52,7 +52,7 @@ def test_attacks__show_what_the_package_finds() -> None:
 
 
 def test_attacks__of_another_setting_are_not_shown() -> None:
-    app = attacked(open_page(session(2)))
+    app = attack_page(open_page(session(2)))
     assert outcome_of(session_of(app), session_of(app).flow.release) is not None
     app.slider(key="release k").set_value(4).run()
     assert not app.exception
@@ -75,7 +75,7 @@ def test_reports__are_of_what_is_shown() -> None:
     assert "Run the attacks above first" in plain_text(app)
     app.text_input(key="statement purpose").set_value(NASTY)
     app.text_input(key="statement approvers").set_value("A. B., C. D.").run()
-    app = attacked(app)
+    app = attack_page(app)
     assert "Run the attacks above first" not in plain_text(app)
     ws: Workspace = session_of(app)
     assert ws.state(ReleaseState).statement["purpose"] == NASTY

@@ -26,13 +26,13 @@ class Loop:
 
 
 @pytest.fixture
-def thawed() -> Iterator[None]:
+def thaw() -> Iterator[None]:
     """What this test took out of the collections comes back."""
     yield
     gc.unfreeze()
 
 
-@pytest.mark.usefixtures("thawed")
+@pytest.mark.usefixtures("thaw")
 def test_sweep__ends_also_what_was_in_use_at_the_last_one() -> None:
     loop = Loop()
     alive = weakref.ref(loop)

@@ -8,7 +8,7 @@ import pytest
 from anonymizer.groups.prune import Pruning, prune
 from anonymizer.groups.risk import annotate
 from tests import naive
-from tests.cases import Case, described, load, number, tree_of
+from tests.cases import Case, describe, load, number, tree_of
 
 FIGURE = "y19_figure_1"
 GIVEN = [
@@ -31,7 +31,7 @@ FIELDS = {
 @pytest.mark.parametrize("reference", GIVEN)
 def test_tree_of_says_what_the_case_says(reference: dict[str, Any]) -> None:
     case = tree_of(reference)
-    ours = {node["id"] - 1: node for node in described(case.tree, case.encoded)}
+    ours = {node["id"] - 1: node for node in describe(case.tree, case.encoded)}
     for node in reference["tree"]:
         mine = ours[case.ids[node["id"]]]
         for key in ("n", "records", "path_domain", "attr", "threshold", "left_categories"):
@@ -129,5 +129,5 @@ def check_log(case: Case, pruning: Pruning, expected: dict[str, Any]) -> None:
 def groups(case: Case, pruning: Pruning) -> dict[str, list[int]]:
     """The records of each group of the cut, by the case's own node number."""
     names = {t: str(node_id) for node_id, t in case.ids.items()}
-    records = {node["id"] - 1: node["records"] for node in described(case.tree, case.encoded)}
+    records = {node["id"] - 1: node["records"] for node in describe(case.tree, case.encoded)}
     return {names[t]: records[t] for t in pruning.cut().tolist()}

@@ -9,7 +9,7 @@ from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.target import entropy, gini
 from tests import naive
-from tests.cases import described, load, table_of
+from tests.cases import describe, load, table_of
 
 FILES = ("y19_growth_entropy", "y19_growth_gini", "y19_growth_ordered")
 GROWN = [pytest.param(case, id=f"{name}-{case['name']}") for name in FILES for case in load(name)]
@@ -25,7 +25,7 @@ def test_grow_gives_the_references_tree(case: dict[str, Any]) -> None:
     encoded = encode(table, schema)
     tree = grow(encoded, case["criterion"], case["min_leaf"], exhaustive_max=case["exhaustive_max"])
 
-    assert described(tree, encoded) == without_gains(case["tree"])
+    assert describe(tree, encoded) == without_gains(case["tree"])
     assert tree.parent.tolist() == parents(case["tree"])
     assert tree.depth.tolist() == depths(case["tree"])
     total_impurity = tree.n * {"entropy": entropy, "gini": gini}[case["criterion"]](tree.sums)

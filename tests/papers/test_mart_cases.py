@@ -24,7 +24,7 @@ from anonymizer.releasing.boxes import Boxes, interval_cells, level_cells
 from anonymizer.releasing.generalize import generalize
 from anonymizer.releasing.tiers import disjoint
 from anonymizer.settings import Limits
-from tests.cases import Case, described, load, number, table_of, tree_of
+from tests.cases import Case, describe, load, number, table_of, tree_of
 
 GIVEN = [
     pytest.param(case, id=f"{name}-{case['name']}")
@@ -175,7 +175,7 @@ def test_grow_gives_the_references_tree(reference: dict[str, Any]) -> None:
     encoded = encode(table, schema)
     tree = grow(encoded, reference["criterion"], reference["min_leaf"], exhaustive_max=reference["exhaustive_max"])
     expected = [{key: value for key, value in node.items() if key != "gain"} for node in reference["tree"]]
-    assert described(tree, encoded) == expected
+    assert describe(tree, encoded) == expected
     error = sse(tree.moments)
     for t, node in enumerate(reference["tree"]):
         if "gain" in node:
@@ -187,7 +187,7 @@ def test_example__grows_the_printed_tree(example: dict[str, Any]) -> None:
     table, schema = table_of(example)
     encoded = encode(table, schema)
     tree = grow(encoded, "sse", 2)
-    assert described(tree, encoded) == example["tree"]
+    assert describe(tree, encoded) == example["tree"]
 
 
 @pytest.mark.parametrize("k", [2, 4])
@@ -202,18 +202,18 @@ def test_tables_2_and_3(example: dict[str, Any], k: int) -> None:
     assert [np.flatnonzero(leaf == t).tolist() for t in np.unique(leaf)] == expected["groups"]
     uncut = prune(tree, annotate(tree, encoded), "least", k)
 
-    def released(**writing: Any) -> Any:
+    def release_with(**writing: Any) -> Any:
         release = generalize(table, schema, encoded, uncut, k=k, **writing)
         return release.frame().iloc[np.argsort(release.order)]
 
-    frame = released(method="concatenate")
+    frame = release_with(method="concatenate")
     assert [frame["Age"].tolist(), frame["YearsEdu"].tolist()] == [
         [row[j].replace("-", ", ") for row in expected["numeric"]] for j in (0, 1)
     ]
     assert frame["Occupation"].tolist() == expected["occupation"]
     weighted = ["+".join(f"{part[:-1]}:{part[-1]}" for part in cell.split("+")) for cell in expected["weighted"]]
-    assert released(writing="weighted")["Occupation"].tolist() == weighted
-    means = released(numbers="mean")["Age"].astype(str).str.removeprefix("~").astype(float)
+    assert release_with(writing="weighted")["Occupation"].tolist() == weighted
+    means = release_with(numbers="mean")["Age"].astype(str).str.removeprefix("~").astype(float)
     np.testing.assert_allclose(means, expected["mean_age"], rtol=1e-9)
     income, asset, mean = expected["rsd"]
     by_column = relative_squared_distance(table[["Income", "Asset"]].to_numpy(), leaf)

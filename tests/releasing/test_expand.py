@@ -23,7 +23,7 @@ from tests.groups.test_refine import random_table
 module = importlib.import_module("anonymizer.releasing.expand")
 
 
-def released(seed, n, k, **writing):
+def make_release(seed, n, k, **writing):
     table, schema = random_table(seed, n)
     encoded = encode(table, schema)
     tree = grow(encoded, min_leaf=1)
@@ -40,7 +40,7 @@ def test_the_example_of_the_documentation_is_true():
 @settings(max_examples=60)
 @given(st.tuples(st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5)))
 def test_weights__add_up_and_weighted_levels_have_their_original_frequencies(case):
-    table, schema, release = released(*case, writing="weighted", numbers="mean")
+    table, schema, release = make_release(*case, writing="weighted", numbers="mean")
     records = expand(release.frame(), schema)
     assert records["weight"].sum() == pytest.approx(len(table))
     for name in ("city", "grade"):
@@ -85,7 +85,7 @@ def test_unweighted_cells__share_equally():
 
 
 def test_what_cannot_be_expanded__is_said(monkeypatch):
-    _, schema, release = released(1, 40, 5)
+    _, schema, release = make_release(1, 40, 5)
     frame = release.frame()
     with pytest.raises(ParameterError, match="'ill' is not a quasi-identifying"):
         expand(frame, schema, columns=["ill"])
@@ -99,7 +99,7 @@ def test_what_cannot_be_expanded__is_said(monkeypatch):
 
 
 def test_the_checker__says_that_means_contain_nobody():
-    table, schema, release = released(3, 80, 5, numbers="mean")
+    table, schema, release = make_release(3, 80, 5, numbers="mean")
     plain = verify(release.frame(), schema, k=5)
     assert plain.k_anonymous
     assert plain["means and medians"].passed is None
@@ -112,5 +112,5 @@ def test_the_checker__says_that_means_contain_nobody():
     wrong["city"] = wrong["city"].cat.set_categories([*wrong["city"].cat.categories, "nowhere"])
     wrong.loc[0, "city"] = "nowhere"
     assert verify(wrong, schema, k=1, original=table, order=release.order)["containment"].passed is False
-    _, _, ranges = released(3, 80, 5)
+    _, _, ranges = make_release(3, 80, 5)
     assert verify(ranges.frame(), schema, k=5).get("means and medians") is None

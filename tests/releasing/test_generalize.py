@@ -54,7 +54,7 @@ def schema_of(table):
     )
 
 
-def grown(seed, n, k, criterion="least", min_leaf=1):
+def grow_case(seed, n, k, criterion="least", min_leaf=1):
     table = random_table(seed, n)
     schema = schema_of(table)
     encoded = encode(table, schema)
@@ -71,7 +71,7 @@ trees = st.tuples(
 @settings(max_examples=50)
 @given(trees)
 def test_boxes__agree_with_the_slow_twins_and_k_holds(case):
-    table, schema, encoded, pruning = grown(*case)
+    table, schema, encoded, pruning = grow_case(*case)
     k = case[2]
     leaf, group = descend(pruning.tree, encoded), pruning.group_of_node()
     members = {
@@ -117,7 +117,7 @@ WRITTEN = [("concatenate", "range"), ("weighted", "mean"), ("weighted", "median"
 @settings(max_examples=120)
 @given(trees, st.sampled_from(["uniform", "refine", "tiered-strict", "pack"]), st.sampled_from(WRITTEN))
 def test_writings__agree_with_slow_twins_and_read_back(case, method, way):
-    table, schema, encoded, pruning = grown(*case)
+    table, schema, encoded, pruning = grow_case(*case)
     writing, numbers = way
     rng = [np.random.default_rng(1) for _ in range(2)]
     plain = generalize(table, schema, encoded, pruning, method, case[2], rng=rng[0])
@@ -180,7 +180,7 @@ def expected_text(values, column, writing, numbers, encoded):
 
 
 def test_concatenate__is_short_for_uniform_written_that_way():
-    given_ = grown(1, 60, 3)
+    given_ = grow_case(1, 60, 3)
     rng = [np.random.default_rng(7) for _ in range(2)]
     short = generalize(*given_, "concatenate", 3, rng=rng[0])
     long = generalize(*given_, "uniform", 3, writing="concatenate", rng=rng[1])
@@ -192,17 +192,17 @@ def test_concatenate__is_short_for_uniform_written_that_way():
 @pytest.mark.parametrize("way", [{"writing": "weighted"}, {"numbers": "mean"}, {"numbers": "median"}])
 def test_tiered__shares_records_and_so_has_no_counts_or_means(way):
     with pytest.raises(ParameterError, match="twice"):
-        generalize(*grown(1, 60, 3), "tiered", 3, **way)
+        generalize(*grow_case(1, 60, 3), "tiered", 3, **way)
 
 
 @pytest.mark.parametrize("unknown", [{"writing": "words"}, {"numbers": "mode"}])
 def test_unknown_writings__are_refused(unknown):
     with pytest.raises(ParameterError, match="Choose one of"):
-        generalize(*grown(1, 60, 3), "uniform", 3, **unknown)
+        generalize(*grow_case(1, 60, 3), "uniform", 3, **unknown)
 
 
 def test_the_dictionary__says_what_cells_may_be():
-    given_ = grown(1, 60, 3)
+    given_ = grow_case(1, 60, 3)
     release = generalize(*given_, "uniform", 6, writing="weighted", numbers="median")
     cells = {entry["name"]: entry["cells"] for entry in release.dictionary()}
     assert "median" in cells["age"]
@@ -211,18 +211,18 @@ def test_the_dictionary__says_what_cells_may_be():
 
 
 def test_refine__keeps_limits_in_every_part():
-    table, schema, encoded, pruning = grown(11, 60, 6)
+    table, schema, encoded, pruning = grow_case(11, 60, 6)
     limits = Limits(k=3, l=2)
     pruning = prune(pruning.tree, annotate(pruning.tree, encoded), limits=limits, encoded=encoded)
     free = generalize(table, schema, encoded, pruning, "refine", 3)
     release = generalize(table, schema, encoded, pruning, "refine", 3, limits=limits)
 
-    def mixed(release):
+    def count_mixed(release):
         frame = release.frame()
         return frame.groupby([frame[name].astype(object).fillna("") for name in QUASI])["class"].nunique().min()
 
-    assert mixed(free) == 1
-    assert mixed(release) == 2
+    assert count_mixed(free) == 1
+    assert count_mixed(release) == 2
 
 
 def says(cell, encoding):
@@ -237,7 +237,7 @@ def says(cell, encoding):
 @settings(max_examples=60)
 @given(trees, st.sampled_from(sorted(GENERALIZERS)))
 def test_every_cell__holds_its_original_value_and_kept_values_travel_with_their_row(case, method):
-    table, schema, encoded, pruning = grown(*case)
+    table, schema, encoded, pruning = grow_case(*case)
     release = generalize(table, schema, encoded, pruning, method, case[2])
     assert sorted(release.order) == list(range(len(table)))
     original = table.iloc[release.order].reset_index(drop=True)
@@ -262,14 +262,14 @@ def test_tiered__depends_on_the_unpruned_tree_only(case):
     seed, n, k, _ = case
     answers = []
     for criterion in ("least", "error-risk"):
-        table, schema, encoded, pruning = grown(seed, n, k, criterion)
+        table, schema, encoded, pruning = grow_case(seed, n, k, criterion)
         release = generalize(table, schema, encoded, pruning, "tiered", k)
         answers.append(release.frame().iloc[np.argsort(release.order)].astype(object).to_numpy().tolist())
     assert str(answers[0]) == str(answers[1])
 
 
 def test_shuffling__is_fresh_and_secret_unless_a_generator_is_given():
-    given_ = grown(1, 60, 3)
+    given_ = grow_case(1, 60, 3)
     orders = [generalize(*given_, "uniform", 3).order for _ in range(3)]
     assert len({tuple(order) for order in orders}) == 3
     seeded = [generalize(*given_, "uniform", 3, rng=np.random.default_rng(7)).order for _ in range(2)]
@@ -278,7 +278,7 @@ def test_shuffling__is_fresh_and_secret_unless_a_generator_is_given():
 
 @pytest.mark.parametrize("method", sorted(GENERALIZERS))
 def test_permuting_the_input__changes_no_box_of_uniform_and_only_ties_of_the_others(method):
-    table, schema, _, _ = grown(3, 60, 3)
+    table, schema, _, _ = grow_case(3, 60, 3)
     frames = []
     for order in (np.arange(60), np.random.default_rng(0).permutation(60)):
         mixed = table.iloc[order].reset_index(drop=True)
@@ -304,7 +304,7 @@ def test_tiered__is_never_called_strict():
 
 @pytest.mark.parametrize("method", ["tiered", "tiered-strict"])
 def test_a_group_below_k__is_refused(method):
-    table, schema, encoded, pruning = grown(2, 40, 3)
+    table, schema, encoded, pruning = grow_case(2, 40, 3)
     with pytest.raises(GuaranteeError) as caught:
         generalize(table, schema, encoded, pruning, method, 41)
     assert "41" in str(caught.value)
@@ -313,7 +313,7 @@ def test_a_group_below_k__is_refused(method):
 
 
 def test_wrong_parameters__are_refused():
-    table, schema, encoded, pruning = grown(2, 40, 3)
+    table, schema, encoded, pruning = grow_case(2, 40, 3)
     with pytest.raises(ParameterError):
         generalize(table, schema, encoded, pruning, "none", 3)
     with pytest.raises(ParameterError):
@@ -354,7 +354,7 @@ def test_wide_categories__need_more_than_one_word_of_bits():
 
 
 def test_kept_columns__carry_nothing_of_their_past():
-    table, _, _, _ = grown(5, 40, 3)
+    table, _, _, _ = grow_case(5, 40, 3)
     first_seen = pd.CategoricalDtype(["z-unused", *table["class"].unique()[::-1]])
     table = table.assign(note=pd.Series(table["class"], dtype=first_seen))
     table["mixed"] = pd.Series([2.5, "a", True, None] * 10, dtype=object)
@@ -374,7 +374,7 @@ def test_kept_columns__carry_nothing_of_their_past():
 
 
 def test_groups__hold_what_generalizers_need():
-    _, _, encoded, pruning = grown(2, 40, 3)
+    _, _, encoded, pruning = grow_case(2, 40, 3)
     groups = Groups(pruning.tree, encoded, descend(pruning.tree, encoded), pruning.group_of_node())
     for make in GENERALIZERS.values():
         parts = make(groups, 3, np.random.default_rng(1))

@@ -85,7 +85,7 @@ def test_packed__loses_least_of_all_divisions_of_a_line(seed: int, n: int, k: in
     encoded = encoded_table(seed, n)
     line, _ = secret_line(encoded, seed)
     weight = line.scale.weight.tolist()
-    loss = naive_pack.lost(encoded, members(pack_line(line, k)), weight)
+    loss = naive_pack.loss_of(encoded, members(pack_line(line, k)), weight)
     assert loss == pytest.approx(naive_pack.least_lost(encoded, leaves_of(line, 0), k, weight), abs=1e-7)
 
 

@@ -91,7 +91,7 @@ def sizes_of(frame: pd.DataFrame, names: list[str]) -> pd.Series:
     return text.groupby(names)[names[0]].transform("size")
 
 
-def recomputed(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
+def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
     """All figures, from the original file and the downloaded one."""
     table, schema = reading.frame, result.schema
     released = read_release(file, schema)
@@ -157,7 +157,7 @@ def test_every_number__is_that_of_the_downloaded_release(generalizer: str, audie
     document = document_of(findings, audience=audience)
     page = Reader(to_html(document))
     assert page.figures == document.figures
-    assert page.figures == recomputed(reading, result, file)
+    assert page.figures == recompute(reading, result, file)
     assert digest(file) in page.text
     assert reading.sha256 in page.text
 

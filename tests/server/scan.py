@@ -35,13 +35,13 @@ def stretches(process: int) -> Iterator[bytes]:
             first, last = (int(end, 16) // PAGE for end in match.groups())
             pagemap.seek(first * 8)
             entries = array.array("Q", pagemap.read((last - first) * 8))
-            for start, stop in touched([bool(entry & PRESENT) for entry in entries]):
+            for start, stop in stretches_of([bool(entry & PRESENT) for entry in entries]):
                 with contextlib.suppress(OSError):  # it was given back meanwhile
                     memory.seek((first + start) * PAGE)
                     yield memory.read((stop - start) * PAGE)
 
 
-def touched(present: list[bool]) -> Iterator[tuple[int, int]]:
+def stretches_of(present: list[bool]) -> Iterator[tuple[int, int]]:
     """Stretches of pages that are there, each as its first page and the one after its last."""
     start = None
     for page, there in enumerate([*present, False]):
@@ -54,15 +54,15 @@ def touched(present: list[bool]) -> Iterator[tuple[int, int]]:
 
 def in_open_files(process: int, mark: str) -> list[str]:
     """The open files of a process in which a mark stands, files without a name included."""
-    return [str(path) for path in Path(f"/proc/{process}/fd").iterdir() if marked(path, mark)]
+    return [str(path) for path in Path(f"/proc/{process}/fd").iterdir() if holds_mark(path, mark)]
 
 
 def in_folder(folder: Path, mark: str) -> list[str]:
     """The files in a folder and below it in which a mark stands."""
-    return [str(path) for path in folder.rglob("*") if marked(path, mark)]
+    return [str(path) for path in folder.rglob("*") if holds_mark(path, mark)]
 
 
-def marked(path: Path, mark: str) -> bool:
+def holds_mark(path: Path, mark: str) -> bool:
     """Whether a mark stands in a regular file."""
     try:
         return path.is_file() and any(text in path.read_bytes() for text in writings(mark))
@@ -70,6 +70,6 @@ def marked(path: Path, mark: str) -> bool:
         return False  # it was closed meanwhile
 
 
-def allowed(process: int) -> bool:
+def may_read(process: int) -> bool:
     """Whether this program may read the memory of another."""
     return os.access(f"/proc/{process}/mem", os.R_OK) and os.access(f"/proc/{process}/pagemap", os.R_OK)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from starlette.datastructures import Headers
 
-from tests.conftest import COMMAND, ROOT, served
+from tests.conftest import COMMAND, ROOT, serve
 from ui.server.origins import host_name, refusal
 
 HANDSHAKE = {
@@ -103,7 +103,7 @@ def shake_hands(address: str, origin: str | None) -> int:
 def test_foreign_page__is_refused_at_once_and_nobody_is_asked(proxy: str, tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), proxy)
-    with served(COMMAND, ROOT, log, {**os.environ, **proxies, "no_proxy": ""}) as running:
+    with serve(COMMAND, ROOT, log, {**os.environ, **proxies, "no_proxy": ""}) as running:
         assert shake_hands(running.address, running.address) == 101
         begun = time.monotonic()
         for origin in ("http://elsewhere.example", running.address.rpartition(":")[0] + ":1", "null", None):

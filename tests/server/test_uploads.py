@@ -34,10 +34,10 @@ def form_of(n_pieces: int) -> Any:
 def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """No temporary file can be made."""
 
-    def refused(*_: Any, **__: Any) -> Any:
+    def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("an upload was about to be written to disk")
 
-    monkeypatch.setattr(tempfile, "TemporaryFile", refused)
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
     monkeypatch.setattr(MultiPartParser, "spool_max_size", MultiPartParser.spool_max_size)
 
 

@@ -48,7 +48,7 @@ def people(numeric: bool, n: int = 700) -> tuple[pd.DataFrame, Schema]:
 
 
 @cache
-def grown(numeric: bool) -> tuple[pd.DataFrame, Schema, EncodedTable, Tree, NodeRisk]:
+def grow_case(numeric: bool) -> tuple[pd.DataFrame, Schema, EncodedTable, Tree, NodeRisk]:
     table, schema = people(numeric)
     encoded = encode(table, schema)
     tree = grow(encoded, natural_criterion(encoded))
@@ -86,7 +86,7 @@ def check_against_flow(point: Point, table: pd.DataFrame, schema: Schema, **limi
 
 @pytest.mark.parametrize("numeric", [False, True])
 def test_tree_frontier__is_what_the_flow_makes(numeric: bool) -> None:
-    table, schema, encoded, tree, risk = grown(numeric)
+    table, schema, encoded, tree, risk = grow_case(numeric)
     points = tree_frontier(Flow(table, schema), range(2, 41))
     assert len(points) == 39 * len(cut_groupings(risk)) == 39 * 3
     for point in points[::13]:
@@ -95,7 +95,7 @@ def test_tree_frontier__is_what_the_flow_makes(numeric: bool) -> None:
 
 @pytest.mark.parametrize("numeric", [False, True])
 def test_tree_frontier__agrees_with_pruning_at_every_k(numeric: bool) -> None:
-    table, schema, encoded, tree, risk = grown(numeric)
+    table, schema, encoded, tree, risk = grow_case(numeric)
     for point in tree_frontier(Flow(table, schema), range(2, 60)):
         cut = prune(tree, risk, point.grouping, point.k).cut()
         assert (point.groups, point.smallest) == (len(cut), tree.n[cut].min())
@@ -103,7 +103,7 @@ def test_tree_frontier__agrees_with_pruning_at_every_k(numeric: bool) -> None:
 
 
 def test_tree_frontier__keeps_the_other_limits() -> None:
-    table, schema, encoded, tree, risk = grown(False)
+    table, schema, encoded, tree, risk = grow_case(False)
     points = tree_frontier(Flow(table, schema, Settings(l=2, t=0.4, rsd_min=0.05)), (5, 20), ["least"])
     free = tree_frontier(Flow(table, schema), (5, 20), ["least"])
     assert [point.k for point in points] == [5, 20]
@@ -113,7 +113,7 @@ def test_tree_frontier__keeps_the_other_limits() -> None:
 
 
 def test_tree_frontier__leaves_out_what_cannot_be_satisfied() -> None:
-    table, schema, encoded, tree, risk = grown(False)
+    table, schema, encoded, tree, risk = grow_case(False)
     assert [point.k for point in tree_frontier(Flow(table, schema), (700, 701), ["least", "error-risk"])] == [700, 700]
     assert tree_frontier(Flow(table, schema, Settings(l=3)), (5,)) == ()
 
@@ -146,7 +146,7 @@ def test_record_frontier__without_a_target() -> None:
 
 @pytest.mark.parametrize("numeric", [False, True])
 def test_record_frontier__is_what_the_flow_makes(numeric: bool) -> None:
-    table, schema, encoded, tree, risk = grown(numeric)
+    table, schema, encoded, tree, risk = grow_case(numeric)
     methods = fitting_methods(encoded)
     points = record_frontier(Flow(table, schema), (5, 20))
     assert len(points) == 2 * len(methods)
@@ -158,7 +158,7 @@ def test_record_frontier__is_what_the_flow_makes(numeric: bool) -> None:
 
 
 def test_record_frontier__tells_how_far_it_is_and_stops() -> None:
-    table, schema, encoded, tree, risk = grown(False)
+    table, schema, encoded, tree, risk = grow_case(False)
     calls: list[tuple[float, str]] = []
     methods = [Method("least", "refine"), Method("median-mondrian")]
     points = record_frontier(
@@ -183,7 +183,7 @@ def test_k_for__and_the_policies() -> None:
 
 
 def test_best_points__are_those_that_no_other_beats() -> None:
-    table, schema, encoded, tree, risk = grown(False)
+    table, schema, encoded, tree, risk = grow_case(False)
     points = tree_frontier(Flow(table, schema), range(2, 80))
     for measure, sign in (("risk", 1), ("posterior", 1), ("tidi", -1), ("rsd", -1)):
         best = best_points(points, "gcp", measure)
@@ -199,7 +199,7 @@ def test_best_points__are_those_that_no_other_beats() -> None:
 
 
 def test_figure__draws_every_point_once_and_the_policies() -> None:
-    table, schema, encoded, tree, risk = grown(False)
+    table, schema, encoded, tree, risk = grow_case(False)
     points = (
         *tree_frontier(Flow(table, schema), range(2, 40)),
         *record_frontier(Flow(table, schema), (5,), [Method("least", "tiered"), Method("least", "refine")]),
@@ -228,7 +228,7 @@ def test_figure__draws_every_point_once_and_the_policies() -> None:
 
 
 def test_sentence__names_the_best_setting() -> None:
-    table, schema, encoded, tree, risk = grown(False)
+    table, schema, encoded, tree, risk = grow_case(False)
     points = tree_frontier(Flow(table, schema), range(2, 40))
     best = min((point for point in points if point.smallest >= 10), key=lambda point: point.gcp)
     sentence = frontier_sentence(points, "gcp", 0.1)

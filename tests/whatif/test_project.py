@@ -55,7 +55,7 @@ def test_another_table__is_said() -> None:
     assert not saved.fits(["age", "ill", "zip"])
 
 
-def changed(path: list[Any], value: Any) -> str:
+def change(path: list[Any], value: Any) -> str:
     """The project file with one thing in it replaced."""
     content = json.loads(to_json(project()))
     place = content
@@ -93,7 +93,7 @@ def changed(path: list[Any], value: Any) -> str:
     ],
 )  # fmt: skip
 def test_every_field__is_checked(path: list[Any], value: Any) -> None:
-    text = changed(path, value)
+    text = change(path, value)
     with pytest.raises(ReadError) as caught:
         from_json(text)
     assert str(caught.value).count("\n") == 0
@@ -117,4 +117,4 @@ def test_anything_else__is_refused(content: bytes) -> None:
 ), st.sampled_from(["table", "schema", "parameters", "scenarios", "history"]))  # fmt: skip
 def test_a_stranger__gets_a_project_or_one_kind_of_error(value: Any, key: str) -> None:
     with contextlib.suppress(ReadError):
-        from_json(changed([key], value))
+        from_json(change([key], value))
