@@ -81,11 +81,11 @@ def plural(number: int, one: str, many: str = "") -> str:
 
 def without_midnight(frame: pd.DataFrame) -> pd.DataFrame:
     """Return records as they are shown: dates without a time of day lose their zeros."""
-    shown = frame.copy()
-    for name in shown.select_dtypes("datetime").columns:
-        if (shown[name].dropna().dt.normalize() == shown[name].dropna()).all():
-            shown[name] = shown[name].dt.date
-    return shown
+    copy = frame.copy()
+    for name in copy.select_dtypes("datetime").columns:
+        if (copy[name].dropna().dt.normalize() == copy[name].dropna()).all():
+            copy[name] = copy[name].dt.date
+    return copy
 
 
 def place_of(option: Any, options: Sequence[Any]) -> int:

@@ -65,10 +65,10 @@ def figures(ws: Workspace) -> list[Figure]:
 def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:
     """Return what takes the place of the error where the target is a number."""
     numeric = ws.flow.risk.numeric
-    known = foreseen and numeric is not None
+    is_known = foreseen and numeric is not None
     return Figure(
         "Lowest RSD",
-        share(float(numeric.rsd[pruning.cut()].min())) if known else "–",
+        share(float(numeric.rsd[pruning.cut()].min())) if is_known else "–",
         "Guessing a sensitive number by the mean of its group leaves at least this share of the squared error of "
         "guessing by the whole table's: the lower, the more the worst group gives away.",
     )
@@ -76,12 +76,12 @@ def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:
 
 def strip(ws: Workspace) -> None:
     """Draw the figures at the foot of the window."""
-    known = figures(ws)
-    if not known:
+    tiles = figures(ws)
+    if not tiles:
         return
     with st.bottom:
         with st.container(horizontal=True, horizontal_alignment="distribute", gap="small", key="strip"):
-            for figure in known:
+            for figure in tiles:
                 st.metric(figure.label, figure.value, help=figure.meaning, width="content")
         text = " · ".join(f"{plain(group.what)} (group {group.node:,})" for group in ws.flow.worst)
         st.caption(f"Worst groups of the tree: {text}")

@@ -66,7 +66,7 @@ def questions_form(ws: Workspace) -> None:
                 range(len(question.answers)),
                 index=None,
                 format_func=lambda at, answers=question.answers: plain(answers[at].label),
-                captions=[shown(answer) for answer in question.answers],
+                captions=[sample_text(answer) for answer in question.answers],
                 key=f"question {ws.edition} {number}",
             )
             picked += [] if place is None else [question.answers[place]]
@@ -79,7 +79,7 @@ def questions_form(ws: Workspace) -> None:
             st.rerun()
 
 
-def shown(answer: Answer) -> str:
+def sample_text(answer: Answer) -> str:
     """What stands in the file, and what it is when read in this way."""
     return " · ".join(f"{plain(raw)} → {plain(value)}" for raw, value in answer.sample)
 
@@ -112,20 +112,20 @@ def header_choice(used: ReadOptions) -> bool:
 
 def problems_found(problems: Sequence[Problem]) -> None:
     """The problems as two lists: those to look at, and what was done on the way."""
-    warnings = [found for found in problems if found.level != "info"]
-    notes = [found for found in problems if found.level == "info"]
-    for found in warnings[:MOST_SHOWN]:
-        st.markdown(f":orange[:material/warning:] {sentence(found)}")
+    warnings = [problem for problem in problems if problem.level != "info"]
+    notes = [problem for problem in problems if problem.level == "info"]
+    for problem in warnings[:MOST_SHOWN]:
+        st.markdown(f":orange[:material/warning:] {sentence(problem)}")
     if len(warnings) > MOST_SHOWN:
         st.caption(f"… and {count(len(warnings) - MOST_SHOWN)} more warnings.")
     if notes:
         with st.expander(f"{plural(len(notes), 'note')} on how the table was read", icon=":material/info:"):
-            for found in notes[:MOST_SHOWN]:
-                st.markdown(sentence(found))
+            for problem in notes[:MOST_SHOWN]:
+                st.markdown(sentence(problem))
             if len(notes) > MOST_SHOWN:
                 st.caption(f"… and {count(len(notes) - MOST_SHOWN)} more.")
 
 
-def sentence(found: Problem) -> str:
+def sentence(problem: Problem) -> str:
     """A problem and its remedy as Markdown."""
-    return plain(found.text) + (f"  \n:gray[{plain(found.remedy)}]" if found.remedy else "")
+    return plain(problem.text) + (f"  \n:gray[{plain(problem.remedy)}]" if problem.remedy else "")

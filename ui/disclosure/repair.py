@@ -85,9 +85,9 @@ def files(ws: Workspace, way: Repair) -> None:
         st.caption(plain(str(unfit)))
     schema = ws.schema
     if schema is not None:
-        known = ",".join(schema.quasi_identifying)
+        columns = ",".join(schema.quasi_identifying)
         line = (
-            f"python -m anonymizer disclosure TABLE --quasi-identifying '{known}' --target '{schema.target}' "
+            f"python -m anonymizer disclosure TABLE --quasi-identifying '{columns}' --target '{schema.target}' "
             f"--tree {stem}-tree.json --bound {way.bound:g}"
         )
         with st.expander("Check the downloaded tree again", icon=":material/terminal:"):

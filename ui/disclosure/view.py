@@ -60,8 +60,8 @@ def show_figures(figures: Figures, confidence: float, blind: float) -> None:
     )
     places[2].metric("Best guess is right", share(figures.accuracy), f"{100 * (figures.accuracy - blind):+.1f} points")
     divergence = figures.mean_divergence
-    shown = "∞" if divergence == float("inf") else f"{divergence:.3f}"
-    places[3].metric("Distance to the truth", shown, help=DISTANCE)
+    text = "∞" if divergence == float("inf") else f"{divergence:.3f}"
+    places[3].metric("Distance to the truth", text, help=DISTANCE)
     st.caption(f"The best guess is compared with always guessing the most frequent value ({share(blind)}).")
 
 

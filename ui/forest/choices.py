@@ -195,10 +195,10 @@ def schema_as_declared(ws: Workspace) -> Schema:
 
 def attribute_row(attribute: Attribute) -> dict[str, str]:
     """Return an attribute as a row of a table."""
-    shown = ", ".join(attribute.text(code) for code in range(min(attribute.n_levels, SHOWN_VALUES)))
+    texts = ", ".join(attribute.text(code) for code in range(min(attribute.n_levels, SHOWN_VALUES)))
     more = attribute.n_levels - SHOWN_VALUES
     return {
         "Column": attribute.name,
-        "Values": shown + (f" and {more} more" if more > 0 else ""),
+        "Values": texts + (f" and {more} more" if more > 0 else ""),
         "Known from": "codebook or roles" if attribute.public else "the records",
     }

@@ -149,21 +149,21 @@ def rules_panel(ws: Workspace, forest: Forest) -> None:
     """Draw the rules, filtered, and their files."""
     rules, domains = rules_of(forest), forest.domains
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
-    shown = ws.state(ForestState).rules
-    shown.confidence = first.slider("Least confidence", 0.0, 1.0, shown.confidence, 0.05, key="rule confidence")
-    shown.support = second.number_input("Least support", None, None, shown.support, step=10.0, key="rule support")
+    choices = ws.state(ForestState).rules
+    choices.confidence = first.slider("Least confidence", 0.0, 1.0, choices.confidence, 0.05, key="rule confidence")
+    choices.support = second.number_input("Least support", None, None, choices.support, step=10.0, key="rule support")
     labels = [ANYTHING, *map(domains.target.text, range(domains.target.n_levels))]
-    shown.label = third.selectbox("Class", labels, place_of(shown.label, labels), key="rule class")
+    choices.label = third.selectbox("Class", labels, place_of(choices.label, labels), key="rule class")
     names = [ANYTHING, *(a.name for a in domains.attributes)]
-    shown.column = fourth.selectbox("With a condition on", names, place_of(shown.column, names), key="rule column")
-    shown.leaves = st.toggle(
-        "Longest only", shown.leaves, key="rule leaves",
+    choices.column = fourth.selectbox("With a condition on", names, place_of(choices.column, names), key="rule column")
+    choices.leaves = st.toggle(
+        "Longest only", choices.leaves, key="rule leaves",
         help="Leave out the subrules that a longer rule continues",
     )  # fmt: skip
     selection = select_rules(
-        rules, domains, confidence=shown.confidence, support=float(shown.support), leaves=shown.leaves,
-        label=None if shown.label == ANYTHING else shown.label,
-        column=None if shown.column == ANYTHING else shown.column,
+        rules, domains, confidence=choices.confidence, support=float(choices.support), leaves=choices.leaves,
+        label=None if choices.label == ANYTHING else choices.label,
+        column=None if choices.column == ANYTHING else choices.column,
     )  # fmt: skip
     st.caption(
         f"{plural(len(selection), 'rule')} of {count(len(rules))}. Support is noisy and can be off, even negative."

@@ -176,7 +176,7 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
     place = np.empty_like(release.order)
     place[release.order] = np.arange(release.n_records)
     names = [column.name for column in release.columns]
-    shown = {
+    config = {
         column.name: st.column_config.Column(f"{LETTERS[column.role]} · {column.name}", width=COLUMN_WIDTH)
         for column in release.columns
     }
@@ -187,12 +187,12 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
         without_midnight(ws.table[names].iloc[people]),
         hide_index=True,
         height=height,
-        column_config=shown,
+        column_config=config,
         key="original rows",
     )
     right.markdown("**Released**")
     right.dataframe(
-        ws.flow.released.iloc[place[people]], hide_index=True, height=height, column_config=shown, key="released rows"
+        ws.flow.released.iloc[place[people]], hide_index=True, height=height, column_config=config, key="released rows"
     )
     left_out = ws.schema.identifying if ws.schema else ()
     st.caption(

@@ -17,9 +17,9 @@ def risk_before(ws: Workspace) -> None:
     """Draw the panel for the columns that are quasi-identifying now."""
     with st.spinner("Looking for people who stand out …"):
         risk, _ = ws.flow.before, ws.singling()
-    known = len(ws.schema.quasi_identifying) if ws.schema else 0
+    n_columns = len(ws.schema.quasi_identifying) if ws.schema else 0
     st.subheader("Risk before anything is done", anchor=False)
-    st.markdown(unique_sentence(risk, known))
+    st.markdown(unique_sentence(risk, n_columns))
     with st.container(horizontal=True, gap="medium"):
         st.metric("Unique records", count(risk.unique), help="Records that share their combination with nobody.")
         st.metric("Groups of look-alikes", count(risk.groups), help="Different combinations of the chosen columns.")
@@ -80,23 +80,23 @@ def singling_chart(ws: Workspace) -> None:
         return
     alone = "1 record is" if most == 1 else f"{count(most)} records are"
     st.markdown(f"**{plain(name)} singles people out most: {alone} unique only because of it**")
-    shown = singles[-20:]
+    largest = singles[-20:]
     bars = go.Bar(
-        x=[number for _, number in shown],
-        y=[html.escape(column if len(column) <= 30 else column[:29] + "…") for column, _ in shown],
-        text=[count(number) for _, number in shown],
+        x=[number for _, number in largest],
+        y=[html.escape(column if len(column) <= 30 else column[:29] + "…") for column, _ in largest],
+        text=[count(number) for _, number in largest],
         orientation="h",
         marker_color="#3a9163",
         hovertemplate="%{y}: %{x:,} records<extra></extra>",
     )
     figure = go.Figure(bars)
     figure.update_layout(
-        height=60 + 26 * len(shown),
+        height=60 + 26 * len(largest),
         margin={"l": 0, "r": 20, "t": 4, "b": 0},
         xaxis_title="records that would no longer be unique without the column",
         xaxis={"rangemode": "tozero", "tickformat": ",d"},
         yaxis={"type": "category", "automargin": True},
     )
     st.plotly_chart(figure, key="singling", config={"displayModeBar": False})
-    if len(singles) > len(shown):
-        st.caption(f"The {len(shown)} columns with the largest numbers are shown, of {len(singles)}.")
+    if len(singles) > len(largest):
+        st.caption(f"The {len(largest)} columns with the largest numbers are shown, of {len(singles)}.")

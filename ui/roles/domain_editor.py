@@ -56,11 +56,11 @@ def domain_editor(ws: Workspace) -> None:
 def levels(column: Column, encoding: Encoding) -> tuple[tuple[str, ...] | None, bool]:
     """Return the levels, one a line, in their order; and True when the order has a meaning."""
     ordered = st.checkbox("The levels have a natural order, lowest first", value=column.ordered)
-    known = [str(level) for level in (column.domain or encoding.labels)]
-    if len(known) > MOST_LEVELS or any("\n" in level for level in known):
-        st.caption(f"{count(len(known))} levels: too many to be put in order by hand.")
+    texts = [str(level) for level in (column.domain or encoding.labels)]
+    if len(texts) > MOST_LEVELS or any("\n" in level for level in texts):
+        st.caption(f"{count(len(texts))} levels: too many to be put in order by hand.")
         return (column.domain, ordered)  # type: ignore[return-value]
-    text = st.text_area("Levels, one a line", "\n".join(known), height=min(40 + 24 * len(known), 320))
+    text = st.text_area("Levels, one a line", "\n".join(texts), height=min(40 + 24 * len(texts), 320))
     return tuple(line for line in text.split("\n") if line.strip()), ordered
 
 

@@ -104,8 +104,8 @@ def domain_text(column: Column, fact: ColumnFacts, most: int = 6) -> str:
     """Return the domain as it stands, in a few words; "declared" when the steward gave it."""
     declared: tuple[Any, ...] = column.domain or ()
     if declared and column.kind is Kind.CATEGORICAL:
-        shown = ", ".join(map(str, declared[:most])) + (" …" if len(declared) > most else "")
-        return f"{len(declared):,} declared: {shown}"
+        first = ", ".join(map(str, declared[:most])) + (" …" if len(declared) > most else "")
+        return f"{len(declared):,} declared: {first}"
     if declared:
         low, high = (pd.Timestamp(end) if column.kind is Kind.DATE else end for end in declared)
         return f"declared: {value_text(low)} to {value_text(high)}"

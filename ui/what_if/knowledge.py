@@ -16,19 +16,19 @@ MOST_LEVELS = 200
 
 def knowledge(ws: Workspace) -> None:
     """Draw what is known of one person, who remains, and what is learnt."""
-    known = known_values(ws)
+    facts = known_values(ws)
     table, schema = ws.table, ws.schema
     assert table is not None
     assert schema is not None
     left, right = st.columns(2, gap="large")
     try:
         with left:
-            show("From the original table", look_up(table, schema, known, released=False))
+            show("From the original table", look_up(table, schema, facts, released=False))
         with right:
-            show("From the release of this setting", look_up(ws.flow.released, schema, known))
+            show("From the release of this setting", look_up(ws.flow.released, schema, facts))
         if ws.scenarios and st.toggle("Also from every scenario", key="knowledge of scenarios"):
             for scenario in ws.scenarios:
-                show(scenario.name, look_up(release_of_scenario(ws, scenario), schema, known))
+                show(scenario.name, look_up(release_of_scenario(ws, scenario), schema, facts))
     except AnonymizerError as error:
         problem(error)
 
@@ -51,7 +51,7 @@ def known_values(ws: Workspace) -> dict[str, str | None]:
     assert schema is not None
     names = list(schema.quasi_identifying)
     state = ws.state(WhatIfState)
-    before = names[:2] if state.known is None else state.known
+    before = names[:2] if state.columns is None else state.columns
     row = st.number_input(
         "Begin with the person in row", 1, len(table), state.row, key=f"person {ws.edition}", width=280
     )
@@ -64,16 +64,16 @@ def known_values(ws: Workspace) -> dict[str, str | None]:
         format_func=plain,
         key=f"known {ws.edition} {' '.join(names)}",
     )
-    state.row, state.known = int(row), tuple(ticked)
-    known: dict[str, str | None] = {}
+    state.row, state.columns = int(row), tuple(ticked)
+    facts: dict[str, str | None] = {}
     if not ticked:
         st.caption("Nothing is known: everybody remains.")
-        return known
+        return facts
     columns = st.columns(min(4, len(ticked)), gap="medium")
     for place, name in enumerate(ticked):
         with columns[place % len(columns)]:
-            known[name] = value_of(encoded, name, values[name], f"value {name} {row} {ws.edition}")
-    return known
+            facts[name] = value_of(encoded, name, values[name], f"value {name} {row} {ws.edition}")
+    return facts
 
 
 def value_of(encoded: EncodedTable, name: str, value: str | None, key: str) -> str | None:

@@ -88,11 +88,11 @@ def usual_name(ws: Workspace) -> str:
     return f"{grouping}, {p.generalizer}, k = {p.k}"
 
 
-def fresh_name(others: tuple[Scenario, ...], wanted: str) -> str:
+def fresh_name(others: tuple[Scenario, ...], name: str) -> str:
     """Return the name, with a number where another scenario has it already."""
-    taken = {scenario.name for scenario in others}
-    numbered = (f"{wanted} ({number})" for number in range(2, len(taken) + 3))
-    return wanted if wanted not in taken else next(name for name in numbered if name not in taken)
+    names = {scenario.name for scenario in others}
+    numbered = (f"{name} ({number})" for number in range(2, len(names) + 3))
+    return name if name not in names else next(other for other in numbered if other not in names)
 
 
 def scenarios(ws: Workspace) -> None:

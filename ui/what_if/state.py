@@ -9,7 +9,7 @@ from anonymizer.errors import AnonymizerError
 class WhatIfState:
     """``view``: the one that is open. ``policy``: whose highest risk is accepted, or ``own_risk``. ``column``: whose
     loss is drawn. ``loss``, ``risk``: the axes of the frontier; ``curves``: how often its curves were other ones.
-    ``row``: the person to begin with; ``known``: the columns known about the person, the first two when ``None``.
+    ``row``: the person to begin with; ``columns``: those known about the person, the first two when ``None``.
     ``note``: what to know of the project that was opened; ``problem``: why it or a moment could not be gone to.
     """
 
@@ -21,6 +21,6 @@ class WhatIfState:
     risk: str = ""
     curves: int = 0
     row: int = 1
-    known: tuple[str, ...] | None = None
+    columns: tuple[str, ...] | None = None
     note: str = ""
     problem: AnonymizerError | None = None

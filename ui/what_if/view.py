@@ -123,8 +123,8 @@ def glance(ws: Workspace) -> None:
         verification = ws.flow.verification
         with place:
             headline(verification)
-            shown = [c for c in verification.checks if c.passed is not None or c.name == "linking posterior"]
-            st.markdown("\n\n".join(map(check_text, shown)))
+            checks = [c for c in verification.checks if c.passed is not None or c.name == "linking posterior"]
+            st.markdown("\n\n".join(map(check_text, checks)))
             homogeneity(verification)
             next_step("release", "Release this setting")
 
