@@ -64,7 +64,7 @@ class JsonValue:
         """Return the fields of this object by name; no others than ``names``, where these are given."""
         for name in self._object():
             if names is not None and name not in names:
-                self.refuse(f"there is no {shown(name)}, but only {', '.join(names)}")
+                self.refuse(f"there is no {short_text(name)}, but only {', '.join(names)}")
         return {name: self.field(name) for name in self._object()}
 
     def _object(self) -> dict[str, Any]:
@@ -89,13 +89,13 @@ class JsonValue:
     def one_of(self, names: Sequence[str]) -> str:
         """Return this text, one of ``names``."""
         if not isinstance(self.value, str) or self.value not in names:
-            self.refuse(f"{shown(self.value)} is none of {', '.join(names)}")
+            self.refuse(f"{short_text(self.value)} is none of {', '.join(names)}")
         return str(self.value)
 
     def whole(self, least: int = 0, most: int = LARGEST) -> int:
         """Return this whole number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int) or not least <= self.value <= most:
-            self.refuse(f"a whole number from {least:,} to {most:,} was expected, not {shown(self.value)}")
+            self.refuse(f"a whole number from {least:,} to {most:,} was expected, not {short_text(self.value)}")
         return int(self.value)
 
     def number(self, least: float = -math.inf, most: float = math.inf) -> float:
@@ -103,13 +103,13 @@ class JsonValue:
         right = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         if not right or not -GREATEST <= self.value <= GREATEST or not least <= self.value <= most:
             limits = "" if least == -math.inf else f" from {least:g} to {most:g}"
-            self.refuse(f"a number{limits} was expected, not {shown(self.value)}")
+            self.refuse(f"a number{limits} was expected, not {short_text(self.value)}")
         return self.value  # type: ignore[no-any-return]
 
     def flag(self) -> bool:
         """Return this truth."""
         if not isinstance(self.value, bool):
-            self.refuse(f"true or false was expected, not {shown(self.value)}")
+            self.refuse(f"true or false was expected, not {short_text(self.value)}")
         return bool(self.value)
 
 
@@ -122,11 +122,11 @@ def parse(text: str | bytes, document: str, remedy: str) -> JsonValue:
     if len(text) > MAX_BYTES:
         raise ReadError(f"The {document} is larger than {MAX_BYTES >> 20} MiB.", remedy=remedy)
     try:
-        found = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
-        json.dumps(found, ensure_ascii=False).encode("utf-8")
+        content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
+        json.dumps(content, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         raise ReadError(f"This is no {document}: it is not JSON that can be read.", remedy=remedy) from error
-    return JsonValue(found, "", document, remedy)
+    return JsonValue(content, "", document, remedy)
 
 
 def read_json(path: str | Path, document: str, remedy: str) -> JsonValue:
@@ -139,7 +139,7 @@ def read_json(path: str | Path, document: str, remedy: str) -> JsonValue:
     return parse(content, document, remedy)
 
 
-def shown(value: Any) -> str:
+def short_text(value: Any) -> str:
     """Return a value in a sentence, cut when it is long."""
     if isinstance(value, int) and abs(value) > LARGEST:
         return "so large a number"
@@ -152,7 +152,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a field is named twice")
-    return found
+    return members

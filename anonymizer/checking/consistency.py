@@ -122,14 +122,14 @@ def consistency(
     if len(released) != len(original):
         reason = f"the release has {len(released):,} rows, the original {len(original):,}"
         return replace(result, contained=False, mismatch=reason, reason=reason)
-    kept = kept_columns(released, original)
+    columns = kept_columns(released, original)
     if order is not None:
-        result = replace(result, **_row_by_row(sides, kept, np.asarray(order)))
+        result = replace(result, **_row_by_row(sides, columns, np.asarray(order)))
     if result.contained:
         match = np.empty(len(original), dtype=np.int32)
         match[np.asarray(order)] = graph.class_of
     else:
-        full = graph_of(sides.with_column(*as_one(kept)), max_edges, max_pairs) if kept else graph
+        full = graph_of(sides.with_column(*as_one(columns)), max_edges, max_pairs) if columns else graph
         if full.starts is None:
             return replace(result, reason=full.reason)
         match = _assign(full, np.full(len(original), -1, dtype=np.int32))
@@ -161,7 +161,7 @@ def _counts(graph: Graph) -> Consistency:
     )
 
 
-def _row_by_row(sides: Sides, kept: tuple[KeptColumn, ...], order: NDArray[Any]) -> dict[str, Any]:
+def _row_by_row(sides: Sides, columns: tuple[KeptColumn, ...], order: NDArray[Any]) -> dict[str, Any]:
     """Return what comparing each row with its own person says. Raises :class:`ParameterError` for a wrong order."""
     if order.shape != (len(sides.index),) or not np.array_equal(np.sort(order), np.arange(len(sides.codes))):
         raise ParameterError(
@@ -169,7 +169,7 @@ def _row_by_row(sides: Sides, kept: tuple[KeptColumn, ...], order: NDArray[Any])
             remedy="Pass the release's own order, or none.",
         )
     wrong = sides.misfits(order)
-    for after, before in kept:
+    for after, before in columns:
         wrong |= after != before[order]
     if not wrong.any():
         return {"contained": True}

@@ -111,8 +111,8 @@ GROUPING_WORDS: dict[str, tuple[str, str]] = {
 
 def grouping_words(grouping: str) -> tuple[str, str]:
     """Return the title of a grouping and what it does; of a criterion without words, its own first sentence."""
-    said = (CRITERIA[grouping].__doc__ or "").strip().partition("\n")[0] if grouping in CRITERIA else ""
-    return GROUPING_WORDS.get(grouping, (grouping, said))
+    words = (CRITERIA[grouping].__doc__ or "").strip().partition("\n")[0] if grouping in CRITERIA else ""
+    return GROUPING_WORDS.get(grouping, (grouping, words))
 
 
 def fitting_groupings(schema: Schema) -> tuple[str, ...]:

@@ -290,12 +290,12 @@ def main() -> None:
     request = json.loads(line)
     allowance = Allowance(**request["allowance"])
     _limit(allowance)
-    said = 0.0
+    last = 0.0
 
     def progress(share: float, words: str) -> None:
-        nonlocal said
-        if time.monotonic() - said > PAUSE:
-            said = time.monotonic()
+        nonlocal last
+        if time.monotonic() - last > PAUSE:
+            last = time.monotonic()
             _say(pipe, "progress", (share, words))
 
     for kind, (module, function) in request["readers"].items():

@@ -69,14 +69,14 @@ def file_mark(columns: Iterable[pa.Array]) -> str | None:
     return None if len(marks) > 1 else next(iter(marks), "")
 
 
-def doubt(name: str, texts: pa.Array, shown: str | None, delimiter: str | None) -> tuple[str, Question | None]:
+def doubt(name: str, texts: pa.Array, decimal: str | None, delimiter: str | None) -> tuple[str, Question | None]:
     """Return the decimal mark of a column whose own values leave it open, and the question where it must be asked.
 
-    ``shown``: the mark of the rest of the file, "" or ``None`` when that shows none. Nothing is asked when every
+    ``decimal``: the mark of the rest of the file, "" or ``None`` when that shows none. Nothing is asked when every
     value has the mark of the rest, or a point in text whose fields are separated by commas.
     """
     used = {mark for mark in MARKS if pc.any(pc.match_substring(texts, mark)).as_py()}
-    mark = shown or ("." if delimiter == "," else "")
+    mark = decimal or ("." if delimiter == "," else "")
     if used <= {mark}:
         return mark or ".", None
     example = texts.filter(pc.match_substring_regex(texts, "[.,]"))
@@ -103,12 +103,12 @@ def code_question(name: str, texts: pa.Array) -> Question | None:
     like = texts.filter(pc.match_substring_regex(texts, LIKE_A_CODE))
     if not len(like) or pc.any(pc.match_substring_regex(texts, "[.,]|[eE][+-]")).as_py():
         return None
-    written = [text.as_py() for text in like[:SAMPLE]]
+    sample = [text.as_py() for text in like[:SAMPLE]]
     answers = (
-        Answer("text, such as codes", (("as_text", name),), tuple((text, text) for text in written)),
-        Answer("numbers", (("as_numbers", name),), tuple((text, f"{float(text):,.15g}") for text in written)),
+        Answer("text, such as codes", (("as_text", name),), tuple((text, text) for text in sample)),
+        Answer("numbers", (("as_numbers", name),), tuple((text, f"{float(text):,.15g}") for text in sample)),
     )
-    text = f"Column {name!r} holds {written[0]!r}: is that a code or the number {float(written[0]):,.15g}?"
+    text = f"Column {name!r} holds {sample[0]!r}: is that a code or the number {float(sample[0]):,.15g}?"
     return Question("numbers", text, answers, name)
 
 
@@ -148,8 +148,8 @@ def _rounded(name: str, points: pa.Array, numbers: NDArray[np.float64]) -> list[
     for at in np.flatnonzero(doubtful)[:MOST_TRIED]:
         text, number = points[int(at)].as_py(), float(numbers[at])
         if np.isfinite(number) and Decimal(text) != Decimal(repr(number)):
-            said = f"Numbers of column {name!r} with too many digits to be kept were rounded ({text[:40]!r})."
-            return [Problem("info", said, name)]
+            note = f"Numbers of column {name!r} with too many digits to be kept were rounded ({text[:40]!r})."
+            return [Problem("info", note, name)]
     return []
 
 
@@ -164,6 +164,6 @@ def _two_forms(name: str, texts: pa.Array, points: pa.Array, numbers: NDArray[An
     for text, number in zip(texts.to_pylist(), numbers.tolist(), strict=True):
         other = first.setdefault(number, text)
         if other != text:
-            said = f"In column {name!r} {other!r} and {text!r} are one number."
-            return [Problem("info", said, name, remedy="If they are codes, say that the column is text.")]
+            note = f"In column {name!r} {other!r} and {text!r} are one number."
+            return [Problem("info", note, name, remedy="If they are codes, say that the column is text.")]
     return []

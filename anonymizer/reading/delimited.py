@@ -97,8 +97,8 @@ def repair_names(names: list[str]) -> tuple[list[str], list[Problem]]:
     """Column names that are text, not empty and distinct, and a problem for each that had to be changed."""
     problems: list[Problem] = []
     repaired: list[str] = []
-    taken = {_CONTROL_TEXT.sub(" ", name).strip() for name in names}
-    seen: set[str] = set()
+    others = {_CONTROL_TEXT.sub(" ", name).strip() for name in names}
+    earlier: set[str] = set()
     for position, name in enumerate(names):
         new = " ".join(_CONTROL_TEXT.sub(" ", name).split())
         if len(new) > 200:
@@ -106,14 +106,14 @@ def repair_names(names: list[str]) -> tuple[list[str], list[Problem]]:
             why = "has a name of more than 200 characters"
         elif not new:
             new, why = f"column {position + 1}", "has no name"
-        elif new in seen:
+        elif new in earlier:
             why = f"has the same name as another: {new!r}"
         else:
             why = "has line breaks or control characters in its name" if _CONTROL_TEXT.search(name) else ""
         base, number = new, 2
-        while new in seen or (new != base and new in taken):
+        while new in earlier or (new != base and new in others):
             new, number = f"{base} ({number})", number + 1
-        seen.add(new)
+        earlier.add(new)
         repaired.append(new)
         if why:
             text = f"Column number {position + 1} {why}; it is called {new!r} here."

@@ -42,7 +42,7 @@ def decode(data: bytes, encoding: str | None) -> tuple[bytes, str, list[Problem]
     Raises :class:`ReadError` with line and column of the first byte that cannot be read, and for binary data.
     """
     if encoding is not None:
-        return _decode_as(data, _known(encoding))
+        return _decode_as(data, _codec_of(encoding))
     for bom, name in _BOMS:
         if data.startswith(bom):
             return _decode_as(data, name)
@@ -71,17 +71,17 @@ def decode(data: bytes, encoding: str | None) -> tuple[bytes, str, list[Problem]
         )
     text, used, problems, _ = _decode_as(data, readings[0][0])
     if len(readings) == 1:
-        known = {"cp1252": " (Western European Windows)"}.get(used, "")
-        note = f"The file is not UTF-8; it was read as {used}{known}."
+        title = {"cp1252": " (Western European Windows)"}.get(used, "")
+        note = f"The file is not UTF-8; it was read as {used}{title}."
         remedy = "Check letters with accents, and choose another encoding if they look wrong."
         return text, used, [*problems, Problem("info", note, remedy=remedy)], None
     answers = tuple(
         Answer(name, (("encoding", name),), tuple((_bytes_shown(raw), word) for raw, word in words))
         for name, words in readings
     )
-    said = "The file is not UTF-8, and nothing in it says which encoding it is in."
-    warning = Problem("warning", f"{said} It was read as {used}.", remedy="Choose the one whose words are right.")
-    return text, used, [*problems, warning], Question("encoding", said, answers)
+    doubt = "The file is not UTF-8, and nothing in it says which encoding it is in."
+    warning = Problem("warning", f"{doubt} It was read as {used}.", remedy="Choose the one whose words are right.")
+    return text, used, [*problems, warning], Question("encoding", doubt, answers)
 
 
 def _readings(data: bytes) -> list[tuple[str, list[tuple[bytes, str]]]]:
@@ -92,14 +92,14 @@ def _readings(data: bytes) -> list[tuple[str, list[tuple[bytes, str]]]]:
     """
     raws = list(dict.fromkeys(word for word in _WORD.findall(data[: 1 << 20]) if _HIGH.search(word)))[:MOST_WORDS]
     scores: list[tuple[float, int, str, list[str]]] = []
-    known: set[tuple[str, ...]] = set()
+    earlier: set[tuple[str, ...]] = set()
     for order, name in enumerate(("cp1252", *CANDIDATES)):
         try:
             words = [raw.decode(name) for raw in raws]
         except UnicodeDecodeError:
             continue
-        if tuple(words) not in known and _fault(data, name) is None:
-            known.add(tuple(words))
+        if tuple(words) not in earlier and _fault(data, name) is None:
+            earlier.add(tuple(words))
             scores.append((-sum(map(_is_word, words)) / max(1, len(words)), order, name, words))
     scores.sort(key=lambda score: score[:2])
     western = any(name == "cp1252" for _, _, name, _ in scores)
@@ -121,16 +121,16 @@ def _bytes_shown(raw: bytes) -> str:
     return "".join(chr(byte) if byte < 128 else f"\\x{byte:02X}" for byte in raw)
 
 
-def _known(encoding: str) -> str:
+def _codec_of(encoding: str) -> str:
     try:
-        wanted = codecs.lookup(encoding).name
+        codec = codecs.lookup(encoding).name
     except LookupError:
-        wanted = ""
-    if wanted not in {codecs.lookup(name).name for name in (*ENCODINGS, "utf-8-sig", "ascii")}:
+        codec = ""
+    if codec not in {codecs.lookup(name).name for name in (*ENCODINGS, "utf-8-sig", "ascii")}:
         raise ReadError(
             f"The encoding {encoding!r} is not known here.", remedy=f"Choose one of: {', '.join(ENCODINGS)}."
         )
-    return wanted
+    return codec
 
 
 def _decode_as(data: bytes, encoding: str) -> tuple[bytes, str, list[Problem], Question | None]:
@@ -157,11 +157,11 @@ def _fault(data: bytes, encoding: str) -> int | None:
     """Position of the first byte that does not fit the encoding; ``None`` when all do."""
     decoder = codecs.getincrementaldecoder(encoding)()
     for at in range(0, len(data) + 1, BLOCK):
-        held = len(decoder.getstate()[0])
+        n_pending = len(decoder.getstate()[0])
         try:
             decoder.decode(data[at : at + BLOCK], at + BLOCK > len(data))
         except UnicodeDecodeError as error:
-            return max(0, min(len(data) - 1, at - held + error.start))
+            return max(0, min(len(data) - 1, at - n_pending + error.start))
         except UnicodeError:
             return 0
     return None

@@ -165,7 +165,7 @@ def read_delimited(
         delimiter = delimiter if delimiter.isascii() and delimiter not in '"\r\n' else None
     if delimiter is None:
         delimiter = find_delimiter(text, name)
-    names, columns, found = read_columns(text, delimiter, options.header, stop, progress)
+    names, columns, notes = read_columns(text, delimiter, options.header, stop, progress)
     del text
     manner = manner_of(columns, options, delimiter)
     values: dict[str, Any] = {}
@@ -173,14 +173,14 @@ def read_delimited(
         column = typed(label, columns[position], manner)
         columns[position] = TextColumn(columns[position].texts.slice(0, 0), None)
         values[label] = column.values
-        found += column.problems
+        notes += column.problems
         questions += [column.question] if column.question else []
         if progress is not None:
             progress(0.9 + 0.1 * position / len(names), f"Reading column {label}")
     doubtful = manner.decimal is None or any(question.about == "decimal mark" for question in questions)
     decimal = options.decimal or (None if doubtful else manner.decimal or ".")
     used = replace(options, delimiter=delimiter, encoding=encoding, decimal=decimal)
-    return Content(pd.DataFrame(values, copy=False), used, problems + found, questions=one_each(questions))
+    return Content(pd.DataFrame(values, copy=False), used, problems + notes, questions=one_each(questions))
 
 
 Reader = Callable[[bytes, str, ReadOptions, Callable[[Extent], None], Progress | None], Content]
@@ -232,12 +232,12 @@ def _bytes_of(source: Source, name: str | None) -> tuple[bytes, str]:
     else:
         called = name or Path(str(getattr(source, "name", "") or "The table")).name
         try:
-            found = source.read()
+            content = source.read()
         except (OSError, ValueError) as error:
             raise ReadError(f"{called} cannot be read.", remedy="Open it again.") from error
-        if not isinstance(found, bytes):
+        if not isinstance(content, bytes):
             raise ReadError(f"{called} was opened as text.", remedy="Open it in binary mode.")
-        data = found
+        data = content
     if len(data) > MAX_BYTES:
         raise _too_large(called)
     return data, called

@@ -127,15 +127,15 @@ class Question:
 
 def one_each(questions: Iterable[Question]) -> tuple[Question, ...]:
     """Return the questions without those that the same answer settles: one for all columns with the same doubt."""
-    kept: dict[tuple[tuple[str, str], ...], Question] = {}
+    by_answers: dict[tuple[tuple[str, str], ...], Question] = {}
     more: Counter[tuple[tuple[str, str], ...]] = Counter()
     for question in questions:
         key = tuple(pair for answer in question.answers for pair in answer.changes)
-        more[key] += key in kept
-        kept.setdefault(key, question)
+        more[key] += key in by_answers
+        by_answers.setdefault(key, question)
     return tuple(
-        replace(asked, text=f"{asked.text} ({more[key]:,} more columns are like it.)") if more[key] else asked
-        for key, asked in kept.items()
+        replace(question, text=f"{question.text} ({more[key]:,} more columns are like it.)") if more[key] else question
+        for key, question in by_answers.items()
     )
 
 

@@ -49,8 +49,8 @@ def read_parquet(
     repaired, problems = repair_names(names)
     values: dict[str, Any] = {}
     for position, label in enumerate(repaired):
-        values[label], found = _values(label, table.column(position), options)
-        problems += found
+        values[label], notes = _values(label, table.column(position), options)
+        problems += notes
         if progress is not None:
             progress(position / len(names), f"Reading column {label}")
     return Content(pd.DataFrame(values, copy=False), options, problems)

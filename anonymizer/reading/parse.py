@@ -141,8 +141,8 @@ def _present_texts(
 ) -> tuple[TextColumn, pa.Array, NDArray[np.bool_], list[Problem]]:
     """The column without blanks around its texts, the texts that are present, which are absent, and a note."""
     trimmed = column.trimmed()
-    said = f"Blanks around the values of column {name!r} were removed."
-    problems = [] if trimmed is column else [Problem("info", said, name)]
+    note = f"Blanks around the values of column {name!r} were removed."
+    problems = [] if trimmed is column else [Problem("info", note, name)]
     missing = pa.array(sorted(set(marks)), trimmed.texts.type)
     absent = _truth(pc.is_in(trimmed.texts, value_set=missing))
     present = trimmed.texts if not absent.any() else trimmed.texts.filter(pa.array(~absent))
@@ -175,8 +175,8 @@ def _values(name: str, column: TextColumn, present: pa.Array, absent: NDArray[np
         return _year_first(name, column, present, absent)
     if _all_match(present, YEAR_LAST):
         return _year_last(name, column, present, absent, options.dates)
-    shown = options.decimal or manner.decimal or "."
-    return Typed(as_text(column, absent), _text_problems(name, column, present, absent, readable(present, shown)))
+    decimal = options.decimal or manner.decimal or "."
+    return Typed(as_text(column, absent), _text_problems(name, column, present, absent, readable(present, decimal)))
 
 
 def _numbers(
@@ -320,9 +320,9 @@ def _text_problems(
     positions = np.flatnonzero(~absent)[~numeric]
     rows = sorted(column.first_row(int(position)) for position in positions[:5])
     by_row = {column.first_row(int(position)): column.texts[int(position)].as_py() for position in positions[:5]}
-    shown = ", ".join(f"{_short(by_row[row])} (record {row + 1:,})" for row in rows)
+    sample = ", ".join(f"{_short(by_row[row])} (record {row + 1:,})" for row in rows)
     more = f" and {len(positions) - 5:,} more" if len(positions) > 5 else ""
-    text = f"Column {name!r} is {share:.1%} numbers, but also holds text: {shown}{more}. It stays text."
+    text = f"Column {name!r} is {share:.1%} numbers, but also holds text: {sample}{more}. It stays text."
     remedy = "Correct these values, or list them as missing marks."
     return [Problem("warning", text, name, rows[0], remedy)]
 
@@ -335,12 +335,12 @@ def _missing_problem(name: str, column: TextColumn, absent: NDArray[np.bool_], i
         if mark is not None and counts[position]:
             tally[mark] = int(counts[position])
     if column.codes is None:
-        found = column.texts.filter(pa.array(absent)).value_counts()
-        tally = {item["values"].as_py(): item["counts"].as_py() for item in found}
-    shown = ", ".join(f"{mark!r} ({n:,})" if mark else f"blank ({n:,})" for mark, n in sorted(tally.items()))
+        pairs = column.texts.filter(pa.array(absent)).value_counts()
+        tally = {item["values"].as_py(): item["counts"].as_py() for item in pairs}
+    marks = ", ".join(f"{mark!r} ({n:,})" if mark else f"blank ({n:,})" for mark, n in sorted(tally.items()))
     words = sorted(mark for mark in tally if any(letter.isalpha() for letter in mark))
     total = sum(tally.values())
-    text = f"Column {name!r}: {total:,} of {column.n_records:,} values were taken as missing: {shown}."
+    text = f"Column {name!r}: {total:,} of {column.n_records:,} values were taken as missing: {marks}."
     if words and is_text:
         return Problem(
             "warning",

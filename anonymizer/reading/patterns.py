@@ -253,10 +253,10 @@ def meanings_of(header: str) -> list[Meaning]:
     if "weight" in phrases and phrases & {"instance", "sample", "sampling", "survey", "final", "person", "design"}:
         return [SURVEY_WEIGHT]
     whole = "".join(words)
-    found = [meaning for meaning in MEANINGS if meaning.words & phrases]
+    meanings = [meaning for meaning in MEANINGS if meaning.words & phrases]
     if not set(words) <= OUTCOME.words:
-        found = [meaning for meaning in found if meaning is not OUTCOME]
-    return sorted(found, key=lambda meaning: whole not in meaning.words)
+        meanings = [meaning for meaning in meanings if meaning is not OUTCOME]
+    return sorted(meanings, key=lambda meaning: whole not in meaning.words)
 
 
 def luhn(digits: str) -> bool:
@@ -381,20 +381,20 @@ def natural_order(levels: Sequence[str]) -> tuple[str, ...] | None:
 
 def _sorted_by(places: Sequence[tuple[float, float] | None], levels: Sequence[str]) -> tuple[str, ...] | None:
     """The levels by their places; ``None`` unless every level has a place of its own."""
-    known = [place for place in places if place is not None]
-    if len(set(known)) != len(levels):
+    ranks = [place for place in places if place is not None]
+    if len(set(ranks)) != len(levels):
         return None
-    return tuple(level for _, level in sorted(zip(known, levels, strict=True)))
+    return tuple(level for _, level in sorted(zip(ranks, levels, strict=True)))
 
 
 def _band(level: str) -> tuple[float, float] | None:
     """Where a band such as ``18-25``, ``<=30``, ``>65`` or ``80+`` lies."""
     number = r"([0-9]+(?:\.[0-9]+)?)"
     text = level.replace(" ", "").replace("–", "-")
-    if found := re.fullmatch(rf"{number}-{number}", text):
-        return (float(found[1]), float(found[2])) if float(found[1]) < float(found[2]) else None
-    if found := re.fullmatch(rf"(<=|≤|<){number}", text):
-        return (float("-inf"), float(found[2]))
-    if found := re.fullmatch(rf"(>=|≥|>){number}", text) or re.fullmatch(rf"(){number}\+", text):
-        return (float(found[2]), float("inf"))
+    if match := re.fullmatch(rf"{number}-{number}", text):
+        return (float(match[1]), float(match[2])) if float(match[1]) < float(match[2]) else None
+    if match := re.fullmatch(rf"(<=|≤|<){number}", text):
+        return (float("-inf"), float(match[2]))
+    if match := re.fullmatch(rf"(>=|≥|>){number}", text) or re.fullmatch(rf"(){number}\+", text):
+        return (float(match[2]), float("inf"))
     return None

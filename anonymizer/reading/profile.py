@@ -78,9 +78,9 @@ class ColumnFacts:
             return "no value"
         if self.low is not None:
             return self.low if self.low == self.high else f"{self.low} to {self.high}"
-        shown = ", ".join(text if len(text) <= 24 else text[:23] + "…" for text, _ in self.top)
+        texts = ", ".join(text if len(text) <= 24 else text[:23] + "…" for text, _ in self.top)
         more = self.distinct - len(self.top)
-        return shown + (f" and {more:,} more" if more else "")
+        return texts + (f" and {more:,} more" if more else "")
 
     def to_dict(self) -> dict[str, Any]:
         """The facts as a row of a table that people read."""
@@ -132,14 +132,14 @@ def suggest_again(schema: Schema, suggested: Schema, table: pd.DataFrame) -> Sch
     """
     fresh = suggest(table)
     columns = []
-    for chosen, before, new in zip(schema.columns, suggested.columns, fresh.columns, strict=True):
-        own = [name for name in ("role", "kind", "reason") if getattr(chosen, name) != getattr(before, name)]
-        kept: dict[str, Any] = {name: getattr(chosen, name) for name in own}
-        again = replace(new, **kept)
+    for current, before, new in zip(schema.columns, suggested.columns, fresh.columns, strict=True):
+        own = [name for name in ("role", "kind", "reason") if getattr(current, name) != getattr(before, name)]
+        changes: dict[str, Any] = {name: getattr(current, name) for name in own}
+        again = replace(new, **changes)
         if again.kind is not new.kind:
             again = replace(again, domain=None, ordered=False)
-        if again.kind is chosen.kind and (chosen.domain, chosen.ordered) != (before.domain, before.ordered):
-            again = replace(again, domain=chosen.domain, ordered=chosen.ordered)
+        if again.kind is current.kind and (current.domain, current.ordered) != (before.domain, before.ordered):
+            again = replace(again, domain=current.domain, ordered=current.ordered)
         columns.append(again)
     sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
     target = schema.target if schema.target != suggested.target else fresh.target
@@ -268,8 +268,8 @@ def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "p
             return Role.SENSITIVE, "Its name says that it is the outcome under study."
         if meaning.role is Role.SENSITIVE:
             return Role.SENSITIVE, f"Speaks of {meaning.what}: a private matter."
-        known = "others can see them" if meaning.what == "bodily features" else "others may know it"
-        return Role.QUASI_IDENTIFYING, f"Speaks of {meaning.what}: {known}."
+        who = "others can see them" if meaning.what == "bodily features" else "others may know it"
+        return Role.QUASI_IDENTIFYING, f"Speaks of {meaning.what}: {who}."
     if kind is Kind.DATE:
         return Role.QUASI_IDENTIFYING, "Who knows a date of a person can find the record."
     if fact.distinct <= FEW:

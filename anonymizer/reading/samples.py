@@ -164,7 +164,7 @@ def _people(rng: np.random.Generator, sex: NDArray[np.int8], n: int) -> dict[str
     groups = [FIRST_NAMES["male"].split(), FIRST_NAMES["female"].split()]
     first = np.where(sex == 1, rng.integers(0, len(groups[1]), n) + len(groups[0]), rng.integers(0, len(groups[0]), n))
     codes = first * len(last_names) + rng.integers(0, len(last_names), n)
-    names = [f"{given} {family}" for given in groups[0] + groups[1] for family in last_names]
+    names = [f"{first_name} {family}" for first_name in groups[0] + groups[1] for family in last_names]
     stems = [name.lower().replace(" ", ".") for name in names]
     return {
         "name": _levels(names, codes),
@@ -176,10 +176,10 @@ def _draw(rng: np.random.Generator, weights: NDArray[np.float64], row: NDArray[n
     """A column of ``weights`` (rows, choices) for each record (n,), by the weights of its row."""
     shares = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     chance = rng.random(len(row))
-    chosen = np.zeros(len(row), dtype=np.int64)
+    choices = np.zeros(len(row), dtype=np.int64)
     for choice in range(weights.shape[1] - 1):
-        chosen += chance >= shares[row, choice]
-    return chosen
+        choices += chance >= shares[row, choice]
+    return choices
 
 
 def _levels(levels: tuple[str, ...] | list[str], codes: NDArray[np.integer]) -> pd.Categorical:
@@ -192,27 +192,27 @@ def adult(wait: float = ADULT_WAIT) -> pd.DataFrame:
 
     Raises :class:`ReadError` where it cannot be had within ``wait`` seconds.
     """
-    found: list[pd.DataFrame] = []
+    frames: list[pd.DataFrame] = []
     failures: list[Exception] = []
 
     def fetch() -> None:
         try:
             from sklearn.datasets import fetch_openml
 
-            found.append(fetch_openml(data_id=1590, as_frame=True, parser="pandas", n_retries=1, delay=0.1).frame)
+            frames.append(fetch_openml(data_id=1590, as_frame=True, parser="pandas", n_retries=1, delay=0.1).frame)
         except Exception as error:  # whatever stops a download; it is reported below
             failures.append(error)
 
     worker = threading.Thread(target=fetch, daemon=True)
     worker.start()
     worker.join(wait)
-    if not found:
+    if not frames:
         raise ReadError(
             "Adult could not be fetched from the internet"
             + (f" ({type(failures[0]).__name__})." if failures else f" within {wait:.0f} seconds."),
             remedy="Use a sample that works without internet, or bring Adult as a file.",
         ) from (failures[0] if failures else None)
-    return found[0].rename(columns={"class": "income"})
+    return frames[0].rename(columns={"class": "income"})
 
 
 SAMPLES: dict[str, Sample] = {

@@ -53,26 +53,24 @@ def read_spreadsheet(
     marks = _guarded(lambda: examine(data, name, options.sheet, stop), name)
     book = _open(data, name)
     sheets = tuple(book.sheet_names)
-    wanted = options.sheet if options.sheet is not None or not sheets else sheets[0]
-    if wanted is None or wanted not in sheets:
-        raise ReadError(
-            f"{name} has no sheet {wanted!r}.", value=wanted, remedy=f"Its sheets are: {', '.join(sheets)}."
-        )
+    title = options.sheet if options.sheet is not None or not sheets else sheets[0]
+    if title is None or title not in sheets:
+        raise ReadError(f"{name} has no sheet {title!r}.", value=title, remedy=f"Its sheets are: {', '.join(sheets)}.")
     if progress is not None:
-        progress(0.1, f"Reading the sheet {wanted}")
-    sheet = _sheet(book, name, wanted)
+        progress(0.1, f"Reading the sheet {title}")
+    sheet = _sheet(book, name, title)
     rows, places = _filled_rows(sheet)
     width = max((len(row) for row in rows), default=0)
     refuse_too_wide(width, name)
     if len(rows) <= options.header:
         raise ReadError(
-            f"The sheet {wanted!r} of {name} has no records.",
+            f"The sheet {title!r} of {name} has no records.",
             remedy="Choose another sheet." if len(sheets) > 1 else "Bring a table with at least one record.",
         )
     header = [_cell_text(cell) for cell in rows[0]] if options.header else []
     header += [""] * (width - len(header))
     names, problems = repair_names(header if options.header else [f"column {j + 1}" for j in range(width)])
-    problems += _row_problems(wanted, places) + _cell_problems(wanted, names, marks, sheet)
+    problems += _row_problems(title, places) + _cell_problems(title, names, marks, sheet)
     records = rows[1:] if options.header else rows
     questions = _sheet_question(book, data, name, options)
     values: dict[str, Any] = {}
@@ -85,7 +83,7 @@ def read_spreadsheet(
         if progress is not None:
             progress(0.5 + 0.5 * position / width, f"Reading column {label}")
     return Content(
-        pd.DataFrame(values, copy=False), replace(options, sheet=wanted), problems, sheets, one_each(questions)
+        pd.DataFrame(values, copy=False), replace(options, sheet=title), problems, sheets, one_each(questions)
     )
 
 
@@ -203,14 +201,14 @@ def _cell_values(name: str, cells: list[Any], options: ReadOptions) -> Typed:
     present = [cell for cell in cells if cell != ""]
     if present and all(type(cell) in (int, float) for cell in present):
         numbers = np.array([np.nan if cell == "" else float(cell) for cell in cells])
-        found = infinity_problems(name, numbers) + _inexact(name, numbers)
+        problems = infinity_problems(name, numbers) + _inexact(name, numbers)
         if len(present) == len(cells) and np.all(np.abs(numbers) < 2**53) and np.all(numbers == np.floor(numbers)):
-            return Typed(numbers.astype(np.int64), found)
+            return Typed(numbers.astype(np.int64), problems)
         if len(present) < len(cells):
             blank = len(cells) - len(present)
             text = f"Column {name!r}: {blank:,} of {len(cells):,} values were taken as missing: blank ({blank:,})."
-            found.append(Problem("info", text, name))
-        return Typed(numbers, found)
+            problems.append(Problem("info", text, name))
+        return Typed(numbers, problems)
     texts = pa.array([_cell_text(cell) for cell in cells], pa.large_string())
     encoded = texts.dictionary_encode()
     repeats = 2 * len(encoded.dictionary) <= len(texts)

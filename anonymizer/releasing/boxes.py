@@ -184,8 +184,9 @@ def kept_column(values: "pd.Series[Any]", column: Column, order: NDArray[np.int6
     if column.kind is not Kind.CATEGORICAL:
         if isinstance(values.dtype, pd.CategoricalDtype):
             values = pd.Series(np.asarray(values))
-        kept = pd.Series(values.array.take(order), name=column.name)
-        return ReleasedColumn(column.name, column.role, column.kind, _kept_range(values, column), may_miss, values=kept)
+        series = pd.Series(values.array.take(order), name=column.name)
+        domain = _kept_range(values, column)
+        return ReleasedColumn(column.name, column.role, column.kind, domain, may_miss, values=series)
     codes, levels = levels_of(values, column)
     domain = tuple(levels) if len(levels) <= max(20, len(order) // 10) else ()
     if isinstance(values.dtype, pd.CategoricalDtype) or values.dtype == object:
@@ -193,10 +194,10 @@ def kept_column(values: "pd.Series[Any]", column: Column, order: NDArray[np.int6
         place = np.full(len(levels) + 1, -1)
         place[present] = np.arange(len(present))
         categories = pd.Index([levels[code] for code in present], dtype="str")
-        kept = pd.Series(pd.Categorical.from_codes(place[codes[order]], categories), name=column.name)
+        series = pd.Series(pd.Categorical.from_codes(place[codes[order]], categories), name=column.name)
     else:
-        kept = pd.Series(values.array.take(order), name=column.name)
-    return ReleasedColumn(column.name, column.role, column.kind, domain, may_miss, values=kept)
+        series = pd.Series(values.array.take(order), name=column.name)
+    return ReleasedColumn(column.name, column.role, column.kind, domain, may_miss, values=series)
 
 
 def _kept_range(values: "pd.Series[Any]", column: Column) -> tuple[str, ...]:

@@ -264,9 +264,9 @@ GUARANTEES: dict[str, Guarantee] = {
 
 def guarantee_of(generalizer: str) -> Guarantee:
     """Return what a generalizer promises; of one that says nothing in :data:`GUARANTEES`, its own first sentence."""
-    said = (GENERALIZERS[generalizer].__doc__ or "").strip().partition("\n")[0] if generalizer in GENERALIZERS else ""
+    words = (GENERALIZERS[generalizer].__doc__ or "").strip().partition("\n")[0] if generalizer in GENERALIZERS else ""
     unknown = "It says nothing of what it does not promise: rely on what the checker finds in the release."
-    return GUARANTEES.get(generalizer, Guarantee(generalizer, False, said, unknown))
+    return GUARANTEES.get(generalizer, Guarantee(generalizer, False, words, unknown))
 
 
 WRITINGS: dict[str, Guarantee] = {

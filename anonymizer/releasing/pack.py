@@ -95,11 +95,11 @@ def pack_line(line: Line, k: int, wants: "Wants | None" = None) -> Places:
 
     n = len(line.order)
     lost, group_start, marks = np.empty(n), np.empty(n, np.int64), np.zeros(n, np.int64)
-    asked = wants or pack_kernels.NOTHING
+    needs = wants or pack_kernels.NOTHING
 
     def divide(firsts: Places, lasts: Places) -> None:
         pack_kernels.pack(
-            line.codes, firsts, lasts, line.leaf_start, line.scale, k, asked, wants is not None, lost, group_start
+            line.codes, firsts, lasts, line.leaf_start, line.scale, k, needs, wants is not None, lost, group_start
         )
 
     side_by_side(divide, line.starts, line.ends)
@@ -122,8 +122,8 @@ def wants_of(line: Line, encoded: EncodedTable, limits: Limits) -> "Wants | None
     """Return what limits but k ask of the groups along a line; nothing when they ask nothing."""
     from anonymizer.releasing.pack_kernels import Wants
 
-    asked = [limits.l, limits.entropy_l, limits.t, limits.rsd_min, limits.spread_min]
-    if all(limit is None for limit in asked):
+    bounds = [limits.l, limits.entropy_l, limits.t, limits.rsd_min, limits.spread_min]
+    if all(limit is None for limit in bounds):
         return None
     columns = [target for target in (encoded.target, *encoded.others) if target.name]
     marks = [class_marks(target)[:, line.order] for target in columns]
@@ -138,7 +138,7 @@ def wants_of(line: Line, encoded: EncodedTable, limits: Limits) -> "Wants | None
         variance=values.var(axis=0),
         **{
             name: np.nan if limit is None else float(limit)
-            for name, limit in zip(("l", "entropy_l", "t", "rsd_min", "spread_min"), asked, strict=True)
+            for name, limit in zip(("l", "entropy_l", "t", "rsd_min", "spread_min"), bounds, strict=True)
         },
     )
 

@@ -175,7 +175,7 @@ def _method(report: Report) -> Section:
         blocks.append("The tree also keeps the quasi-identifiers themselves together (blend, Copse's own).")
     blocks.append(f"{guarantee.title}. {guarantee.gives}")
     blocks.append(f"What it does not promise: {guarantee.does_not}")
-    for way in report.written:
+    for way in report.writings:
         blocks.append(" ".join(filter(None, (f"Cells: {way.title}.", way.gives, way.does_not))))
     rows = tuple(
         (name, Figure(f"parameter.{name}", str(value))) for name, value in parameters.items() if value is not None

@@ -79,15 +79,15 @@ class Provenance:
 class Report:
     """Everything a reviewer needs beside the released file.
 
-    ``guarantee``: what the generalizer promises and what not, in words; ``written``: the same of how levels and numbers
-    are written. ``worst``: the worst group of the pruned tree by each figure, digression among them, which cannot be
-    recomputed from released cells. ``override``: why the release was let go although a check failed; empty when none
-    did or it was not let go.
+    ``guarantee``: what the generalizer promises and what not, in words; ``writings``: the same of how levels and
+    numbers are written. ``worst``: the worst group of the pruned tree by each figure, digression among them, which
+    cannot be recomputed from released cells. ``override``: why the release was let go although a check failed;
+    empty when none did or it was not let go.
     """
 
     provenance: Provenance
     guarantee: Guarantee
-    written: tuple[Guarantee, ...]
+    writings: tuple[Guarantee, ...]
     notes: tuple[str, ...]
     before: LinkageRisk
     after: LinkageRisk
@@ -109,7 +109,7 @@ class Report:
                 "k_anonymous_by_construction": self.guarantee.strict,
                 "cells": [
                     {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None}
-                    for way in self.written
+                    for way in self.writings
                 ],
             },
             "notes": list(self.notes),
@@ -154,7 +154,7 @@ def report_of(
     return Report(
         provenance=provenance(schema, parameters, encoded.n_records, reading),
         guarantee=guarantee_of(parameters["generalizer"]),
-        written=(WRITINGS[parameters["writing"]], NUMBERS[parameters["numbers"]]),
+        writings=(WRITINGS[parameters["writing"]], NUMBERS[parameters["numbers"]]),
         notes=encoded.notes,
         before=before,
         after=after,

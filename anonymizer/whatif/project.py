@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from anonymizer.json_value import JsonValue, parse, shown
+from anonymizer.json_value import JsonValue, parse, short_text
 from anonymizer.schema import Column, Schema
 from anonymizer.settings import SETTINGS
 from anonymizer.version import VERSION
@@ -135,7 +135,7 @@ def _parameter(name: str, value: JsonValue) -> Any:
     if setting is None:
         value.refuse("there is no such choice")
     if not setting.allows(name, value.value):
-        value.refuse(f"{setting.range_text(name)} was expected, not {shown(value.value)}")
+        value.refuse(f"{setting.range_text(name)} was expected, not {short_text(value.value)}")
     return value.value
 
 

@@ -48,7 +48,7 @@ def fault_of_texts(reading: Reading, columns: list[list[str]]) -> str:
     """What is wrong with the table that was read from these texts; "" when nothing is."""
     if reading.frame.shape != (len(columns[0]), len(columns)):
         return f"shape {reading.frame.shape} instead of {(len(columns[0]), len(columns))}"
-    whole_file = {mark for texts in columns for mark in _shown([text.strip() for text in texts])}
+    whole_file = {mark for texts in columns for mark in _marks_of([text.strip() for text in texts])}
     for place, texts in enumerate(columns):
         name = reading.frame.columns[place]
         notes = " ".join(problem.text for problem in reading.problems if problem.column == name)
@@ -69,7 +69,7 @@ def fault_of_texts(reading: Reading, columns: list[list[str]]) -> str:
     return ""
 
 
-def _shown(texts: list[str]) -> set[str]:
+def _marks_of(texts: list[str]) -> set[str]:
     """The decimal marks that some of the texts can only have; none where a text is no number."""
     proof = [numbers(text) for text in texts if text not in MARKS]
     return {mark for number in proof if len(number) == 1 for mark in number} if all(proof) else set()
@@ -92,7 +92,7 @@ def _fault_of_text(text: str, value: Any, proof: list[str], reading: Reading, no
         return f"{text!r} became {value} unasked"
     read = numbers(text)
     if len(set(read.values())) > 1:
-        marks = _shown(proof) or (whole_file if len(whole_file) == 1 else set())
+        marks = _marks_of(proof) or (whole_file if len(whole_file) == 1 else set())
         if not marks and reading.options.delimiter == ",":
             marks = {"."}
         read = {mark: number for mark, number in read.items() if mark in marks}
