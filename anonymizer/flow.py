@@ -22,7 +22,7 @@ from anonymizer.drawing.groups import WorstGroup, worst_groups
 from anonymizer.errors import GuaranteeError, Progress
 from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
-from anonymizer.groups.recipe import Recipe, group, grow_by, recipe_of, with_criterion
+from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, with_criterion
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable, encode, rows_of
 from anonymizer.growing.records import descend
@@ -185,6 +185,11 @@ class Flow:
         return self.schema.quasi_identifying
 
     @property
+    def grouping(self) -> str:
+        """How records are put into groups, by name: as was chosen, or what suits the target."""
+        return self.settings.grouping or natural_grouping(self.schema)
+
+    @property
     def recipe(self) -> Recipe:
         """How the tree comes to be, as it was chosen."""
         return recipe_of(self.settings)
@@ -234,7 +239,7 @@ class Flow:
     @stage(*PRUNING)
     def pruning(self) -> Pruning:
         """The recorded pruning steps and the cut that keeps the limits, as far as they can be kept."""
-        return group(self.tree, self.risk, self.encoded, self.settings.grouping, self.limits)
+        return group(self.tree, self.risk, self.encoded, self.grouping, self.limits)
 
     @stage(*PRUNING)
     def worst(self) -> tuple[WorstGroup, ...]:
@@ -246,7 +251,20 @@ class Flow:
         """Which records share a box. Raises what :meth:`require_limits` raises."""
         self.require_limits()
         s = self.settings
-        return divide(self.encoded, self.pruning, s.generalizer, s.k, limits=self.limits, leaf=self.leaf, rng=self.rng)
+        return divide(
+            self.encoded, self.pruning, s.generalizer, s.k, limits=self.limits, leaf=self.leaf, rng=self.rng,
+            memory=self.memory,
+        )  # fmt: skip
+
+    @stage(*TREE)
+    def memory(self) -> dict[str, Any]:
+        """What generalizers keep of a tree while its groups change, such as the lines of packing."""
+        return {}
+
+    @stage(*PARTS)
+    def bands(self) -> dict[int, NDArray[np.int64]]:
+        """The records of each part inside every group, by the group's node."""
+        return self.parts.sizes_in(self.pruning.group_of_node()[self.leaf])
 
     @stage(*RELEASE)
     def release(self) -> Release:
@@ -320,22 +338,15 @@ class Flow:
         """What every k risks and loses in this grouping."""
         from anonymizer.whatif.frontier import tree_frontier
 
-        return tree_frontier(self, groupings=(self.settings.grouping,))
+        return tree_frontier(self, groupings=(self.grouping,))
 
     @stage(*RELEASE)
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(
-            self.schema,
-            self.recorded,
-            self.encoded,
-            before=self.before,
-            after=self.after,
-            utility=self.utility,
-            verification=self.verification,
-            worst=self.worst,
-            reading=self.reading,
-        )
+            self.schema, self.recorded, self.encoded, before=self.before, after=self.after, utility=self.utility,
+            verification=self.verification, worst=self.worst, reading=self.reading,
+        )  # fmt: skip
 
     @property
     def recorded(self) -> dict[str, Any]:
@@ -344,7 +355,7 @@ class Flow:
         tree_settings: dict[str, Any] = {"criterion": recipe.criterion, "weight": recipe.weight}
         if recipe.mondrian:
             tree_settings = dict.fromkeys(name for name in setting_names("tree") if name != "grouping")
-        return {**self.settings.of(*RUN), **tree_settings}
+        return {**self.settings.of(*RUN), "grouping": self.grouping, **tree_settings}
 
     def require_limits(self) -> None:
         """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""
@@ -374,20 +385,16 @@ class Flow:
         """
         s, say = self.settings, progress or (lambda share, what: None)
         check_choices(s.generalizer, s.writing, s.numbers)
-        say(0.0, "Encoding the table")
-        encoded = self.encoded
-        say(0.1, "Growing the tree")
-        tree = self.tree
-        say(0.3, "Scoring its nodes")
-        risk = self.risk
-        say(0.4, "Pruning it")
-        pruning = self.pruning
-        self.require_limits()
-        say(0.5, "Generalizing the records")
-        release = self.release
-        say(0.6, "Checking the release")
-        verification = self.verification
-        say(0.9, "Measuring what is left")
-        utility, report = self.utility, self.report
+        for share, what, stage in (
+            (0.0, "Encoding the table", "encoded"), (0.1, "Growing the tree", "tree"),
+            (0.3, "Scoring its nodes", "risk"), (0.4, "Pruning it", "pruning"),
+            (0.5, "Generalizing the records", "release"),
+            (0.6, "Checking the release", "verification"), (0.9, "Measuring what is left", "report"),
+        ):  # fmt: skip
+            say(share, what)
+            self.compute(stage)
         say(1.0, "Done")
-        return Result(self.schema, encoded, tree, risk, pruning, release, verification, utility, report)
+        return Result(
+            self.schema, self.encoded, self.tree, self.risk, self.pruning, self.release, self.verification,
+            self.utility, self.report,
+        )  # fmt: skip

@@ -24,7 +24,6 @@ import pandas as pd
 from anonymizer.errors import Progress
 from anonymizer.flow import Flow, Result
 from anonymizer.reading.files import Reading
-from anonymizer.releasing.generalize import resolve_choices
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
 
@@ -35,7 +34,6 @@ def anonymize(
     table: pd.DataFrame,
     schema: Schema,
     *,
-    refine: bool = False,
     against_original: bool = True,
     reading: Reading | None = None,
     rng: np.random.Generator | None = None,
@@ -46,21 +44,21 @@ def anonymize(
 
     ``settings``: any of :data:`anonymizer.settings.SETTINGS` by name, such as ``k=20, grouping="error-risk"``.
     ``grouping``: ``least``, ``error-risk`` (Y19) and ``error-digression`` (L14) take back splits of a grown tree;
-    ``median-mondrian``, ``infogain-mondrian`` and ``regression-mondrian`` (LeFevre et al.) are the baselines.
+    ``median-mondrian``, ``infogain-mondrian`` and ``regression-mondrian`` (LeFevre et al.) are the baselines. When
+    nothing is said, ``error-digression`` for a numeric target, ``error-risk`` for any other.
     ``criterion``: of the grown tree, by default ``entropy`` for a categorical target and ``sse`` for a numeric one,
     which all numeric sensitive columns then guide together; ``blend`` uses ``weight`` and never grows groups below k.
     ``generalizer``, ``writing``, ``numbers``: see :func:`anonymizer.releasing.generalize.generalize`. ``k`` and the
     other limits on every group: see :class:`anonymizer.settings.Limits`; they steer pruning, that of the baselines
     too, and the checker requires them of the release again.
 
-    ``refine``: short for the generalizer of that name. ``against_original``: let the checker also compare with the
-    table. ``reading``: how the table came in, for the report. ``rng``: for the row order; by default a fresh secret.
-    ``progress``: called with a share from 0 to 1 and what is being done.
+    ``against_original``: let the checker also compare with the table. ``reading``: how the table came in, for the
+    report. ``rng``: for the row order and whatever else is drawn; by default a fresh secret. ``progress``: called with
+    a share from 0 to 1 and what is being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
     is not one, and whatever the stages raise.
     """
-    settings |= resolve_choices(settings.get("generalizer", "uniform"), settings.get("writing", "sets"), refine)
     flow = Flow(table, schema, Settings(**settings), against_original=against_original, reading=reading, rng=rng)
     return flow.result(progress)
 

@@ -91,9 +91,16 @@ SETTINGS: dict[str, Setting] = {
         "fewest look-alike records of a group",
         checked=True,
     ),
-    "grouping": Setting("least", "name", "tree", "How groups are made", "how records are put into groups"),
+    "grouping": Setting(
+        None,
+        "name",
+        "tree",
+        "How groups are made",
+        "how records are put into groups: error-digression for a numeric target, else error-risk, when nothing is said",
+        optional=True,
+    ),
     "generalizer": Setting(
-        "uniform",
+        "pack",
         "name",
         "cells",
         "How the records of a group are made to look alike",

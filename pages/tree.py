@@ -14,7 +14,7 @@ from ui.controls import next_step, plain, plural, problem
 from ui.guard import lacks
 from ui.session import workspace
 from ui.tree.choices import method, view_choices
-from ui.tree.panel import show_groups, show_legend, show_node, show_worst
+from ui.tree.panel import parts_in_view, show_groups, show_legend, show_node, show_parts, show_worst
 from ui.tree_view import downloads, tree_view
 from ui.visit import at_first
 from ui.warm import wait_text
@@ -47,6 +47,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     draw = partial(
         dot, tree, risk, encoded.encodings, labels, cut=None if state.what == "grown" else cut,
         below_cut=state.what == "both", focus=focus, colour_by=state.colour, theme=theme, k=pruning.k,
+        bands=parts_in_view(ws, pruning),
     )  # fmt: skip
     show_legend(legend(tree, risk, labels, state.colour, theme), COLOURS[state.colour])
     source = draw(max_depth=state.depth)
@@ -58,6 +59,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
         st.info("Pick a node to read its rule, its risk, and why its records were merged.", icon=":material/ads_click:")
     else:
         show_node(ws, pruning, node, after)
+        show_parts(ws, pruning, node, parts_in_view(ws, pruning))
     title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"
     with st.expander(title, expanded=at_first(ws, "groups", len(cut) <= 40), key="groups"):
         show_groups(encoded, risk, pruning, after, look_closer)
@@ -83,7 +85,8 @@ def main() -> None:
         problem(error)
         return
     try:
-        ws.flow.require_limits()
+        with st.spinner(wait_text("Making look-alike groups…"), show_time=True):
+            ws.flow.compute("bands")
     except AnonymizerError as error:
         problem(error, "Nothing can be released like this; the tree below shows what there is.")
     st.fragment(show)(ws, pruning)

@@ -31,8 +31,14 @@ def test_stages__depend_on_what_a_flow_has() -> None:
 @pytest.mark.parametrize(
     ("change", "shared"),
     [
-        ({"k": 20}, {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "frontier", "by_k"}),
-        ({"grouping": "error-risk"}, {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "frontier"}),
+        (
+            {"k": 20},
+            {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "memory", "frontier", "by_k"},
+        ),
+        (
+            {"grouping": "least"},
+            {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "memory", "frontier"},
+        ),
         ({"generalizer": "refine"}, set(DEPENDS) - {name for name in DEPENDS if "generalizer" in DEPENDS[name]}),
         ({"numbers": "mean"}, set(DEPENDS) - {name for name in DEPENDS if "numbers" in DEPENDS[name]}),
         ({"min_leaf": 9}, {"encoded", "original", "before"}),
@@ -41,12 +47,13 @@ def test_stages__depend_on_what_a_flow_has() -> None:
     ],
 )
 def test_but__shares_what_does_not_depend_on_the_change(change: dict, shared: set) -> None:
-    flow = Flow(TABLE, SCHEMA, Settings(k=5))
+    settings = Settings(k=5, generalizer="uniform")
+    flow = Flow(TABLE, SCHEMA, settings)
     before = stages(flow)
     other = flow.but(**change)
     assert {name for name in DEPENDS if other.ready(name)} == shared
     assert all(getattr(other, name) is before[name] for name in shared)
-    fresh = Flow(TABLE, SCHEMA, Settings(k=5).but(**change))
+    fresh = Flow(TABLE, SCHEMA, settings.but(**change))
     assert np.array_equal(other.pruning.cut(), fresh.pruning.cut())
     assert other.utility.gcp == pytest.approx(fresh.utility.gcp, abs=1e-12)
 
@@ -109,7 +116,8 @@ def test_threads__compute_a_stage_once() -> None:
 
 def test_recorded__says_what_was_used_and_nothing_else() -> None:
     flow = Flow(TABLE, SCHEMA, Settings(min_leaf=3, max_depth=4, k=5))
-    assert flow.recorded == Settings(min_leaf=3, max_depth=4, k=5, criterion="entropy").of(*RUN) | {"weight": None}
+    used = Settings(min_leaf=3, max_depth=4, k=5, criterion="entropy", grouping="error-risk")
+    assert flow.recorded == used.of(*RUN) | {"weight": None}
     baseline = flow.but(grouping="median-mondrian").recorded
     assert {baseline[name] for name in ("criterion", "min_leaf", "max_depth", "weight")} == {None}
     assert set(baseline) == set(setting_names(*RUN))

@@ -231,7 +231,9 @@ def test_a_grouping_that_does_not_fit_the_target(name: str, grouping: str, says:
 def test_mondrian__its_leaves_are_the_groups(grouping: str) -> None:
     table, schema = make_table()
     schema = schema.with_target("cost" if grouping == "regression-mondrian" else "diagnosis")
-    result = anonymize(table, schema, grouping=grouping, k=K, min_leaf=50, max_depth=1, criterion="blend")
+    result = anonymize(
+        table, schema, grouping=grouping, generalizer="uniform", k=K, min_leaf=50, max_depth=1, criterion="blend"
+    )
     alone = grow_mondrian(encode(table, schema), K, grouping)
     assert result.pruning.n_steps == 0
     assert np.array_equal(result.tree.feature, alone.feature)
@@ -243,22 +245,21 @@ def test_mondrian__its_leaves_are_the_groups(grouping: str) -> None:
 
 
 @pytest.mark.parametrize("grouping", ["least", "median-mondrian"])
-def test_refine__as_a_word_and_as_a_switch(grouping: str) -> None:
+def test_finer_groups__lose_no_more(grouping: str) -> None:
     table, schema = make_table()
-    word = anonymize(table, schema, grouping=grouping, generalizer="refine", k=K)
-    switch = anonymize(table, schema, grouping=grouping, refine=True, k=K)
-    assert switch.report.provenance.parameters == word.report.provenance.parameters
-    assert switch.utility.ncp_by_column == pytest.approx(word.utility.ncp_by_column)
-    assert switch.utility.gcp <= anonymize(table, schema, grouping=grouping, k=K).utility.gcp + 1e-12
-    with pytest.raises(ParameterError, match="cannot be refined as well"):
-        anonymize(table, schema, generalizer="tiered", refine=True, k=K)
+    whole = anonymize(table, schema, grouping=grouping, generalizer="uniform", k=K)
+    for generalizer in ("refine", "pack"):
+        finer = anonymize(table, schema, grouping=grouping, generalizer=generalizer, k=K)
+        assert finer.utility.gcp <= whole.utility.gcp + 1e-12
 
 
 @pytest.mark.parametrize("writing", WRITINGS)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_writing__cells_change_and_groups_stay(writing: str, numbers: str) -> None:
     table, schema = make_table()
-    plain, result = anonymize(table, schema, k=K), anonymize(table, schema, k=K, writing=writing, numbers=numbers)
+    uniform = {"generalizer": "uniform", "k": K}
+    plain = anonymize(table, schema, **uniform)
+    result = anonymize(table, schema, **uniform, writing=writing, numbers=numbers)
     released = read_release(result.release.to_bytes(), schema)
     assert sorted(map(len, classes_of(released, schema))) == sorted(
         map(len, classes_of(read_release(plain.release.to_bytes(), schema), schema))
@@ -401,10 +402,10 @@ def test_limits_no_group_can_keep__name_the_column_and_how_far_off(
 @pytest.mark.parametrize("grouping", [name for name in names_of("grouping") if name != "infogain-mondrian"])
 def test_significance_of_groups__holds_on_the_groups(grouping: str) -> None:
     table, schema = table_of("employees")
-    result = anonymize(table, schema, grouping=grouping, k=3, significance=0.01, tested="leaves")
+    result = anonymize(table, schema, grouping=grouping, generalizer="uniform", k=3, significance=0.01, tested="leaves")
     p_value = result.risk.numeric.p_value[result.pruning.cut()]
     assert (np.nan_to_num(p_value, nan=1.0) >= 0.01).all()
-    loose = anonymize(table, schema, grouping=grouping, k=3)
+    loose = anonymize(table, schema, grouping=grouping, generalizer="uniform", k=3)
     assert result.report.after.groups <= loose.report.after.groups
 
 
@@ -447,7 +448,7 @@ def test_bad_tables() -> None:
 def test_nothing_given_is_changed_and_rows_are_shuffled_anew() -> None:
     table, schema = table_of("hospital")
     before = table.copy(deep=True)
-    first, second = anonymize(table, schema, k=K), anonymize(table, schema, k=K)
+    first, second = (anonymize(table, schema, k=K, generalizer="uniform") for _ in range(2))
     pd.testing.assert_frame_equal(table, before)
     assert not np.array_equal(first.release.order, second.release.order)
     assert not np.array_equal(first.release.order, np.arange(len(table)))
@@ -467,7 +468,7 @@ def test_the_same_rng_gives_the_same_file() -> None:
 def test_the_order_of_rows_does_not_matter() -> None:
     table, schema = table_of("hospital")
     turned = table.iloc[::-1].reset_index(drop=True)
-    first, second = anonymize(table, schema, k=K), anonymize(turned, schema, k=K)
+    first, second = (anonymize(rows, schema, k=K, generalizer="uniform") for rows in (table, turned))
     assert sorted(keys_of(first.release.frame(), schema.released)) == sorted(
         keys_of(second.release.frame(), schema.released)
     )

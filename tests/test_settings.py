@@ -18,7 +18,7 @@ def test_defaults__are_allowed() -> None:
     [
         ("k", 0), ("k", True), ("k", 2.0), ("k", None), ("k", 10**400), ("k", 2**53), ("k", "10"),
         ("t", 1.01), ("t", float("nan")), ("t", "0.5"), ("l", 0.5), ("l", float("inf")), ("weight", None),
-        ("grouping", "nearest"), ("grouping", None), ("generalizer", ["uniform"]), ("tested", "both"),
+        ("grouping", "nearest"), ("generalizer", None), ("generalizer", ["uniform"]), ("tested", "both"),
         ("max_depth", 0), ("marketer_limit", 0),
     ],
 )  # fmt: skip

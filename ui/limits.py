@@ -124,7 +124,7 @@ def covariance_test(ws: Workspace, page: str) -> None:
             "grouping; the checker does not test it again",
         )
     else:
-        only = "" if p.grouping == "error-digression" else " It steers error-digression only."
+        only = "" if ws.flow.grouping == "error-digression" else " It steers error-digression only."
         st.caption(
             ":material/check: **Promises:** nothing about what is released. Branches that vary unlike the table are "
             f"merged; the groups themselves are not tested, and the checker does not require it.{only}"

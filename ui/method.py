@@ -46,13 +46,14 @@ def grouping_choice(ws: Workspace, page: str, *, explain: bool = True) -> None:
     grouping = st.selectbox(
         SETTINGS["grouping"].title,
         names,
-        names.index(ws.settings.grouping),
+        names.index(ws.flow.grouping),
         format_func=lambda name: grouping_words(name)[0],
         key=f"{page} grouping",
     )
     if explain:
         st.caption(plain(grouping_words(grouping)[1]))
-    ws.set(grouping=grouping)
+    if grouping != ws.flow.grouping:
+        ws.set(grouping=grouping)
 
 
 def generalizer_choice(ws: Workspace, page: str) -> None:
@@ -91,10 +92,9 @@ def groupings_for(ws: Workspace) -> list[str]:
 
 
 def fit_grouping(ws: Workspace) -> None:
-    """After a change of roles, leave a grouping that no longer fits for the usual one."""
-    fitting = groupings_for(ws)
-    if ws.settings.grouping not in fitting:
-        ws.set(grouping=fitting[0])
+    """After a change of roles, leave a grouping that no longer fits for what suits the target."""
+    if ws.settings.grouping not in (None, *groupings_for(ws)):
+        ws.set(grouping=None)
 
 
 def growth_title(ws: Workspace) -> str:

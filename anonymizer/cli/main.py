@@ -88,7 +88,6 @@ def commands() -> argparse.ArgumentParser:
     add_reading(make)
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
     add_settings(make, *setting_names(*RUN))
-    make.add_argument("--refine", action="store_true", help="short for --generalizer refine")
     make.add_argument("--out", help="where the release goes: .csv, .csv.gz or .parquet")
     make.add_argument("--report", help="where the JSON report goes")
     make.add_argument("--override", default="", help="why a release that fails a check is written all the same")
@@ -126,9 +125,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     show(0.0, "Reading the table")
     reading = reading_of(options.input, options)
     schema = schema_of(reading.frame, options)
-    result = anonymize(
-        reading.frame, schema, refine=options.refine, **settings.of(*RUN), reading=reading, progress=show
-    )
+    result = anonymize(reading.frame, schema, **settings.of(*RUN), reading=reading, progress=show)
     show.end()
     passed = result.verification.passed
     report = result.report

@@ -5,6 +5,7 @@
 
 import heapq
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,10 @@ from anonymizer.growing.tree import Tree
 
 if TYPE_CHECKING:
     from anonymizer.groups.risk import NodeRisk
+
+
+MOST_STRIPES = 40
+"""Stripes of the band below a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +93,11 @@ def dot(
     colour_by: str = "tidi",
     theme: str = "light",
     k: int | None = None,
+    bands: Mapping[int, NDArray[np.int64]] | None = None,
 ) -> str:
     """Return the tree as DOT text; ``labels``: the target's c classes, the other choices as in :func:`excerpt`.
+
+    ``bands``: the records of the parts that a group is divided into, by node; two or more are a band below the group.
 
     Each node says what its last split asks, its records, class shares, BIG, ICR, TIDI (bits) and E (records), and where
     a sensitive column is numeric its digression Δ, p-value and SSE. A group of the cut has a double border; what
@@ -112,7 +120,31 @@ def dot(
     region_of, ranks = regions(tree, encodings, part.nodes), class_ranks(tree)
     style = _Style(tree, risk, encodings, labels, part, palette, k, ranks, levels, is_group, removed, region_of)
     statements = [style.node(node) for node in part.nodes]
-    return digraph(palette, [*statements, *(style.edge(node) for node in part.nodes if node)])
+    edges = [style.edge(node) for node in part.nodes if node]
+    divided = [node for node in part.nodes if is_group[node] and len((bands or {}).get(node, ())) > 1]
+    below = [band(node, (bands or {})[node], palette) for node in divided]
+    return digraph(palette, [*statements, *edges, *below])
+
+
+def band(node: int, sizes: NDArray[np.int64], palette: Mapping[str, str]) -> str:
+    """Return the DOT statements of the band below a group: a stripe for each part, as wide as its records, and how many
+    there are. ``sizes``: records of the parts; of more than :data:`MOST_STRIPES`, stripes are of equal width."""
+    widths = sizes / sizes.sum() if len(sizes) <= MOST_STRIPES else np.full(MOST_STRIPES, 1 / MOST_STRIPES)
+    stripes = [f"{palette['2' if place % 2 else '1']};{width:.4f}" for place, width in enumerate(widths)]
+    stripes[-1] = stripes[-1].partition(";")[0]  # the last takes what rounding leaves
+    text = f"{plural(len(sizes), 'group')} of {span_text(int(sizes.min()), int(sizes.max()))}"
+    looks = {
+        "id": f'"b{node}"', "label": quote(text), "shape": "box", "style": '"striped"',
+        "fillcolor": f'"{":".join(stripes)}"', "fontsize": "9", "margin": '"0.08,0.02"', "height": "0.2",
+        "tooltip": quote_tooltip(f"Node {node} is divided into {text} records that look alike"),
+    }  # fmt: skip
+    looks_text = ", ".join(f"{name}={value}" for name, value in looks.items())
+    return f"b{node} [{looks_text}]\n{node} -> b{node} [style=dotted]"
+
+
+def span_text(least: int, most: int) -> str:
+    """Return a range of counts in words: 10 to 19, or 10."""
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 @dataclass(frozen=True, eq=False)

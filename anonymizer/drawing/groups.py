@@ -1,5 +1,6 @@
 """The groups of a cut: as a table, and the worst of them by each figure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -91,3 +92,12 @@ def group_table(
             table[f"RSD of {name}"] = numeric.rsd[cut, position]
             table[f"spread of {name}"] = numeric.spread[cut, position]
     return pd.DataFrame(table)
+
+
+def shared_cells(released: pd.DataFrame, names: Sequence[str], rows: NDArray[np.bool_]) -> pd.DataFrame:
+    """Return the combinations of released cells in some rows, and the records that share each, the most first.
+
+    ``names``: the columns; ``rows`` (n,): True for the rows that are looked at.
+    """
+    counts = released.loc[rows, list(names)].value_counts(dropna=False)
+    return pd.DataFrame({"records": counts.to_numpy(), **counts.index.to_frame(index=False)})

@@ -51,6 +51,11 @@ def natural_criterion(encoded: EncodedTable) -> str:
     return "sse" if encoded.by_numbers else "entropy"
 
 
+def natural_grouping(schema: Schema) -> str:
+    """Return the papers' pruning that suits a schema: by digression for a numeric target, by risk for any other."""
+    return "error-digression" if schema.by_numbers else "error-risk"
+
+
 def with_criterion(recipe: Recipe, encoded: EncodedTable) -> Recipe:
     """Return the recipe with its criterion named."""
     if recipe.mondrian or recipe.criterion is not None:

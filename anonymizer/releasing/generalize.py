@@ -7,7 +7,7 @@ Two choices are free of each other: which records share a box (:data:`GENERALIZE
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,13 +15,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError
-from anonymizer.groups.refine import refine_nodes
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
 from anonymizer.releasing.pack import pack
 from anonymizer.releasing.release import Release, ReleasedColumn
-from anonymizer.releasing.tiers import Groups, Parts, disjoint, tiered, tiered_strict, uniform
+from anonymizer.releasing.tiers import Groups, Parts, refine_groups, tiered, tiered_strict, uniform
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import SHORT, Limits, offer
 from anonymizer.values import value_text
@@ -48,7 +47,6 @@ def generalize(
     *,
     writing: str = "sets",
     numbers: str = "range",
-    refine: bool = False,
     limits: Limits | None = None,
     after: int | None = None,
     leaf: NDArray[np.int32] | None = None,
@@ -58,8 +56,8 @@ def generalize(
 
     ``method``: a key of :data:`GENERALIZERS`, or "concatenate", short for "uniform" written that way. ``k``: what the
     tiered methods fill up to and what refined groups keep, in records. ``writing``: a key of :data:`WRITINGS`;
-    ``numbers``: a key of :data:`NUMBERS`. ``refine``: cut large groups further, as the method "refine" does of its own.
-    ``limits``: what refined groups keep besides k.
+    ``numbers``: a key of :data:`NUMBERS`.
+    ``limits``: what groups that are made inside these keep besides k.
 
     ``after``: the groups after that many pruning steps (all by default). ``leaf`` (n,): each record's leaf in the
     unpruned tree, found when not given. ``rng`` shuffles the rows and is the secret of packing; without it a fresh one
@@ -73,7 +71,7 @@ def generalize(
     meets a group with fewer than k records.
     """
     schema.check(table)
-    names = resolve_choices(method, writing, refine)
+    names = {"generalizer": method, "writing": writing} | SHORT["generalizer"].get(method, {})
     method, writing = names["generalizer"], names["writing"]
     check_choices(method, writing, numbers)
     if k < 1:
@@ -99,13 +97,19 @@ def divide(
     after: int | None = None,
     leaf: NDArray[np.int32] | None = None,
     rng: np.random.Generator | None = None,
+    memory: dict[str, Any] | None = None,
 ) -> Parts:
-    """Return which records share a box, by a key of :data:`GENERALIZERS`; see :func:`generalize` for the others."""
+    """Return which records share a box, by a key of :data:`GENERALIZERS`; see :func:`generalize` for the others.
+
+    ``memory``: of :class:`anonymizer.releasing.tiers.Groups`.
+    """
     if leaf is None:
         from anonymizer.growing.records import descend
 
         leaf = descend(pruning.tree, encoded)
-    groups = Groups(pruning.tree, encoded, leaf, np.asarray(pruning.group_of_node(after)), limits)
+    groups = Groups(
+        pruning.tree, encoded, leaf, np.asarray(pruning.group_of_node(after)), limits, {} if memory is None else memory
+    )
     return GENERALIZERS[method](groups, k, rng or fresh_secret())
 
 
@@ -147,22 +151,6 @@ def release_of(
     return Release(tuple(columns), order, method, writing, numbers)
 
 
-def resolve_choices(method: str, writing: str, refine: bool) -> dict[str, str]:
-    """Return the generalizer and writing that abbreviations stand for: "concatenate", and ``refine`` beside a method.
-
-    Raises :class:`ParameterError` for ``refine`` beside a tiered method, which has finer boxes of its own.
-    """
-    meant = {"generalizer": method, "writing": writing} | SHORT["generalizer"].get(method, {})
-    method, writing = meant["generalizer"], meant["writing"]
-    if refine and method in ("tiered", "tiered-strict"):
-        raise ParameterError(
-            f"{method!r} makes finer boxes of its own and cannot be refined as well.",
-            value=method,
-            remedy="Choose one of the two.",
-        )
-    return {"generalizer": "refine" if refine and method == "uniform" else method, "writing": writing}
-
-
 def check_choices(method: str, writing: str, numbers: str) -> None:
     """Raise :class:`ParameterError` unless the three exist and go together."""
     for name, names, what in (
@@ -179,16 +167,6 @@ def check_choices(method: str, writing: str, numbers: str) -> None:
             f"{method!r} shares records between boxes, so counts, means and medians of a box would count people twice.",
             remedy="Write sets and ranges, or choose uniform, refine or tiered-strict.",
         )
-
-
-def refine_groups(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
-    """Return the groups, those of at least 2k cut further: see :mod:`anonymizer.groups.refine`."""
-    from anonymizer.growing.records import descend
-
-    limits = groups.limits or Limits(k=k)
-    tree, group = refine_nodes(groups.tree, groups.group, groups.leaf, groups.encoded, limits.but(k=max(k, limits.k)))
-    leaf = descend(tree, groups.encoded)
-    return replace(disjoint(group[leaf], tree.n_nodes), tree=tree, leaf=leaf)
 
 
 GENERALIZERS: dict[str, Callable[[Groups, int, np.random.Generator], Parts]] = {

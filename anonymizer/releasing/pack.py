@@ -14,6 +14,7 @@ standard deviation of :data:`SPREAD`. It is drawn anew for every release and kep
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.target import ClassTarget
-from anonymizer.releasing.tiers import Groups, Parts, disjoint
+from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ SPREAD = 0.15
 """Standard deviation of the logarithms of the secret weights."""
 SAMPLE = 1024
 """Pieces of at least twice as many records are cut by so many of them."""
+SUMMED = ("l", "entropy_l", "t", "rsd_min", "spread_min")
+"""Limits that sums along a line tell."""
 PIECES = 16
 """A large table is cut into about so many pieces first, which then are cut side by side."""
 THREADS = 2
@@ -56,16 +59,53 @@ class Line:
     scale: Scale
 
 
-def line_of(encoded: EncodedTable, region: NDArray[Any], rng: np.random.Generator) -> Line:
-    """Return the line of all regions. ``region`` (n,): a number for each record, 0 or more; ``rng``: the secret."""
-    weight = np.exp(SPREAD * rng.standard_normal(len(encoded.encodings)))
-    return lay_line(encoded, region, rng.permutation(encoded.n_records), scale_of(encoded.encodings, weight))
+class Lines:
+    """The lines of one table under one secret: a region that is asked for again is not laid again.
+
+    Moving k changes few of the regions of a tree, so only these are cut anew. ``rng``: the secret.
+    """
+
+    def __init__(self, encoded: EncodedTable, rng: np.random.Generator) -> None:
+        weight = np.exp(SPREAD * rng.standard_normal(len(encoded.encodings)))
+        self.encoded = encoded
+        self.scale = scale_of(encoded.encodings, weight)
+        self.order = rng.permutation(encoded.n_records)
+        self._laid: dict[int, tuple[Places, Places]] = {}
+        self._lock = Lock()
+
+    def line(self, region: NDArray[Any]) -> Line:
+        """Return the line of all regions. ``region`` (n,): a number for each record, 0 or more; a number always means
+        the same records."""
+        numbers = [int(number) for number in np.unique(region)]
+        with self._lock:
+            new = [number for number in numbers if number not in self._laid]
+            if new:
+                line = lay_line(self.encoded, region, self.order[np.isin(region[self.order], new)], self.scale)
+                for number, start, end in zip(new, line.starts, line.ends, strict=True):
+                    self._laid[number] = line.order[start:end], line.leaf_start[start:end] - start
+            self._laid = {number: self._laid[number] for number in numbers}
+            laid = list(self._laid.values())
+        order = np.concatenate([order for order, _ in laid])
+        ends = np.cumsum([len(order) for order, _ in laid])
+        starts = np.concatenate([[0], ends[:-1]])
+        leaf_start = np.concatenate([start + leaf for start, (_, leaf) in zip(starts, laid, strict=True)])
+        return line_at(self.encoded, order, starts, ends, leaf_start, self.scale)
+
+
+def line_at(
+    encoded: EncodedTable, order: Places, starts: Places, ends: Places, leaf_start: Places, scale: Scale
+) -> Line:
+    """Return the line of records that stand in ``order``, with their codes."""
+    codes = np.ascontiguousarray(encoded.codes[order].T, dtype=np.uint16)
+    for array in (order, codes, leaf_start):
+        array.flags.writeable = False
+    return Line(order, codes, starts, ends, leaf_start, scale)
 
 
 def lay_line(
     encoded: EncodedTable, region: NDArray[Any], order: NDArray[np.int64], scale: Scale, sample: int = SAMPLE
 ) -> Line:
-    """Return the line of records that stand in ``order`` (n,) before they are cut. See :func:`line_of`."""
+    """Return the line of records that stand in ``order`` (n,) before they are cut. See :class:`Lines`."""
     from anonymizer.releasing import pack_kernels
 
     n = len(order)
@@ -81,9 +121,7 @@ def lay_line(
 
         side_by_side(cut, *pieces)
         pieces = runs(leaf_start)
-    for array in (order, codes, leaf_start):
-        array.flags.writeable = False
-    return Line(order, codes, starts, ends, leaf_start, scale)
+    return line_at(encoded, order, starts, ends, leaf_start, scale)
 
 
 def pack_line(line: Line, k: int, wants: "Wants | None" = None) -> Places:
@@ -111,19 +149,29 @@ def pack_line(line: Line, k: int, wants: "Wants | None" = None) -> Places:
 
 def pack(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     """Return packed groups inside the groups of any grouping; a group with fewer than k records, or that the limits do
-    not allow to divide, stays whole. ``rng``: the secret."""
+    not allow to divide, stays whole. ``rng``: the secret. Limits that cannot be summed along a line, the covariance
+    test of groups and limits from outside, are kept by cuts instead (:func:`refine_groups`)."""
     limits = groups.limits or Limits(k=k)
-    line = line_of(groups.encoded, groups.group[groups.leaf], rng)
+    if not summable(limits):
+        return refine_groups(groups, k, rng)
+    lines: Lines = groups.memory.get("lines") or groups.memory.setdefault("lines", Lines(groups.encoded, rng))
+    line = lines.line(groups.group[groups.leaf])
     group = pack_line(line, max(k, limits.k), wants_of(line, groups.encoded, limits))
     return disjoint(group, int(group.max()) + 1)
+
+
+def summable(limits: Limits) -> bool:
+    """Return True when sums along a line tell whether every limit holds; the covariance test of inner nodes is none."""
+    on = {name for name, value in limits.items() if value is not None and name not in ("k", "tested", *SUMMED)}
+    return on <= ({"significance"} if limits.tested == "inner" else set())
 
 
 def wants_of(line: Line, encoded: EncodedTable, limits: Limits) -> "Wants | None":
     """Return what limits but k ask of the groups along a line; nothing when they ask nothing."""
     from anonymizer.releasing.pack_kernels import Wants
 
-    bounds = [limits.l, limits.entropy_l, limits.t, limits.rsd_min, limits.spread_min]
-    if all(limit is None for limit in bounds):
+    required = [limits[name] for name in SUMMED]
+    if all(limit is None for limit in required):
         return None
     columns = [target for target in (encoded.target, *encoded.others) if target.name]
     marks = [class_marks(target)[:, line.order] for target in columns]
@@ -136,10 +184,7 @@ def wants_of(line: Line, encoded: EncodedTable, limits: Limits) -> "Wants | None
         ordered=np.array([target.ordered for target in columns], np.bool_),
         numbers=sums_before(np.concatenate([values, values**2], axis=1)),
         variance=values.var(axis=0),
-        **{
-            name: np.nan if limit is None else float(limit)
-            for name, limit in zip(("l", "entropy_l", "t", "rsd_min", "spread_min"), bounds, strict=True)
-        },
+        **{name: np.nan if limit is None else float(limit) for name, limit in zip(SUMMED, required, strict=True)},
     )
 
 

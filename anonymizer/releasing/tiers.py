@@ -7,13 +7,14 @@ from each other: with a share w of missing values in the leaf, a present value i
 missing one 1 − w. Distances are rounded to 12 decimals; the record with the lower original row wins a tie.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.errors import GuaranteeError
+from anonymizer.groups.refine import refine_nodes
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.settings import Limits
@@ -24,7 +25,8 @@ class Groups:
     """n records in the leaves of an unpruned tree and in groups of them.
 
     ``leaf`` (n,): each record's leaf; ``group`` (m,): the node of the pruned tree's leaf that is at or above each
-    node, -1 above them. ``limits``: what groups must keep when they are divided.
+    node, -1 above them. ``limits``: what groups must keep when they are divided. ``memory``: what
+    generalizers keep, by name, for other groups of the same tree and the same records.
     """
 
     tree: Tree
@@ -32,6 +34,7 @@ class Groups:
     leaf: NDArray[np.int32]
     group: NDArray[np.int32]
     limits: Limits | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,17 @@ class Parts:
     shared_part: NDArray[np.int64]
     tree: Tree | None = None
     leaf: NDArray[np.int32] | None = None
+
+    def sizes_in(self, group: NDArray[Any]) -> dict[int, NDArray[np.int64]]:
+        """Return the records of each part by the group that it lies in, in the order of the parts; shared ones count.
+
+        ``group`` (n,): the group of each record. A part whose records are of several groups is in none.
+        """
+        first, last = np.full(self.n_parts, np.iinfo(np.int64).max), np.full(self.n_parts, -1)
+        np.minimum.at(first, self.part, group)
+        np.maximum.at(last, self.part, group)
+        sizes = np.bincount(self.part, minlength=self.n_parts) + np.bincount(self.shared_part, minlength=self.n_parts)
+        return {int(node): sizes[(first == node) & (last == node)] for node in np.unique(first[first == last])}
 
 
 def uniform(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
@@ -105,6 +119,16 @@ def tiered_strict(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     cell_of_record = np.empty_like(cell)
     cell_of_record[nodes.rows] = cell
     return disjoint(cell_of_record, tree.n_nodes)
+
+
+def refine_groups(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+    """Return the groups, those of at least 2k cut further: see :mod:`anonymizer.groups.refine`."""
+    from anonymizer.growing.records import descend
+
+    limits = groups.limits or Limits(k=k)
+    tree, group = refine_nodes(groups.tree, groups.group, groups.leaf, groups.encoded, limits.but(k=max(k, limits.k)))
+    leaf = descend(tree, groups.encoded)
+    return replace(disjoint(group[leaf], tree.n_nodes), tree=tree, leaf=leaf)
 
 
 def disjoint(node: NDArray[Any], n_nodes: int) -> Parts:

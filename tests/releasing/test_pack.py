@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonymizer as an
+from anonymizer.groups.digression import covariance_test
 from anonymizer.groups.hulls import scale_of
 from anonymizer.groups.prune import prune
 from anonymizer.groups.risk import annotate
@@ -17,7 +18,7 @@ from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
 from anonymizer.measuring.experiment import rows_of
 from anonymizer.releasing.generalize import generalize
-from anonymizer.releasing.pack import SAMPLE, Line, lay_line, line_of, pack, pack_line, runs, wants_of
+from anonymizer.releasing.pack import SAMPLE, Line, Lines, lay_line, pack, pack_line, runs, wants_of
 from anonymizer.releasing.tiers import Groups
 from anonymizer.settings import Limits
 from tests import naive_pack
@@ -123,7 +124,7 @@ def test_release__passes_the_checker_and_loses_less_than_its_regions() -> None:
     table, schema = random_table(4, 300)
     schema = schema.with_column("cost", role="insensitive")
     packed = an.anonymize(table, schema, k=5, grouping="error-risk", generalizer="pack", l=2)
-    whole = an.anonymize(table, schema, k=5, grouping="error-risk", l=2)
+    whole = an.anonymize(table, schema, k=5, grouping="error-risk", generalizer="uniform", l=2)
     assert packed.verification.passed
     assert packed.report.after.groups > 4 * whole.report.after.groups
     assert packed.utility.gcp < 0.5 * whole.utility.gcp
@@ -166,10 +167,9 @@ def test_secret__is_fresh_for_every_release_and_can_be_injected() -> None:
     tree = grow(encoded, min_leaf=5)
     pruning = prune(tree, annotate(tree, encoded), "error-risk", 40)
     leaf = descend(tree, encoded)
-    grouping = Groups(tree, encoded, leaf, pruning.group_of_node())
 
     def groups(rng: np.random.Generator) -> list[list[int]]:
-        return members(pack(grouping, 5, rng).part)
+        return members(pack(Groups(tree, encoded, leaf, pruning.group_of_node()), 5, rng).part)
 
     assert groups(np.random.default_rng(1)) == groups(np.random.default_rng(1))
     first, second = groups(np.random.default_rng(1)), groups(np.random.default_rng(2))
@@ -184,7 +184,7 @@ def test_secret__is_fresh_for_every_release_and_can_be_injected() -> None:
 
 def test_line__does_not_depend_on_k_and_serves_every_k() -> None:
     encoded = encoded_table(7, 300)
-    line = line_of(encoded, np.zeros(300, np.int64), np.random.default_rng(1))
+    line = Lines(encoded, np.random.default_rng(1)).line(np.zeros(300, np.int64))
     for array in (line.order, line.codes, line.leaf_start):
         with pytest.raises(ValueError, match="read-only"):
             array[..., 0] = 0
@@ -197,7 +197,7 @@ def test_region__that_no_division_satisfies_is_one_group() -> None:
     table, schema = random_table(1, 30)
     table["ill"] = ["x"] * 29 + ["y"]
     encoded = encode(table, schema)
-    line = line_of(encoded, np.zeros(30, np.int64), np.random.default_rng(0))
+    line = Lines(encoded, np.random.default_rng(0)).line(np.zeros(30, np.int64))
     group = pack_line(line, 3, wants_of(line, encoded, Limits(k=3, l=2)))
     assert set(group) == {0}
     assert len(set(pack_line(line, 3))) > 4
@@ -213,3 +213,39 @@ def test_columns__of_one_value_and_of_nothing_but_missing_are_packed() -> None:
     result = an.anonymize(table, schema, k=2, generalizer="pack")
     assert result.verification.k_anonymous
     assert sorted(str(cell) for cell in result.release.frame()["d"].unique()) == ["w", "x", "y", "z"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(drawn)
+def test_lines__of_regions_asked_for_in_turn_are_those_asked_for_at_once(given_: tuple[int, int, int]) -> None:
+    seed, n, k = given_
+    encoded = encoded_table(seed, n)
+    fine = np.random.default_rng(seed).integers(2, 6, n)
+    coarse = np.where(fine < 4, 0, fine)  # two regions become one, the others stay
+    lines = Lines(encoded, np.random.default_rng(seed))
+    for region in (fine, coarse, fine):
+        line = lines.line(region)
+        whole = Lines(encoded, np.random.default_rng(seed)).line(region)
+        for name in ("order", "codes", "starts", "ends", "leaf_start"):
+            np.testing.assert_array_equal(getattr(line, name), getattr(whole, name))
+        assert members(pack_line(line, k)) == members(pack_line(whole, k))
+
+
+def test_pack__keeps_the_covariance_test_of_groups() -> None:
+    """What sums along a line cannot tell, cuts keep: every released class passes the test at α."""
+    table = an.SAMPLES["hospital"].load().head(400)
+    schema = an.Schema.of(table, quasi_identifying=["age", "sex", "postcode"], sensitive=["days_of_stay", "cost"])
+    encoded = encode(table, schema)
+    assert encoded.numeric is not None
+    values = encoded.numeric.values
+
+    def lowest(**limits: object) -> float:
+        release = an.anonymize(table, schema, grouping="least", generalizer="pack", k=5, **limits).release
+        cells = release.frame()[list(schema.quasi_identifying)].astype(str)
+        group = np.empty(len(table), np.int64)
+        group[release.order] = cells.groupby(list(cells)).ngroup()
+        classes = [values, *(values[group == number] for number in np.unique(group))]
+        within = np.stack([(len(rows) - 1) * np.cov(rows.T) for rows in classes])
+        return float(covariance_test(within, np.array([len(rows) for rows in classes]))[1:].min())
+
+    assert lowest() < 0.05 - 1e-9 <= lowest(significance=0.05, tested="leaves")

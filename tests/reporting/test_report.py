@@ -263,7 +263,9 @@ def run_again(name: str) -> tuple[Again, Result]:
         for key, value in again.described.items()
     }
     schema = Schema.of(reading.frame, **described)
-    result = anonymize(reading.frame, schema, **({"k": 6} | again.parameters), reading=reading)
+    result = anonymize(
+        reading.frame, schema, **({"k": 6, "generalizer": "uniform"} | again.parameters), reading=reading
+    )
     Path("REPORT.json").write_text(result.report.to_json(), "utf-8")
     return again, result
 

@@ -1,6 +1,6 @@
 """Beside the tree: what colours mean, one node explained in plain words, and the table of groups."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from anonymizer.drawing.charts import class_figure, numbers_figure, numbers_sentence
-from anonymizer.drawing.groups import group_table, worst_groups
+from anonymizer.drawing.draw import span_text
+from anonymizer.drawing.groups import group_table, shared_cells, worst_groups
 from anonymizer.drawing.reasons import explain_leaf
 from anonymizer.drawing.rules import rule_text
 from anonymizer.drawing.shades import Shade
@@ -19,8 +20,9 @@ from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
-from ui.controls import count, plain, share
+from ui.controls import count, plain, plural, share
 from ui.session import widget_state
+from ui.tree.state import TreeState
 from ui.workspace import Workspace
 
 CONFIG = {"displayModeBar": False}
@@ -87,6 +89,30 @@ def show_node(ws: Workspace, pruning: Pruning, node: int, after: int) -> None:
         if risk.numeric is not None:
             st.markdown(f"**{plain(numbers_sentence(risk.numeric, node))}**")
             st.plotly_chart(numbers_figure(risk.numeric, node), key="numbers", config=CONFIG)
+
+
+def parts_in_view(ws: Workspace, pruning: Pruning) -> Mapping[int, NDArray[np.int64]]:
+    """Return the records of the parts of every group, by node: none while pruning steps are taken back, where the grown
+    tree alone is drawn, or where nothing can be released."""
+    state = ws.state(TreeState)
+    whole = state.what != "grown" and state.after == pruning.n_steps
+    return ws.flow.bands if whole and ws.flow.ready("bands") else {}
+
+
+def show_parts(ws: Workspace, pruning: Pruning, node: int, bands: Mapping[int, NDArray[np.int64]]) -> None:
+    """Draw what the picked group is divided into: the cells that its records share in the release, largest first."""
+    sizes = bands.get(node, ())
+    if len(sizes) < 2:
+        return
+    st.markdown(
+        f"**Inside.** Its records are divided into {plural(len(sizes), 'smaller group')} of "
+        f"{span_text(min(sizes), max(sizes))} that look alike in the release: neighbours whose ranges lose least."
+    )
+    flow = ws.flow
+    rows = (pruning.group_of_node()[flow.leaf] == node)[flow.release.order]
+    table = shared_cells(flow.released, flow.quasi_identifying, rows)
+    with st.expander("The cells that they share", key=f"parts {node}"):
+        st.dataframe(table.head(MOST_GROUPS), hide_index=True, height=min(40 + 35 * len(table), 320))
 
 
 def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str, str]]:

@@ -80,7 +80,7 @@ def slower(ws: Workspace, flow: Flow) -> Sequence[Point]:
 def here(ws: Workspace, points: Sequence[Point]) -> Point | None:
     """Return the mark of the setting that is chosen now, where there is one."""
     p = ws.settings
-    same = (p.grouping, p.generalizer, p.k)
+    same = (ws.flow.grouping, p.generalizer, p.k)
     weight = ws.flow.recipe.weight
     return next((x for x in points if (x.grouping, x.generalizer, x.k, x.weight) == (*same, weight)), None)
 

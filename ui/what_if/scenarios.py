@@ -84,7 +84,7 @@ def basis(ws: Workspace) -> str:
 def usual_name(ws: Workspace) -> str:
     """Return what a setting is called when nobody gives it a name."""
     p = ws.settings
-    grouping = f"blend {p.weight:g}" if ws.flow.recipe.criterion == "blend" else p.grouping
+    grouping = f"blend {p.weight:g}" if ws.flow.recipe.criterion == "blend" else ws.flow.grouping
     return f"{grouping}, {p.generalizer}, k = {p.k}"
 
 

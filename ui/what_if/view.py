@@ -205,7 +205,7 @@ def point_for(ws: Workspace, k: int) -> Point | None:
     for point in ws.flow.by_k:
         if point.k == k:
             return point
-    return next(iter(tree_frontier(ws.flow, (k,), (ws.settings.grouping,))), None)
+    return next(iter(tree_frontier(ws.flow, (k,), (ws.flow.grouping,))), None)
 
 
 def losses(ws: Workspace) -> None:
