@@ -27,15 +27,16 @@ def add_evaluate(subparsers: Any) -> None:
     command.add_argument("--folds", type=int, default=10, help="default: 10")
     command.add_argument("--only", type=int, metavar="N", help="run only so many of the folds")
     command.add_argument(
-        "--groupings", type=names, default=["least", "median-mondrian"], metavar="A,B",
-        help=f"of {', '.join(all_groupings())}; blend:0.2 is a blend of that weight",
+        "--groupings", type=names, default=[], metavar="A,B",
+        help=f"of {', '.join(all_groupings())}; blend:0.2 is a blend of that weight (default: the papers' pruning that "
+        "suits the target, and median-mondrian)",
     )  # fmt: skip
     command.add_argument(
         "--generalizers",
         type=names,
-        default=["uniform"],
+        default=["uniform", "pack"],
         metavar="A,B",
-        help="of " + ", ".join(names_of("generalizer")),
+        help="of " + ", ".join(names_of("generalizer")) + " (default: uniform,pack)",
     )
     add_settings(command, *shared_settings())
     command.add_argument(

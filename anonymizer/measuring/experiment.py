@@ -101,8 +101,8 @@ def evaluate(
     *,
     folds: int = 10,
     ks: Sequence[int] = (10, 20, 30),
-    groupings: Sequence[str] = ("least", "median-mondrian"),
-    generalizers: Sequence[str] = ("uniform",),
+    groupings: Sequence[str] = (),
+    generalizers: Sequence[str] = ("uniform", "pack"),
     run: int | None = None,
     sample: int | None = None,
     seed: int = 0,
@@ -113,9 +113,9 @@ def evaluate(
 
     ``flow``: the table, and the settings that all of these share: ``writing``, ``numbers``, ``weight`` of blended trees
     that do not name one, limits beside k (``significance`` for error-digression only). ``groupings``: of
-    :func:`all_groupings`; ``generalizers``: keys of :data:`anonymizer.releasing.generalize.GENERALIZERS`. ``run``: how
-    many of the folds are run, all by default. ``sample``: only so many records, drawn at random, take part; domains
-    stay those of the table. ``seed``: of the sample and of the folds, which are stratified by a categorical target.
+    :func:`all_groupings`, by default the flow's and median Mondrian; ``generalizers``: as in a :class:`Settings`.
+    ``run``: folds to run, all by default. ``sample``: only so many records, drawn at random, take part; domains stay
+    those of the table. ``seed``: of the sample and of the folds, which are stratified by a categorical target.
     ``progress``: called with a share from 0 to 1 and what is being done; ``cancelled``: asked before each step of a
     setting; when it says so, the folds that are complete are returned.
 
@@ -123,6 +123,7 @@ def evaluate(
     and :class:`GuaranteeError` for a limit that the training records of a fold cannot keep.
     """
     n = len(flow.table) if sample is None else min(sample, len(flow.table))
+    groupings = groupings or (flow.grouping, "median-mondrian")
     check_settings(flow.settings, groupings, generalizers, ks, folds, run, n)
     if n < len(flow.table):
         flow = flow.rows(np.sort(np.random.default_rng(seed).permutation(len(flow.table))[:n]))

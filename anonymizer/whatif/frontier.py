@@ -207,13 +207,14 @@ BLENDS = (0.0, 0.9)
 
 def fitting_methods(encoded: EncodedTable) -> tuple[Method, ...]:
     """Return what :func:`record_frontier` tries where it fits the target: every generalizer but uniform, refined
-    and packed error-risk groups, the baselines, and blended trees."""
+    and packed groups of the papers, the baselines, and blended trees."""
     unfit = {"infogain-mondrian"} if encoded.by_numbers else {"regression-mondrian"}
     if not encoded.target.name:
         unfit = {"infogain-mondrian", "regression-mondrian"}
+    papers = "error-digression" if encoded.by_numbers else "error-risk"
     return (
         *(Method("least", generalizer) for generalizer in GENERALIZERS if generalizer != "uniform"),
-        *(Method("error-risk", generalizer) for generalizer in ("refine", "pack")),
+        *(Method(papers, generalizer) for generalizer in ("refine", "pack")),
         *(Method(grouping) for grouping in MONDRIAN if grouping not in unfit),
         *(Method("least", "uniform", weight) for weight in BLENDS),
     )

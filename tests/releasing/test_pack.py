@@ -216,7 +216,7 @@ def test_columns__of_one_value_and_of_nothing_but_missing_are_packed() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(drawn)
+@given(cases)
 def test_lines__of_regions_asked_for_in_turn_are_those_asked_for_at_once(given_: tuple[int, int, int]) -> None:
     seed, n, k = given_
     encoded = encoded_table(seed, n)

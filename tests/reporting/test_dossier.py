@@ -102,8 +102,10 @@ def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
         "records.suppressed": f"{len(table) - len(released):,}",
         "gcp.before": "0",
     }
-    parameters = {"k": K, "l": 2, "grouping": "error-risk", "generalizer": result.release.method, "criterion": "entropy",
-             "writing": "sets", "numbers": "range", "min_leaf": 2, "tested": "inner"}  # fmt: skip
+    parameters = {
+        "k": K, "l": 2, "grouping": "error-risk", "generalizer": result.release.method, "criterion": "entropy",
+        "writing": "sets", "numbers": "range", "min_leaf": 2, "tested": "inner",
+    }  # fmt: skip
     figures |= {f"parameter.{name}": str(value) for name, value in parameters.items()}
     for name in schema.released:
         figures[f"missing.before.{name}"] = f"{table[name].isna().sum():,}"

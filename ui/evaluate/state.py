@@ -8,9 +8,9 @@ class EvaluateState:
     """The choices of a comparison. ``sample``: records that take part, 0 for all, ``None`` when nobody chose;
     ``measure``: against which loss is drawn."""
 
-    groupings: tuple[str, ...] = ("least", "blend", "median-mondrian")
+    groupings: tuple[str, ...] = ("error-risk", "error-digression", "median-mondrian")
     weights: tuple[float, ...] = (0.2, 0.8)
-    generalizers: tuple[str, ...] = ("uniform", "refine")
+    generalizers: tuple[str, ...] = ("uniform", "pack")
     ks: tuple[int, ...] = (10, 20, 30)
     folds: int = 5
     sample: int | None = None
