@@ -114,10 +114,9 @@ def evaluate(
     ``flow``: the table, and the settings that all of these share: ``writing``, ``numbers``, ``weight`` of blended trees
     that do not name one, limits beside k (``significance`` for error-digression only). ``groupings``: of
     :func:`all_groupings`, by default the flow's and median Mondrian; ``generalizers``: as in a :class:`Settings`.
-    ``run``: folds to run, all by default. ``sample``: only so many records, drawn at random, take part; domains stay
-    those of the table. ``seed``: of the sample and of the folds, which are stratified by a categorical target.
-    ``progress``: called with a share from 0 to 1 and what is being done; ``cancelled``: asked before each step of a
-    setting; when it says so, the folds that are complete are returned.
+    ``run``: folds to run, all by default. ``sample``: only so many records, drawn at random, take part. ``seed``: of
+    the sample and of the folds, which are stratified by a categorical target. ``progress``: called with a share from 0
+    to 1 and what is done; ``cancelled``: asked before each step of a setting; if so, complete folds are returned.
 
     Raises :class:`ParameterError` for unknown names, impossible numbers, or a grouping that does not fit the target,
     and :class:`GuaranteeError` for a limit that the training records of a fold cannot keep.

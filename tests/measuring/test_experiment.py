@@ -235,8 +235,8 @@ def test_cancelling__returns_the_folds_that_are_complete():
         counts.append(len(calls))
         return len(counts) > 2 and counts[-3:] == [4, 4, 4]  # amid the second of two settings of the second fold
 
-    outcomes = evaluate(Flow(table, schema), folds=3, ks=(5,), groupings=["least"], cancelled=cancelled,
-                     progress=lambda share, what: calls.append((share, what)))  # fmt: skip
+    outcomes = evaluate(Flow(table, schema), folds=3, ks=(5,), groupings=["least"], generalizers=["uniform"],
+                     cancelled=cancelled, progress=lambda share, what: calls.append((share, what)))  # fmt: skip
     assert [outcome.folds for outcome in outcomes] == [1, 1]
     assert [share for share, _ in calls] == pytest.approx([0, 1 / 6, 2 / 6, 3 / 6])
     assert "Fold 2 of 3" in calls[-1][1]
@@ -315,7 +315,8 @@ def test_the_command__prints_writes_and_compares(tmp_path, capsys):
     path, out = tmp_path / "t.csv", tmp_path / "folds.csv"
     table.drop(columns="born").to_csv(path, index=False)
     command = ["evaluate", str(path), "--quasi-identifying", "age,city,grade", "--sensitive", "ill,cost", "--k", "4,8",
-               "--folds", "3", "--groupings", "least,blend:0.9", "--against", "least", "--out", str(out)]  # fmt: skip
+               "--folds", "3", "--groupings", "least,blend:0.9", "--generalizers", "uniform", "--against", "least",
+               "--out", str(out)]  # fmt: skip
     assert main(command) == 0
     printed = capsys.readouterr().out
     assert "blend:0.9" in printed

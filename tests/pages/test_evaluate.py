@@ -56,7 +56,9 @@ def test_figures__are_those_of_the_package_and_outlive_the_page() -> None:
     ws = session()
     app = run_comparison(open_page(ws), ws)
     assert not app.exception
-    expected = evaluate(Flow(TABLE, SCHEMA), folds=2, ks=(5,), groupings=("least", "median-mondrian"))
+    expected = evaluate(
+        Flow(TABLE, SCHEMA), folds=2, ks=(5,), groupings=("least", "median-mondrian"), generalizers=("uniform",)
+    )
     expected_table = as_table(expected).drop(columns="seconds")
     figures = app.dataframe[0].value.drop(columns="seconds")
     pd.testing.assert_frame_equal(figures, expected_table)

@@ -28,6 +28,7 @@ def test_nothing_is_shown_before_the_tree_is_pruned(ws: Workspace) -> None:
 
 
 def test_uniform__is_foreseen_exactly(ws: Workspace) -> None:
+    ws.set(generalizer="uniform")
     ws.flow.compute("pruning")
     foreseen = values(ws)
     assert not ws.ready("release")
@@ -72,7 +73,7 @@ def test_worst_groups__follow_the_pruning(ws: Workspace) -> None:
 def test_numeric_target__has_the_lowest_rsd_in_place_of_an_error() -> None:
     table, schema = random_table(61, 200)
     ws = Workspace(reading=sample_reading("people", table), schema=schema.with_target("cost"))
-    ws.set(k=8)
+    ws.set(k=8, generalizer="uniform")
     group = ws.flow.pruning.group_of_node()[ws.flow.leaf]
     lowest = min(
         min(rsd(table[name].to_numpy(float), group == node) for node in np.unique(group))

@@ -77,12 +77,12 @@ def test_k__changes_the_groups() -> None:
 def test_grouping_and_growing__are_kept_in_the_workspace() -> None:
     ws = session()
     app = open_page(ws)
-    app.selectbox(key="tree grouping").set_value("error-risk").run()
+    app.selectbox(key="tree grouping").set_value("least").run()
     app.number_input(key="tree leaf").set_value(5).run()
     app.number_input(key="tree deepest").set_value(3).run()
     assert not app.exception
-    assert (ws.settings.grouping, ws.settings.min_leaf, ws.settings.max_depth) == ("error-risk", 5, 3)
-    assert ws.flow.pruning.criterion == "error-risk"
+    assert (ws.settings.grouping, ws.settings.min_leaf, ws.settings.max_depth) == ("least", 5, 3)
+    assert ws.flow.pruning.criterion == "least"
     assert ws.flow.tree.depth.max() <= 3
 
 
@@ -221,7 +221,7 @@ def test_grouping__that_no_longer_fits_after_a_change_of_roles_is_left() -> None
     app = open_page(ws)
     assert not app.exception
     assert not app.error
-    assert ws.settings.grouping == "least"
+    assert (ws.settings.grouping, ws.flow.grouping) == (None, "error-risk")
     assert (ws.settings.rsd_min, ws.settings.significance) == (None, None)
 
 

@@ -50,7 +50,7 @@ def test_the_curves_of_every_k__are_those_of_any_k(ws: Workspace) -> None:
     ws.set(k=40)
     assert ws.flow.frontier is frontier
     assert ws.flow.by_k is by_k
-    ws.set(grouping="error-risk")
+    ws.set(grouping="least")
     assert ws.flow.frontier is frontier
     assert ws.flow.by_k is not by_k
     ws.set(l=2)
