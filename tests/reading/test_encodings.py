@@ -2,7 +2,10 @@
 
 import pytest
 
+from anonymizer.errors import ReadError
+from anonymizer.reading import encodings
 from anonymizer.reading.files import ReadOptions, read_table
+from tests.reading.texts import notes, read
 
 TEXTS = {
     "cp1250": "miasto,n\nŁódź,1\nKraków,2\nToruń,3\n",
@@ -40,3 +43,39 @@ def test_german__is_not_asked() -> None:
 
 def test_a_chosen_encoding__is_not_asked() -> None:
     assert not read_table(TEXTS["cp1251"].encode("cp1251"), options=ReadOptions(encoding="cp1251")).questions
+
+
+@pytest.mark.parametrize(
+    ("encoding", "used"),
+    [("utf-8", "utf-8"), ("utf-8-sig", "utf-8"), ("utf-16", "utf-16"), ("utf-16-le", "utf-16-le"),
+     ("utf-16-be", "utf-16-be"), ("utf-32", "utf-32"), ("cp1252", "cp1252")],
+)  # fmt: skip
+def test_read__encoding_is_found(encoding: str, used: str) -> None:
+    reading = read("städte,n\nKöln,1\nLüneburg,2\n".encode(encoding))
+    assert reading.frame.columns[0] == "städte"
+    assert reading.frame["städte"].tolist() == ["Köln", "Lüneburg"]
+    assert reading.options.encoding == used
+    assert ("cp1252" in notes(reading)) == (encoding == "cp1252")
+
+
+def test_read__encoding_can_be_corrected() -> None:
+    data = "имя,n\nАнна,1\n".encode("cp1251")
+    assert read(data, encoding="cp1251").frame["имя"][0] == "Анна"
+
+
+@pytest.mark.parametrize("encoding", ["rot13", "hex", "nonsense", "unicode_escape", "idna"])
+def test_read__only_encodings_of_text_are_known(encoding: str) -> None:
+    with pytest.raises(ReadError, match="not known"):
+        read("a,b\n1,2\n", encoding=encoding)
+
+
+def test_read__bad_byte_is_located() -> None:
+    with pytest.raises(ReadError, match="Line 3, character 4: byte 0xE9") as raised:
+        read("a,b\né,1\n".encode() + b"abc\xe9,2\n")
+    assert raised.value.row == 2
+
+
+def test_read__bad_byte_behind_a_block_border_is_located(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encodings, "BLOCK", 16)
+    with pytest.raises(ReadError, match="Line 10, character 1: byte 0xFF"):
+        read(b"a,b\n" + "ééé,12\n".encode() * 8 + b"\xff,2\n")

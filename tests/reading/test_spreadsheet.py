@@ -2,7 +2,9 @@
 
 import io
 import zipfile
+from datetime import date
 
+import pandas as pd
 import pytest
 
 from anonymizer.errors import ReadError
@@ -10,11 +12,12 @@ from anonymizer.reading.files import Reading, ReadOptions, read_table
 from tests.fuzz.cases import ods
 from tests.hostile.bombs import sheet, with_part
 from tests.hostile.make import xlsx
+from tests.reading.texts import read
 
 HEAD = b'<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c><c r="B1" t="inlineStr"><is><t>b</t></is></c></row>'
 
 
-def read(rows: bytes) -> Reading:
+def read_rows(rows: bytes) -> Reading:
     return read_table(sheet(HEAD + rows), name="t.xlsx")
 
 
@@ -38,11 +41,11 @@ def test_cells_without_a_value__are_said(cell: bytes, words: str) -> None:
         + cell
         + b'<c r="B3"><v>3</v></c></row>'
     )
-    assert f"1 taken as missing, each {words}" in warnings(read(rows))
+    assert f"1 taken as missing, each {words}" in warnings(read_rows(rows))
 
 
 def test_computed_formulas__are_values() -> None:
-    reading = read(b'<row r="2"><c r="A2"><f>1+1</f><v>2</v></c><c r="B2"><v>2</v></c></row>')
+    reading = read_rows(b'<row r="2"><c r="A2"><f>1+1</f><v>2</v></c><c r="B2"><v>2</v></c></row>')
     assert reading.frame["a"].tolist() == [2]
     assert not warnings(reading)
 
@@ -73,7 +76,7 @@ def test_two_sheets__are_asked() -> None:
 
 def test_long_numbers__are_said() -> None:
     rows = b'<row r="2"><c r="A2"><v>12345678901234567</v></c><c r="B2"><v>3</v></c></row>'
-    assert "numbers of more than 15 digits" in warnings(read(rows))
+    assert "numbers of more than 15 digits" in warnings(read_rows(rows))
 
 
 def test_text_cells_like_codes__are_asked() -> None:
@@ -94,3 +97,34 @@ def test_torn_opendocument__is_refused_at_once() -> None:
     for end in range(1, len(content), 37):
         with pytest.raises(ReadError, match=r"t\.ods .*damaged"):
             read_table(with_part(whole, "content.xml", content[:end]), name="t.ods")
+
+
+@pytest.fixture(scope="module")
+def workbook() -> bytes:
+    first = [
+        ("age", "zip", "seen", "score", "yes"),
+        (30, "02139", date(2024, 1, 2), 1.5, True),
+        (40.0, "10115", date(2024, 3, 4), None, False),
+    ]
+    return xlsx({"First": first, "Second": [("x",), (1,), (2,)]})
+
+
+def test_spreadsheet__types_and_sheets(workbook: bytes) -> None:
+    reading = read(workbook)
+    assert (reading.format, reading.sheets, reading.options.sheet) == ("spreadsheet", ("First", "Second"), "First")
+    frame = reading.frame
+    assert frame["age"].tolist() == [30, 40]
+    assert frame["zip"].tolist() == ["02139", "10115"]
+    assert frame["seen"].tolist() == [pd.Timestamp("2024-01-02"), pd.Timestamp("2024-03-04")]
+    assert frame["score"].isna().tolist() == [False, True]
+    assert frame["yes"].tolist() == ["true", "false"]
+    second = read(workbook, sheet="Second")
+    assert second.frame.columns.tolist() == ["x"]
+    with pytest.raises(ReadError, match="no sheet 'Third'"):
+        read(workbook, sheet="Third")
+
+
+def test_spreadsheet__cut_off(workbook: bytes) -> None:
+    for share in (0.2, 0.6, 0.95):
+        with pytest.raises(ReadError):
+            read(workbook[: int(len(workbook) * share)])

@@ -1,0 +1,57 @@
+"""The frontier on the What-if page: a mark that is clicked gives the figures it showed."""
+
+import pytest
+
+from anonymizer.flow import Flow
+from anonymizer.settings import Settings
+from anonymizer.whatif.frontier import tree_frontier
+from tests.pages.test_release import plain_text
+from tests.pages.what_if import SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session
+from ui.what_if.frontier import clicked_point
+from ui.what_if.state import WhatIfState
+
+
+def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
+    ws = session()
+    app = open_view(ws, VIEWS[3])
+    points = tree_frontier(ws.flow)
+    place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
+    app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
+    app.run()
+    assert "error-risk, k = 17" in plain_text(app)
+    press(app, "Keep as scenario")
+    press(app, "Use it")
+    after = app.session_state["workspace"]
+    assert (after.settings.grouping, after.k) == ("error-risk", 17)
+    assert after.scenarios[0].figures["groups"] == points[place].groups
+    assert metrics(app) == figures_of(after)
+    assert after.state(WhatIfState).curves == 1, "another k and grouping have the same curves: the mark stays"
+    after.open({"l": 2})
+    app.run()
+    assert after.state(WhatIfState).curves == 2, "in other curves the same place is another setting"
+
+
+def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:
+    """A mark that is used gives the very figures it showed, whatever grouping was chosen before."""
+    ws = session(grouping="median-mondrian", criterion="gini", k=8)
+    app = open_view(ws, VIEWS[3])
+    assert "made anew for every k" in plain_text(app)
+    points = tree_frontier(Flow(TABLE, SCHEMA, Settings(criterion="gini")))
+    place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
+    app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
+    app.run()
+    assert "error-risk, k = 17" in plain_text(app)
+    press(app, "Use it")
+    after = app.session_state["workspace"]
+    assert (after.settings.grouping, after.k) == ("error-risk", 17)
+    assert after.flow.utility.gcp == pytest.approx(points[place].gcp, abs=1e-12)
+    assert not app.exception
+
+
+def test_what_the_browser_says_was_clicked_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ui.what_if.frontier as view
+
+    for customdata in (None, "1", -1, 10**9, [], ["x"], 1.5):
+        state = {"selection": {"points": [{"customdata": customdata}]}}
+        monkeypatch.setattr(view, "widget_state", lambda key, state=state: state)
+        assert clicked_point((), "chart") is None

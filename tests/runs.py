@@ -1,0 +1,77 @@
+"""Runs of the whole flow that several tests look at: every grouping with every generalizer, on small tables."""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from anonymizer.groups.mondrian import MONDRIAN
+from anonymizer.pipeline import Result, anonymize
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import SAMPLES, hospital
+from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES
+from anonymizer.releasing.release import read_release
+from anonymizer.schema import Kind, Schema
+from anonymizer.settings import names_of
+
+K = 4
+TABLES = ("hospital", "customers", "employees", "gaps")
+STRICT = tuple(name for name in GENERALIZERS if GUARANTEES[name].strict)
+
+
+@cache
+def table_of(name: str) -> tuple[pd.DataFrame, Schema]:
+    """A small table and its schema; ``gaps`` has missing values everywhere."""
+    if name == "gaps":
+        table = hospital(160, 3).drop(columns=["name", "email", "postcode"])
+        rng = np.random.default_rng(5)
+        for column in ("age", "sex", "admission_date", "diagnosis", "cost"):
+            table[column] = table[column].mask(rng.random(len(table)) < 0.15)
+    else:
+        table = hospital(200, 1) if name == "hospital" else SAMPLES[name].load()
+    return table, suggest(table)
+
+
+def fits(schema: Schema, grouping: str) -> bool:
+    numeric = schema[schema.target].kind is not Kind.CATEGORICAL
+    if MONDRIAN.get(grouping):
+        return numeric == (MONDRIAN[grouping] == "sse")
+    return grouping != "error-digression" or any(schema[s].kind is not Kind.CATEGORICAL for s in schema.sensitive)
+
+
+RUNS = [run for run in product(TABLES, names_of("grouping"), GENERALIZERS) if fits(table_of(run[0])[1], run[1])]
+
+
+@cache
+def make_table() -> tuple[pd.DataFrame, Schema]:
+    """Two categorical and two numeric sensitive columns."""
+    table = hospital(300, 1)
+    schema = Schema.of(
+        table,
+        quasi_identifying=["age", "sex", "postcode", "admission_date"],
+        sensitive=["diagnosis", "marital_status", "days_of_stay", "cost"],
+        identifying=["name", "email"],
+    )
+    return table, schema
+
+
+@cache
+def run_of(name: str, grouping: str, generalizer: str) -> Result:
+    table, schema = table_of(name)
+    return anonymize(table, schema, grouping=grouping, generalizer=generalizer, k=K, rng=np.random.default_rng(9))
+
+
+@cache
+def read_back(name: str, grouping: str, generalizer: str, format: str = "csv") -> pd.DataFrame:
+    return read_release(run_of(name, grouping, generalizer).release.to_bytes(format), table_of(name)[1])
+
+
+def keys_of(frame: pd.DataFrame, names: tuple[str, ...]) -> list[tuple[str, ...]]:
+    texts = frame[list(names)].astype(object).where(frame[list(names)].notna(), "(missing)").astype(str)
+    return list(texts.itertuples(index=False, name=None))
+
+
+def classes_of(released: pd.DataFrame, schema: Schema) -> list[pd.DataFrame]:
+    keys = pd.Series(keys_of(released, schema.quasi_identifying))
+    return [released[(keys == key).to_numpy()] for key in keys.unique()]
