@@ -13,28 +13,28 @@ class Answers:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[str, tuple[Any, Any]] = {}
+        self._entries: dict[str, tuple[Any, Any]] = {}
 
     def get(self, name: str, key: Any, compute: Callable[[], Answer]) -> Answer:
         """Return the answer of this name, computed now unless it is kept under an equal key."""
-        if name in self._kept and self._kept[name][0] == key:
-            return self._kept[name][1]  # type: ignore[no-any-return]
-        self._kept.pop(name, None)
+        if name in self._entries and self._entries[name][0] == key:
+            return self._entries[name][1]  # type: ignore[no-any-return]
+        self._entries.pop(name, None)
         answer = compute()
-        self._kept[name] = (key, answer)
+        self._entries[name] = (key, answer)
         return answer
 
     def last(self, name: str) -> Any:
         """Return the newest answer of this name, whatever it depends on; ``None`` when there is none."""
-        return self._kept.get(name, (None, None))[1]
+        return self._entries.get(name, (None, None))[1]
 
     def differs(self, name: str, key: Any) -> bool:
         """Return True when the key is another than the last time this was asked, so that what belongs to it begins
         anew."""
-        same = name in self._kept and self._kept[name][0] == key
-        self._kept[name] = (key, None)
+        same = name in self._entries and self._entries[name][0] == key
+        self._entries[name] = (key, None)
         return not same
 
     def clear(self) -> None:
         """Drop every answer."""
-        self._kept.clear()
+        self._entries.clear()

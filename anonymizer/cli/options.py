@@ -132,11 +132,11 @@ class ProgressBar:
     """A bar on standard error, when that is a terminal."""
 
     def __init__(self) -> None:
-        self.shown = sys.stderr.isatty()
+        self.on_terminal = sys.stderr.isatty()
 
     def __call__(self, share: float, what: str) -> None:
         """Show how far it is."""
-        if self.shown:
+        if self.on_terminal:
             done = round(30 * share)
             room = max(0, shutil.get_terminal_size().columns - 34)
             label = f"{what[:room]:<{room}}"
@@ -144,5 +144,5 @@ class ProgressBar:
 
     def end(self) -> None:
         """Clear the line."""
-        if self.shown:
+        if self.on_terminal:
             print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", file=sys.stderr, flush=True)

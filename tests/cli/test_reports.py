@@ -16,7 +16,7 @@ from tests.reporting.test_dossier import Reader
 
 __all__ = ["folder"]
 
-SAID = [
+STATEMENT = [
     "--purpose",
     "Study of <costs>",
     "--recipient",
@@ -30,7 +30,7 @@ SAID = [
 
 def test_reports__are_of_the_file_that_was_written(capsys: Capture) -> None:
     options = ["--internal", "in.html", "--external", "ex.HTML", "--report", "report.json"]
-    assert make("--out", "out.csv", *options, *SAID) == 0
+    assert make("--out", "out.csv", *options, *STATEMENT) == 0
     assert "Written: out.csv, in.html, ex.HTML" in capsys.readouterr().out
     schema = schema_from("report.json")
     table, released = read_table("people.csv").frame, read_release("out.csv", schema)
@@ -42,7 +42,7 @@ def test_reports__are_of_the_file_that_was_written(capsys: Capture) -> None:
         assert page.figures["prosecutor.after"] == f"{risk.highest:.4g}"
         assert page.figures["linkability.after"] == f"{criteria['linkability'].after:.4f}"
         assert hashlib.sha256(Path("out.csv").read_bytes()).hexdigest() in page.text
-        assert all(text in page.text for text in SAID[1::2])
+        assert all(text in page.text for text in STATEMENT[1::2])
     assert "people.csv" in Path("in.html").read_text("utf-8")
     assert "people.csv" not in Path("ex.HTML").read_text("utf-8")
 

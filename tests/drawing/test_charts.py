@@ -28,13 +28,13 @@ from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Kind, Schema
 
-KNOWN = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
+QUASI = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
 
 
 @pytest.fixture(scope="module")
 def result():
     table = hospital(400, 3)
-    schema = Schema.of(table, identifying=["name", "email"], quasi_identifying=KNOWN, sensitive=["diagnosis"])
+    schema = Schema.of(table, identifying=["name", "email"], quasi_identifying=QUASI, sensitive=["diagnosis"])
     return table, anonymize(table, schema, k=10, rng=np.random.default_rng(1))
 
 
@@ -46,7 +46,7 @@ def test_before__counts_the_original(result) -> None:
     assert column.missing[0] == table["occupation"].isna().sum() > 0
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", QUASI)
 def test_records__are_neither_lost_nor_made(result, name: str) -> None:
     table, outcome = result
     column = distribution(outcome.encoded, outcome.release, name)

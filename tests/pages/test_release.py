@@ -29,8 +29,8 @@ from ui.release.downloads import file_stem, is_reason, report_text
 from ui.workspace import Workspace, sample_reading
 
 CUSTOMERS = SAMPLES["customers"].load()
-KNOWN = list(CUSTOMERS.columns[:-1])
-SCHEMA = Schema.of(CUSTOMERS, quasi_identifying=KNOWN, sensitive=[CUSTOMERS.columns[-1]])
+QUASI = list(CUSTOMERS.columns[:-1])
+SCHEMA = Schema.of(CUSTOMERS, quasi_identifying=QUASI, sensitive=[CUSTOMERS.columns[-1]])
 REASON = "Goes only to the ethics board"
 
 
@@ -98,7 +98,7 @@ def test_customers__the_page_says_what_the_release_is() -> None:
     app = open_page(session(2))
     assert not app.exception
     released = session_of(app).flow.release.frame()
-    risk = linkage_risk(released, KNOWN)
+    risk = linkage_risk(released, QUASI)
     assert risk.smallest >= 2
     assert "This release is 2-anonymous" in plain_text(app)
     assert len(app.success) == 1
@@ -125,7 +125,7 @@ def test_every_check__is_a_sentence_on_the_page(hospital: Workspace) -> None:
 def test_homogeneous_groups__are_a_warning_in_view() -> None:
     app = open_page(session(2))
     frame, target = session_of(app).flow.release.frame(), CUSTOMERS.columns[-1]
-    groups = frame.groupby(KNOWN, observed=True, dropna=False)[target]
+    groups = frame.groupby(QUASI, observed=True, dropna=False)[target]
     alike = int((groups.transform("nunique") == 1).sum())
     assert alike > 0
     warned = [item.value for item in app.warning if "has the same" in item.value]
@@ -159,7 +159,7 @@ def test_grouping__can_be_compared_on_the_page(grouping: str) -> None:
     assert not app.exception
     assert "This release is 2-anonymous" in plain_text(app)
     made = anonymize(CUSTOMERS, SCHEMA, grouping=grouping, generalizer="uniform", k=2)
-    risk = linkage_risk(made.release.frame(), KNOWN)
+    risk = linkage_risk(made.release.frame(), QUASI)
     strip = {item.label: item.value for item in app.metric}
     assert strip["Groups"] == str(risk.groups)
     assert f"--grouping {grouping}" in next(code.value for code in app.code if " anonymize " in code.value)
@@ -177,7 +177,7 @@ def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) 
         assert guarantee.does_not in plain_text(app)
     made = anonymize(CUSTOMERS, SCHEMA, generalizer="uniform", k=2, writing=writing, numbers=numbers)
     released_rows = session_of(app).flow.release.frame()
-    for name in KNOWN:
+    for name in QUASI:
         assert sorted(map(str, released_rows[name])) == sorted(map(str, made.release.frame()[name]))
     strip = {item.label: item.value for item in app.metric}
     assert strip["Detail lost (GCP)"] == share(made.utility.gcp)
@@ -216,7 +216,7 @@ def test_generalizer__comes_with_its_honest_label(generalizer: str) -> None:
     words = plain_text(app)
     assert GUARANTEES[generalizer].gives in words
     assert GUARANTEES[generalizer].does_not in words
-    smallest = linkage_risk(session_of(app).flow.release.frame(), KNOWN).smallest
+    smallest = linkage_risk(session_of(app).flow.release.frame(), QUASI).smallest
     assert ("This release is 3-anonymous" in words) == (smallest >= 3)
 
 
@@ -246,7 +246,7 @@ def test_required_l__steers_the_groups_and_is_checked() -> None:
     app.number_input(key="release l").set_value(2).run()
     assert not app.exception
     target = CUSTOMERS.columns[-1]
-    held_by_groups = session_of(app).flow.release.frame().groupby(KNOWN, observed=True)[target].nunique()
+    held_by_groups = session_of(app).flow.release.frame().groupby(QUASI, observed=True)[target].nunique()
     assert held_by_groups.min() >= 2
     assert session_of(app).flow.verification[f"distinct l-diversity of {target}"].passed
     app.number_input(key="release l").set_value(None).run()
@@ -322,7 +322,7 @@ def test_charts__follow_the_chosen_column() -> None:
     app = open_page(session(2))
     box = next(box for box in app.selectbox if box.label == "Column")
     columns = {column.name: column for column in session_of(app).flow.distributions}
-    assert set(box.options) == set(columns) == set(KNOWN)
+    assert set(box.options) == set(columns) == set(QUASI)
     for name in box.options:
         next(box for box in app.selectbox if box.label == "Column").set_value(name).run()
         assert not app.exception

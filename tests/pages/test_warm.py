@@ -22,7 +22,7 @@ class Loop:
     """Holds itself, so only a collection of garbage ends it."""
 
     def __init__(self) -> None:
-        self.held = self
+        self.cycle = self
 
 
 @pytest.fixture

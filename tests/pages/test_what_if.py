@@ -8,7 +8,7 @@ from anonymizer.pipeline import anonymize
 from anonymizer.whatif.frontier import k_for
 from tests.pages.test_data import texts
 from tests.pages.test_release import plain_text
-from tests.pages.what_if import KNOWN, SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session, slider
+from tests.pages.what_if import QUASI, SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session, slider
 from ui.controls import count, share
 from ui.what_if.view import loss_bars
 from ui.workspace import Workspace, sample_reading
@@ -81,7 +81,7 @@ def test_an_own_risk_beyond_every_k_of_the_frontier() -> None:
 def test_what_if_i_knew__counts_those_who_remain() -> None:
     ws = session()
     app = open_view(ws, VIEWS[4])
-    values = {name: person(TABLE, SCHEMA, 0)[name] for name in KNOWN[:2]}
+    values = {name: person(TABLE, SCHEMA, 0)[name] for name in QUASI[:2]}
     before = look_up(TABLE, SCHEMA, values, released=False)
     after = look_up(ws.flow.released, SCHEMA, values)
     assert after.rows >= before.rows

@@ -13,7 +13,7 @@ from anonymizer.whatif.project import Project, to_json
 from anonymizer.whatif.scenarios import History
 from tests.pages.test_data import texts
 from tests.pages.test_release import plain_text
-from tests.pages.what_if import KNOWN, SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session, slider
+from tests.pages.what_if import QUASI, SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session, slider
 from ui.controls import count
 from ui.what_if.frontier import here
 from ui.what_if.scenarios import current_scenario, fresh_name, open_project, travel, usual_name
@@ -30,7 +30,7 @@ def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
     both = app.session_state["workspace"].scenarios
     assert [scenario.name for scenario in both] == ["fine", "coarse"]
     for scenario, k in zip(both, (5, 20), strict=True):
-        risk = linkage_risk(anonymize(TABLE, SCHEMA, k=k, generalizer="uniform").release.frame(), KNOWN)
+        risk = linkage_risk(anonymize(TABLE, SCHEMA, k=k, generalizer="uniform").release.frame(), QUASI)
         assert (scenario.parameters["k"], scenario.figures["groups"]) == (k, risk.groups)
     table = app.dataframe[0].value
     assert list(table.loc["k"]) == ["5", "20"]

@@ -12,8 +12,8 @@ from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace, sample_reading
 
 TABLE = SAMPLES["hospital"].load()
-KNOWN = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
-SCHEMA = Schema.of(TABLE, identifying=["name", "email"], quasi_identifying=KNOWN, sensitive=["diagnosis"])
+QUASI = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
+SCHEMA = Schema.of(TABLE, identifying=["name", "email"], quasi_identifying=QUASI, sensitive=["diagnosis"])
 VIEWS = (
     "At a glance",
     "Which k do I need?",
@@ -57,7 +57,7 @@ def figures_of(ws: Workspace) -> dict[str, str]:
     """The strip by a run of the package that knows nothing of the session."""
     p = ws.settings
     result = anonymize(TABLE, SCHEMA, k=p.k, grouping=p.grouping, generalizer=p.generalizer)
-    risk = linkage_risk(result.release.frame(), KNOWN)
+    risk = linkage_risk(result.release.frame(), QUASI)
     return {
         "Records": count(risk.records),
         "Groups": count(risk.groups),

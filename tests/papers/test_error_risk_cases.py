@@ -11,7 +11,7 @@ from tests import naive
 from tests.cases import Case, describe, load, number, tree_of
 
 FIGURE = "y19_figure_1"
-GIVEN = [
+CASES = [
     pytest.param(case, id=f"{name}-{case['name']}")
     for name in (FIGURE, "y19_error_risk", "degenerate")
     for case in load(name)
@@ -28,7 +28,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize("reference", GIVEN)
+@pytest.mark.parametrize("reference", CASES)
 def test_tree_of_says_what_the_case_says(reference: dict[str, Any]) -> None:
     case = tree_of(reference)
     ours = {node["id"] - 1: node for node in describe(case.tree, case.encoded)}
@@ -39,7 +39,7 @@ def test_tree_of_says_what_the_case_says(reference: dict[str, Any]) -> None:
         assert [case.ids[child] + 1 for child in node.get("children", [])] == mine.get("children", [])
 
 
-@pytest.mark.parametrize("reference", GIVEN)
+@pytest.mark.parametrize("reference", CASES)
 def test_every_measure_of_every_node(reference: dict[str, Any]) -> None:
     case = tree_of(reference)
     risk = annotate(case.tree, case.encoded)
@@ -51,21 +51,21 @@ def test_every_measure_of_every_node(reference: dict[str, Any]) -> None:
             assert np.isnan(risk.error_risk[t])
 
 
-@pytest.mark.parametrize("reference", GIVEN)
+@pytest.mark.parametrize("reference", CASES)
 def test_error_risk_takes_the_references_steps(reference: dict[str, Any]) -> None:
     case = tree_of(reference)
     pruning = prune(case.tree, annotate(case.tree, case.encoded), "error-risk", reference["k"])
     check_log(case, pruning, reference["error_risk"])
 
 
-@pytest.mark.parametrize("reference", GIVEN)
+@pytest.mark.parametrize("reference", CASES)
 def test_least_keeps_the_references_leaves(reference: dict[str, Any]) -> None:
     case = tree_of(reference)
     pruning = prune(case.tree, annotate(case.tree, case.encoded), "least", reference["k"])
     assert groups(case, pruning) == reference["least"]
 
 
-@pytest.mark.parametrize("reference", GIVEN)
+@pytest.mark.parametrize("reference", CASES)
 def test_naive_twins_agree_with_the_reference(reference: dict[str, Any]) -> None:
     case = tree_of(reference)
     attributes = naive.attributes_of(case.table, case.schema)

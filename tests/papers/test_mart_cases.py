@@ -26,7 +26,7 @@ from anonymizer.releasing.tiers import disjoint
 from anonymizer.settings import Limits
 from tests.cases import Case, describe, load, number, table_of, tree_of
 
-GIVEN = [
+CASES = [
     pytest.param(case, id=f"{name}-{case['name']}")
     for name in ("l09_example", "l09_error_digression", "degenerate")
     for case in load(name)
@@ -72,7 +72,7 @@ def example() -> dict[str, Any]:
     return reference
 
 
-@pytest.mark.parametrize("reference", GIVEN)
+@pytest.mark.parametrize("reference", CASES)
 def test_every_figure_of_every_node(reference: dict[str, Any]) -> None:
     case, tree, _, numbers = numbers_of_case(reference)
     for node_id, figures in reference["nodes"].items():
@@ -86,7 +86,7 @@ def test_every_figure_of_every_node(reference: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("reference", GIVEN)
+@pytest.mark.parametrize("reference", CASES)
 def test_error_digression_takes_the_references_steps(reference: dict[str, Any], rule: str) -> None:
     case, tree, risk, _ = numbers_of_case(reference)
     limits = Limits(k=reference["k"], significance=reference["alpha"], tested=RULES[rule])

@@ -11,10 +11,10 @@ from anonymizer.growing.records import descend
 from anonymizer.measuring.utility import cut_gcp, node_ncp, relative_squared_distance
 from tests.cases import load, table_of
 
-GIVEN = [pytest.param(case, id=case["name"]) for case in load("mondrian")]
+CASES = [pytest.param(case, id=case["name"]) for case in load("mondrian")]
 
 
-@pytest.mark.parametrize("reference", GIVEN)
+@pytest.mark.parametrize("reference", CASES)
 def test_groups_and_loss(reference: dict[str, Any]) -> None:
     table, schema = table_of(reference)
     encoded = encode(table, schema)

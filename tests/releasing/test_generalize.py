@@ -111,11 +111,11 @@ def groups_of(encoded, region, k, rng):
     return [home[row] for row in range(len(region))]
 
 
-WRITTEN = [("concatenate", "range"), ("weighted", "mean"), ("weighted", "median"), ("sets", "mean")]
+WAYS = [("concatenate", "range"), ("weighted", "mean"), ("weighted", "median"), ("sets", "mean")]
 
 
 @settings(max_examples=120)
-@given(trees, st.sampled_from(["uniform", "refine", "tiered-strict", "pack"]), st.sampled_from(WRITTEN))
+@given(trees, st.sampled_from(["uniform", "refine", "tiered-strict", "pack"]), st.sampled_from(WAYS))
 def test_writings__agree_with_slow_twins_and_read_back(case, method, way):
     table, schema, encoded, pruning = grow_case(*case)
     writing, numbers = way
@@ -180,10 +180,10 @@ def expected_text(values, column, writing, numbers, encoded):
 
 
 def test_concatenate__is_short_for_uniform_written_that_way():
-    given_ = grow_case(1, 60, 3)
+    case = grow_case(1, 60, 3)
     rng = [np.random.default_rng(7) for _ in range(2)]
-    short = generalize(*given_, "concatenate", 3, rng=rng[0])
-    long = generalize(*given_, "uniform", 3, writing="concatenate", rng=rng[1])
+    short = generalize(*case, "concatenate", 3, rng=rng[0])
+    long = generalize(*case, "uniform", 3, writing="concatenate", rng=rng[1])
     pd.testing.assert_frame_equal(short.frame(), long.frame())
     assert short.method == "uniform"
     assert short.writing == "concatenate"
@@ -202,8 +202,8 @@ def test_unknown_writings__are_refused(unknown):
 
 
 def test_the_dictionary__says_what_cells_may_be():
-    given_ = grow_case(1, 60, 3)
-    release = generalize(*given_, "uniform", 6, writing="weighted", numbers="median")
+    case = grow_case(1, 60, 3)
+    release = generalize(*case, "uniform", 6, writing="weighted", numbers="median")
     cells = {entry["name"]: entry["cells"] for entry in release.dictionary()}
     assert "median" in cells["age"]
     assert "not the value itself" in cells["born"]
@@ -269,10 +269,10 @@ def test_tiered__depends_on_the_unpruned_tree_only(case):
 
 
 def test_shuffling__is_fresh_and_secret_unless_a_generator_is_given():
-    given_ = grow_case(1, 60, 3)
-    orders = [generalize(*given_, "uniform", 3).order for _ in range(3)]
+    case = grow_case(1, 60, 3)
+    orders = [generalize(*case, "uniform", 3).order for _ in range(3)]
     assert len({tuple(order) for order in orders}) == 3
-    seeded = [generalize(*given_, "uniform", 3, rng=np.random.default_rng(7)).order for _ in range(2)]
+    seeded = [generalize(*case, "uniform", 3, rng=np.random.default_rng(7)).order for _ in range(2)]
     np.testing.assert_array_equal(*seeded)
 
 

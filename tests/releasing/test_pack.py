@@ -217,8 +217,8 @@ def test_columns__of_one_value_and_of_nothing_but_missing_are_packed() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(cases)
-def test_lines__of_regions_asked_for_in_turn_are_those_asked_for_at_once(given_: tuple[int, int, int]) -> None:
-    seed, n, k = given_
+def test_lines__of_regions_asked_for_in_turn_are_those_asked_for_at_once(case: tuple[int, int, int]) -> None:
+    seed, n, k = case
     encoded = encoded_table(seed, n)
     fine = np.random.default_rng(seed).integers(2, 6, n)
     coarse = np.where(fine < 4, 0, fine)  # two regions become one, the others stay
