@@ -10,10 +10,10 @@ from ui.forest.view import (
     budget_panel,
     headline,
     newest_forest,
+    picture_panel,
     predict_panel,
     rehearsal_panel,
     rules_panel,
-    trees_panel,
 )
 from ui.guard import lacks
 from ui.session import workspace
@@ -41,7 +41,7 @@ def main() -> None:
         panels = {
             "Rules": lambda: rules_panel(ws, forest),
             "Budget": lambda: budget_panel(forest),
-            "Trees": lambda: trees_panel(ws, forest),
+            "Picture": lambda: picture_panel(ws, forest),
             "Predict": lambda: predict_panel(ws, forest),
         }
         state.panel = st.segmented_control(

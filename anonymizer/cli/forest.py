@@ -28,12 +28,17 @@ WRITERS = {"json": rules_json, "csv": rules_csv, "txt": rules_text}
 
 def add_forest(subparsers: Any) -> None:
     """Add the commands ``forest`` and ``audit``; the functions are those that every command reads its input with."""
-    grow = subparsers.add_parser("forest", help="a differentially private decision forest to publish")
+    grow = subparsers.add_parser("forest", help="a differentially private forest or scorecard to publish")
     grow.add_argument("input", help="csv, csv.gz, parquet or xlsx")
     add_reading(grow)
     grow.add_argument("--target", required=True, help="the column to predict")
     grow.add_argument("--epsilon", type=float, default=1.0, help="the privacy budget, the papers' β (default: 1)")
-    grow.add_argument("--mode", default="strict", choices=list(MODES), help="paper is NOT differentially private")
+    grow.add_argument(
+        "--mode",
+        default="strict",
+        choices=list(MODES),
+        help="best takes strict or scorecard; paper is NOT differentially private",
+    )
     grow.add_argument("--trees", type=int, default=1, help="τ, each with another column at its root (default: 1)")
     grow.add_argument("--max-depth", type=int, default=5, help="δ, most nodes on a path (default: 5)")
     grow.add_argument("--min-size", type=float, default=100, help="fewest noisy records of a divided node (not strict)")
@@ -124,7 +129,7 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
 def forest_text(forest: Forest, described: dict[str, Any]) -> str:
     """Return the run as a short text: warnings first."""
     lines = [*promise(forest), NEIGHBOURS, "", forest.ledger.text()]
-    lines.append(f"{len(forest.trees)} trees, {described['rules']} rules and subrules")
+    lines.append(f"{forest.model.title}, {described['rules']} rules and subrules. {forest.model.reading}")
     if "measured" in described:
         trial = described["measured"]
         lines.append(f"accuracy {trial['accuracy']:.3f} ± {trial['margin']:.3f}. {trial['note']}")

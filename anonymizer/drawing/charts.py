@@ -114,12 +114,12 @@ def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) ->
         )
     )  # fmt: skip
     figure.update_yaxes(
-        tickvals=list(range(len(names))), ticktext=[_literal(name) for name in names], autorange="reversed", title=None
+        tickvals=list(range(len(names))), ticktext=[literal(name) for name in names], autorange="reversed", title=None
     )
     figure.update_xaxes(range=[0, 1], tickformat=".0%", title=None)
     figure.update_layout(
         title={
-            "text": f"{_literal(names[0])} makes up {100 * values[0] / total:.0f} % of {plural(total, 'record')}",
+            "text": f"{literal(names[0])} makes up {100 * values[0] / total:.0f} % of {plural(total, 'record')}",
             "font": {"size": 13},
         },
         height=96 + 34 * len(names),
@@ -149,8 +149,7 @@ def numbers_figure(numeric: "NumericRisk", node: int) -> Any:
             text=[f"{value:.2f}" for value in values[node]], hoverinfo="skip",
         )  # fmt: skip
     labels = [
-        f"{_literal(_short(name))}<br>mean {mean_text(numeric, node, place)}"
-        for place, name in enumerate(numeric.names)
+        f"{literal(_short(name))}<br>mean {mean_text(numeric, node, place)}" for place, name in enumerate(numeric.names)
     ]
     figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
     figure.update_xaxes(range=[0, max(1.0, float(numeric.spread[node].max()))], title_text="1 = whole table")
@@ -168,7 +167,7 @@ def distribution_figure(column: "Distribution") -> Any:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    before, after, labels = list(column.before), list(column.after), [_literal(_short(text)) for text in column.labels]
+    before, after, labels = list(column.before), list(column.after), [literal(_short(text)) for text in column.labels]
     if column.edges is None:
         if any(column.missing):
             labels.append("(missing)")
@@ -195,7 +194,7 @@ def distribution_figure(column: "Distribution") -> Any:
             hovertemplate="%{customdata}: %{y:,.0f} records<extra>released</extra>",
         )  # fmt: skip
         absent = "" if not any(column.missing) else " (missing: {:,.0f} before, {:,.0f} after)".format(*column.missing)
-        figure.update_xaxes(title_text=_literal(column.name) + absent)
+        figure.update_xaxes(title_text=literal(column.name) + absent)
         figure.update_yaxes(title_text="records", rangemode="tozero")
         height = 360
     figure.update_layout(
@@ -249,7 +248,7 @@ def loss_figure(ncp_by_column: Mapping[str, float]) -> Any:
             hoverinfo="skip",
         )
     )  # fmt: skip
-    figure.update_yaxes(tickvals=at, ticktext=[_literal(name) for name in names], autorange="reversed", automargin=True)
+    figure.update_yaxes(tickvals=at, ticktext=[literal(name) for name in names], autorange="reversed", automargin=True)
     figure.update_xaxes(range=[0, 1], tickformat=".0%", title_text="share left open (NCP)")
     figure.update_layout(
         showlegend=False,
@@ -264,6 +263,6 @@ def _short(text: str) -> str:
     return text if len(text) <= 30 else text[:29] + "…"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """Return text from outside as plotly shows it: no tag and no formula."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("$", "&#36;")

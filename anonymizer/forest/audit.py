@@ -6,19 +6,83 @@ lower bound on ε by Clopper and Pearson's exact limits. It can refute a claim; 
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError
 from anonymizer.forest.domains import Attribute, CodedTable, Domains
-from anonymizer.forest.forest import grow_forest
-from anonymizer.forest.growth import SCORE_BITS, Part, gini_sensitivity, lengths, normalized_gini, weighted_gini
+from anonymizer.forest.forest import Forest, grow_forest
+from anonymizer.forest.growth import Counts, Floats
 from anonymizer.forest.mechanisms import Noise, RehearsalNoise, SecureNoise, selection_shares
-from anonymizer.forest.nodes import NoisyNode
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(eq=False)
+class Recorder:
+    """Noise that keeps what it answered, in ``answers``."""
+
+    source: Noise
+    answers: list[Any] = field(default_factory=list)
+
+    @property
+    def rehearsal(self) -> bool:
+        return self.source.rehearsal
+
+    def laplace(self, counts: Counts, epsilon: float) -> Floats:
+        return self._keep(self.source.laplace(counts, epsilon))
+
+    def discrete_laplace(self, counts: Counts, epsilon: float) -> Floats:
+        return self._keep(self.source.discrete_laplace(counts, epsilon))
+
+    def exponential(self, scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
+        return self._keep(self.source.exponential(scores, epsilon, sensitivity))
+
+    def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
+        return self._keep(self.source.noisy_max(scores, epsilon, sensitivity))
+
+    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
+        return self._keep(self.source.coins(n, share))
+
+    def _keep(self, answer: Answer) -> Answer:
+        self.answers.append(answer)
+        return answer
+
+
+@dataclass(eq=False)
+class Replay:
+    """The same answers again, on another table: ``log`` adds up how likely each would have been there.
+
+    Exact but for a constant, and for :meth:`noisy_max` nearly so. Of coins only those of the ``common`` records are
+    taken, so that nothing is known of the record in question but what the answers tell; its own is ``False`` here.
+    """
+
+    answers: Iterator[Any]
+    common: int
+    log: float = 0.0
+    rehearsal: bool = True
+
+    def laplace(self, counts: Counts, epsilon: float) -> Floats:
+        answer: Floats = next(self.answers)
+        self.log -= epsilon * float(np.abs(answer - counts).sum())
+        return answer
+
+    discrete_laplace = laplace
+
+    def exponential(self, scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
+        answer: int = next(self.answers)
+        self.log += math.log(selection_shares(scores, epsilon, sensitivity)[answer])
+        return answer
+
+    def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
+        return self.exponential(scores, epsilon, sensitivity / 2)
+
+    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
+        return np.pad(next(self.answers)[: self.common], (0, n - self.common))
 
 
 @dataclass(frozen=True)
@@ -94,8 +158,8 @@ def audit(
     """Return a lower bound on the privacy loss of a mode that claims ``epsilon``, from ``runs`` forests on each table.
 
     The event is "the answers speak for one table by at least so much": a log-likelihood ratio, exact for the modes of
-    F15, approximate for ``strict`` (any event gives a valid bound; a better one gives a larger bound). ``seed``: with
-    one, repeatable noise; without, the noise of real releases.
+    F15 and ``scorecard``, approximate for ``strict`` and ``best`` (any event gives a valid bound; a better one gives a
+    larger bound). ``seed``: with one, repeatable noise; without, the noise of real releases.
     """
     if pair not in PAIRS or runs < 100 or n_classes < 2:
         raise ParameterError(
@@ -104,19 +168,16 @@ def audit(
         )
     tables = PAIRS[pair](n_classes)
     noise: Noise = SecureNoise() if seed is None else RehearsalNoise(np.random.default_rng(seed))
-    wholes = [Part.whole(table) for table in tables]
+
+    def grow(table: CodedTable, source: Noise) -> Forest:
+        return grow_forest(table, epsilon, mode=mode, n_trees=n_trees, max_depth=max_depth, pruning=None, noise=source)
+
     ratios = np.empty((2, runs))
     for side, table in enumerate(tables):
         for run in range(runs):
-            forest = grow_forest(
-                table, epsilon, mode=mode, n_trees=n_trees, max_depth=max_depth, pruning=None, noise=noise
-            )
-            roots: frozenset[int] = frozenset()
-            total = 0.0
-            for tree in forest.trees:
-                total += _ratio(mode, tree, wholes[0], wholes[1], (epsilon / n_trees, max_depth), roots)
-                roots |= {tree.attribute} if tree.attribute is not None else set()
-            ratios[side, run] = total
+            recorder = Recorder(noise)
+            grow(table, recorder)
+            ratios[side, run] = log_ratio(grow, recorder, tables)
     half = runs // 2
     towards, threshold = _best_event(ratios[:, :half], confidence)
     counts = (towards * ratios[:, half:] >= threshold).sum(axis=1)
@@ -150,43 +211,14 @@ def _best_event(ratios: NDArray[np.float64], confidence: float) -> tuple[int, fl
     return best[1], best[2]
 
 
-def _ratio(
-    mode: str, node: NoisyNode, first: Part, second: Part, budget: tuple[float, int], roots: frozenset[int],
-    left: tuple[int, ...] | None = None,
-) -> float:  # fmt: skip
-    """Return the log-likelihood of a tree's answers on the first table, minus that on the second, where the two
-    differ.
+def log_ratio(grow: Callable[[CodedTable, Noise], Any], run: Recorder, tables: tuple[CodedTable, CodedTable]) -> float:
+    """Return how much likelier the answers of a run are on the first table than on the second, in natural logarithms.
+
+    The run is repeated on both with the answers that it got: whatever a mode asks depends on earlier answers only, so
+    the same questions come up, and what the noise would have had to be is known.
     """
-    if np.array_equal(first.class_counts, second.class_counts) and len(first.rows) == len(second.rows):
-        return 0.0  # neighbours that agree on the number of records here are the same here
-    left = tuple(range(len(first.table.n_levels))) if left is None else left
-    epsilon, depth = budget
-    each = epsilon / (2 * depth) if mode.startswith("diffpid3") else epsilon / (2 * depth - 1)
-    total = 0.0
-    if mode.startswith("diffpid3"):
-        total += each * (abs(node.size - len(second.rows)) - abs(node.size - len(first.rows)))
-    if node.answers is not None:
-        rate = math.sqrt(2 / node.variance) if node.variance else each
-        distances = [np.abs(node.answers - part.class_counts).sum() for part in (first, second)]
-        total += rate * float(distances[1] - distances[0])
-    if node.attribute is None:
-        return total
-    candidates = [a for a in left if a not in roots]
-    place = candidates.index(node.attribute)
-    total += math.log(
-        _chance(mode, first, candidates, node, each)[place] / _chance(mode, second, candidates, node, each)[place]
-    )
-    rest = tuple(a for a in left if a != node.attribute)
-    parts = zip(node.children, first.split(node.attribute), second.split(node.attribute), strict=True)
-    return total + sum(_ratio(mode, child, one, two, budget, frozenset(), rest) for child, one, two in parts)
-
-
-def _chance(mode: str, part: Part, candidates: list[int], node: NoisyNode, each: float) -> NDArray[np.float64]:
-    """Return the probability of each candidate to be selected (approximately, for ``strict``)."""
-    if mode == "paper":
-        return selection_shares(normalized_gini(part, candidates).tolist(), each, gini_sensitivity(node.size))
-    if mode == "diffpid3":
-        return selection_shares(normalized_gini(part, candidates).tolist(), each, 0.5)
-    if mode == "strict":
-        return selection_shares([length / 2**SCORE_BITS for length in lengths(part, candidates)], each, 0.5)
-    return selection_shares(weighted_gini(part, candidates).tolist(), each, 2.0)
+    common = min(table.n_records for table in tables)
+    first, second = (Replay(iter(run.answers), common) for _ in tables)
+    grow(tables[0], first)
+    grow(tables[1], second)
+    return first.log - second.log

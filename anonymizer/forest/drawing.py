@@ -1,16 +1,21 @@
-"""Pictures of a private forest: its trees as DOT, its ledger as a bar, its accuracy against the budget."""
+"""Pictures of a private forest: trees as DOT, points as bars, its ledger, its accuracy against the budget."""
 
 import math
 import textwrap
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from anonymizer.drawing.charts import ORIGINAL, RELEASED, literal
 from anonymizer.drawing.dot import THEMES, digraph, quote, quote_tooltip
-from anonymizer.forest.forest import MODES, Forest
+from anonymizer.forest.domains import Domains
+from anonymizer.forest.forest import COMPARE, MODES, Forest
 from anonymizer.forest.mechanisms import Ledger
+from anonymizer.forest.model import condition_text
 from anonymizer.forest.nodes import NoisyNode, walk
 from anonymizer.forest.rehearsal import AccuracyCurve
-from anonymizer.forest.rules import condition_text
+from anonymizer.forest.scorecard import COUNT_VALUES, SUM_RESIDUALS, Scorecard
 
 WIDEST = 30
 QUERY_COLOURS = {
@@ -18,6 +23,9 @@ QUERY_COLOURS = {
     "count the classes again": "#8cc9a3",
     "count the records": "#6d7f9e",
     "choose the attribute": "#d99a3d",
+    COUNT_VALUES: "#3a9163",
+    SUM_RESIDUALS: "#8cc9a3",
+    COMPARE: "#d99a3d",
 }
 
 
@@ -98,6 +106,41 @@ def shorter(text: str) -> str:
     return flat if len(flat) <= WIDEST else flat[: WIDEST - 1] + "…"
 
 
+def widest_columns(card: Scorecard, label: int) -> list[int]:
+    """Return the columns of a scorecard, those first whose points for a class differ most (ties in their order)."""
+    return sorted(range(len(card.points)), key=lambda column: -float(np.ptp(card.points[column][:, label])))
+
+
+def points_figure(domains: Domains, card: Scorecard, column: int, label: int) -> Any:
+    """Return a figure of the points that each value of a column gives a class: a bar each, in the order of values."""
+    import plotly.graph_objects as go
+
+    attribute, points = domains.attributes[column], card.points[column][:, label]
+    at = list(range(attribute.n_levels))
+    names = [literal(shorter(attribute.text(code))) for code in at]
+    supports = card.counts[column].sum(axis=1)
+    figure = go.Figure(
+        go.Bar(
+            y=at, x=points, orientation="h", text=[f"{value:+.2f}" for value in points], textposition="auto",
+            marker_color=[RELEASED if value >= 0 else ORIGINAL for value in points],
+            customdata=[[name, f"{n:,.0f}"] for name, n in zip(names, supports, strict=True)],
+            hovertemplate="%{customdata[0]}: %{x:+.3f} points, about %{customdata[1]} records<extra></extra>",
+        )
+    )  # fmt: skip
+    low, high = int(points.argmin()), int(points.argmax())
+    figure.update_yaxes(tickvals=at, ticktext=names, autorange="reversed", automargin=True)
+    figure.update_xaxes(title_text="points", zeroline=True)
+    figure.update_layout(
+        title={
+            "text": f"{literal(shorter(attribute.name))}: {points[low]:+.2f} ({names[low]}) to "
+            f"{points[high]:+.2f} ({names[high]})",
+            "font": {"size": 13},
+        },
+        height=110 + 24 * len(at), margin={"l": 10, "r": 10, "t": 44, "b": 10},
+    )  # fmt: skip
+    return figure
+
+
 def ledger_figure(ledger: Ledger) -> Any:
     """Return the dearest path as one bar: a piece for each query, side by side they are the budget spent."""
     import plotly.graph_objects as go
@@ -105,7 +148,7 @@ def ledger_figure(ledger: Ledger) -> Any:
     figure = go.Figure()
     listed: set[str] = set()
     for part, level, purpose, epsilon in ledger.dearest:
-        where = f"{part}, level {level}" if part else f"level {level}"
+        where = f"{literal(shorter(part))}, level {level}" if part else f"level {level}"
         figure.add_bar(
             x=[epsilon], y=["β"], orientation="h", name=purpose, legendgroup=purpose, showlegend=purpose not in listed,
             marker={"color": QUERY_COLOURS.get(purpose, "#8f9b93"), "line": {"color": "white", "width": 1}},

@@ -5,9 +5,8 @@ what they cost. Neighbouring tables differ by one record added or removed; repla
 """
 
 import math
-import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,51 +14,103 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError, Progress
+from anonymizer.errors import ParameterError
 from anonymizer.forest import growth as forest_growth
 from anonymizer.forest.domains import CodedTable, Domains, code_attributes
-from anonymizer.forest.growth import Part, Plan
+from anonymizer.forest.growth import Plan, grow_trees
 from anonymizer.forest.mechanisms import Budget, Ledger, Noise, RehearsalNoise, SecureNoise
-from anonymizer.forest.nodes import NoisyNode, prune_tree, shares_of
+from anonymizer.forest.model import Model
+from anonymizer.forest.nodes import NoisyNode
+from anonymizer.forest.scorecard import score
 
 NEIGHBOURS = "Neighbouring tables differ by one record added or removed; replacing a record costs twice as much."
 DEEPEST = 30
 
 
+CANDIDATES = ("strict", "scorecard")
+"""``best``: the modes that are tried; the first is taken where none is ahead."""
+TRIAL = 0.1
+"""``best``: share of the budget that trying one of them costs."""
+HOLD_OUT = 0.2
+"""``best``: share of the records that no trial sees."""
+CHOICE = 0.05
+"""``best``: share of the budget that comparing the trials costs."""
+COMPARE = "compare hits on held-out records"
+
+
 @dataclass(frozen=True)
 class Mode:
-    """One way to grow a forest. ``private``: ``True`` where its claim holds; ``guarantee``: its promise, in words."""
+    """One way to learn. ``private``: ``True`` where its claim holds; ``guarantee``: its promise, in words.
+
+    ``grow`` spends what is left of the budget. ``trees``: whether the number of trees and their depth matter.
+    """
 
     title: str
     private: bool
     guarantee: str
-    grow: Callable[[Part, Budget, Noise, Plan], NoisyNode]
-    prunes: bool = False
+    grow: Callable[[CodedTable, Budget, Noise, Plan], Model]
+    trees: bool = True
+
+
+def choose(table: CodedTable, budget: Budget, noise: Noise, plan: Plan) -> Model:
+    """Return a tree or a scorecard, whichever is right more often in a trial, grown from all records with what is left.
+
+    A coin of its own holds out each record, whatever the table; the trials learn from the others. One record more or
+    less changes the difference of their numbers of hits by at most 1, so it is one query of sensitivity 1. A record is
+    seen by the trials or by the comparison, so with records added or removed the dearer of the two would be the cost
+    (parallel composition); the ledger charges both in sequence, which needs no such argument. What is grown then sees
+    every record, so it follows them in sequence.
+    """
+    left = budget.limit - budget.spent
+    out = noise.coins(table.n_records, HOLD_OUT)
+    train, test = table.part(np.flatnonzero(~out)), table.part(np.flatnonzero(out))
+    hits = []
+    for name in CANDIDATES:
+        trial = MODES[name].grow(train, budget.reserve(TRIAL * left, "trial"), noise, plan)
+        hits.append(int((trial.shares(test.codes).argmax(axis=1) == test.classes).sum()))
+    cost = budget.spend(CHOICE * left, COMPARE)
+    ahead = noise.discrete_laplace(np.array([hits[1] - hits[0]]), cost)[0]
+    return MODES[CANDIDATES[int(ahead > 0)]].grow(table, budget, noise, plan)
 
 
 _PROVED = "β-differentially private: whatever anybody concludes from the forest is at most e^β times likelier with a "
 _PROVED += "person's record in the table than without it."
 
 MODES: dict[str, Mode] = {
-    "strict": Mode("Strict: private and most accurate (recommended)", True, _PROVED, forest_growth.strict),
+    "strict": Mode(
+        "Strict: a private tree (recommended)", True, _PROVED, partial(grow_trees, grow=forest_growth.strict)
+    ),
+    "scorecard": Mode(
+        "Scorecard: points for every value, which add up",
+        True,
+        _PROVED + " Points of every column are added up instead of asking one question after another.",
+        score,
+        trees=False,
+    ),
+    "best": Mode(
+        "Tree or scorecard, whichever does better in a trial",
+        True,
+        _PROVED + " A quarter of β chooses: each of the two is tried with a tenth, and a noisy count of their hits on "
+        "records that coins held out costs a twentieth. The better one is then grown from all records with the rest.",
+        choose,
+    ),
     "paper-strict": Mode(
         "Fletcher and Islam's algorithm, mended",
         True,
         _PROVED + " The paper's algorithm with a choice of attributes whose sensitivity holds for every table.",
-        forest_growth.paper_strict,
-        prunes=True,
+        partial(grow_trees, grow=forest_growth.paper_strict, prunes=True),
     ),
     "diffpid3-weighted": Mode(
         "Private ID3 with count-weighted Gini (its authors' reading)",
         True,
         _PROVED + " An older single tree, for comparison.",
-        partial(forest_growth.diffpid3, weighted=True),
+        partial(grow_trees, grow=partial(forest_growth.diffpid3, weighted=True)),
     ),
     "diffpid3": Mode(
         "Private ID3 with normalized Gini (Fletcher and Islam's reading)",
         True,
         _PROVED + " An older single tree, for comparison; the weakest of all.",
-        partial(forest_growth.diffpid3, weighted=False),
+        partial(grow_trees, grow=partial(forest_growth.diffpid3, weighted=False)),
     ),
     "paper": Mode(
         "Fletcher and Islam's algorithm as printed (NOT private)",
@@ -68,8 +119,7 @@ MODES: dict[str, Mode] = {
         "small group that noise makes look large loses far more than it was charged for, without any limit. "
         "Our audits found an ε of at least 0.12 to 1.09, by the number of classes, where 0.1 was claimed. "
         "It is here to be compared with. Do not publish what it makes.",
-        forest_growth.paper,
-        prunes=True,
+        partial(grow_trees, grow=forest_growth.paper, prunes=True),
     ),
 }
 """The modes, the recommended one first."""
@@ -77,18 +127,21 @@ MODES: dict[str, Mode] = {
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Noisy trees over public domains, and what they cost.
+    """What a mode learnt over public domains, noisy trees or a scorecard, and what it cost.
 
-    ``rehearsal``: made with repeatable noise: never to be released. ``pruning``: the rule, where the mode prunes.
+    ``rehearsal``: made with repeatable noise: never to be released.
     """
 
     mode: str
     domains: Domains
-    trees: tuple[NoisyNode, ...]
+    model: Model
     ledger: Ledger
-    max_depth: int
     rehearsal: bool
-    pruning: str | None = None
+
+    @property
+    def trees(self) -> tuple[NoisyNode, ...]:
+        """The trees; none where the model is a scorecard."""
+        return self.model.trees
 
     @property
     def epsilon(self) -> float:
@@ -114,7 +167,7 @@ class Forest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was done, JSON-ready: mode, guarantee, neighbours, budget, ledger, domains, warnings; no
-        trees.
+        rules.
         """
         return {
             "mode": self.mode,
@@ -124,9 +177,9 @@ class Forest:
             "warnings": list(self.warnings),
             "epsilon": self.epsilon,
             "spent": self.ledger.spent,
-            "trees": len(self.trees),
-            "max_depth": self.max_depth,
-            "pruning": self.pruning,
+            "model": self.model.title,
+            "how_to_apply": self.model.reading,
+            **self.model.to_dict(),
             "target": self.domains.target.name,
             "domains": self.domains.to_dict(),
             "ledger": self.ledger.to_dict(),
@@ -144,7 +197,6 @@ def grow_forest(
     pruning: str | None = "line-42",
     noise: Noise | None = None,
     budget: Budget | None = None,
-    progress: Progress | None = None,
 ) -> Forest:
     """Return a forest that costs ``epsilon`` (the papers' β), shared equally by its trees.
 
@@ -167,42 +219,16 @@ def grow_forest(
     if not 1 <= max_depth <= DEEPEST:
         raise ParameterError(f"The depth must be 1 to {DEEPEST}, not {max_depth}.", remedy="5 is usual.")
     source: Noise = noise or SecureNoise()
-    say = progress or (lambda share, what: None)
     account = budget or Budget(epsilon)
     if account.limit != epsilon:
         raise ParameterError(f"The budget that was opened is {account.limit:g}, not {epsilon:g}.")
-    left = epsilon - account.spent
-    grow = MODES[mode].grow
-    trees: list[NoisyNode] = []
-    plan, root = Plan(max_depth, min_size), Part.whole(table)
-    for number in range(1, n_trees + 1):
-        say((number - 1) / n_trees, f"Growing tree {number} of {n_trees}")
-        tree = grow(root, account.reserve(left / n_trees, f"tree {number}"), source, plan)
-        if tree.attribute is not None:
-            plan = replace(plan, roots=plan.roots | {tree.attribute})
-        trees.append(tree)
-    rule = pruning if MODES[mode].prunes else None
-    if rule is not None:
-        trees = [prune_tree(tree, rule) for tree in trees]
-    say(1.0, "Done")
-    return Forest(mode, table.domains, tuple(trees), account.ledger(), max_depth, source.rehearsal, rule)
+    model = MODES[mode].grow(table, account, source, Plan(max_depth, min_size, n_trees, pruning))
+    return Forest(mode, table.domains, model, account.ledger(), source.rehearsal)
 
 
 def class_shares_of(forest: Forest, codes: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return (n, c) how strongly the trees together vote for each class, summing to 1; ``codes`` (n, p).
-
-    Each tree votes for the likeliest class of the record's leaf with the confidence of that class as weight
-    (F15, section 3). A single tree gives the shares of its leaf.
-    """
-    shares = [shares_of(tree, codes) for tree in forest.trees]
-    if len(shares) == 1:
-        return shares[0]
-    votes = np.zeros_like(shares[0])
-    rows = np.arange(len(codes))
-    for share in shares:
-        label = share.argmax(axis=1)
-        votes[rows, label] += share[rows, label]
-    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+    """Return (n, c) how much speaks for each class, summing to 1; ``codes`` (n, p)."""
+    return forest.model.shares(codes)
 
 
 def predict(forest: Forest, codes: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -273,8 +299,7 @@ def grow_and_measure(
     if not 0 < test_share < 1:
         raise ParameterError("The held-out share must lie between 0 and 1.", remedy="0.2 is usual.")
     source: Noise = noise or SecureNoise()
-    coin = np.random.default_rng(secrets.randbits(256))
-    out = coin.random(table.n_records) < test_share
+    out = source.coins(table.n_records, test_share)
     forest = grow_forest(table.part(np.flatnonzero(~out)), epsilon, noise=source, **parameters)
     test = table.part(np.flatnonzero(out))
     hits = int((predict(forest, test.codes) == test.classes).sum())

@@ -7,7 +7,7 @@ divided by every public value of an attribute. What a mode may look at, and what
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from anonymizer.forest.domains import CodedTable
 from anonymizer.forest.mechanisms import Budget, Noise
-from anonymizer.forest.nodes import NoisyNode, make_consistent, positive_shares
+from anonymizer.forest.model import Trees
+from anonymizer.forest.nodes import NoisyNode, make_consistent, positive_shares, prune_tree
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -110,18 +111,41 @@ def lengths(part: Part, candidates: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of one tree. ``min_size``: fewest noisy records of a node that is split (not in ``strict``).
+    """The settings of trees. ``min_size``: fewest noisy records of a node that is split (not in ``strict``).
 
-    ``roots``: attributes that other trees have at their root.
+    ``n_trees``: τ. ``pruning``: the rule, for modes that prune. ``roots``: attributes that other trees have at their
+    root.
     """
 
     max_depth: int
     min_size: float = 100.0
+    n_trees: int = 1
+    pruning: str | None = None
     roots: frozenset[int] = frozenset()
 
     def candidates(self, left: Sequence[int], depth: int) -> list[int]:
         """Return the attributes that a node may be split on."""
         return [a for a in left if depth > 1 or a not in self.roots]
+
+
+Grow = Callable[[Part, Budget, Noise, Plan], NoisyNode]
+
+
+def grow_trees(
+    table: CodedTable, budget: Budget, noise: Noise, plan: Plan, *, grow: Grow, prunes: bool = False
+) -> Trees:
+    """Return trees that share what is left of a budget equally, each with another attribute at its root."""
+    each, root = (budget.limit - budget.spent) / plan.n_trees, Part.whole(table)
+    trees: list[NoisyNode] = []
+    for number in range(1, plan.n_trees + 1):
+        tree = grow(root, budget.reserve(each, f"tree {number}"), noise, plan)
+        if tree.attribute is not None:
+            plan = replace(plan, roots=plan.roots | {tree.attribute})
+        trees.append(tree)
+    rule = plan.pruning if prunes else None
+    if rule is not None:
+        trees = [prune_tree(tree, rule) for tree in trees]
+    return Trees(tuple(trees), plan.max_depth, rule)
 
 
 def paper(root: Part, budget: Budget, noise: Noise, plan: Plan) -> NoisyNode:

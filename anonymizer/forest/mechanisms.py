@@ -8,6 +8,7 @@ Neighbouring tables differ by one record added or removed. Replacing one record 
 """
 
 import math
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,6 +52,9 @@ class Noise(Protocol):
         Private at ε for *monotone* scores: adding a record lowers none of them.
         """
 
+    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
+        """Return (n,) coins, each ``True`` with probability ``share``, whatever the records and the other coins."""
+
 
 @dataclass(frozen=True)
 class SecureNoise:
@@ -70,6 +74,9 @@ class SecureNoise:
 
     def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
         return int(_noisy_max(epsilon, sensitivity)([int(score) for score in scores]))
+
+    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
+        return np.random.default_rng(secrets.randbits(256)).random(n) < share
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +101,9 @@ class RehearsalNoise:
     def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
         noise = self.rng.exponential(sensitivity / epsilon, len(scores))
         return int(np.argmax(np.asarray(scores, dtype=np.float64) + noise))
+
+    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
+        return self.rng.random(n) < share
 
 
 def selection_shares(scores: Sequence[float], epsilon: float, sensitivity: float) -> NDArray[np.float64]:
@@ -263,10 +273,13 @@ class Budget:
         return child
 
     def reserve(self, limit: float, part: str) -> "Budget":
-        """Return an account for a part of the run that sees the same records, with a limit of its own."""
+        """Return an account for a part of the run that sees the same records, with a limit of its own.
+
+        A part of a part is named after both.
+        """
         if self.own + limit > self.limit * (1 + TOLERANCE):
             raise BudgetError(f"{part} would need {limit:g}, but only {self.limit - self.own:g} is left.")
-        child = Budget(limit, part)
+        child = Budget(limit, f"{self.part}: {part}" if self.part else part)
         self._parts.append(child)
         return child
 

@@ -66,5 +66,5 @@ def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
 
     panel(page, "Budget").click()
     expect(page.get_by_text("A record pays ε = 1 of the budget of 1")).to_be_visible(timeout=60_000)
-    panel(page, "Trees").click()
+    panel(page, "Picture").click()
     expect(page.locator(".stage svg").first).to_be_visible(timeout=60_000)

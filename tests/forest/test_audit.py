@@ -5,7 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from anonymizer.forest.audit import PAIRS, audit, lower_bound
+from anonymizer.forest.audit import PAIRS, Recorder, audit, log_ratio, lower_bound
+from anonymizer.forest.domains import CodedTable
+from anonymizer.forest.forest import MODES, Mode, grow_forest
+from anonymizer.forest.growth import Plan
+from anonymizer.forest.mechanisms import Budget, Noise, RehearsalNoise
+from anonymizer.forest.model import Model
+from anonymizer.forest.scorecard import ROUNDS, score
 
 
 def test_lower_bound__agrees_with_exact_limits() -> None:
@@ -27,9 +33,34 @@ def test_audit__refutes_the_printed_algorithm() -> None:
     assert finding.lower_bound > 0.15
 
 
-@pytest.mark.parametrize("mode", ["strict", "paper-strict", "diffpid3", "diffpid3-weighted"])
+@pytest.mark.parametrize("mode", [mode for mode in MODES if MODES[mode].private])
 def test_audit__does_not_refute_what_is_proved(mode: str) -> None:
-    assert not audit(mode, 0.1, n_classes=18, runs=1500, seed=0).violated
-    near = audit(mode, 3.0, pair="many-and-one-more", n_classes=2, max_depth=2, runs=1500, seed=0)
+    """Points come from many queries, of which each tells little: fewer runs find something at a larger claim only."""
+    claim, runs = (8.0, 300) if mode in ("scorecard", "best") else (3.0, 1500)
+    assert not audit(mode, 0.1, n_classes=18, runs=runs, seed=0).violated
+    near = audit(mode, claim, pair="many-and-one-more", n_classes=2, max_depth=2, runs=runs, seed=0)
     assert not near.violated
     assert near.lower_bound > 0.05, "an audit that finds nothing at a large ε proves nothing"
+
+
+def test_audit__refutes_a_scorecard_whose_noise_is_that_of_a_single_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(table: CodedTable, budget: Budget, noise: Noise, plan: Plan) -> Model:
+        """Every one of the Q queries is answered as if it had the whole budget."""
+        return score(table, Budget(budget.limit * ROUNDS * len(table.n_levels)), noise, plan)
+
+    monkeypatch.setitem(MODES, "careless", Mode("careless", True, "none", careless, trees=False))
+    assert audit("careless", 1.0, n_classes=2, runs=400, seed=0).lower_bound > 2
+    assert not audit("scorecard", 1.0, n_classes=2, runs=400, seed=0).violated
+
+
+@pytest.mark.parametrize("mode", ["paper", "paper-strict", "diffpid3", "diffpid3-weighted", "strict", "scorecard"])
+def test_log_ratio__of_equal_tables_is_nothing_and_turns_with_the_tables(mode: str) -> None:
+    fewer, more = PAIRS["one-and-two"](3)
+
+    def grow(table: CodedTable, noise: Noise) -> object:
+        return grow_forest(table, 1.0, mode=mode, pruning=None, noise=noise)
+
+    run = Recorder(RehearsalNoise(np.random.default_rng(0)))
+    grow(more, run)
+    assert log_ratio(grow, run, (more, more)) == 0
+    assert log_ratio(grow, run, (fewer, more)) == -log_ratio(grow, run, (more, fewer)) != 0

@@ -1,14 +1,18 @@
 """The Forest page without a browser: empty, its choices, its budget, its results."""
 
+import base64
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.forest.domains import domains_of, read_domains
+from anonymizer.forest.forest import COMPARE, Forest, predict_records
+from anonymizer.forest.rules import rules_of
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Schema
@@ -135,6 +139,101 @@ def test_paper__says_that_it_is_not_private_where_chosen_and_where_shown() -> No
     assert "may be published" not in plain_text(app)
 
 
+def grow_scorecard() -> tuple[AppTest, Forest]:
+    app = open_page(session())
+    app.selectbox(key="forest mode").set_value("scorecard").run()
+    app.button(key="forest grow").click().run()
+    assert not app.exception
+    return app, session_of(app).state(ForestState).grown.forest
+
+
+def test_scorecard__its_figures_rules_and_ledger_are_those_of_its_points() -> None:
+    app, forest = grow_scorecard()
+    card, domains = forest.model, forest.domains
+    assert app.slider(key="forest depth").disabled
+    assert "may be published" in plain_text(app)
+    assert "a scorecard of 4 columns" in plain_text(app)
+    rules = 1 + sum(attribute.n_levels for attribute in domains.attributes)
+    assert figures(app) == {"Spent": "1", "Budget β": "1", "Rules and subrules": f"{rules}", "Accuracy": "–"}
+    shown = app.dataframe[-1].value
+    labels = [domains.target.text(code) for code in range(domains.target.n_levels)]
+    supports = np.vstack([card.totals, *card.counts]).sum(axis=1)
+    points = np.vstack([card.base, *card.points])[supports >= 0]
+    np.testing.assert_allclose(shown[[f"Points for {label}" for label in labels]].to_numpy(), points)
+    assert shown["Support"].tolist() == [round(float(support)) for support in supports if support >= 0]
+    app.segmented_control(key="forest panel").set_value("Budget").run()
+    queries = next(frame.value for frame in app.dataframe if "Query" in frame.value.columns)
+    assert queries["ε of each"].tolist() == pytest.approx([1 / 8] * 8)
+    assert set(queries["Part"]) == set(COLUMNS)
+
+
+def test_scorecard__files_hold_every_rule_whatever_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ui.forest.view as view
+
+    app, forest = grow_scorecard()
+    written: list[int] = []
+    monkeypatch.setattr(view, "rules_json", lambda _, rules: str(written.append(len(rules))))
+    app.number_input(key="rule support").set_value(1e9).run()
+    assert not app.exception
+    assert len(app.dataframe[-1].value) == 0
+    assert written == [len(rules_of(forest))]
+
+
+def test_scorecard__has_a_chart_a_column_with_the_points_of_the_class_that_is_picked() -> None:
+    app, forest = grow_scorecard()
+    card, domains = forest.model, forest.domains
+    app.segmented_control(key="forest panel").set_value("Picture").run()
+    for code in (domains.target.n_levels - 1, 0):
+        app.selectbox(key="forest points for").set_value(domains.target.text(code)).run()
+        assert not app.exception
+        assert f"begins with {card.base[code]:+.2f} points" in plain_text(app)
+        widths = [float(np.ptp(points[:, code])) for points in card.points]
+        order = sorted(range(len(widths)), key=lambda column: -widths[column])
+        charts = {chart.proto.id.split("-")[-1]: json.loads(chart.proto.spec) for chart in app.get("plotly_chart")}
+        assert set(charts) == {f"forest points {column}" for column in order}
+        for column in order:
+            chart = charts[f"forest points {column}"]
+            assert numbers(chart["data"][0]["x"]) == pytest.approx(card.points[column][:, code].tolist())
+            assert chart["layout"]["title"]["text"].startswith(domains.attributes[column].name)
+    app.slider(key="forest charts 4").set_value(2).run()
+    drawn = {chart.proto.id.split("-")[-1] for chart in app.get("plotly_chart")}
+    assert drawn == {f"forest points {column}" for column in order[:2]}
+
+
+def numbers(values: list[float] | dict[str, str]) -> list[float]:
+    """The numbers of a chart, which may come packed."""
+    if isinstance(values, list):
+        return values
+    return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"]).tolist()
+
+
+def test_scorecard__predicts_pasted_records() -> None:
+    app, forest = grow_scorecard()
+    app.segmented_control(key="forest panel").set_value("Predict").run()
+    rows = TABLE[COLUMNS].dropna().iloc[:3]
+    app.text_area(key="forest pasted").set_value(rows.to_csv(index=False)).run()
+    assert not app.exception
+    answer = next(frame.value for frame in app.dataframe if "predicted diagnosis" in frame.value.columns)
+    expected = predict_records(forest, rows)
+    assert answer["predicted diagnosis"].tolist() == expected["class"].tolist()
+    assert answer["confidence"].tolist() == pytest.approx(expected["confidence"].tolist())
+
+
+def test_best__charges_its_choice_and_says_what_was_taken() -> None:
+    app = open_page(session())
+    app.selectbox(key="forest mode").set_value("best").run()
+    app.button(key="forest grow").click().run()
+    assert not app.exception
+    assert figures(app)["Spent"] == "1"
+    forest = session_of(app).state(ForestState).grown.forest
+    assert f"What was learnt: {forest.model.title}" in plain_text(app)
+    app.segmented_control(key="forest panel").set_value("Budget").run()
+    queries = next(frame.value for frame in app.dataframe if "Query" in frame.value.columns).set_index("Query")
+    assert queries.loc[COMPARE, "ε of each"] == pytest.approx(0.05)
+    app.segmented_control(key="forest panel").set_value("Picture").run()
+    assert not app.exception
+
+
 def test_accuracy__measured_on_held_out_records_costs_nothing_more() -> None:
     app = open_page(session())
     app.toggle(key="forest measure").set_value(True).run()
@@ -247,17 +346,17 @@ def test_choices__outlive_another_view_and_another_page() -> None:
     app.slider(key="rule confidence").set_value(0.6).run()
     app.selectbox(key="rule column").set_value("age").run()
     rules = len(app.dataframe[-1].value)
-    for panel in ("Predict", "Trees", "Rules"):
+    for panel in ("Predict", "Picture", "Rules"):
         app.button_group(key="forest panel").set_value(panel).run()
         if panel == "Predict":
             app.text_area(key="forest pasted").set_value("age\n50\n").run()
-        if panel == "Trees":
+        if panel == "Picture":
             app.slider(key="forest drawn").set_value(6).run()
     assert (app.slider(key="rule confidence").value, app.selectbox(key="rule column").value) == (0.6, "age")
     assert len(app.dataframe[-1].value) == rules
     app.button_group(key="forest panel").set_value("Predict").run()
     assert app.text_area(key="forest pasted").value == "age\n50\n"
-    app.button_group(key="forest panel").set_value("Trees").run()
+    app.button_group(key="forest panel").set_value("Picture").run()
     assert app.slider(key="forest drawn").value == 6
     app.switch_page("../pages/data.py").run()
     app.switch_page("../pages/forest.py").run()

@@ -39,7 +39,7 @@ def choices(ws: Workspace) -> Order | None:
             target, columns = class_and_columns(ws)
             mode = mode_choice(ws)
         with right:
-            epsilon, n_trees, max_depth = sliders(ws, len(columns))
+            epsilon, n_trees, max_depth = sliders(ws, mode, len(columns))
     if not columns:
         st.info("Choose at least one column to ask about.", icon=":material/info:")
         return None
@@ -96,15 +96,15 @@ def mode_choice(ws: Workspace) -> str:
     return mode
 
 
-def sliders(ws: Workspace, n_columns: int) -> tuple[float, int, int]:
-    """Return budget, trees and depth, with their ends in words."""
-    state = ws.state(ForestState)
+def sliders(ws: Workspace, mode: str, n_columns: int) -> tuple[float, int, int]:
+    """Return budget, trees and depth, with their ends in words; the last two rest where a mode grows no tree."""
+    state, rest = ws.state(ForestState), not MODES[mode].trees
     epsilon = st.select_slider("β: privacy budget of the forest", BUDGETS, state.epsilon, key="forest epsilon")
     slider_ends("strong privacy, much noise", "weak privacy, little noise")
     most = max(2, min(10, n_columns))
-    trees = st.slider("τ: trees", 1, most, min(state.trees, most), key=f"forest trees {most}")
+    trees = st.slider("τ: trees", 1, most, min(state.trees, most), key=f"forest trees {most}", disabled=rest)
     slider_ends("one tree gets the whole budget", "many trees share it, each noisier")
-    depth = st.slider("δ: longest path, in nodes", 1, 10, state.depth, key="forest depth")
+    depth = st.slider("δ: longest path, in nodes", 1, 10, state.depth, key="forest depth", disabled=rest)
     slider_ends("few, general rules", "many, narrow rules, more noise in each")
     state.epsilon, state.trees, state.depth = float(epsilon), int(trees), int(depth)
     return state.epsilon, state.trees, state.depth

@@ -44,8 +44,8 @@ class ForestState:
     the steward accepts as public. ``codebook``: the file in use; ``codebooks``: how many were brought. ``limit``: most
     that may be spent. ``measure``: hold a part out; ``cuts``: buy cut points. ``grown`` and ``problem``: the outcome of
     the last order. ``panel``: what is seen of it; ``rules``: which of its rules.
-    ``tree``, ``levels``: the tree drawn; ``node``: the picked one, with its tree. ``rehearsal``: where it
-    was, and its curve.
+    ``tree``, ``levels``: the tree drawn; ``node``: the picked one, with its tree. ``points_for``, ``charts``: the class
+    whose points are drawn, of so many columns. ``rehearsal``: where it was, and its curve.
     """
 
     target: str | None = None
@@ -67,5 +67,7 @@ class ForestState:
     tree: int = 1
     levels: int = 3
     node: tuple[int, int] | None = None
+    points_for: str = ""
+    charts: int = 6
     pasted: str = ""
     rehearsal: tuple[str, AccuracyCurve] | None = None

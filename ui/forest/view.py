@@ -6,11 +6,19 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from anonymizer.forest.cut_points import buy_cuts
 from anonymizer.forest.domains import code, domains_of
-from anonymizer.forest.drawing import accuracy_figure, ledger_figure, preorder, tree_dot
+from anonymizer.forest.drawing import (
+    accuracy_figure,
+    ledger_figure,
+    points_figure,
+    preorder,
+    tree_dot,
+    widest_columns,
+)
 from anonymizer.forest.forest import MODES, Forest, Measurement, grow_and_measure, grow_forest, predict_records
 from anonymizer.forest.mechanisms import Budget
 from anonymizer.forest.rehearsal import BUDGETS, accuracy_curve
 from anonymizer.forest.rules import rule_sentence, rules_csv, rules_json, rules_of, rules_text, select_rules
+from anonymizer.forest.scorecard import Scorecard
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.samples import SAMPLES
 from ui.controls import count, place_of, plain, plural, problem, share
@@ -112,6 +120,7 @@ def headline(forest: Forest, measurement: Measurement | None) -> None:
             f"This forest may be published: it is {forest.epsilon:g}-differentially private.",
             icon=":material/verified:",
         )
+    st.caption(f"What was learnt: {plain(forest.model.title)}. {plain(forest.model.reading)}")
     first, second, third, fourth = st.columns(4)
     keeps = MODES[forest.mode].private
     paid = "ε that a record's data paid, along the dearest path"
@@ -142,7 +151,7 @@ def budget_panel(forest: Forest) -> None:
     ]
     with st.expander(f"Every query: {plural(sum(entry.queries for entry in forest.ledger.entries), 'answer')}"):
         st.dataframe(pd.DataFrame(rows), hide_index=True)
-        st.caption("Queries of one level see different records: their ε counts once. Levels and trees add up.")
+        st.caption("Queries of one tree and level see different records: their ε counts once. Levels and parts add up.")
 
 
 def rules_panel(ws: Workspace, forest: Forest) -> None:
@@ -178,7 +187,13 @@ def rules_panel(ws: Workspace, forest: Forest) -> None:
             "ε": [rule.spent for rule in selection],
         }
     )
+    for place, label in enumerate([] if forest.trees else labels[1:]):
+        table[f"Points for {label}"] = [rule.points[place] for rule in selection]
     st.dataframe(table, hide_index=True, height=min(40 + 35 * len(table), 420))
+    files = selection
+    if not forest.trees:
+        files = rules
+        st.caption("The files hold every rule: a sum of points needs them all.")
     with st.container(horizontal=True):
         for title, make, ending, mime in (
             ("Rules (CSV)", rules_csv, "csv", "text/csv"),
@@ -186,7 +201,7 @@ def rules_panel(ws: Workspace, forest: Forest) -> None:
             ("Rules (text)", rules_text, "txt", "text/plain"),
         ):
             st.download_button(
-                title, make(forest, selection), f"{stem_of(forest)}-rules.{ending}", mime, on_click="ignore",
+                title, make(forest, files), f"{stem_of(forest)}-rules.{ending}", mime, on_click="ignore",
                 icon=":material/download:", key=f"get rules.{ending}",
             )  # fmt: skip
 
@@ -228,6 +243,32 @@ def trees_panel(ws: Workspace, forest: Forest) -> None:
                     f"Drawing ({plain(title)})", text, f"{stem_of(forest)}-tree.{ending}", mime, on_click="ignore",
                     icon=":material/download:", key=f"forest {ending}",
                 )  # fmt: skip
+
+
+def points_panel(ws: Workspace, forest: Forest) -> None:
+    """Draw the points of a scorecard for one class: a chart a column, those that tell most first."""
+    if not isinstance(forest.model, Scorecard):
+        return
+    state, domains, n_columns = ws.state(ForestState), forest.domains, len(forest.model.points)
+    labels = [domains.target.text(code) for code in range(domains.target.n_levels)]
+    first, second = st.columns(2)
+    usual = state.points_for if state.points_for in labels else labels[-1]
+    state.points_for = first.selectbox("Points for", labels, labels.index(usual), key="forest points for")
+    label = labels.index(state.points_for)
+    at_most = min(state.charts, n_columns)
+    if n_columns > 1:
+        at_most = state.charts = second.slider("Columns drawn", 1, n_columns, at_most, key=f"forest charts {n_columns}")
+    base = forest.model.base[label]
+    st.caption(f"Everybody begins with {base:+.2f} points. 0 in all means even odds; every 0.69 more double them.")
+    left, right = st.columns(2)
+    for place, column in enumerate(widest_columns(forest.model, label)[:at_most]):
+        figure = points_figure(domains, forest.model, column, label)
+        (right if place % 2 else left).plotly_chart(figure, key=f"forest points {column}", config=CONFIG)
+
+
+def picture_panel(ws: Workspace, forest: Forest) -> None:
+    """Draw the model: its trees, or the points of its columns."""
+    (trees_panel if forest.trees else points_panel)(ws, forest)
 
 
 def predict_panel(ws: Workspace, forest: Forest) -> None:
