@@ -1,0 +1,115 @@
+"""What packed groups lose, alone and inside the papers' groups, beside the baselines, and what they are still good for.
+
+    python run.py bench packed                      # the loss on whole tables, and how long packing takes
+    python run.py bench packed --folds 10           # and under cross-validation, beside every baseline
+
+Packing draws a secret, so figures are medians over several. All releases that are compared are k-anonymous. Tables are
+read from ``../shared/data``.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from anonymizer.flow import Flow
+from anonymizer.measuring.comparison import paired_t_test
+from anonymizer.measuring.experiment import ORIGINAL, Outcome, evaluate
+from anonymizer.schema import Schema
+from anonymizer.settings import Settings
+from benchmarks._tables import TABLES
+
+EIGHT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+"""The quasi-identifiers of ARX's example of Adult."""
+TRAINING = 30_162
+"""Records of the training part of Adult without missing values: they come first."""
+
+
+def flows() -> dict[str, Flow]:
+    """Return the tables whose loss is known from elsewhere, by what is taken from them."""
+    table, _ = TABLES["adult"]._replace(left_out=()).read()
+    columns = [name for name in table.columns if name != "income"]
+    eight = table.iloc[:TRAINING].reset_index(drop=True)
+    return {
+        "Adult, 14 columns": Flow(table, Schema.of(table, quasi_identifying=columns, sensitive=["income"])),
+        "Adult, 8 columns, 30,162 records": Flow(
+            eight, Schema.of(eight, quasi_identifying=list(EIGHT), sensitive=["income"])
+        ),
+    }
+
+
+def ways(flow: Flow) -> dict[str, Settings]:
+    """Return the releases that are compared on a whole table; a tree of one leaf makes the table one region."""
+    whole = {"min_leaf": len(flow.table)}
+    return {
+        "packed alone": Settings(generalizer="pack", **whole),
+        "cuts alone": Settings(generalizer="refine", **whole),
+        "packed in the papers' groups": Settings(generalizer="pack"),
+        "the papers' groups": Settings(generalizer="uniform"),
+        "least, with cuts": Settings(grouping="least", generalizer="refine"),
+        "median Mondrian": Settings(grouping="median-mondrian", generalizer="uniform"),
+    }
+
+
+def print_losses(name: str, flow: Flow, ks: Sequence[int], secrets: int) -> None:
+    """Print GCP and seconds (of making the groups) of every way at every k: the median over the secrets."""
+    print(f"\n### {name}: GCP (seconds to make the groups), medians of {secrets} secrets\n")
+    print("| release | " + " | ".join(f"k = {k}" for k in ks) + " |\n|---|" + "---|" * len(ks))
+    for way, settings in ways(flow).items():
+        cells = []
+        for k in ks:
+            losses, seconds = [], []
+            for secret in range(secrets if settings.generalizer == "pack" else 1):
+                run = Flow(flow.table, flow.schema, settings.but(k=k), rng=np.random.default_rng(secret))
+                run.compute("leaf", "pruning")
+                start = time.perf_counter()
+                run.compute("parts")
+                seconds.append(time.perf_counter() - start)
+                losses.append(run.utility.gcp)
+            cells.append(f"{statistics.median(losses):.4f} ({statistics.median(seconds):.2f})")
+        print(f"| {way} | " + " | ".join(cells) + " |", flush=True)
+
+
+def print_folds(name: str, ks: Sequence[int], folds: int, run: int | None, seed: int) -> None:
+    """Print what is measured under cross-validation, with the p-value of the difference from packed groups."""
+    table, schema = TABLES[name].read()
+    papers = "error-digression" if schema.by_numbers else "error-risk"
+    best = "regression-mondrian" if schema.by_numbers else "infogain-mondrian"
+    pairs = [(papers, "pack"), (papers, "uniform"), ("least", "refine"), ("median-mondrian", "uniform"),
+             (best, "uniform")]  # fmt: skip
+    outcomes: dict[tuple[str, str, int], Outcome] = {}
+    for grouping, generalizer in pairs:
+        blocks = evaluate(
+            Flow(table, schema), folds=folds, run=run, ks=ks, groupings=[grouping], generalizers=[generalizer],
+            seed=seed,
+        )  # fmt: skip
+        outcomes |= {(o.grouping, o.generalizer, o.k): o for o in blocks}
+    original = next(outcome for outcome in outcomes.values() if outcome.grouping == ORIGINAL)
+    measures = [m for m in original.measured if np.isfinite(outcomes[papers, "pack", ks[0]].mean(m))]
+    print(f"\n### {name}: {run or folds} of {folds} folds, seed {seed}; p: paired t-test against packed groups\n")
+    print("| release | k | " + " | ".join(measures) + " | p (gcp) |\n|---|---|" + "---|" * (len(measures) + 1))
+    for (grouping, generalizer, k), outcome in outcomes.items():
+        packed = outcomes.get((papers, "pack", k))
+        p_value = "" if packed in (None, outcome) else f"{paired_t_test(packed, outcome, 'gcp').p_value:.2g}"
+        figures = " | ".join(f"{outcome.mean(measure):.4g}" for measure in measures)
+        print(f"| {grouping}, {generalizer} | {k} | {figures} | {p_value} |", flush=True)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Parse the options and measure."""
+    parser = argparse.ArgumentParser(prog="bench packed", description=__doc__.split("\n")[0])
+    parser.add_argument("--k", nargs="+", type=int, default=[10, 20, 30])
+    parser.add_argument("--secrets", type=int, default=5)
+    parser.add_argument("--folds", type=int, default=0, help="cross-validate in so many folds")
+    parser.add_argument("--only", type=int, help="run only so many of the folds")
+    parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=list(TABLES), help="to cross-validate")
+    parser.add_argument("--seed", type=int, default=0, help="of the folds")
+    options = parser.parse_args(arguments)
+    if options.folds:
+        for name in options.tables:
+            print_folds(name, options.k, options.folds, options.only, options.seed)
+        return
+    for name, flow in flows().items():
+        print_losses(name, flow, options.k, options.secrets)
