@@ -17,8 +17,8 @@ class Room(NamedTuple):
     """Where up to s records of columns with up to b codes are worked on.
 
     ``tally`` (b,): records by code, zero between uses; ``ranked`` (b,): codes in the order of cuts; ``best`` (b,): the
-    codes that go left; ``side`` (b,): marks of codes, zero between uses; ``seen`` (b,): the last ``stamp`` under which
-    a code was met. ``sorted_`` (s,): records by rank of their code. ``left``, ``right`` (s,): by how much the loss of
+    codes that go left; ``side`` (b,): marks of codes, zero between uses; ``stamps`` (b,): the last ``stamp`` of a
+    code. ``sorted_`` (s,): records by rank of their code. ``left``, ``right`` (s,): by how much the loss of
     the left side grows when a record joins those before it, and that of the right side, those after it; zero between
     uses. ``columns`` (p,): those that vary. ``moved`` (s,): one column on its way to another order.
     """
@@ -27,7 +27,7 @@ class Room(NamedTuple):
     ranked: NDArray[np.int64]
     best: NDArray[np.int64]
     side: NDArray[np.uint8]
-    seen: NDArray[np.int64]
+    stamps: NDArray[np.int64]
     stamp: NDArray[np.int64]
     sorted_: NDArray[np.int64]
     left: NDArray[np.float64]
@@ -45,7 +45,7 @@ def room_for(size, scale):
         ranked=np.empty(most, np.int64),
         best=np.empty(most, np.int64),
         side=np.zeros(most, np.uint8),
-        seen=np.zeros(most, np.int64),
+        stamps=np.zeros(most, np.int64),
         stamp=np.zeros(1, np.int64),
         sorted_=np.empty(size, np.int64),
         left=np.zeros(size),
@@ -106,11 +106,11 @@ def varying(codes, start, end, columns):
 
 
 @njit(cache=True, nogil=True)
-def first_codes(scale, j, taken, room):
+def first_codes(scale, j, left_codes, room):
     """The highest code that goes left where cuts of column j keep the order; else -1, and those that do are marked."""
     if scale.by_order[j]:
-        return room.best[taken - 1]
-    for x in range(taken):
+        return room.best[left_codes - 1]
+    for x in range(left_codes):
         room.side[room.best[x]] = 1
     return -1
 
@@ -147,7 +147,7 @@ def part_records(codes, order, start, end, j, highest, swapped, room):
 
 
 @njit(cache=True, nogil=True)
-def unmark(taken, room):
+def unmark(left_codes, room):
     """Take the marks of a cut back."""
-    for x in range(taken):
+    for x in range(left_codes):
         room.side[room.best[x]] = 0

@@ -54,15 +54,15 @@ def widen_range(scale, a, column, sorted_, backward, gain):
 
 
 @njit(cache=True, nogil=True)
-def widen_levels(scale, a, column, sorted_, backward, seen, stamp, gain):
+def widen_levels(scale, a, column, sorted_, backward, stamps, stamp, gain):
     """Add to ``gain`` (s,) by how much the levels of column a lose more with each record in turn."""
     levels, loss, size = 0, 0.0, column.shape[0]
     for step in range(size):
         x = size - 1 - step if backward else step
         code = column[sorted_[x]]
-        if seen[code] == stamp:
+        if stamps[code] == stamp:
             continue
-        seen[code] = stamp
+        stamps[code] = stamp
         levels += 1
         wider = levels_loss(scale, a, levels)
         gain[x] += wider - loss
@@ -81,7 +81,7 @@ def widen_sides(codes, start, end, columns, scale, room):
                 widen_range(scale, a, column, sorted_, backward, gain)
             else:
                 room.stamp[0] += 1
-                widen_levels(scale, a, column, sorted_, backward, room.seen, room.stamp[0], gain)
+                widen_levels(scale, a, column, sorted_, backward, room.stamps, room.stamp[0], gain)
 
 
 @njit(cache=True, nogil=True)
@@ -93,7 +93,7 @@ def hull_cut(codes, start, end, least, scale, room):
     size = end - start
     columns = room.columns[: varying(codes, start, end, room.columns)]
     tally, ranked, left, right = room.tally, room.ranked, room.left, room.right
-    cut_column, taken, lowest = -1, 0, np.inf
+    cut_column, left_codes, lowest = -1, 0, np.inf
     for b in range(columns.shape[0]):
         j = columns[b]
         column = codes[j, start:end]
@@ -118,11 +118,11 @@ def hull_cut(codes, start, end, least, scale, room):
                 if min(x, size - x) >= least:
                     loss = x * loss_left + (size - x) * loss_right
                     if loss < lowest - TIE * size:
-                        lowest, cut_column, taken = loss, j, y + 1
+                        lowest, cut_column, left_codes = loss, j, y + 1
             left[:size] = 0.0
             right[:size] = 0.0
             if cut_column == j:
-                room.best[:taken] = ranked[:taken]
+                room.best[:left_codes] = ranked[:left_codes]
         for x in range(d):
             tally[ranked[x]] = 0
-    return cut_column, taken
+    return cut_column, left_codes

@@ -27,12 +27,12 @@ def median_cut(codes, start, end, least, scale, room):
         spread[widest] = -1.0
         j = columns[widest]
         d = rank_codes(codes[j, start:end], True, room.tally, room.ranked)
-        taken = codes_left(room.tally, room.ranked[:d], end - start, least)
-        room.best[:taken] = room.ranked[:taken]
+        left_codes = codes_left(room.tally, room.ranked[:d], end - start, least)
+        room.best[:left_codes] = room.ranked[:left_codes]
         for x in range(d):
             room.tally[room.ranked[x]] = 0
-        if taken > 0:
-            return j, taken
+        if left_codes > 0:
+            return j, left_codes
     return -1, 0
 
 

@@ -37,18 +37,18 @@ def cut_groups(codes, order, starts, ends, scale, least, by_median):
             t = m
             m += 1
             parent[t], first[t], last[t], listed_start[t] = above, start, end, n_listed
-            j, taken = -1, 0
+            j, left_codes = -1, 0
             if end - start >= 2 * least and by_median:
-                j, taken = median_cut(codes, start, end, least, scale, room)
+                j, left_codes = median_cut(codes, start, end, least, scale, room)
             elif end - start >= 2 * least:
-                j, taken = hull_cut(codes, start, end, least, scale, room)
+                j, left_codes = hull_cut(codes, start, end, least, scale, room)
             if j < 0:
                 continue
-            highest = first_codes(scale, j, taken, room)
+            highest = first_codes(scale, j, left_codes, room)
             # Of unordered levels, the lowest one present goes left.
             swapped = highest < 0 and room.side[codes[j, start:end].min()] == 0
             middle = start + part_records(codes, order, start, end, j, highest, swapped, room)
-            unmark(taken, room)
+            unmark(left_codes, room)
             feature[t] = j
             if scale.by_order[j]:
                 code_left[t], code_right[t] = highest, codes[j, middle:end].min()

@@ -82,21 +82,21 @@ def lay(codes, order, starts, ends, whole, sample, scale, leaf_start):
         leaf_start[first:last] = first
         if size <= whole:
             continue
-        j, taken = -1, 0
+        j, left_codes = -1, 0
         if size >= 2 * sample:
             step = size // sample
             for a in range(p):
                 for x in range(sample):
                     few[a, x] = codes[a, first + x * step]
-            j, taken = hull_cut(few, 0, sample, 1, scale, room)
+            j, left_codes = hull_cut(few, 0, sample, 1, scale, room)
         if j < 0:
-            j, taken = hull_cut(codes, first, last, 1, scale, room)
+            j, left_codes = hull_cut(codes, first, last, 1, scale, room)
         if j < 0:
             continue
-        highest = first_codes(scale, j, taken, room)
+        highest = first_codes(scale, j, left_codes, room)
         swapped = not (codes[j, first] <= highest or room.side[codes[j, first]] == 1)
         middle = first + part_records(codes, order, first, last, j, highest, swapped, room)
-        unmark(taken, room)
+        unmark(left_codes, room)
         if depth + 2 > waiting.shape[0]:
             waiting = longer(waiting)
         # The smaller side is cut first, so that few wait.
@@ -144,11 +144,11 @@ def keeps(wants, start, end):
 
 
 @njit(cache=True, nogil=True)
-def widen(codes, first, last, scale, hull, seen, stamp):
+def widen(codes, first, last, scale, hull, stamps, stamp):
     """By how much a hull loses more when records ``first`` to ``last`` join it.
 
     ``hull``: of each column (p,) the lowest code, the highest, the number of levels (or whether some are missing) and
-    the loss. ``seen`` (codes of all columns,): the last ``stamp`` under which a level joined a hull.
+    the loss. ``stamps`` (codes of all columns,): the last ``stamp`` under which a level joined a hull.
     """
     low, high, count, loss = hull
     more = 0.0
@@ -165,9 +165,9 @@ def widen(codes, first, last, scale, hull, seen, stamp):
                 wider = range_loss(scale, j, low[j], high[j], count[j] > 0)
             else:
                 at = scale.offset[j] + code
-                if seen[at] == stamp:
+                if stamps[at] == stamp:
                     continue
-                seen[at] = stamp
+                stamps[at] = stamp
                 count[j] += 1
                 wider = levels_loss(scale, j, count[j])
             more += wider - loss[j]
@@ -195,7 +195,7 @@ def pack(codes, starts, ends, leaf_start, scale, k, wants, limited, lost, group_
     """
     p = codes.shape[0]
     hull = (np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p))
-    seen, stamp = np.zeros(scale.low.shape[0], np.int64), 0
+    stamps, stamp = np.zeros(scale.low.shape[0], np.int64), 0
     for region in range(starts.shape[0]):
         start, end = starts[region], ends[region]
         for e in range(start + 1, end + 1):
@@ -206,7 +206,7 @@ def pack(codes, starts, ends, leaf_start, scale, k, wants, limited, lost, group_
             stamp += 1
             loss, nearest, b = 0.0, -1, e
             while b > start and (nearest < 0 or nearest - leaf_start[b - 1] < k):
-                loss += widen(codes, leaf_start[b - 1], b, scale, hull, seen, stamp)
+                loss += widen(codes, leaf_start[b - 1], b, scale, hull, stamps, stamp)
                 b = leaf_start[b - 1]
                 if e - b < k:
                     continue
@@ -221,7 +221,7 @@ def pack(codes, starts, ends, leaf_start, scale, k, wants, limited, lost, group_
                 if before < np.inf and keeps(wants, b, e):
                     clear(scale, hull)
                     stamp += 1
-                    loss = widen(codes, b, e, scale, hull, seen, stamp)
+                    loss = widen(codes, b, e, scale, hull, stamps, stamp)
                     lost[e - 1], group_start[e - 1] = before + (e - b) * loss, b
 
 
