@@ -162,7 +162,7 @@ def venv_python() -> Path:
 
 
 def version_of(python: Path) -> list[int] | None:
-    """Version of an interpreter, or None where it does not start."""
+    """Return the version of an interpreter, or None where it does not start."""
     probe = [str(python), "-c", "import json, sys; print(json.dumps(sys.version_info[:3]))"]
     try:
         answer = subprocess.run(probe, capture_output=True, text=True, timeout=60, check=True)
@@ -186,7 +186,7 @@ def uv() -> list[str]:
 
 
 def base_python() -> str:
-    """The interpreter behind this one: a virtual environment is not built from another."""
+    """Return the interpreter behind this one: a virtual environment is not built from another."""
     return getattr(sys, "_base_executable", None) or sys.executable
 
 

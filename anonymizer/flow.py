@@ -186,17 +186,17 @@ class Flow:
 
     @property
     def grouping(self) -> str:
-        """How records are put into groups, by name: as was chosen, or what suits the target."""
+        """The name of the way records are put into groups: as was chosen, or what suits the target."""
         return self.settings.grouping or natural_grouping(self.schema)
 
     @property
     def recipe(self) -> Recipe:
-        """How the tree comes to be, as it was chosen."""
+        """The recipe of the tree, as it was chosen."""
         return recipe_of(self.settings)
 
     @property
     def limits(self) -> Limits:
-        """What every group must satisfy."""
+        """The limits that every group must satisfy."""
         return self.settings.limits
 
     @property
@@ -206,7 +206,7 @@ class Flow:
 
     @property
     def criterion(self) -> str | None:
-        """What a good split of the tree does; ``None`` for median cuts."""
+        """The criterion of a good split of the tree; ``None`` for median cuts."""
         return with_criterion(self.recipe, self.encoded).criterion
 
     # The stages, in order.
@@ -248,7 +248,7 @@ class Flow:
 
     @stage(*PARTS)
     def parts(self) -> Parts:
-        """Which records share a box. Raises what :meth:`require_limits` raises."""
+        """The records that share a box. Raises what :meth:`require_limits` raises."""
         self.require_limits()
         s = self.settings
         return divide(
@@ -258,7 +258,7 @@ class Flow:
 
     @stage(*TREE)
     def memory(self) -> dict[str, Any]:
-        """What generalizers keep of a tree while its groups change, such as the lines of packing."""
+        """The work that generalizers keep of a tree while its groups change, such as the lines of packing."""
         return {}
 
     @stage(*PARTS)
@@ -314,7 +314,7 @@ class Flow:
 
     @stage(*RELEASE)
     def utility(self) -> Utility:
-        """What the release is still good for: loss, discernibility, error."""
+        """The measures of what the release is still good for: loss, discernibility, error."""
         target = self.encoded.target.name or None
         return measure(self.release, self.encoded.encodings, target, released=self.released, classes=self.look_alikes)
 
@@ -328,14 +328,14 @@ class Flow:
 
     @stage(*TREE, "limits_beside_k")
     def frontier(self) -> "tuple[Point, ...]":
-        """What every k risks and loses in the groupings that are cuts of the tree."""
+        """The risk and loss of every k in the groupings that are cuts of the tree."""
         from anonymizer.whatif.frontier import tree_frontier
 
         return tree_frontier(self)
 
     @stage(*TREE, "grouping", "limits_beside_k")
     def by_k(self) -> "tuple[Point, ...]":
-        """What every k risks and loses in this grouping."""
+        """The risk and loss of every k in this grouping."""
         from anonymizer.whatif.frontier import tree_frontier
 
         return tree_frontier(self, groupings=(self.grouping,))

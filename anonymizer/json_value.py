@@ -52,7 +52,7 @@ class JsonValue:
 
     @property
     def absent(self) -> bool:
-        """Whether nothing stands here, or ``null``."""
+        """True when nothing stands here, or ``null``."""
         return self.value is None
 
     def field(self, name: str) -> "JsonValue":

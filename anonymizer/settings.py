@@ -259,7 +259,7 @@ class Settings(Mapping[str, Any]):
 
     @property
     def limits(self) -> "Limits":
-        """What every group must satisfy."""
+        """The limits that every group must satisfy."""
         return Limits(**self.of("limit"))
 
 
@@ -278,7 +278,8 @@ class Limits(Settings):
 
     @property
     def required(self) -> dict[str, Any]:
-        """What the checker requires of the release, by name; the covariance test is a rule of pruning only."""
+        """The figures that the checker requires of the release, by name; the covariance test is a rule of pruning
+        only."""
         return {name: value for name, value in self.items() if SETTINGS[name].checked}
 
     @property

@@ -50,7 +50,7 @@ SETTLED = f"""() => {{
 
 @contextmanager
 def serve() -> Iterator[str]:
-    """The address of a dashboard of its own."""
+    """Serve a dashboard of its own, and yield its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -70,7 +70,7 @@ def serve() -> Iterator[str]:
 
 
 def measure(table: Path, moves: int) -> list[float]:
-    """Milliseconds from mouse-up until nothing on the page changes any more, one entry a move of k."""
+    """Return the milliseconds from mouse-up until nothing on the page changes any more, one entry a move of k."""
     from playwright.sync_api import sync_playwright
 
     browser_path = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -86,7 +86,7 @@ def measure(table: Path, moves: int) -> list[float]:
 
 
 def what_if(page: Any, address: str, table: Path) -> None:
-    """The What-if page with the table, all columns but the suggested sensitive ones as suggested."""
+    """Open the What-if page with the table, all columns but the suggested sensitive ones as suggested."""
     content = table.read_bytes()
     page.goto(address)
     zone = page.get_by_test_id("stFileUploaderDropzone").first

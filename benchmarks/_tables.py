@@ -21,7 +21,7 @@ class Table(NamedTuple):
     categorical: tuple[str, ...] = ()
 
     def read(self) -> tuple[pd.DataFrame, an.Schema]:
-        """The records and their schema."""
+        """Return the records and their schema."""
         table = an.read_table(DATA / self.file).frame
         table = table[[*self.columns(table), *self.sensitive]]
         kinds: dict[str, Any] = dict.fromkeys(self.categorical, "categorical")
@@ -29,11 +29,11 @@ class Table(NamedTuple):
         return table, schema
 
     def columns(self, table: pd.DataFrame) -> list[str]:
-        """The quasi-identifiers."""
+        """Return the quasi-identifiers."""
         return list(self.quasi) or [c for c in table.columns if c not in (*self.sensitive, *self.left_out)]
 
     def words(self, *options: str) -> str:
-        """The command ``evaluate`` with these options, as it is typed beside the data."""
+        """Return the command ``evaluate`` with these options, as it is typed beside the data."""
         table = an.read_table(DATA / self.file).frame
         words = ["python", "-m", "anonymizer", "evaluate", self.file]
         words += ["--quasi-identifying", ",".join(self.columns(table)), "--sensitive", ",".join(self.sensitive)]

@@ -39,7 +39,7 @@ TREES: dict[str, tuple[str, str, int, int | None]] = {
 
 
 def tree_of(name: str) -> tuple[KeyedTree, GrowingRule]:
-    """A tree on Adult, grown anew. The trees of thresholds ask all 14 attributes for the income."""
+    """Return a tree on Adult, grown anew. The trees of thresholds ask all 14 attributes for the income."""
     splits, measure, least, depth = TREES[name]
     table = pd.read_csv(ADULT, nrows=RECORDS)
     target = "income" if name.startswith("thresholds") else "education"

@@ -75,7 +75,7 @@ class Peak:
 
 
 def adult(rows: int) -> pd.DataFrame:
-    """Adult without missing values; larger sizes are drawn from it with replacement (seed 0)."""
+    """Return Adult without missing values; larger sizes are drawn from it with replacement (seed 0)."""
     table = an.read_table(ADULT).frame
     if rows <= len(table):
         return table.head(rows)
@@ -83,7 +83,8 @@ def adult(rows: int) -> pd.DataFrame:
 
 
 def peers(codes: np.ndarray, classes: np.ndarray, repeats: int) -> dict[str, Timing]:
-    """One tree of scikit-learn and one of XGBoost on the same ordinal codes, as the 32-bit floats that they take."""
+    """Return one tree of scikit-learn and one of XGBoost on the same ordinal codes, as the 32-bit floats that they
+    take."""
     import xgboost
     from sklearn.tree import DecisionTreeClassifier
 
@@ -170,7 +171,7 @@ def run(rows: int, repeats: int, with_peers: bool) -> None:
 
 
 def report(what: str, timing: Timing) -> None:
-    """One line: median, and the range when there were several runs."""
+    """Print one line: median, and the range when there were several runs."""
     spread = f"   ({min(timing.seconds):.4f} to {max(timing.seconds):.4f})" if len(timing.seconds) > 1 else ""
     print(f"  {what:<52}{timing.median:>10.4f} s{spread}", flush=True)
 

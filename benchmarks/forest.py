@@ -50,19 +50,19 @@ CUTS = {
 
 
 def load(file: str) -> pd.DataFrame:
-    """A set as text."""
+    """Return a set as text."""
     return pd.read_csv(DATA / f"{file}.csv.gz", dtype=str, keep_default_na=False)
 
 
 def load_set(file: str) -> CodedTable:
-    """One of the six sets: all attributes categorical, domains as found in the public file."""
+    """Return one of the six sets: all attributes categorical, domains as found in the public file."""
     table = load(file)
     target = table.columns[0] if file == "mushroom" else table.columns[-1]
     return code(table, domains_of(table, str(target)))
 
 
 def load_untouched() -> dict[str, CodedTable]:
-    """Sets that no constant of ``strict`` was ever tuned on, numbers cut at round public points."""
+    """Return sets that no constant of ``strict`` was ever tuned on, numbers cut at round public points."""
     tables = {}
     for name, file, target, left_out in (
         ("Adult income", "adult", "income", ("education",)),
@@ -78,7 +78,7 @@ def load_untouched() -> dict[str, CodedTable]:
 
 
 def baselines(table: CodedTable, folds: int) -> dict[str, float]:
-    """The majority class, and a non-private random forest on indicator columns, cross-validated."""
+    """Return the majority class, and a non-private random forest on indicator columns, cross-validated."""
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import StratifiedKFold, cross_val_score
     from sklearn.preprocessing import OneHotEncoder
@@ -93,7 +93,7 @@ def baselines(table: CodedTable, folds: int) -> dict[str, float]:
 
 
 def accuracy(repeats: int, folds: int, out: Path, only: str = "") -> None:
-    """Cross-validated accuracy of every mode on every set (or those named), saved after each set.
+    """Measure the cross-validated accuracy of every mode on every set (or those named), saved after each set.
 
     What ``out`` holds already, from a run with as many repeats and folds, is not done again.
     """
@@ -134,7 +134,7 @@ CUT_SHARE = 0.1
 
 
 def cut_points(folds: int) -> None:
-    """Accuracy of ``strict`` with even cuts, with cuts bought for a tenth of the budget, and with round public ones."""
+    """Print the accuracy of ``strict`` with even cuts, cuts bought for a tenth of the budget, and round public ones."""
     from sklearn.model_selection import StratifiedKFold
 
     targets = {"adult": "income", "contraceptive": "contraceptive_method", "german_credit": "class"}
@@ -163,7 +163,7 @@ def cut_points(folds: int) -> None:
 
 
 def print_table(path: Path) -> None:
-    """The saved accuracies as Markdown."""
+    """Print the saved accuracies as Markdown."""
     results = json.loads(path.read_text("utf-8"))
     groups = {"Mean of the six": [n for n in results["sets"] if n in SETS]}
     groups |= {name: [name] for name in results["sets"] if name in SETS}
@@ -213,7 +213,8 @@ print(json.dumps(answer))
 
 
 def diffprivlib(python: str, table: CodedTable, budgets: tuple[float, ...]) -> dict[str, float]:
-    """Seconds of a forest of 4 trees, and 10-fold accuracy of one of 10 at each budget, in another interpreter."""
+    """Return the seconds of a forest of 4 trees, and 10-fold accuracy of one of 10 at each budget, in another
+    interpreter."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -227,7 +228,7 @@ def diffprivlib(python: str, table: CodedTable, budgets: tuple[float, ...]) -> d
 
 
 def add_diffprivlib(python: str, out: Path) -> None:
-    """Accuracy of diffprivlib's forest on the six sets, added to the saved accuracies."""
+    """Add the accuracy of diffprivlib's forest on the six sets to the saved accuracies."""
     results = json.loads(out.read_text("utf-8"))
     mode, n_trees = DIFFPRIVLIB_RUN
     for name, file in SETS.items():
@@ -238,7 +239,7 @@ def add_diffprivlib(python: str, out: Path) -> None:
 
 
 def speed(python: str | None) -> None:
-    """Seconds of a forest of 4 trees of depth 5 on Connect-4: first call, then the best and the median of seven."""
+    """Print the seconds of a forest of 4 trees of depth 5 on Connect-4: first call, then best and median of seven."""
     table = load_set("connect4")
     for mode in MODES:
         times = []

@@ -129,7 +129,7 @@ def compare(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def pick(base: Outcome, ours: Sequence[Outcome], measure: str) -> Setting:
-    """The setting whose smaller lead over a baseline, of loss and ``measure``, is surely largest.
+    """Return the setting whose smaller lead over a baseline, of loss and ``measure``, is surely largest.
 
     A lead is the mean difference over the folds less its standard error, so that luck on these folds counts little.
     """
@@ -155,7 +155,7 @@ def print_picked(
     picked: dict[tuple[Setting, str], Setting],
     judged: dict[Setting, Outcome],
 ) -> None:
-    """One line for each baseline: its figures, ours, and whether ours is nowhere worse."""
+    """Print a line for each baseline: its figures, ours, and whether ours is nowhere worse."""
     first = options.seed + options.repeats
     count = options.repeats * (options.only or options.folds)
     print(f"\n### {name}: GCP and {measure}, {count} of {options.repeats * options.folds} folds, seeds from {first}\n")
@@ -174,7 +174,7 @@ def print_picked(
 
 
 def print_ends(k: int, ours: Sequence[Outcome], measures: Sequence[str]) -> None:
-    """The two ends of our frontier at k, on the folds it was picked on."""
+    """Print the two ends of our frontier at k, on the folds it was picked on."""
     tightest = min(ours, key=lambda outcome: outcome.mean("gcp"))
     print(f"\nk = {k}: lowest GCP {tightest.mean('gcp'):.3f} ({setting_of(tightest)})", end="")
     for measure in measures:
@@ -191,18 +191,18 @@ def print_ends(k: int, ours: Sequence[Outcome], measures: Sequence[str]) -> None
 
 
 def join(outcomes: Sequence[Outcome]) -> Outcome:
-    """One setting in the folds of several divisions."""
+    """Return one setting in the folds of several divisions."""
     measured = {name: np.concatenate([o.measured[name] for o in outcomes]) for name in outcomes[0].measured}
     return replace(outcomes[0], measured=measured, left_out=sum(o.left_out for o in outcomes))
 
 
 def setting_of(outcome: Outcome) -> Setting:
-    """Which setting an outcome is of."""
+    """Return the setting that an outcome is of."""
     return Setting(outcome.grouping, outcome.generalizer, outcome.k)
 
 
 def plain(outcome: Outcome) -> dict[str, Any]:
-    """Means over the folds, for JSON."""
+    """Return the means over the folds, for JSON."""
     means = {measure: outcome.mean(measure) for measure in outcome.measured}
     return {"folds": outcome.folds, **{measure: mean for measure, mean in means.items() if mean == mean}}
 

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def both(rows: int) -> tuple[EncodedTable, EncodedTable]:
-    """The same quasi-identifiers with a class and with three numbers to predict."""
+    """Return the same quasi-identifiers with a class and with three numbers to predict."""
     table = adult(rows)
     quasi = [c for c in table.columns if c not in ("income", "education", *RESPONSES)]
     return tuple(  # type: ignore[return-value]
@@ -51,7 +51,7 @@ def both(rows: int) -> tuple[EncodedTable, EncodedTable]:
 
 
 def growing(by_class: EncodedTable, by_numbers: EncodedTable, repeats: int) -> None:
-    """Both trees: to their ends, and of about the same size."""
+    """Grow both trees, to their ends and of about the same size, and print their seconds."""
     print(f"Growing on {by_class.n_records:,} records, {len(by_class.names)} columns\n")
     print("| | classes, s | nodes | three responses, s | nodes | ratio |")
     print("|---|---|---|---|---|---|")
@@ -73,7 +73,7 @@ def growing(by_class: EncodedTable, by_numbers: EncodedTable, repeats: int) -> N
 
 
 def like(by_numbers: EncodedTable, nodes: int) -> int:
-    """Fewest records of a leaf with which the tree of numbers has about so many nodes, by halving."""
+    """Return the fewest records of a leaf with which the tree of numbers has about so many nodes, by halving."""
     low, high = 2, 4096
     while high - low > 1:
         middle = (low + high) // 2
@@ -89,7 +89,7 @@ def print_pair(
     for_numbers: dict[str, Any],
     repeats: int,
 ) -> None:
-    """One line: both trees, in turn."""
+    """Print one line: both trees, in turn."""
     first = clock_work(lambda: an.grow(by_class, "entropy", **for_class), repeats)
     second = clock_work(lambda: an.grow(by_numbers, "sse", **for_numbers), repeats)
     print(
@@ -120,7 +120,7 @@ def clock_work(work: Callable[[], Any], repeats: int) -> Clocked:
 
 
 def pruning(by_numbers: EncodedTable, k: int, repeats: int) -> None:
-    """Scoring and pruning the tree of three responses."""
+    """Score and prune the tree of three responses, and print the seconds."""
     tree = an.grow(by_numbers, "sse", min_leaf=2)
     scored = time_work(lambda: an.annotate(tree, by_numbers), repeats)
     print(f"Its {tree.n_nodes:,} nodes are scored in {1000 * scored.median:.0f} ms.")
@@ -146,7 +146,7 @@ def blending(by_class: EncodedTable, by_numbers: EncodedTable, options: argparse
 
 
 def census(repeats: int) -> None:
-    """L14's large experiment from the file to the checked release: it needed 10.5 s for the groups alone."""
+    """Run L14's large experiment from the file to the checked release: it needed 10.5 s for the groups alone."""
     seconds = []
     for _ in range(repeats):
         start = time.perf_counter()

@@ -27,7 +27,7 @@ MOVES = (11, 12, 14, 17, 20, 25, 19, 13, 10)
 
 
 def session(rows: int, generalizer: str) -> Workspace:
-    """A session with Adult as its table, grown and released once."""
+    """Return a session with Adult as its table, grown and released once."""
     table = adult(rows)
     ws = Workspace(reading=Reading(table, ReadOptions(), (), f"adult {rows}", 0, "adult.csv", "csv"))
     names = [name for name in table.columns if name != "income"]
@@ -38,7 +38,7 @@ def session(rows: int, generalizer: str) -> Workspace:
 
 
 def timed_stages(ws: Workspace) -> dict[str, tuple[float, float]]:
-    """Seconds of every stage, by the clock and of processors, each on the answers of those before it."""
+    """Return the seconds of every stage, by the clock and of processors, each on the answers of those before it."""
     seconds = {}
     for stage in STAGES:
         start = time.perf_counter(), time.process_time()

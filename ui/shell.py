@@ -91,7 +91,7 @@ def frame(ws: Workspace, name: str) -> None:
 
 
 def main() -> None:
-    """One drawing of a page in its frame. Names are local: what a script leaves behind lives until the next one."""
+    """Draw a page in its frame, once. Names are local: what a script leaves behind lives until the next one."""
     st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
     theme = st.context.theme.type or "light"
     colours = {name: str(st.get_option(f"theme.{theme}.{name}Color")) for name in ("background", "link")}

@@ -47,6 +47,6 @@ def sweep() -> None:
 
 
 def wait_text(work: str) -> str:
-    """What a spinner says: the work, and why it takes longer as long as loops are being compiled."""
+    """Return what a spinner says: the work, and why it takes longer as long as loops are being compiled."""
     compiling = any(thread.name == NAME for thread in threading.enumerate())
     return f"{work} Copse is still compiling itself, as once after every update." if compiling else work

@@ -76,7 +76,7 @@ class Attacks:
 
     @property
     def inferences(self) -> tuple[Inference, ...]:
-        """How sensitive columns were guessed, one a column."""
+        """The guesses of sensitive columns, one a column."""
         return tuple(guess for outcome in self.outcomes for guess in outcome.guesses)
 
 

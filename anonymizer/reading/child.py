@@ -116,7 +116,7 @@ def prepare() -> None:
 
 
 def _take() -> "subprocess.Popen[bytes]":
-    """A child that waits for a file: the one that is ready, or a new one."""
+    """Return a child that waits for a file: the one that is ready, or a new one."""
     while True:
         try:
             child = _waiting.get_nowait()
@@ -179,7 +179,7 @@ def _next(
     size: int,
     allowance: Allowance,
 ) -> Message:
-    """The next message, waited for as long as it is wanted and allowed."""
+    """Return the next message, waited for as long as it is wanted and allowed."""
     while True:
         try:
             return messages.get(timeout=PAUSE)
@@ -191,7 +191,7 @@ def _next(
 
 
 def _death(status: int, name: str, size: int, allowance: Allowance) -> ReadError:
-    """What is said of a child that ended without a word. ``status``: minus the signal that ended it."""
+    """Return what is said of a child that ended without a word. ``status``: minus the signal that ended it."""
     if status == -getattr(signal, "SIGXCPU", 0):
         return _too_slow(name, size, allowance)
     return ReadError(
@@ -332,7 +332,7 @@ def _limit(allowance: Allowance) -> None:
 
 
 def _data_bytes() -> int:
-    """Bytes of writable memory that this process has already."""
+    """Return the bytes of writable memory that this process has already."""
     try:
         text = Path("/proc/self/status").read_text()
     except OSError:

@@ -138,7 +138,8 @@ def too_long(name: str) -> Problem:
 
 
 def _rounded(name: str, points: pa.Array, numbers: NDArray[np.float64]) -> list[Problem]:
-    """A note when numbers have more digits than can be kept; of those written in other forms, the first are tried."""
+    """Return a note when numbers have more digits than can be kept; of those written in other forms, the first are
+    tried."""
     if (pc.max(pc.utf8_length(points)).as_py() or 0) <= LONGEST_INTEGER:
         return []
     digits = pc.replace_substring_regex(pc.replace_substring_regex(points, "[eE].*$", ""), r"[-.]", "")
@@ -154,7 +155,7 @@ def _rounded(name: str, points: pa.Array, numbers: NDArray[np.float64]) -> list[
 
 
 def _two_forms(name: str, texts: pa.Array, points: pa.Array, numbers: NDArray[Any]) -> list[Problem]:
-    """A note when different texts are one number."""
+    """Return a note when different texts are one number."""
     if not pc.any(pc.match_substring_regex(points, TWO_FORMS)).as_py():
         return []
     distinct = texts.unique()

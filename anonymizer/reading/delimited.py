@@ -24,7 +24,7 @@ _CONTROL_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def find_delimiter(text: bytes, name: str = "") -> str:
-    """The delimiter under which the first records are most alike; a comma for a single column."""
+    """Return the delimiter under which the first records are most alike; a comma for a single column."""
     records = _sample(text)
     best, best_score = ",", (0.0, 0, 0)
     for position, delimiter in enumerate(DELIMITERS):
@@ -43,9 +43,10 @@ def find_delimiter(text: bytes, name: str = "") -> str:
 def read_columns(
     text: bytes, delimiter: str, header: bool, stop: Callable[[Extent], None], progress: Progress | None = None
 ) -> tuple[list[str], list[TextColumn], list[Problem]]:
-    """Names, columns as text, and problems of UTF-8 ``text``. ``stop``: called with its extent, so that it can raise.
+    """Return the names, the columns as text, and the problems of UTF-8 ``text``.
 
-    Raises :class:`ReadError` for ragged records and open quotes (with the line), too many columns, no records.
+    ``stop``: called with the extent of the text, so that it can raise. Raises :class:`ReadError` for ragged records
+    and open quotes (with the line), too many columns, no records.
     """
     first = _first_record(text, delimiter)
     if len(first) > MAX_COLUMNS:
@@ -94,7 +95,7 @@ def read_columns(
 
 
 def repair_names(names: list[str]) -> tuple[list[str], list[Problem]]:
-    """Column names that are text, not empty and distinct, and a problem for each that had to be changed."""
+    """Return column names that are text, not empty and distinct, and a problem for each that had to be changed."""
     problems: list[Problem] = []
     repaired: list[str] = []
     others = {_CONTROL_TEXT.sub(" ", name).strip() for name in names}
@@ -124,7 +125,7 @@ def repair_names(names: list[str]) -> tuple[list[str], list[Problem]]:
 def _parse(
     text: bytes, delimiter: str, header: bool, width: int, block: int, progress: Progress | None
 ) -> tuple[list[str], list[list[pa.Array]]]:
-    """Names, and for each column its pieces: dictionary-encoded while values repeat, plain otherwise."""
+    """Return the names, and for each column its pieces: dictionary-encoded while values repeat, plain otherwise."""
     labels = [f"c{position}" for position in range(width)]
     reader = pacsv.open_csv(
         pa.BufferReader(text.lstrip(b"\r\n")),
@@ -161,7 +162,7 @@ def _parse(
 
 
 def _sample(text: bytes, size: int = 1 << 16) -> list[str]:
-    """The first whole lines, as text; quoted line breaks stay inside their list of lines."""
+    """Return the first whole lines, as text; quoted line breaks stay inside their list of lines."""
     head = text[:size].decode("utf-8", "replace")
     lines = io.TextIOWrapper(io.BytesIO(head.encode("utf-8")), "utf-8", newline="").readlines()
     if len(text) > size and len(lines) > 1:
@@ -170,7 +171,7 @@ def _sample(text: bytes, size: int = 1 << 16) -> list[str]:
 
 
 def _records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """First line (from 1) and fields of each record, slowly: only used to find the place of a fault."""
+    """Yield the first line (from 1) and the fields of each record, slowly: only used to find the place of a fault."""
     lines = io.TextIOWrapper(io.BytesIO(text), "utf-8", newline="")
     reader = csv.reader(lines, delimiter=delimiter)
     start = 1
@@ -212,7 +213,8 @@ def _refuse_open_quote(text: bytes, delimiter: str) -> None:
 
 
 def _ragged(text: bytes, delimiter: str, width: int) -> ReadError | None:
-    """The error that names the first record with another number of fields, and how many such records there are."""
+    """Return the error that names the first record with another number of fields, and how many such records there
+    are."""
     first: tuple[int, int] | None = None
     wrong = 0
     try:
@@ -234,7 +236,7 @@ def _ragged(text: bytes, delimiter: str, width: int) -> ReadError | None:
 
 
 def _looks_like_record(names: list[str], columns: list[TextColumn]) -> bool:
-    """Whether a name is a number, or most of the names are values of their own columns."""
+    """Return whether a name is a number, or most of the names are values of their own columns."""
     number = re.compile(r"^-?[0-9]+([.,][0-9]+)?$")
     numbers = sum(bool(number.match(name.strip())) for name in names)
     heads = [set(column.texts.slice(0, 1000).to_pylist()) for column in columns[:100]]

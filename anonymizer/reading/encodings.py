@@ -85,8 +85,8 @@ def decode(data: bytes, encoding: str | None) -> tuple[bytes, str, list[Problem]
 
 
 def _readings(data: bytes) -> list[tuple[str, list[tuple[bytes, str]]]]:
-    """The encodings that make words of the letters beyond ASCII, the likeliest first, each with words; cp1252 too
-    where it fits.
+    """Return the encodings that make words of the letters beyond ASCII, the likeliest first, each with words; cp1252
+    too where it fits.
 
     Two that give the same words are one.
     """
@@ -110,7 +110,7 @@ def _readings(data: bytes) -> list[tuple[str, list[tuple[bytes, str]]]]:
 
 
 def _is_word(text: str) -> bool:
-    """Whether all of the characters are letters of one script, and none an upper one behind a lower one."""
+    """Return whether all of the characters are letters of one script, and none an upper one behind a lower one."""
     scripts = {unicodedata.name(letter, "NONE").split()[0] for letter in text if letter not in "'-"}
     letters = all(unicodedata.category(letter)[0] in "LM" or letter in "'-" for letter in text)
     mixed = any(before.islower() and after.isupper() for before, after in zip(text, text[1:], strict=False))
@@ -154,7 +154,7 @@ def _decode_as(data: bytes, encoding: str) -> tuple[bytes, str, list[Problem], Q
 
 
 def _fault(data: bytes, encoding: str) -> int | None:
-    """Position of the first byte that does not fit the encoding; ``None`` when all do."""
+    """Return the position of the first byte that does not fit the encoding; ``None`` when all do."""
     decoder = codecs.getincrementaldecoder(encoding)()
     for at in range(0, len(data) + 1, BLOCK):
         n_pending = len(decoder.getstate()[0])
@@ -168,7 +168,7 @@ def _fault(data: bytes, encoding: str) -> int | None:
 
 
 def _place(data: bytes, fault: int, encoding: str) -> tuple[int, int]:
-    """Line and character (from 1) of a byte."""
+    """Return the line and the character (from 1) of a byte."""
     before = data[:fault].decode(encoding, "replace").removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 

@@ -84,7 +84,7 @@ def read_table(
     progress: Progress | None = None,
     allowance: Allowance | None = None,
 ) -> Reading:
-    """The table in ``source``; the format is recognised by its first bytes, not by its name.
+    """Return the table in ``source``; the format is recognised by its first bytes, not by its name.
 
     Whole numbers become int64 (float64 with missing ones), numbers float64, dates datetime64 and all else text
     (categorical when values repeat). Leading zeros and numbers of more than 15 digits stay text. ``name``: what
@@ -199,7 +199,7 @@ SIGNATURES: dict[bytes, str] = {
 
 
 def _constant_columns(frame: pd.DataFrame) -> list[Problem]:
-    """A problem for each column with one value in all records."""
+    """Return a problem for each column with one value in all records."""
     problems = []
     for name in frame.columns if len(frame) > 1 else ():
         values = frame[name]
@@ -214,7 +214,7 @@ def _constant_columns(frame: pd.DataFrame) -> list[Problem]:
 
 
 def _bytes_of(source: Source, name: str | None) -> tuple[bytes, str]:
-    """The bytes of a source and what to call it."""
+    """Return the bytes of a source and what to call it."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         data, called = bytes(source), name or "The table"
     elif isinstance(source, (str, os.PathLike)):

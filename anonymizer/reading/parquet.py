@@ -57,7 +57,7 @@ def read_parquet(
 
 
 def _values(name: str, column: pa.ChunkedArray, options: ReadOptions) -> tuple[Any, list[Problem]]:
-    """The values of a column: numbers and dates as they are, text with its missing marks."""
+    """Return the values of a column: numbers and dates as they are, text with its missing marks."""
     kind = column.type
     if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
         column, kind = column.cast(kind.value_type), kind.value_type
@@ -88,7 +88,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _text_column(column: pa.ChunkedArray) -> TextColumn:
-    """A column of text, missing as "": by codes when it repeats, its dictionary taken over as it stands."""
+    """Return a column of text, missing as "": by codes when it repeats, its dictionary taken over as it stands."""
     if pa.types.is_dictionary(column.type):
         whole = column.unify_dictionaries().combine_chunks()
         whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
@@ -106,7 +106,7 @@ def _text_column(column: pa.ChunkedArray) -> TextColumn:
 
 
 def _whole_numbers(name: str, column: pa.ChunkedArray) -> tuple[Any, list[Problem]]:
-    """Whole numbers; text when missing ones beside them would cost digits."""
+    """Return whole numbers; text when missing ones beside them would cost digits."""
     ends = pc.min_max(column).as_py()
     least, most = int(ends["min"] or 0), int(ends["max"] or 0)
     if column.null_count:
@@ -119,7 +119,7 @@ def _whole_numbers(name: str, column: pa.ChunkedArray) -> tuple[Any, list[Proble
 
 
 def _decimals(name: str, column: pa.ChunkedArray) -> tuple[Any, list[Problem]]:
-    """Decimal numbers; text when some have more digits than a number holds."""
+    """Return decimal numbers; text when some have more digits than a number holds."""
     texts = column.cast(pa.string())  # Arrow's own way from decimals to floats makes 0.1 of them 0.09999999999999999
     digits = pc.utf8_trim(pc.replace_substring_regex(texts, r"E.*$|[-.]", ""), characters="0")
     if (pc.max(pc.utf8_length(digits)).as_py() or 0) > LONGEST_INTEGER:
@@ -139,7 +139,7 @@ def _as_text(name: str, column: pa.ChunkedArray, what: str) -> tuple[Any, list[P
 
 
 def _moments(name: str, column: pa.ChunkedArray) -> tuple[Any, list[Problem]]:
-    """Dates and times, in the clock time of their zone: the day that the file's own program shows."""
+    """Return dates and times, in the clock time of their zone: the day that the file's own program shows."""
     problems = []
     zone = getattr(column.type, "tz", None)
     plain = column.cast(pa.timestamp(column.type.unit)) if zone else column

@@ -54,22 +54,22 @@ class TextColumn:
         return len(self.texts) if self.codes is None else len(self.codes)
 
     def counts(self) -> NDArray[np.int64]:
-        """How many records have each text."""
+        """Return the number of records that have each text."""
         if self.codes is None:
             return np.ones(len(self.texts), dtype=np.int64)
         return np.bincount(self.codes, minlength=len(self.texts))
 
     def first_row(self, position: int) -> int:
-        """The first record (from 0) that has the text at this position."""
+        """Return the first record (from 0) that has the text at this position."""
         return position if self.codes is None else int(np.argmax(self.codes == position))
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """One value a text -> one value a record."""
+        """Return the value of each record, of one value for each text."""
         return values if self.codes is None else values[self.codes]
 
     @classmethod
     def of(cls, chunks: Sequence[pa.Array]) -> "TextColumn":
-        """A column from pieces, each plain text or dictionary-encoded text."""
+        """Return a column from pieces, each plain text or dictionary-encoded text."""
         if chunks and all(pa.types.is_dictionary(chunk.type) for chunk in chunks):
             whole = pa.chunked_array(chunks).unify_dictionaries()
             codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in whole.chunks])
@@ -78,7 +78,7 @@ class TextColumn:
         return cls(pa.concat_arrays(plain) if plain else pa.array([], pa.large_string()), None)
 
     def trimmed(self) -> "TextColumn":
-        """The column without blanks around its texts; itself when there are none."""
+        """Return the column without blanks around its texts; itself when there are none."""
         if not _any(pc.match_substring_regex(self.texts, r"^[\s\x{00A0}]|[\s\x{00A0}]$")):
             return self
         texts = pc.utf8_trim_whitespace(self.texts)
@@ -139,7 +139,7 @@ def plain_text(name: str, column: TextColumn, marks: Iterable[str]) -> Typed:
 def _present_texts(
     name: str, column: TextColumn, marks: Iterable[str]
 ) -> tuple[TextColumn, pa.Array, NDArray[np.bool_], list[Problem]]:
-    """The column without blanks around its texts, the texts that are present, which are absent, and a note."""
+    """Return the column without blanks around its texts, the texts that are present, which are absent, and a note."""
     trimmed = column.trimmed()
     note = f"Blanks around the values of column {name!r} were removed."
     problems = [] if trimmed is column else [Problem("info", note, name)]
@@ -155,7 +155,7 @@ def _no_value(name: str, column: TextColumn) -> list[Problem]:
 
 
 def _values(name: str, column: TextColumn, present: pa.Array, absent: NDArray[np.bool_], manner: Manner) -> Typed:
-    """The typed values, from the texts that are present."""
+    """Return the typed values, from the texts that are present."""
     options = manner.options
     if not len(present):
         return Typed(as_text(column, absent), _no_value(name, column))
@@ -188,7 +188,7 @@ def _numbers(
     manner: Manner,
     mark: str,
 ) -> Typed:
-    """Numbers with this decimal mark ("?" for either), or text with what has to be asked."""
+    """Return numbers with this decimal mark ("?" for either), or text with what has to be asked."""
     question = None if name in manner.options.as_numbers else code_question(name, finite)
     if mark == "?":
         mark, doubtful = doubt(name, finite, manner.decimal, manner.delimiter)
@@ -203,7 +203,7 @@ def _numbers(
 
 
 def as_text(column: TextColumn, absent: NDArray[np.bool_]) -> Any:
-    """The column as text: categorical with sorted levels when values repeat, plain text otherwise."""
+    """Return the column as text: categorical with sorted levels when values repeat, plain text otherwise."""
     if column.codes is None:
         texts = column.texts if not absent.any() else pc.if_else(pa.array(absent), None, column.texts)
         return pd.Series(texts.to_pandas(), dtype="str")
@@ -224,7 +224,7 @@ def _spread_numbers(column: TextColumn, numbers: NDArray[Any], absent: NDArray[n
 
 
 def _dates(name: str, column: TextColumn, texts: pa.Array, absent: NDArray[np.bool_], notes: list[Problem]) -> Typed:
-    """The column as dates, from its texts in the order year, month, day; as text when one of them is none."""
+    """Return the column as dates, from its texts in the order year, month, day; as text when one of them is none."""
     for _ in range(2):
         texts = pc.replace_substring_regex(texts, r"-([0-9])(-|$|[T ])", r"-0\1\2")
     stamps = pd.to_datetime(pd.Series(texts.to_pandas()), format="ISO8601", errors="coerce")
@@ -251,7 +251,7 @@ def _year_first(name: str, column: TextColumn, texts: pa.Array, absent: NDArray[
 
 
 def _year_last(name: str, column: TextColumn, texts: pa.Array, absent: NDArray[np.bool_], dates: str | None) -> Typed:
-    """Dates with the year at their end: the order that they show, or that was chosen, or a question."""
+    """Return dates with the year at their end: the order that they show, or that was chosen, or a question."""
     dashed = pc.replace_substring_regex(texts, "^([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]", r"\1-\2-")
     day_first = _any(pc.match_substring_regex(dashed, "^(1[3-9]|[2-9][0-9])-"))
     month_first = _any(pc.match_substring_regex(dashed, "^[0-9]{1,2}-(1[3-9]|[2-9][0-9])-"))
@@ -284,7 +284,7 @@ def _year_last(name: str, column: TextColumn, texts: pa.Array, absent: NDArray[n
 
 
 def _in_words(iso: str) -> str:
-    """A date such as 2024-2-1 as 1 February 2024."""
+    """Return a date such as 2024-2-1 as 1 February 2024."""
     year, month, day = (int(part) for part in iso.split("T")[0].split(" ")[0].split("-"))
     return f"{day} {calendar.month_name[month] if 1 <= month <= 12 else f'in month {month}'} {year}"
 
@@ -309,7 +309,7 @@ def infinity_problems(name: str, values: NDArray[Any]) -> list[Problem]:
 def _text_problems(
     name: str, column: TextColumn, present: pa.Array, absent: NDArray[np.bool_], numeric: NDArray[np.bool_]
 ) -> list[Problem]:
-    """Numbers with some text among them, and dates with two-digit years."""
+    """Return the problems of a column of text: numbers with some text among them, and dates with two-digit years."""
     if _all_match(present, SHORT_YEAR):
         text = f"Column {name!r} looks like dates with two-digit years. It stays text."
         return [Problem("warning", text, name, remedy="Write dates as year-month-day with four-digit years.")]

@@ -231,21 +231,21 @@ POSTCODE_WORDS = _words("zip zipcode postcode postalcode plz postleitzahl codepo
 
 
 def header_words(header: str) -> tuple[str, ...]:
-    """The words of a header, lower case and without accents: ``"Marital-Status"`` -> marital, status."""
+    """Return the words of a header, lower case and without accents: ``"Marital-Status"`` -> marital, status."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", header)
     plain = "".join(c for c in unicodedata.normalize("NFKD", spaced.replace("ß", "ss")) if not unicodedata.combining(c))
     return tuple(re.findall(r"[a-z]+|[0-9]+", plain.lower()))
 
 
 def header_phrases(header: str) -> frozenset[str]:
-    """The words of a header and its runs of up to four words written as one."""
+    """Return the words of a header and its runs of up to four words written as one."""
     words = header_words(header)
     runs = ("".join(words[i : i + size]) for size in range(1, 5) for i in range(len(words) - size + 1))
     return frozenset(runs)
 
 
 def meanings_of(header: str) -> list[Meaning]:
-    """What a header may be about: a match of the whole header first, then in the order of ``MEANINGS``.
+    """Return what a header may be about: a match of the whole header first, then in the order of ``MEANINGS``.
 
     A word for the outcome counts only when the header says nothing else: ``class``, but not ``class-of-worker``.
     """
@@ -260,7 +260,7 @@ def meanings_of(header: str) -> list[Meaning]:
 
 
 def luhn(digits: str) -> bool:
-    """Whether the check digit of a card number is right."""
+    """Return whether the check digit of a card number is right."""
     total = 0
     for position, digit in enumerate(reversed(digits)):
         value = int(digit) * (2 if position % 2 else 1)
@@ -269,13 +269,14 @@ def luhn(digits: str) -> bool:
 
 
 def is_card(text: str) -> bool:
-    """A payment card number: 13 to 19 digits, in groups or not, with the right check digit."""
+    """Return True for a payment card number: 13 to 19 digits, in groups or not, with the right check digit."""
     digits = re.sub(r"[ -]", "", text)
     return bool(re.fullmatch(r"[1-9][0-9]{12,18}", digits)) and luhn(digits)
 
 
 def is_iban(text: str) -> bool:
-    """An IBAN: country, two check digits, up to 30 letters and digits, and remainder 1 when divided by 97."""
+    """Return True for an IBAN: country, two check digits, up to 30 letters and digits, remainder 1 when divided by
+    97."""
     plain = text.replace(" ", "").upper()
     if not re.fullmatch(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", plain):
         return False
@@ -283,7 +284,7 @@ def is_iban(text: str) -> bool:
 
 
 def is_ip(text: str) -> bool:
-    """An internet address, version 4 or 6."""
+    """Return True for an internet address, version 4 or 6."""
     try:
         ipaddress.ip_address(text)
     except ValueError:
@@ -292,7 +293,8 @@ def is_ip(text: str) -> bool:
 
 
 def is_phone(text: str) -> bool:
-    """A telephone number as people write it: 7 to 15 digits with a plus, a leading zero or separators."""
+    """Return True for a telephone number as people write it: 7 to 15 digits with a plus, a leading zero or
+    separators."""
     digits = re.sub(r"[^0-9]", "", text)
     if not 7 <= len(digits) <= 15 or not re.fullmatch(r"\+?[0-9 ()./-]+", text):
         return False
@@ -303,7 +305,8 @@ def is_phone(text: str) -> bool:
 
 
 def is_person_name(text: str) -> bool:
-    """Two to four capitalised words of letters, as in a full name; or the family name, a comma and given names."""
+    """Return True for two to four capitalised words of letters, as in a full name, or a family name, a comma, given
+    names."""
     words = text.replace(",", " ").split()
     return 2 <= len(words) <= 4 and all(re.fullmatch(r"[^\W\d_][^\W\d_'’.-]*([’'.-][^\W\d_]*)*", w) and w[0].isupper()
                                         for w in words)  # fmt: skip
@@ -328,7 +331,7 @@ PATTERNS: dict[str, Callable[[str], bool]] = {
 
 
 def pattern_of(texts: Sequence[str]) -> str:
-    """The name of the pattern that nearly all texts follow, or an empty text."""
+    """Return the name of the pattern that nearly all texts follow, or an empty text."""
     for name, matches in PATTERNS.items():
         if texts and sum(map(matches, texts)) >= ENOUGH * len(texts):
             return name
@@ -336,7 +339,7 @@ def pattern_of(texts: Sequence[str]) -> str:
 
 
 def shape_of(texts: Sequence[str]) -> str:
-    """The usual shape of codes: digits as 9, letters as A or a; empty when there is none or it is long."""
+    """Return the usual shape of codes: digits as 9, letters as A or a; empty when there is none or it is long."""
     if not texts:
         return ""
     shapes = Counter(
@@ -368,7 +371,8 @@ LADDERS: tuple[tuple[str, ...], ...] = tuple(
 
 
 def natural_order(levels: Sequence[str]) -> tuple[str, ...] | None:
-    """The levels in their natural order when it is beyond doubt: a known ladder of three or more, or number bands."""
+    """Return the levels in their natural order when it is beyond doubt: a known ladder of three or more, or number
+    bands."""
     if len(levels) < 3:
         return None
     plain = [" ".join(re.findall(r"[^\W\d_]+", unicodedata.normalize("NFKD", level).lower())) for level in levels]
@@ -380,7 +384,7 @@ def natural_order(levels: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _sorted_by(places: Sequence[tuple[float, float] | None], levels: Sequence[str]) -> tuple[str, ...] | None:
-    """The levels by their places; ``None`` unless every level has a place of its own."""
+    """Return the levels by their places; ``None`` unless every level has a place of its own."""
     ranks = [place for place in places if place is not None]
     if len(set(ranks)) != len(levels):
         return None
@@ -388,7 +392,7 @@ def _sorted_by(places: Sequence[tuple[float, float] | None], levels: Sequence[st
 
 
 def _band(level: str) -> tuple[float, float] | None:
-    """Where a band such as ``18-25``, ``<=30``, ``>65`` or ``80+`` lies."""
+    """Return the ends of a band such as ``18-25``, ``<=30``, ``>65`` or ``80+``."""
     number = r"([0-9]+(?:\.[0-9]+)?)"
     text = level.replace(" ", "").replace("–", "-")
     if match := re.fullmatch(rf"{number}-{number}", text):

@@ -83,7 +83,7 @@ class ColumnFacts:
         return texts + (f" and {more:,} more" if more else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """The facts as a row of a table that people read."""
+        """Return the facts as a row of a table that people read."""
         return {
             "Column": self.name,
             "Kind": self.kind.value,
@@ -96,7 +96,7 @@ class ColumnFacts:
 
 
 def profile(table: pd.DataFrame) -> tuple[ColumnFacts, ...]:
-    """Facts about every column, in the table's order. All counts are exact.
+    """Return the facts about every column, in the table's order. All counts are exact.
 
     Raises :class:`SchemaError` when the column names are not distinct, non-empty text.
     """
@@ -105,7 +105,7 @@ def profile(table: pd.DataFrame) -> tuple[ColumnFacts, ...]:
 
 
 def suggest(table: pd.DataFrame) -> Schema:
-    """A schema with a suggested role, kind, order and reason for every column, and a suggested target.
+    """Return a schema with a suggested role, kind, order and reason for every column, and a suggested target.
 
     The target is the sensitive column that most looks like the outcome under study: named so, with few levels,
     or last in the table. Raises :class:`SchemaError` like :func:`profile`.
@@ -125,8 +125,8 @@ def suggest(table: pd.DataFrame) -> Schema:
 
 
 def suggest_again(schema: Schema, suggested: Schema, table: pd.DataFrame) -> Schema:
-    """The schema for the same columns, read in another way: what was chosen otherwise than ``suggested`` stays, the
-    rest is suggested anew.
+    """Return the schema for the same columns, read in another way: what was chosen otherwise than ``suggested`` stays,
+    the rest is suggested anew.
 
     All three speak of the same columns in the same order. Raises :class:`SchemaError` like :func:`profile`.
     """
@@ -182,7 +182,7 @@ def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:
 
 
 def _distinct(values: "pd.Series[Any]") -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The different values, missing left out, and how many records have each."""
+    """Return the different values, missing left out, and how many records have each."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         codes = values.cat.codes.to_numpy()
         counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))
@@ -197,7 +197,7 @@ def _distinct(values: "pd.Series[Any]") -> tuple[NDArray[Any], NDArray[np.int64]
 
 
 def _spread(n: int) -> NDArray[np.int64]:
-    """Positions of at most ``LOOKED_AT`` of n values, evenly spread."""
+    """Return the positions of at most ``LOOKED_AT`` of n values, evenly spread."""
     return np.unique(np.linspace(0, n - 1, LOOKED_AT).astype(np.int64)) if n else np.array([], dtype=np.int64)
 
 
@@ -222,7 +222,7 @@ def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]") -> Column:
 
 
 def _kind(fact: ColumnFacts, values: "pd.Series[Any]", meanings: Sequence[Meaning]) -> Kind:
-    """The kind of the values; whole numbers that only stand for something else are categorical."""
+    """Return the kind of the values; whole numbers that only stand for something else are categorical."""
     if fact.kind is not Kind.NUMERIC or not _whole(values):
         return fact.kind
     words = header_phrases(fact.name)
@@ -251,7 +251,7 @@ def _codes_of_two(fact: ColumnFacts) -> bool:
 
 
 def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "pd.Series[Any]") -> tuple[Role, str]:
-    """The role of a column and why."""
+    """Return the role of a column and why."""
     if not fact.present:
         return Role.INSENSITIVE, "It has no value at all."
     if fact.distinct == 1 and not fact.missing and fact.records > 1:
@@ -287,7 +287,7 @@ def _weight(fact: ColumnFacts) -> tuple[Role, str]:
 
 
 def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Series[Any]") -> str:
-    """Why the column identifies people directly; empty when it does not."""
+    """Return why the column identifies people directly; empty when it does not."""
     if fact.pattern and not fact.pattern.startswith("codes"):
         return f"Its values look like {fact.pattern}."
     words = header_phrases(fact.name)
@@ -319,6 +319,6 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
 
 
 def _of_a_thing(words: frozenset[str]) -> bool:
-    """Whether a name is that of a thing, a place or a firm."""
+    """Return whether a name is that of a thing, a place or a firm."""
     things = "product drug disease country city company firm hospital school ward department file column brand event"
     return bool(words & frozenset(things.split()))

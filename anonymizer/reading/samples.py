@@ -28,7 +28,7 @@ class Sample:
 
 
 def customers() -> pd.DataFrame:
-    """The 14 customers of Y19, Figure 1 and Table 1.
+    """Return the 14 customers of Y19, Figure 1 and Table 1.
 
     The paper prints the ages of its first five records, and of the others only where they lie in the tree; their
     ages here are a completion that fits its Figure 1.
@@ -45,7 +45,8 @@ def customers() -> pd.DataFrame:
 
 
 def employees() -> pd.DataFrame:
-    """The 14 employees of L09 and L14, Table 1, in the order of L09. Income and assets in thousands of dollars."""
+    """Return the 14 employees of L09 and L14, Table 1, in the order of L09. Income and assets in thousands of
+    dollars."""
     return pd.DataFrame(
         [
             (27, 12, "unskilled", 38, 65),
@@ -114,7 +115,8 @@ OCCUPATION_WEIGHTS = np.array(
 
 
 def hospital(n: int = 2000, seed: int = 2019) -> pd.DataFrame:
-    """``n`` synthetic hospital admissions. Every person, address and illness is made up; ``seed`` makes them again.
+    """Return ``n`` synthetic hospital admissions. Every person, address and illness is made up; ``seed`` makes them
+    again.
 
     Names and e-mail addresses identify; age, sex, postcode (text, with leading zeros), marital status, occupation
     and the date of admission are quasi-identifying; diagnosis, days of stay and cost are sensitive. Illness
@@ -159,7 +161,7 @@ def hospital(n: int = 2000, seed: int = 2019) -> pd.DataFrame:
 
 
 def _people(rng: np.random.Generator, sex: NDArray[np.int8], n: int) -> dict[str, object]:
-    """Made-up names and addresses (n,): the addresses all differ, and their domain can never exist."""
+    """Return made-up names and addresses (n,): the addresses all differ, and their domain can never exist."""
     last_names = LAST_NAMES.split()
     groups = [FIRST_NAMES["male"].split(), FIRST_NAMES["female"].split()]
     first = np.where(sex == 1, rng.integers(0, len(groups[1]), n) + len(groups[0]), rng.integers(0, len(groups[0]), n))
@@ -173,7 +175,7 @@ def _people(rng: np.random.Generator, sex: NDArray[np.int8], n: int) -> dict[str
 
 
 def _draw(rng: np.random.Generator, weights: NDArray[np.float64], row: NDArray[np.integer]) -> NDArray[np.int64]:
-    """A column of ``weights`` (rows, choices) for each record (n,), by the weights of its row."""
+    """Return a column of ``weights`` (rows, choices) for each record (n,), by the weights of its row."""
     shares = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     chance = rng.random(len(row))
     choices = np.zeros(len(row), dtype=np.int64)
@@ -183,12 +185,12 @@ def _draw(rng: np.random.Generator, weights: NDArray[np.float64], row: NDArray[n
 
 
 def _levels(levels: tuple[str, ...] | list[str], codes: NDArray[np.integer]) -> pd.Categorical:
-    """Text with few values; those that no record has are left out, and a code of -1 is missing."""
+    """Return text with few values; those that no record has are left out, and a code of -1 is missing."""
     return pd.Categorical.from_codes(codes, categories=pd.Index(list(levels), dtype="str")).remove_unused_categories()
 
 
 def adult(wait: float = ADULT_WAIT) -> pd.DataFrame:
-    """The Adult census table (48,842 x 15) from OpenML, fetched by scikit-learn and kept in its cache.
+    """Return the Adult census table (48,842 x 15) from OpenML, fetched by scikit-learn and kept in its cache.
 
     Raises :class:`ReadError` where it cannot be had within ``wait`` seconds.
     """
@@ -254,7 +256,7 @@ SAMPLE_PREFIX = "sample:"
 
 
 def sample_reading(name: str, frame: pd.DataFrame | None = None) -> Reading:
-    """A sample as if it had been read from a file: no problems, and a digest of its values.
+    """Return a sample as if it had been read from a file: no problems, and a digest of its values.
 
     ``frame``: the sample, when it has been loaded already. Raises :class:`ReadError` when there is no such sample.
     """

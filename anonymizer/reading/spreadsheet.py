@@ -96,7 +96,7 @@ def _sheet(book: CalamineWorkbook, name: str, sheet: str) -> CalamineSheet:
 
 
 def _guarded(step: Callable[[], Outcome], name: str) -> Outcome:
-    """What a step gives. A panic of the native reader is no Exception, but still a damaged file."""
+    """Return what a step gives. A panic of the native reader is no Exception, but still a damaged file."""
     try:
         return step()
     except BaseException as error:
@@ -109,7 +109,7 @@ def _guarded(step: Callable[[], Outcome], name: str) -> Outcome:
 
 
 def _filled_rows(sheet: CalamineSheet) -> tuple[list[list[Any]], list[int]]:
-    """The rows that hold any value, and the position of each in the sheet."""
+    """Return the rows that hold any value, and the position of each in the sheet."""
     rows, places = [], []
     for position, row in enumerate(sheet.iter_rows()):
         if any(cell != "" for cell in row):
@@ -119,7 +119,7 @@ def _filled_rows(sheet: CalamineSheet) -> tuple[list[list[Any]], list[int]]:
 
 
 def _row_problems(sheet: str, places: list[int]) -> list[Problem]:
-    """A problem when rows without any value were left out between others."""
+    """Return a problem when rows without any value were left out between others."""
     empty = np.diff(np.array(places))
     gaps = np.flatnonzero(empty > 1)
     if not len(gaps):
@@ -131,7 +131,7 @@ def _row_problems(sheet: str, places: list[int]) -> list[Problem]:
 
 
 def _cell_problems(sheet_name: str, names: list[str], marks: Marks | None, sheet: CalamineSheet) -> list[Problem]:
-    """Problems for cells that come back blank though the sheet shows something there."""
+    """Return the problems of cells that come back blank though the sheet shows something there."""
     kinds: list[tuple[str, str, list[tuple[int, int, str]]]] = []
     if marks is not None:
         errors = [(row, column, f" ({text})") for row, column, text in marks.errors]
@@ -157,7 +157,7 @@ def _cell_problems(sheet_name: str, names: list[str], marks: Marks | None, sheet
 
 
 def _of_range(first: tuple[int, int], last: tuple[int, int]) -> list[tuple[int, int]]:
-    """The cells of a merged range but the first, as far as places are shown."""
+    """Return the cells of a merged range but the first, as far as places are shown."""
     cells = []
     for row in range(first[0], min(last[0], first[0] + MOST_MERGED) + 1):
         cells += [(row, column) for column in range(first[1], min(last[1], first[1] + MAX_COLUMNS) + 1)]
@@ -169,7 +169,7 @@ def _at(row: int, column: int) -> str:
 
 
 def _sheet_question(book: CalamineWorkbook, data: bytes, name: str, options: ReadOptions) -> list[Question]:
-    """The question which sheet is meant, when none was named and several hold something."""
+    """Return the question which sheet is meant, when none was named and several hold something."""
     titles = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
     if options.sheet is not None or len(titles) < 2:
         return []
@@ -181,7 +181,7 @@ def _sheet_question(book: CalamineWorkbook, data: bytes, name: str, options: Rea
 
 
 def _preview(book: CalamineWorkbook, data: bytes, name: str, title: str) -> tuple[str, str] | None:
-    """How many rows a sheet has, and what stands in the first; nothing of its cells when it is large."""
+    """Return the number of rows of a sheet and what stands in the first; nothing of its cells when it is large."""
     reach = Extent(0, 0, 0, 0)
 
     def keep(extent: Extent) -> None:

@@ -88,7 +88,7 @@ def _pieces(packed: zipfile.ZipFile, part: str) -> Iterator[bytes]:
 
 
 def _well_formed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """The pieces, each when it was parsed: of torn XML the reader of spreadsheets looks for the end for ever."""
+    """Yield the pieces, each when it was parsed: of torn XML the reader of spreadsheets looks for the end for ever."""
     parser = expat.ParserCreate()
     try:
         for piece in pieces:
@@ -100,7 +100,7 @@ def _well_formed(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _parts_of_sheets(packed: zipfile.ZipFile) -> dict[str, str]:
-    """The part of each worksheet, by the name of the sheet."""
+    """Return the part of each worksheet, by the name of the sheet."""
     relations = {
         relation.get("Id"): posixpath.normpath(posixpath.join("xl", relation.get("Target", ""))).lstrip("/")
         if not relation.get("Target", "").startswith("/")
@@ -146,7 +146,7 @@ def _examine_xlsx(pieces: Iterator[bytes], stop: Callable[[Extent], None]) -> Ma
 
 
 def _whole(pieces: Iterator[bytes], end: bytes) -> Iterator[bytes]:
-    """The pieces, cut behind the last ``end`` in each, so that no element is torn."""
+    """Yield the pieces, cut behind the last ``end`` in each, so that no element is torn."""
     rest = b""
     for piece in pieces:
         text = rest + piece

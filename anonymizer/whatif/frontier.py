@@ -139,7 +139,8 @@ class Point:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What :func:`anonymizer.pipeline.anonymize` has to be told to make it; without what is as it was."""
+        """The settings that :func:`anonymizer.pipeline.anonymize` has to be told to make it; without what is as it
+        was."""
         settings = {"grouping": self.grouping, "generalizer": self.generalizer, "k": self.k}
         own = {"criterion": self.criterion, "weight": self.weight}
         return settings | {name: value for name, value in own.items() if value is not None}

@@ -44,7 +44,7 @@ class Scenario:
     basis: str = ""
 
     def counted_on(self, basis: str) -> "Scenario":
-        """The scenario as it is known of this table and these roles: figures of another basis are left out."""
+        """Return the scenario as it is known of this table and these roles: figures of another basis are left out."""
         return self if self.basis == basis else replace(self, figures={})
 
 

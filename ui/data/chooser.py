@@ -34,7 +34,7 @@ def chooser(ws: Workspace, below: Callable[[], None] | None = None) -> None:
 
 
 def endings() -> list[str]:
-    """The endings of files that can be brought, those of readers that were added too."""
+    """Return the endings of files that can be brought, those of readers that were added too."""
     return list(dict.fromkeys((*TYPES, *formats_by_name())))
 
 

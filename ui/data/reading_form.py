@@ -17,12 +17,12 @@ MOST_SHOWN = 40
 
 
 def with_current(options: Sequence[str], current: str | None) -> list[str]:
-    """The usual options and, when it is another one, the current."""
+    """Return the usual options and, when it is another one, the current."""
     return [*options, *([current] if current is not None and current not in options else [])]
 
 
 def reading_form(ws: Workspace) -> None:
-    """Delimiter, encoding, decimal mark and missing marks as they were used; each can be corrected."""
+    """Draw delimiter, encoding, decimal mark and missing marks as they were used; each can be corrected."""
     reading = ws.reading
     if reading is None or ws.source is None:
         st.caption("A built-in sample needs no reading; there is nothing to correct.")
@@ -53,7 +53,7 @@ def reading_form(ws: Workspace) -> None:
 
 
 def questions_form(ws: Workspace) -> None:
-    """What must be answered before the table is used: each reading with the values that it gives."""
+    """Draw the questions to be answered before the table is used: each reading with the values that it gives."""
     if ws.doubt is None:
         return
     reading = ws.doubt[0]
@@ -80,12 +80,12 @@ def questions_form(ws: Workspace) -> None:
 
 
 def sample_text(answer: Answer) -> str:
-    """What stands in the file, and what it is when read in this way."""
+    """Return what stands in the file, and what it is when read in this way."""
     return " · ".join(f"{plain(raw)} → {plain(value)}" for raw, value in answer.sample)
 
 
 def delimited_options(used: ReadOptions) -> ReadOptions:
-    """The choices for delimited text."""
+    """Draw the choices for delimited text, and return the options that were chosen."""
     one, two, three = st.columns(3)
     delimiters = with_current(tuple(dict.fromkeys((*DELIMITERS, *MARKS))), used.delimiter)
     delimiter = one.selectbox(
@@ -106,12 +106,12 @@ def delimited_options(used: ReadOptions) -> ReadOptions:
 
 
 def header_choice(used: ReadOptions) -> bool:
-    """Whether the first row holds names."""
+    """Draw a box, and return whether the first row holds names."""
     return st.checkbox("The first row holds the names of the columns", value=used.header)
 
 
 def problems_found(problems: Sequence[Problem]) -> None:
-    """The problems as two lists: those to look at, and what was done on the way."""
+    """Draw the problems as two lists: those to look at, and what was done on the way."""
     warnings = [problem for problem in problems if problem.level != "info"]
     notes = [problem for problem in problems if problem.level == "info"]
     for problem in warnings[:MOST_SHOWN]:
@@ -127,5 +127,5 @@ def problems_found(problems: Sequence[Problem]) -> None:
 
 
 def sentence(problem: Problem) -> str:
-    """A problem and its remedy as Markdown."""
+    """Return a problem and its remedy as Markdown."""
     return plain(problem.text) + (f"  \n:gray[{plain(problem.remedy)}]" if problem.remedy else "")

@@ -20,7 +20,7 @@ MIDDLEWARE = (Middleware(Headers), Middleware(Origins), Middleware(browsers.Brow
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
-    """What goes on for as long as the server runs."""
+    """Run what goes on for as long as the server runs."""
     browsers.require_binding()
     uploads.keep_in_memory()
     if not os.environ.items() >= OVERWRITING.items():

@@ -49,11 +49,11 @@ class Sessions:
         self.visits: dict[str, Visit] = {}
 
     def draw(self, session: str, visit: Visit) -> None:
-        """A session draws a page."""
+        """Note that a session draws a page."""
         self.visits[session] = visit
 
     def leave(self, connection: str) -> None:
-        """The page at the other end of a connection is gone for good."""
+        """Note that the page at the other end of a connection is gone for good."""
         for session, visit in tuple(self.visits.items()):
             if visit.connection == connection:
                 self.visits[session] = replace(visit, left=True)
@@ -76,7 +76,8 @@ SESSIONS = Sessions()
 
 
 def draw(empty: Callable[[], None]) -> None:
-    """The running session draws a page: from now on it is known here. ``empty`` drops all that is held of it."""
+    """Note that the running session draws a page: from now on it is known here. ``empty`` drops all that is held of
+    it."""
     context = get_script_run_ctx()
     if context is not None:
         SESSIONS.draw(context.session_id, Visit(st.context.headers.get(CONNECTION, ""), empty))
