@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.attacks.isolation import Isolation, isolation
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, linkage_risk, look_alikes
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
@@ -149,14 +150,9 @@ class Flow:
         It shares the stages that do not depend on what was changed, those that are computed later too.
         """
         return Flow(
-            self.table,
-            schema or self.schema,
-            self.settings.but(**changes),
-            against_original=self.against_original,
-            reading=self.reading,
-            rng=self.rng,
-            stages=self._stages,
-        )
+            self.table, schema or self.schema, self.settings.but(**changes), against_original=self.against_original,
+            reading=self.reading, rng=self.rng, stages=self._stages,
+        )  # fmt: skip
 
     def rows(self, rows: NDArray[np.int64]) -> "Flow":
         """Return the flow of some of the records, in the encoding of all of them."""
@@ -304,13 +300,14 @@ class Flow:
     def verification(self) -> Verification:
         """Every guarantee, computed again from the released cells, beside the original where that was wanted."""
         return verify(
-            self.released,
-            self.schema,
-            original=self.original if self.against_original else None,
-            order=self.release.order,
-            classes=self.look_alikes,
-            **self.limits.required,
-        )
+            self.released, self.schema, original=self.original if self.against_original else None,
+            order=self.release.order, classes=self.look_alikes, **self.limits.required,
+        )  # fmt: skip
+
+    @stage(*RELEASE)
+    def isolation(self) -> Isolation:
+        """Who is singled out by an end or a level of their own box."""
+        return isolation(self.table, self.released, self.schema, self.release.order, self.look_alikes)
 
     @stage(*RELEASE)
     def utility(self) -> Utility:
@@ -345,7 +342,7 @@ class Flow:
         """Everything a reviewer needs beside the released file."""
         return report_of(
             self.schema, self.recorded, self.encoded, before=self.before, after=self.after, utility=self.utility,
-            verification=self.verification, worst=self.worst, reading=self.reading,
+            verification=self.verification, isolation=self.isolation, worst=self.worst, reading=self.reading,
         )  # fmt: skip
 
     @property

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from anonymizer.attacks.attack import ATTACKS, Outcome, Scene, attack
-from anonymizer.attacks.attackers import Rate
+from anonymizer.attacks.attack import ATTACKS, Scene, attack
+from anonymizer.attacks.outcome import Outcome, Rate
 from anonymizer.checking.privacy_models import MODELS, Check, Evidence
 from anonymizer.cli.main import main
 from anonymizer.errors import GuaranteeError, Progress

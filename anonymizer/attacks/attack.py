@@ -6,12 +6,16 @@ they are attacked follows the definitions of Giomi et al. 2023 (Anonymeter), for
 regression attack of L14, where a model is fitted to what was published and asked about the people themselves, and
 beside it looking people up among the rows that fit them.
 
+Two more attack the method rather than the cells: what the least loss says beyond them (downcoding), and what running
+the method again tells somebody who knows everybody else. They need to know how the release was made.
+
 An attack that fails proves nothing; other attackers can be cleverer. The checker's promises are proofs, these are not.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -22,13 +26,19 @@ from anonymizer.attacks.attackers import (
     Inference,
     Learners,
     Lookup,
-    Rate,
     count_matches,
     guess,
 )
+from anonymizer.attacks.downcoding import downcode
+from anonymizer.attacks.outcome import Outcome, Rate
+from anonymizer.attacks.rerun import SECRETS
+from anonymizer.attacks.rerun import rerun as run_again
 from anonymizer.errors import Cancelled, CancelledError, ParameterError, Progress
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.schema import Schema
+
+if TYPE_CHECKING:
+    from anonymizer.flow import Flow
 
 TRIES = 1_000
 """Predicates that are tried for singling out."""
@@ -36,33 +46,11 @@ TRIES = 1_000
 TESTED = 5_000
 """Most people whose rows and sensitive values are guessed."""
 
+RUN_AGAIN = 20
+"""Most people for whom the method is run again and again."""
 
-@dataclass(frozen=True)
-class Outcome:
-    """What one attack achieved: how often it was right on the original and on the release, and a sentence on it.
-
-    ``guesses``: of an attack that guesses sensitive columns, one a column.
-    """
-
-    name: str
-    rates: tuple[Rate, Rate]
-    sentence: str
-    guesses: tuple[Inference, ...] = ()
-
-    @property
-    def before(self) -> float:
-        """Share of right answers on the original, 0 to 1."""
-        return self.rates[0].share
-
-    @property
-    def after(self) -> float:
-        """Share of right answers on the release, 0 to 1."""
-        return self.rates[1].share
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the share on the release."""
-        return self.rates[1].interval
+SECONDS = 20.0
+"""After so many seconds nobody else is begun for whom the method is run again."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +73,8 @@ class Scene:
     """What an attack has before it: the release (n rows of text cells), and the original (n rows) to be judged by.
 
     ``tries``: predicates for singling out; ``tested``: most people who are linked and whose values are guessed;
-    ``rng`` draws them. ``say``: called with the share of this attack that is done and what is being done; raises
+    ``rng`` draws them. ``flow``: how the release was made, ``None`` when that is not known; ``seconds``: for running
+    it again. ``say``: called with the share of this attack that is done and what is being done; raises
     :class:`CancelledError` when the attacks were cancelled.
     """
 
@@ -97,6 +86,8 @@ class Scene:
     tested: int
     rng: np.random.Generator
     say: Progress
+    flow: "Flow | None" = None
+    seconds: float = SECONDS
 
     @cached_property
     def values(self) -> dict[str, ExactColumn]:
@@ -127,6 +118,8 @@ def attack(
     *,
     tries: int = TRIES,
     tested: int = TESTED,
+    flow: "Flow | None" = None,
+    seconds: float = SECONDS,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
@@ -134,7 +127,9 @@ def attack(
     """Return the outcome of all of :data:`ATTACKS` on a release (n rows of text cells) and on the original (n rows).
 
     ``tries``: predicates for singling out; ``tested``: most people who are linked and whose values are guessed.
-    ``rng`` draws them; by default always the same ones, so that figures can be compared. ``progress``: called with a
+    ``flow``: the flow that made the release; without it the method itself is not attacked. ``seconds``: after which
+    nobody else is begun for whom it is run again. ``rng`` draws people; by default always the same ones, so that
+    figures can be compared. ``progress``: called with a
     share from 0 to 1 and what is being done; ``cancelled``: called between attacks, ``True`` to stop.
 
     Raises :class:`ParameterError` when a release is too wide for a model or numbers make no sense, and
@@ -142,6 +137,8 @@ def attack(
     """
     if tries < 1 or tested < 1 or not len(released):
         raise ParameterError("An attack needs tries, people and rows.", remedy="Choose at least 1 of each.")
+    if not seconds >= 0:
+        raise ParameterError(f"An attack cannot take {seconds:g} seconds.", value=seconds, remedy="Choose 0 or more.")
     rng = np.random.default_rng(0) if rng is None else rng
     number = 0
 
@@ -152,7 +149,7 @@ def attack(
         if progress is not None:
             progress((number + share) / len(ATTACKS), what)
 
-    scene = Scene(table, released, schema, encoded, tries, tested, rng, say)
+    scene = Scene(table, released, schema, encoded, tries, tested, rng, say, flow, seconds)
     outcomes: list[Outcome] = []
     for number, run in enumerate(ATTACKS.values()):  # noqa: B007 (say reads it)
         outcomes += run(scene)
@@ -214,10 +211,54 @@ def inference(scene: Scene) -> tuple[Outcome, ...]:
     return (Outcome("inference", (worst.before, worst.after), sentence, tuple(guesses)),)
 
 
+def downcoding(scene: Scene) -> tuple[Outcome, ...]:
+    """Return the share of cells that the least loss narrows further than they are written, rightly; nothing when the
+    method is not known."""
+    if scene.flow is None:
+        return ()
+    flow, schema = scene.flow, scene.schema
+    cells = downcode(
+        scene.table, scene.released, schema, scene.encoded.encodings, flow.release.order, flow.look_alikes,
+        flow.settings.k, scene.lookup.people, scene.say,
+    )  # fmt: skip
+    sentence = (
+        f"Somebody who supposes that the boxes lose as little as they can rules out a part of {cells.right.share:.1%} "
+        f"of {cells.right.tries:,} cells rightly, and of {cells.wrong.share:.1%} wrongly."
+    )
+    return (Outcome("downcoding", (Rate(0, cells.right.tries), cells.right), sentence),)
+
+
+def rerun(scene: Scene) -> tuple[Outcome, ...]:
+    """Return the share of people whose record is certain to somebody who knows everybody else and runs the method
+    again; nothing when the method is not known, or its groups share records."""
+    scene.say(0.0, "Running the method again")
+    if scene.flow is None:
+        return ()
+    people = scene.rng.permutation(len(scene.table))[:RUN_AGAIN].astype(np.int64)
+    seeds = scene.rng.integers(2**63, size=SECRETS).tolist()
+    result = run_again(scene.flow, people, seeds, scene.rng, seconds=scene.seconds, say=scene.say)
+    if result is None:
+        return ()
+    certain = max(result.certain, result.certain_by_group, key=lambda rate: rate.share)
+    people_tried = f"{certain.tries} people" if certain.tries != 1 else "1 person"
+    sentence = (
+        f"Somebody who knows the settings and everybody else's record, and runs the method again, is certain of the "
+        f"record of {certain.right:.0f} of {people_tried} tried. "
+    ) if certain.tries else "Nobody could be tried in the time: one run of the method takes too long. "  # fmt: skip
+    sentence += (
+        "This method has no secret: who knows all records makes all of its groups again."
+        if result.secrets == 1
+        else f"With other secrets {result.again.share:.1%} of its groups are made again from all records."
+    )
+    return (Outcome("rerun", (Rate(certain.tries, certain.tries), certain), sentence),)
+
+
 ATTACKS: dict[str, Callable[[Scene], tuple[Outcome, ...]]] = {
     "singling out": singling_out,
     "linkability": linkability,
     "inference": inference,
+    "downcoding": downcoding,
+    "rerun": rerun,
 }
 """The attacks by name, the three criteria of WP216 first: each looks at the scene and gives its outcomes (none when it
 has nothing to attack)."""

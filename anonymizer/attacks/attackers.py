@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.attacks.outcome import Rate
 from anonymizer.cells import Cell, parse_cell
 from anonymizer.checking.linkage import equivalence_classes
 from anonymizer.errors import ParameterError
@@ -33,35 +34,6 @@ MOST_FEATURES = 100_000_000
 
 FITS_AT_ONCE = 4_000_000
 """People times classes of rows that are compared at a time."""
-
-Z = 1.959963984540054
-"""Of a normal distribution, for an interval that covers 95 %."""
-
-
-@dataclass(frozen=True)
-class Rate:
-    """The number of times an attack was right, of so many tries. ``right`` need not be whole where chances were
-    added up.
-    """
-
-    right: float
-    tries: int
-
-    @property
-    def share(self) -> float:
-        """Share of right guesses, 0 to 1."""
-        return self.right / self.tries if self.tries else 0.0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the share (Wilson 1927): of what more tries would show."""
-        if not self.tries:
-            return 0.0, 1.0
-        n, p = self.tries, self.share
-        middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
-        half = Z / (1 + Z**2 / n) * math.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
-        # Rounding must not push an end past a share of 0 or 1.
-        return (0.0 if p == 0 else max(0.0, middle - half)), (1.0 if p == 1 else min(1.0, middle + half))
 
 
 @dataclass(frozen=True)

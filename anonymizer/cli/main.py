@@ -27,10 +27,10 @@ from anonymizer.cli.options import (
     schema_of,
     settings_of,
 )
-from anonymizer.cli.reports import add_reports, report_paths, write_reports
+from anonymizer.cli.reports import add_reports, attacks_of, print_attacks, report_paths, write_reports
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.errors import AnonymizerError, ParameterError
-from anonymizer.pipeline import Result, anonymize
+from anonymizer.flow import Flow, Result
 from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import FORMATS, kind_of_cells, read_release
 from anonymizer.reporting.report import digest, released_otherwise, schema_from
@@ -125,7 +125,8 @@ def run_anonymize(options: argparse.Namespace) -> int:
     show(0.0, "Reading the table")
     reading = reading_of(options.input, options)
     schema = schema_of(reading.frame, options)
-    result = anonymize(reading.frame, schema, **settings.of(*RUN), reading=reading, progress=show)
+    flow = Flow(reading.frame, schema, settings, reading=reading)
+    result = flow.result(show)
     show.end()
     passed = result.verification.passed
     report = result.report
@@ -135,16 +136,19 @@ def run_anonymize(options: argparse.Namespace) -> int:
         report = report.released({ending or "csv": digest(content)}, "" if passed else options.override.strip())
         write_file(options.out, content)
         is_written = True
-    if paths and released:
+    attacks = attacks_of(flow, options, show) if options.attack or (paths and released) else None
+    show.end()
+    if paths and released and attacks is not None:
         final = report if is_written else report.released({}, "" if passed else options.override.strip())
-        write_reports(paths, options, reading, result, final, show)
-        show.end()
+        write_reports(paths, options, flow, attacks, final)
     if options.report:
         write_file(options.report, report.to_json())
     if options.json:
         print(report.to_json(), end="")
     else:
         print_result(result)
+        if attacks is not None:
+            print_attacks(attacks)
         if is_written or (paths and released):
             print("Written: " + ", ".join([options.out] * is_written + [str(path) for path in paths.values()]))
         elif options.out or paths:
@@ -228,6 +232,7 @@ def print_result(result: Result) -> None:
         print(f"{label:<24}{first:>12}{second:>12}")
     print()
     print_checks(result.verification)
+    print(result.report.isolation.sentence)
 
 
 def print_checks(verification: Verification) -> None:

@@ -1,12 +1,11 @@
-"""``anonymize --internal FILE --external FILE``: the reports for people, from the terminal."""
+"""``anonymize --attack --internal FILE --external FILE``: attacks and the reports for people, from the terminal."""
 
 import argparse
 from pathlib import Path
 
-from anonymizer.attacks.attack import attack
+from anonymizer.attacks.attack import SECONDS, Attacks, attack
 from anonymizer.errors import ParameterError, Progress
-from anonymizer.pipeline import Result
-from anonymizer.reading.files import Reading
+from anonymizer.flow import Flow
 from anonymizer.releasing.files import write_file
 from anonymizer.reporting.dossier import document_of
 from anonymizer.reporting.findings import Approval, Statement, findings_of
@@ -18,7 +17,15 @@ ENDINGS = (".html", ".pdf")
 
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
-    """Add the options that ask for reports, and what only the steward can say in them."""
+    """Add the options that ask for attacks and reports, and what only the steward can say in these."""
+    parser.add_argument("--attack", action="store_true", help="attack the release, and say how often that was right")
+    parser.add_argument(
+        "--attack-seconds",
+        type=float,
+        default=SECONDS,
+        metavar="S",
+        help=f"time for the attack that runs the method again (default: {SECONDS:g})",
+    )
     group = parser.add_argument_group("reports for people", "attacks are run for them, which takes a while")
     group.add_argument("--internal", metavar="FILE", help="where the internal report goes: .html or .pdf")
     group.add_argument("--external", metavar="FILE", help="where the report for the recipient goes: .html or .pdf")
@@ -41,18 +48,25 @@ def report_paths(options: argparse.Namespace) -> dict[str, Path]:
     return paths
 
 
+def attacks_of(flow: Flow, options: argparse.Namespace, progress: Progress) -> Attacks:
+    """Return what attacks on the release of a flow achieve."""
+    return attack(
+        flow.table, flow.released, flow.schema, flow.encoded, flow=flow, seconds=options.attack_seconds,
+        progress=progress,
+    )  # fmt: skip
+
+
+def print_attacks(attacks: Attacks) -> None:
+    """Print what each attack achieved, in a sentence."""
+    for outcome in attacks.outcomes:
+        print(f"{outcome.name.capitalize()}: {outcome.sentence}")
+
+
 def write_reports(
-    paths: dict[str, Path],
-    options: argparse.Namespace,
-    reading: Reading,
-    result: Result,
-    report: Report,
-    progress: Progress,
+    paths: dict[str, Path], options: argparse.Namespace, flow: Flow, attacks: Attacks, report: Report
 ) -> None:
-    """Run the attacks and write the reports. ``report``: of what was written, with its digest."""
-    released = result.release.frame()
-    attacks = attack(reading.frame, released, result.schema, result.encoded, progress=progress)
-    findings = findings_of(report, reading.frame, released, attacks)
+    """Write the reports. ``report``: of what was written, with its digest."""
+    findings = findings_of(report, flow.table, flow.released, attacks)
     statement = Statement(
         options.purpose,
         options.recipient,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.attacks.attack import Attacks
+from anonymizer.attacks.isolation import Isolation
 from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError
@@ -73,6 +74,7 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
         _groups(report.after),
         _risks(report),
         _checks(report.verification, internal),
+        _isolation(report.isolation),
         _criteria(findings.attacks),
         _utility(findings),
         _limits(report),
@@ -258,8 +260,29 @@ def _checks(verification: Verification, internal: bool) -> Section:
     return Section("Checks", (text, Table(("Check", "Required", "Found", "", "In words"), rows)))
 
 
+def _isolation(isolation: Isolation) -> Section:
+    rows = (
+        ("Records that are singled out so", Figure("isolation.records", f"{isolation.records.share:.4f}")),
+        ("Groups with such a record", Figure("isolation.groups", f"{isolation.groups.share:.4f}")),
+        ("Ends of intervals that one record holds", Figure("isolation.ends", f"{isolation.ends.share:.4f}")),
+        ("Levels of sets that one record holds", Figure("isolation.levels", f"{isolation.levels.share:.4f}")),
+    )
+    columns = tuple(
+        (name, Figure(f"isolation.column.{name}", f"{rate.share:.4f}")) for name, rate in isolation.by_column.items()
+    )
+    return Section(
+        "Singled out by the ends and levels of a box",
+        (
+            isolation.sentence,
+            "Counted exactly, from the original and the release side by side; shares from 0 to 1.",
+            Table(("", ""), rows),
+            Table(("Column", "Records that it singles out"), columns),
+        ),
+    )
+
+
 def _criteria(attacks: Attacks | None) -> Section:
-    title = "The three criteria of WP216 (Article 29 Working Party, 2014)"
+    title = "Attacks: the three criteria of WP216 (Article 29 Working Party, 2014), and the method"
     if attacks is None:
         return Section(title, ("The attacks of this section were not run for this report.",))
     rows = tuple(
@@ -286,7 +309,7 @@ def _criteria(attacks: Attacks | None) -> Section:
         title,
         (
             "How often attacks that were run were right (0 to 1), with the 95 % confidence interval after (Wilson).",
-            Table(("Criterion", "Before", "After", "Interval", "In words"), rows),
+            Table(("Attack", "Before", "After", "Interval", "In words"), rows),
             *((Table(header, inferences),) if inferences else ()),
         ),
     )

@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from anonymizer.attacks.isolation import Isolation
 from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
 from anonymizer.drawing.groups import WorstGroup
@@ -80,9 +81,9 @@ class Report:
     """Everything a reviewer needs beside the released file.
 
     ``guarantee``: what the generalizer promises and what not, in words; ``writings``: the same of how levels and
-    numbers are written. ``worst``: the worst group of the pruned tree by each figure, digression among them, which
-    cannot be recomputed from released cells. ``override``: why the release was let go although a check failed;
-    empty when none did or it was not let go.
+    numbers are written. ``isolation``: who is singled out by an end or a level of their box. ``worst``: the worst group
+    of the pruned tree by each figure, digression among them, which cannot be recomputed from released cells.
+    ``override``: why the release was let go although a check failed; empty when none did or it was not let go.
     """
 
     provenance: Provenance
@@ -93,6 +94,7 @@ class Report:
     after: LinkageRisk
     utility: Utility
     verification: Verification
+    isolation: Isolation
     worst: tuple[WorstGroup, ...]
     override: str = ""
 
@@ -120,6 +122,7 @@ class Report:
                 for worst in self.worst
             ],
             "linking_risk": {"before": risk_figures(self.before), "after": risk_figures(self.after)},
+            "isolation": self.isolation.to_dict(),
             "utility": self.utility.to_dict(),
             "provenance": self.provenance.to_dict(),
         }
@@ -143,6 +146,7 @@ def report_of(
     after: LinkageRisk,
     utility: Utility,
     verification: Verification,
+    isolation: Isolation,
     worst: Sequence[WorstGroup],
     reading: Reading | None = None,
 ) -> Report:
@@ -160,6 +164,7 @@ def report_of(
         after=after,
         utility=utility,
         verification=verification,
+        isolation=isolation,
         worst=tuple(worst),
     )
 

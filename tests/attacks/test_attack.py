@@ -6,7 +6,8 @@ import pytest
 from scipy.stats import binomtest
 
 from anonymizer.attacks.attack import Attacks, attack
-from anonymizer.attacks.attackers import NEAR, CellColumn, ExactColumn, Inference, Lookup, Rate, count_matches
+from anonymizer.attacks.attackers import NEAR, CellColumn, ExactColumn, Inference, Lookup, count_matches
+from anonymizer.attacks.outcome import Rate
 from anonymizer.cells import parse_cell
 from anonymizer.errors import CancelledError, ParameterError
 from anonymizer.growing.encode import encode

@@ -1,11 +1,12 @@
 """Reports for people from the terminal: of the file that was written, never of a release that fails unseen."""
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
 
-from anonymizer.attacks.attack import attack
+from anonymizer.attacks.attack import ATTACKS, attack
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.growing.encode import encode
 from anonymizer.reading.files import read_table
@@ -45,6 +46,21 @@ def test_reports__are_of_the_file_that_was_written(capsys: Capture) -> None:
         assert all(text in page.text for text in STATEMENT[1::2])
     assert "people.csv" in Path("in.html").read_text("utf-8")
     assert "people.csv" not in Path("ex.HTML").read_text("utf-8")
+
+
+def test_attack__says_what_each_achieves(capsys: Capture) -> None:
+    assert make("--generalizer", "refine", "--report", "report.json") == 0
+    quiet = capsys.readouterr().out
+    shares = json.loads(Path("report.json").read_text("utf-8"))["isolation"]
+    assert f"{shares['records']:.1%} of the records are singled out by their own box" in quiet
+    assert "Downcoding" not in quiet
+    assert make("--generalizer", "refine", "--attack", "--attack-seconds", "3") == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in ATTACKS:
+        assert len([line for line in lines if line.startswith(f"{name.capitalize()}: ")]) == 1
+    assert any("This method has no secret" in line for line in lines)
+    assert make("--attack", "--attack-seconds", "-1") == 2
+    assert "seconds" in capsys.readouterr().err
 
 
 def test_pdf__by_its_ending(capsys: Capture) -> None:

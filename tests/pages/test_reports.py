@@ -11,6 +11,7 @@ from anonymizer.reporting.findings import Statement
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.reporting.report import digest
+from tests.naive_attacks import slow_isolation
 from tests.pages.test_data import session_of
 from tests.pages.test_release import CUSTOMERS, REASON, buttons, open_page, plain_text, session
 from tests.reporting.test_dossier import Reader
@@ -40,15 +41,32 @@ def test_attacks__show_what_the_package_finds() -> None:
     assert not app.exception
     ws: Workspace = session_of(app)
     assert ws.schema is not None
-    expected = attack(CUSTOMERS, ws.flow.release.frame(), ws.schema, ws.flow.encoded)
+    expected = attack(CUSTOMERS, ws.flow.release.frame(), ws.schema, ws.flow.encoded, flow=ws.flow)
     metrics = {item.label: item.value for item in app.metric}
-    for title, criterion in zip(("Singling out", "Linkability", "Inference"), expected.outcomes, strict=True):
+    titles = ("Singling out", "Linkability", "Inference", "Downcoding", "Rerun")
+    for title, criterion in zip(titles, expected.outcomes, strict=True):
         assert metrics[title] == share(criterion.after)
         assert criterion.sentence in plain_text(app)
     table = app.dataframe[-1].value
     assert list(table.index) == [one.column for one in expected.inferences]
     assert table["look-up, release"].tolist() == [rate_text(one.look_up[1]) for one in expected.inferences]
     assert table["added by the release"].tolist() == [share(one.advantage) for one in expected.inferences]
+
+
+def test_isolation__is_there_before_any_attack() -> None:
+    app = open_page(session(2))
+    ws: Workspace = session_of(app)
+    assert ws.schema is not None
+    alone = slow_isolation(CUSTOMERS, ws.flow.released, ws.schema, ws.flow.release.order)
+    metrics = {item.label: item.value for item in app.metric}
+    assert metrics["Records singled out"] == share(len(alone.people) / len(CUSTOMERS))
+    assert metrics["Groups with one"] == share(alone.groups / ws.flow.after.groups)
+    assert metrics["Ends of one record"] == share(alone.ends[0] / alone.ends[1])
+    assert metrics["Levels of one record"] == share(alone.levels[0] / alone.levels[1])
+    words = plain_text(app)
+    assert ws.flow.isolation.sentence in words
+    assert all(f"{name} {share(n / len(CUSTOMERS))}" in words for name, n in alone.by_column.items())
+    assert "Singling out" not in metrics
 
 
 def test_attacks__of_another_setting_are_not_shown() -> None:

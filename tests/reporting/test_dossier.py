@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from anonymizer.attacks.attack import attack
+from anonymizer.attacks.isolation import isolation
 from anonymizer.cells import parse_cell
 from anonymizer.checking.verify import verify
 from anonymizer.errors import ParameterError
@@ -33,6 +34,7 @@ from anonymizer.reporting.report import digest
 from anonymizer.schema import Schema
 from anonymizer.settings import names_of
 from anonymizer.whatif.frontier import POLICIES
+from tests.naive_attacks import slow_isolation
 
 K = 6
 
@@ -140,6 +142,15 @@ def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
             figures[f"required.{check.name}"] = f"{check.required:.6g}"
         if check.achieved is not None:
             figures[f"achieved.{check.name}"] = f"{check.achieved:.6g}"
+    alone = slow_isolation(table, released, schema, result.release.order)
+    shares = {
+        "records": (len(alone.people), len(table)),
+        "groups": (alone.groups, round((1 / sizes).sum())),
+        "ends": alone.ends,
+        "levels": alone.levels,
+        **{f"column.{name}": (count, len(table)) for name, count in alone.by_column.items()},
+    }
+    figures |= {f"isolation.{name}": f"{one / of if of else 0:.4f}" for name, (one, of) in shares.items()}
     # The rows of a file stand in the order of the release, so the same attacks are drawn.
     again = attack(table, released, schema, encode(table, schema), tries=200)
     for criterion in again.outcomes:
@@ -177,6 +188,7 @@ def test_numbers__stand_in_figures_or_sentences_that_are_checked(audience: str) 
         *(criterion.sentence for criterion in attacks.outcomes), *PAPERS.values(),
         *(text for policy in POLICIES for text in (policy.title, policy.source)),
         *(column.reason for column in result.schema.columns), again.describe(),
+        isolation(reading.frame, read_release(file, result.schema), result.schema, result.release.order).sentence,
     }  # fmt: skip
     for section in document.sections:
         if section.title in ("Do it again", "How it was made", "Where it is riskiest (not for the recipient)"):

@@ -1,41 +1,67 @@
-"""Attacks on the release, on the page: run when asked for, with three criteria and every guess counted."""
+"""Attacks on the release, on the page: who is singled out by its boxes, and attacks that are run when asked for."""
 
 import pandas as pd
 import streamlit as st
 
-from anonymizer.attacks.attack import TESTED, TRIES, Attacks, attack
-from anonymizer.attacks.attackers import NEAR, Rate
+from anonymizer.attacks.attack import SECONDS, TESTED, TRIES, Attacks, attack
+from anonymizer.attacks.attackers import NEAR
+from anonymizer.attacks.isolation import Isolation
+from anonymizer.attacks.outcome import Rate
 from anonymizer.releasing.release import Release
 from ui.controls import count, plain, share
 from ui.job import Job, answer_of_job
 from ui.workspace import Workspace
 
 JOB = "attack"
+IN_A_ROW = 3
+"""Outcomes that stand side by side."""
 
 
 def attacks(ws: Workspace, release: Release) -> None:
     """Draw the attacks: the button that runs them, then what they say of the table and of the release."""
     st.subheader("Try to attack it", anchor=False)
+    singled_out(ws.flow.isolation)
     st.markdown(
         "Three attacks, one for each criterion of the European data protection authorities (WP216): describe somebody "
         "so that only one person fits, find a person's row, and guess a sensitive value. Each is run on the original "
-        "and on the release, and every guess is counted."
+        "and on the release, and every guess is counted. Two more attack the method: they suppose that boxes are as "
+        "small as they can be, or know everybody but one person and make the release again."
     )
     outcome = run(ws, release)
     if outcome is None:
         st.caption(
             f"{count(TRIES)} descriptions and at most {count(TESTED)} people are tried, always the same ones. It takes "
-            "seconds, with a large table a minute or more. Reports hold the outcome when it was run."
+            f"seconds, with a large table a minute or more; making the release again ends after {SECONDS:g} seconds. "
+            "Reports hold the outcome when it was run."
         )
         return
-    places = st.columns(max(3, len(outcome.outcomes)), gap="large")
-    for place, one in zip(places, outcome.outcomes, strict=False):
-        with place, st.container(border=True):
-            st.metric(plain(one.name.capitalize()), share(one.after))
-            st.caption(f"{plain(one.sentence)} With 95 % confidence {interval(one.interval)}.")
+    for first in range(0, len(outcome.outcomes), IN_A_ROW):
+        places = st.columns(IN_A_ROW, gap="large")
+        for place, one in zip(places, outcome.outcomes[first:], strict=False):
+            with place, st.container(border=True):
+                st.metric(plain(one.name.capitalize()), share(one.after))
+                st.caption(f"{plain(one.sentence)} With 95 % confidence {interval(one.interval)}.")
     if outcome.inferences:
         guesses(outcome)
     st.caption("An attack that fails proves nothing about cleverer ones; the checks above are what is proved.")
+
+
+def singled_out(isolation: Isolation) -> None:
+    """Draw who is singled out by an end or a level of their own box: exact, and always there."""
+    st.markdown(f"**{plain(isolation.sentence)}** This is counted exactly.")
+    figures = {
+        "Records singled out": isolation.records,
+        "Groups with one": isolation.groups,
+        "Ends of one record": isolation.ends,
+        "Levels of one record": isolation.levels,
+    }
+    for place, (title, rate) in zip(st.columns(len(figures)), figures.items(), strict=True):
+        place.metric(title, share(rate.share))
+    columns = sorted(isolation.by_column.items(), key=lambda item: -item[1].share)
+    st.caption(
+        "The box [29, 61] says that somebody in its group is 29; when only one record is, these words mean that record "
+        "and no other. By column: " + ", ".join(f"{plain(name)} {share(rate.share)}" for name, rate in columns) + "."
+    )
 
 
 def run(ws: Workspace, release: Release) -> Attacks | None:
@@ -43,10 +69,10 @@ def run(ws: Workspace, release: Release) -> Attacks | None:
     table, schema, encoded = ws.table, ws.schema, ws.flow.encoded
     assert table is not None
     assert schema is not None
-    released = ws.flow.released
+    flow, released = ws.flow, ws.flow.released
 
     def work(job: Job) -> Attacks:
-        return attack(table, released, schema, encoded, progress=job.say, cancelled=job.cancelled)
+        return attack(table, released, schema, encoded, flow=flow, progress=job.say, cancelled=job.cancelled)
 
     outcome: Attacks | None = answer_of_job(ws, JOB, release, "Run the attacks", work)
     return outcome

@@ -1,0 +1,65 @@
+"""What an attack achieved: how often it was right, of so many tries, with the interval for more tries."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from anonymizer.attacks.attackers import Inference
+
+Z = 1.959963984540054
+"""Of a normal distribution, for an interval that covers 95 %."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The number of times an attack was right, of so many tries. ``right`` need not be whole where chances were
+    added up.
+    """
+
+    right: float
+    tries: int
+
+    @property
+    def share(self) -> float:
+        """Share of right guesses, 0 to 1."""
+        return self.right / self.tries if self.tries else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the share (Wilson 1927): of what more tries would show."""
+        if not self.tries:
+            return 0.0, 1.0
+        n, p = self.tries, self.share
+        middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
+        half = Z / (1 + Z**2 / n) * math.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
+        # Rounding must not push an end past a share of 0 or 1.
+        return (0.0 if p == 0 else max(0.0, middle - half)), (1.0 if p == 1 else min(1.0, middle + half))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one attack achieved: how often it was right on the original and on the release, and a sentence on it.
+
+    ``guesses``: of an attack that guesses sensitive columns, one a column.
+    """
+
+    name: str
+    rates: tuple[Rate, Rate]
+    sentence: str
+    guesses: tuple["Inference", ...] = ()
+
+    @property
+    def before(self) -> float:
+        """Share of right answers on the original, 0 to 1."""
+        return self.rates[0].share
+
+    @property
+    def after(self) -> float:
+        """Share of right answers on the release, 0 to 1."""
+        return self.rates[1].share
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the share on the release."""
+        return self.rates[1].interval

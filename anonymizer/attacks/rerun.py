@@ -1,0 +1,261 @@
+"""Rerunning the method: what somebody who knows everybody else learns of one record by making the release again.
+
+The attacker knows the settings, every other record, and the sensitive and insensitive values of the one that is missing
+(they follow from the release by difference). Its quasi-identifying values are tried: each content that its published
+box admits is put into the table and the method is run again. A content that does not bring the published release back
+was not there. When no content but one brings it back, the record is *certain*.
+
+Where a method draws a secret, one run says little: each content is run under several secrets of the attacker's own. The
+attacker then looks for the whole release, or only for the group of the record; whichever is more often certain counts.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.attacks.outcome import Rate
+from anonymizer.errors import Progress
+from anonymizer.groups.recipe import group, grow_by
+from anonymizer.groups.risk import annotate
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.records import descend
+from anonymizer.releasing.generalize import divide
+from anonymizer.releasing.tiers import Parts
+
+if TYPE_CHECKING:
+    from anonymizer.flow import Flow
+
+Codes = NDArray[np.unsignedinteger]
+Rows = NDArray[np.int64]
+Grid = Sequence[Rows]
+"""Of each column the public cell of each code, ascending: ends of intervals are written as these."""
+Group = tuple[bytes, bytes]
+"""A group as it is published: its box, and the other values of its rows."""
+
+CONTENTS = 40
+"""Most contents that are tried of one record."""
+SECRETS = 10
+"""Secrets that each content is run under."""
+ALIKE = 4
+"""When so many runs are alike, the method is taken to draw nothing."""
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """What rerunning achieved. ``certain``: records of which only the true content brought the published release back;
+    ``certain_by_group``: or its group. ``misled``: the same of one wrong content and not of the true one.
+    ``again``: groups that were made again, of the groups of all runs of the true table. ``secrets``: under how many
+    the method was run, 1 when it has none.
+    """
+
+    certain: Rate
+    certain_by_group: Rate
+    misled: Rate
+    again: Rate
+    secrets: int
+
+
+def rerun(
+    flow: "Flow",
+    people: Rows,
+    secrets: Sequence[int],
+    rng: np.random.Generator,
+    *,
+    contents: int = CONTENTS,
+    grid: Grid | None = None,
+    seconds: float = np.inf,
+    say: Progress | None = None,
+) -> Rerun | None:
+    """Return what rerunning a flow's settings tells of some of its records; ``None`` of groups that share records.
+
+    ``people``: original rows, tried in this order until ``seconds`` are over. ``secrets``: seeds of the attacker's
+    runs. ``contents``: most that are tried of a record: every one that differs in one column first, then some of the
+    others, drawn by ``rng``. Contents are made of values that somebody has. Where not all were tried, a record can be
+    called certain that another content would have cleared, so the figures are upper bounds. ``grid``: where ends are
+    rounded outward to public cells; by default they are values.
+    """
+    if len(flow.parts.shared_record):
+        return None
+    end = time.monotonic() + seconds
+    others = other_values(flow)
+    grid = grid or [np.arange(encoding.n_codes) for encoding in flow.encoded.encodings]
+    published = groups_of(flow.encoded, flow.parts, others, grid)
+    seeds, made, of = list(secrets), 0, 0
+    for number, groups in enumerate(runs(flow, others, seeds, grid), 1):
+        made += sum((Counter(groups.of) & Counter(published.of)).values())
+        of += len(published.of)
+        if number == ALIKE and made == of:
+            seeds = seeds[:1]
+            break
+        if time.monotonic() > end:
+            break
+    tried = whole = by_group = misled = 0
+    for number, person in enumerate(people.tolist()):
+        if say is not None:
+            used = 0.0 if np.isinf(seconds) else 1 - (end - time.monotonic()) / seconds
+            say(min(1.0, max(number / len(people), used)), "Running the method again")
+        answers = try_contents(
+            flow, others, published, person, contents_of(flow, person, contents, rng, grid), seeds, end, grid
+        )
+        if answers is None:
+            break
+        tried += 1
+        whole += answers.whole
+        by_group += answers.group
+        misled += answers.misled
+    return Rerun(Rate(whole, tried), Rate(by_group, tried), Rate(misled, tried), Rate(made, of), len(seeds))
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups of a run: ``of`` them, each as it is published, and the group of each record (n,)."""
+
+    of: list[Group]
+    group: Rows
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Whether the truth alone brought back the whole release, or the group; whether something else alone did."""
+
+    whole: bool
+    group: bool
+    misled: bool
+
+
+def try_contents(
+    flow: "Flow",
+    others: Rows,
+    published: Groups,
+    person: int,
+    contents: Sequence[Codes],
+    seeds: list[int],
+    end: float,
+    grid: Grid,
+) -> _Answers | None:
+    """Return what the contents of a person bring back, the true one first; ``None`` when the time is over before.
+
+    It stops as soon as nothing is left to be certain of.
+    """
+    target, everything = published.of[published.group[person]], Counter(published.of)
+    whole = same = 0  # contents that brought it back
+    truth = [False, False]
+    for number, content in enumerate(contents):
+        if time.monotonic() > end:
+            return None
+        codes = flow.encoded.codes.copy()
+        codes[person] = content
+        same_whole = same_group = False
+        for groups in runs(flow, others, seeds, grid, codes if number else None):
+            if groups.of[groups.group[person]] == target:
+                same_group = True
+                same_whole = same_whole or Counter(groups.of) == everything
+            if same_whole:
+                break
+        whole += same_whole
+        same += same_group
+        if number == 0:
+            truth = [same_whole, same_group]
+        if same >= 2 and whole >= 2:
+            break
+    return _Answers(truth[0] and whole == 1, truth[1] and same == 1, not truth[1] and same == 1)
+
+
+def runs(flow: "Flow", others: Rows, seeds: Sequence[int], grid: Grid, codes: Codes | None = None) -> Iterator[Groups]:
+    """Yield the groups of a flow under each secret, or of other ``codes`` (n, p) in its place; none when these cannot
+    keep the limits."""
+    s, encoded, pruning, leaf = flow.settings, flow.encoded, flow.pruning, flow.leaf
+    if codes is not None:
+        encoded = replace(encoded, codes=codes)
+        tree = grow_by(flow.recipe, encoded)
+        pruning = group(tree, annotate(tree, encoded), encoded, flow.grouping, flow.limits)
+        leaf = descend(tree, encoded)
+    for seed in seeds if pruning.satisfied else ():
+        rng = np.random.default_rng(seed)
+        parts = divide(encoded, pruning, s.generalizer, s.k, limits=flow.limits, leaf=leaf, rng=rng)
+        yield groups_of(encoded, parts, others, grid)
+
+
+def other_values(flow: "Flow") -> Rows:
+    """Return (n,) a number for all that is released of each record beside its quasi-identifying values."""
+    names = [name for name in flow.schema.released if name not in flow.schema.quasi_identifying]
+    if not names:
+        return np.zeros(len(flow.table), np.int64)
+    rows = flow.table.groupby(names, dropna=False, sort=False, observed=True)
+    return np.asarray(rows.ngroup(), dtype=np.int64)
+
+
+def groups_of(encoded: EncodedTable, parts: Parts, others: Rows, grid: Grid) -> Groups:
+    """Return the groups of a run; parts with equal boxes are one. Boxes are compared as ranges and sets."""
+    box, group = np.unique(hulls(encoded, parts, grid), axis=0, return_inverse=True)
+    group = group.reshape(-1)[parts.part]
+    order = np.lexsort((others, group))
+    starts = np.searchsorted(group[order], np.arange(len(box) + 1))
+    values = others[order]
+    of = [
+        (row.tobytes(), values[first:last].tobytes())
+        for row, first, last in zip(box, starts[:-1], starts[1:], strict=True)
+    ]
+    return Groups(of, group)
+
+
+def hulls(encoded: EncodedTable, parts: Parts, grid: Grid) -> NDArray[np.int32]:
+    """Return the boxes of parts, (parts, features): lowest and highest cell of the grid and whether some are missing,
+    or which levels there are."""
+    features = []
+    for j, encoding in enumerate(encoded.encodings):
+        codes, part, values = encoded.codes[:, j].astype(np.int64), parts.part, len(encoding.labels)
+        if encoding.is_interval:
+            low, high = np.full(parts.n_parts, np.iinfo(np.int32).max), np.full(parts.n_parts, -1, np.int32)
+            present = codes < values
+            np.minimum.at(low, part[present], grid[j][codes[present]])
+            np.maximum.at(high, part[present], grid[j][codes[present]])
+            absent = np.bincount(part[~present], minlength=parts.n_parts) > 0
+            features.append(np.column_stack([low, high, absent]))
+        else:
+            width = encoding.n_codes
+            counts = np.bincount(part * width + codes, minlength=parts.n_parts * width)
+            features.append(counts.reshape(parts.n_parts, width) > 0)
+    return np.concatenate(features, axis=1).astype(np.int32)
+
+
+def contents_of(flow: "Flow", person: int, most: int, rng: np.random.Generator, grid: Grid) -> list[Codes]:
+    """Return what a person's record may hold, for all that its published box says: the truth first, then what differs
+    in one column, then others; ``most`` of them beside the truth."""
+    encoded, truth = flow.encoded, flow.encoded.codes[person]
+    own = encoded.codes[flow.parts.part == flow.parts.part[person]]
+    possible = [possible_codes(own[:, j], encoded, j, grid[j]) for j in range(own.shape[1])]
+    near = []
+    for j, codes in enumerate(possible):
+        for code in codes[codes != truth[j]]:
+            content = truth.copy()
+            content[j] = code
+            near.append(content)
+    contents = {content.tobytes(): content for content in (truth, *(near[i] for i in rng.permutation(len(near))))}
+    if np.prod([len(codes) for codes in possible], dtype=np.float64) <= 4 * most:
+        every = np.stack(np.meshgrid(*possible, indexing="ij"), axis=-1).reshape(-1, len(possible))
+        more = every[rng.permutation(len(every))].astype(truth.dtype)
+    else:
+        more = np.column_stack([rng.choice(codes, 4 * most) for codes in possible]).astype(truth.dtype)
+    for content in more:
+        contents.setdefault(content.tobytes(), content)
+    return list(contents.values())[: most + 1]
+
+
+def possible_codes(own: Codes, encoded: EncodedTable, j: int, cell: Rows) -> Rows:
+    """Return the codes that the box of some records leaves open in column j."""
+    encoding = encoded.encodings[j]
+    if not encoding.is_interval:
+        return np.unique(own).astype(np.int64)
+    values = len(encoding.labels)
+    present = own[own < values].astype(np.int64)
+    between = np.empty(0, np.int64)
+    if len(present):
+        between = np.flatnonzero((cell >= cell[present.min()]) & (cell <= cell[present.max()]))
+        between = between[between < values]
+    return np.append(between, values) if (own == values).any() else between

@@ -1,0 +1,97 @@
+"""Isolation by ends and levels: counted as plain loops over groups count it, and what it says of plain cases."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anonymizer.attacks.isolation import Isolation, isolation
+from anonymizer.attacks.outcome import Rate
+from anonymizer.flow import Flow
+from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.schema import Schema
+from anonymizer.settings import Settings
+from tests.attacks.test_look_up import people
+from tests.naive_attacks import slow_isolation
+
+
+def isolation_of(flow: Flow) -> Isolation:
+    return isolation(flow.table, flow.released, flow.schema, flow.release.order)
+
+
+def assert_as_slow(flow: Flow) -> None:
+    table = flow.table
+    slow = slow_isolation(table, flow.released, flow.schema, flow.release.order)
+    fast = isolation_of(flow)
+    assert fast.records == Rate(len(slow.people), len(table))
+    assert fast.groups == Rate(slow.groups, len(flow.look_alikes.sizes))
+    assert {name: rate.right for name, rate in fast.by_column.items()} == slow.by_column
+    assert (fast.ends, fast.levels) == (Rate(*slow.ends), Rate(*slow.levels))
+
+
+@pytest.mark.parametrize("generalizer", GENERALIZERS)
+@pytest.mark.parametrize(
+    "options", [{}, {"writing": "weighted", "numbers": "mean"}, {"writing": "concatenate", "k": 40}]
+)
+def test_isolation__is_the_loop(generalizer: str, options: dict) -> None:
+    if generalizer == "tiered" and "numbers" in options:
+        pytest.skip("tiered boxes share records and cannot be counted")
+    if generalizer == "tiered":
+        options = {name: value for name, value in options.items() if name != "writing"}
+    table, schema = people()
+    assert_as_slow(Flow(table, schema, Settings(**{"k": 5, "generalizer": generalizer, **options})))
+
+
+@given(data=st.data(), n=st.integers(2, 24), k=st.integers(1, 5), generalizer=st.sampled_from(["uniform", "refine"]))
+@settings(max_examples=60, deadline=None)
+def test_isolation__is_the_loop_on_any_table(data: st.DataObject, n: int, k: int, generalizer: str) -> None:
+    def column(values: st.SearchStrategy) -> list:
+        return data.draw(st.lists(values, min_size=n, max_size=n))
+
+    table = pd.DataFrame(
+        {
+            "x": column(st.integers(0, 5)),
+            "y": column(st.sampled_from([0.5, 1.5, np.nan])),
+            "c": pd.Series(column(st.sampled_from(["a", "b", "c", None])), dtype=object),
+            "s": column(st.sampled_from(["yes", "no"])),
+        }
+    )
+    schema = Schema.of(
+        table, quasi_identifying=["x", "y", "c"], sensitive=["s"], kinds={"y": "numeric", "c": "categorical"}
+    )
+    assert_as_slow(Flow(table, schema, Settings(k=min(k, n), generalizer=generalizer)))
+
+
+def test_isolation__of_plain_cases() -> None:
+    table = pd.DataFrame({"age": [20, 30, 30, 40, 50, 50, 60, 60], "sex": list("mfmfmmff"), "ill": list("abababab")})
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["ill"])
+    released = table.assign(age=["[20, 40]"] * 4 + ["[50, 60]"] * 4, sex="*")
+    order = np.arange(8)
+    result = isolation(table, released, schema, order)
+    # In the first group one is 20 and one is 40; in the second every end and level has two holders.
+    assert result.records == Rate(2, 8)
+    assert result.groups == Rate(1, 2)
+    assert result.ends == Rate(2, 4)
+    assert result.levels == Rate(0, 4)
+    assert result.by_column == {"age": Rate(2, 8), "sex": Rate(0, 8)}
+    assert "25.0%" in result.sentence
+    assert "50.0%" in result.sentence
+    # Ends that nobody holds single nobody out, and neither does a mean.
+    for cells in (["[15, 45]"] * 4 + ["[50, 65]"] * 4, ["~30"] * 4 + ["~55"] * 4):
+        assert isolation(table, table.assign(age=cells, sex="*"), schema, order).records == Rate(0, 8)
+    # The original itself: everybody who is unique.
+    assert isolation(table, table, schema, order).records == Rate(4, 8)
+    lone = table.assign(age=["[20, 40]"] * 4 + ["[50, 60]"] * 4, sex=["{f, m}"] * 8)
+    assert isolation(table.assign(sex=list("mffffmmm")), lone, schema, order).levels == Rate(2, 4)
+    rows = np.array([7, 6, 5, 4, 3, 2, 1, 0])
+    assert isolation(table, released.iloc[rows], schema, rows) == result
+
+
+def test_isolation__missing_beside_a_range_is_a_level() -> None:
+    table = pd.DataFrame({"age": [20, 20, 40, 40, np.nan], "ill": list("ababa")})
+    schema = Schema.of(table, quasi_identifying=["age"], sensitive=["ill"])
+    released = table.assign(age="{[20, 40], missing}")
+    result = isolation(table, released, schema, np.arange(5))
+    assert (result.records, result.ends, result.levels) == (Rate(1, 5), Rate(0, 2), Rate(1, 1))
+    assert result.to_dict()["records_by_column"] == {"age": 0.2}
