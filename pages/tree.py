@@ -37,8 +37,10 @@ def show(ws: Workspace, pruning: Pruning) -> None:
 
     after, cut, node, focus = state.after, pruning.cut(state.after), state.node, state.focus
     with st.container(horizontal=True, vertical_alignment="center"):
-        smallest = plural(int(tree.n[cut].min()), "record")
-        st.caption(f"{plural(len(cut), 'group')} after {plural(after, 'step')}; the smallest has {smallest}.")
+        smallest, bands = plural(int(tree.n[cut].min()), "record"), parts_in_view(ws, pruning)
+        parts = sum(map(len, bands.values()))
+        inside = f" Inside them {plural(parts, 'group')} look alike when they are released." if parts > len(cut) else ""
+        st.caption(f"{plural(len(cut), 'group')} after {plural(after, 'step')}; the smallest has {smallest}.{inside}")
         if node not in (None, 0, focus):
             st.button("Look closer from the picked node", icon=":material/zoom_in:", on_click=look_closer, args=(node,))
         if focus is not None:
@@ -47,7 +49,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     draw = partial(
         dot, tree, risk, encoded.encodings, labels, cut=None if state.what == "grown" else cut,
         below_cut=state.what == "both", focus=focus, colour_by=state.colour, theme=theme, k=pruning.k,
-        bands=parts_in_view(ws, pruning),
+        bands=bands,
     )  # fmt: skip
     show_legend(legend(tree, risk, labels, state.colour, theme), COLOURS[state.colour])
     source = draw(max_depth=state.depth)
@@ -59,7 +61,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
         st.info("Pick a node to read its rule, its risk, and why its records were merged.", icon=":material/ads_click:")
     else:
         show_node(ws, pruning, node, after)
-        show_parts(ws, pruning, node, parts_in_view(ws, pruning))
+        show_parts(ws, pruning, node, bands)
     title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"
     with st.expander(title, expanded=at_first(ws, "groups", len(cut) <= 40), key="groups"):
         show_groups(encoded, risk, pruning, after, look_closer)
@@ -86,7 +88,7 @@ def main() -> None:
         return
     try:
         with st.spinner(wait_text("Making look-alike groups…"), show_time=True):
-            ws.flow.compute("bands")
+            ws.flow.compute("bands", "after", "utility")
     except AnonymizerError as error:
         problem(error, "Nothing can be released like this; the tree below shows what there is.")
     st.fragment(show)(ws, pruning)

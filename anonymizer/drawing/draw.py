@@ -135,7 +135,7 @@ def band(node: int, sizes: NDArray[np.int64], palette: Mapping[str, str]) -> str
     text = f"{plural(len(sizes), 'group')} of {span_text(int(sizes.min()), int(sizes.max()))}"
     looks = {
         "id": f'"b{node}"', "label": quote(text), "shape": "box", "style": '"striped"',
-        "fillcolor": f'"{":".join(stripes)}"', "fontsize": "9", "margin": '"0.08,0.02"', "height": "0.2",
+        "fillcolor": f'"{":".join(stripes)}"', "fontsize": "10", "margin": '"0.1,0.03"', "height": "0.24",
         "tooltip": quote_tooltip(f"Node {node} is divided into {text} records that look alike"),
     }  # fmt: skip
     looks_text = ", ".join(f"{name}={value}" for name, value in looks.items())

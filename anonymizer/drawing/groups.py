@@ -99,5 +99,6 @@ def shared_cells(released: pd.DataFrame, names: Sequence[str], rows: NDArray[np.
 
     ``names``: the columns; ``rows`` (n,): True for the rows that are looked at.
     """
-    counts = released.loc[rows, list(names)].value_counts(dropna=False)
+    counts = released.loc[rows].groupby(list(names), dropna=False, observed=True).size()
+    counts = counts.sort_values(ascending=False, kind="stable")
     return pd.DataFrame({"records": counts.to_numpy(), **counts.index.to_frame(index=False)})

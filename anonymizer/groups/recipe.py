@@ -88,7 +88,7 @@ GROUPING_WORDS: dict[str, tuple[str, str]] = {
     "error-risk": (
         "Error-risk (Yang et al. 2019)",
         "Where a group is too small, the branch goes first whose risk falls most for each error added. It merges far "
-        "more than k needs: expect few large groups and coarse data.",
+        "more than k needs, into few large groups: coarse when they are released whole, fine when they are packed.",
     ),
     "error-digression": (
         "Error-digression (Li and Sarkar 2014)",

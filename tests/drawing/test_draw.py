@@ -158,3 +158,21 @@ def test_arguments_are_not_changed(class_tree) -> None:
     assert all(
         np.array_equal(vars(tree)[name], array, equal_nan=array.dtype.kind == "f") for name, array in before.items()
     )
+
+
+def test_band__has_a_stripe_for_every_part_and_says_how_many(class_tree) -> None:
+    encoded, tree, risk = class_tree
+    cut = np.flatnonzero(tree.is_leaf)
+    group = int(cut[0])
+    sizes = {group: np.array([10, 30, 60]), int(cut[1]): np.array([5]), 0: np.array([1, 2])}
+    source = dot(tree, risk, encoded.encodings, encoded.target.labels, cut=cut, max_depth=100, bands=sizes)
+    bands = re.findall(r"^b(\d+) \[(.*)\]", source, re.MULTILINE)
+    assert [int(node) for node, _ in bands] == [group], "whole groups and inner nodes have none"
+    assert "3 groups of 10 to 60" in bands[0][1]
+    widths = [float(width) for width in re.findall(r";([\d.]+)", bands[0][1])]
+    assert widths == [0.1, 0.3]
+    assert f"{group} -> b{group}" in source
+    many = dot(tree, risk, encoded.encodings, encoded.target.labels, cut=cut, max_depth=100,
+               bands={group: np.full(500, 10)})  # fmt: skip
+    assert "500 groups of 10" in many
+    assert len(svg(many)) < 1.2 * len(svg(source)) + 60_000

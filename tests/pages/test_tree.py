@@ -15,7 +15,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import names_of
 from tests.drawn_trees import table
 from tests.pages.test_data import SHELL, texts
-from ui.controls import plain, share
+from ui.controls import count, plain, share
 from ui.tree.state import TreeState
 from ui.tree_view import node_of
 from ui.workspace import Workspace, sample_reading
@@ -370,3 +370,21 @@ def test_a_significance_of_a_project__is_shown_whatever_it_is() -> None:
     assert not app.exception
     assert app.number_input(key="tree significance").value == 0.7
     assert ws.settings.significance == 0.7
+
+
+def test_inside_a_group__are_the_released_classes() -> None:
+    ws = session()
+    app = open_page(ws)
+    flow = ws.flow
+    parts = sum(map(len, flow.bands.values()))
+    assert parts > len(flow.pruning.cut())
+    assert f"Inside them {count(parts)} groups look alike" in plain_text(app)
+    assert {item.label: item.value for item in app.metric}["Groups"] == count(flow.after.groups)
+    node = max(flow.bands, key=lambda group: len(flow.bands[group]))
+    ws.state(TreeState).node = node
+    app = open_page(ws)
+    sizes = flow.bands[node]
+    assert f"divided into {count(len(sizes))} smaller groups" in plain_text(app)
+    cells = next(frame.value for frame in app.dataframe if "records" in frame.value and "node" not in frame.value)
+    assert int(cells["records"].sum()) == flow.pruning.tree.n[node] == sizes.sum()
+    assert cells["records"].min() >= ws.k
