@@ -1,4 +1,4 @@
-"""The private scorecard: points by hand and by the slow twin, its ledger, its exact privacy loss, its rules applied."""
+"""The private scorecard: points by hand and by the slow twin, its ledger, its exact privacy loss, its rules."""
 
 import csv
 import io
@@ -33,10 +33,10 @@ class Scripted:
     def __init__(self, offsets: Iterator[int] | None = None, out: list[bool] | None = None) -> None:
         self.offsets = offsets or itertools.repeat(0)
         self.out = out
-        self.asked: list[tuple[np.ndarray, float]] = []
+        self.queries: list[tuple[np.ndarray, float]] = []
 
     def discrete_laplace(self, counts: np.ndarray, epsilon: float) -> np.ndarray:
-        self.asked.append((counts.copy(), epsilon))
+        self.queries.append((counts.copy(), epsilon))
         return np.array([count + next(self.offsets) for count in counts], dtype=float)
 
     def noisy_max(self, scores: list[int], epsilon: float, sensitivity: int) -> int:
@@ -86,16 +86,16 @@ def test_points__of_eight_records_by_hand() -> None:
 
 
 @settings(max_examples=60)
-@given(drawn=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 99))
-def test_points__agree_with_the_slow_twin(drawn: Any, epsilon: float, seed: int) -> None:
-    records, classes, widths, n_classes = drawn
+@given(case=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 99))
+def test_points__agree_with_the_slow_twin(case: Any, epsilon: float, seed: int) -> None:
+    records, classes, widths, n_classes = case
 
     def offsets() -> Iterator[int]:
         rng = np.random.default_rng(seed)
         while True:
             yield int(rng.integers(-3, 4)) if seed else 0
 
-    card = grow(table_of(*drawn), epsilon, Scripted(offsets())).model
+    card = grow(table_of(*case), epsilon, Scripted(offsets())).model
     twin = offsets()
     base, points = naive_scorecard(records, classes, widths, n_classes, epsilon, lambda: next(twin))
     np.testing.assert_allclose(card.base, base, atol=1e-9)
@@ -108,15 +108,15 @@ def test_points__agree_with_the_slow_twin(drawn: Any, epsilon: float, seed: int)
 
 
 @settings(max_examples=40)
-@given(drawn=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 99))
-def test_points__are_bounded_and_those_of_two_classes_are_opposite(drawn: Any, epsilon: float, seed: int) -> None:
-    forest = grow(table_of(*drawn), epsilon, RehearsalNoise(np.random.default_rng(seed)))
+@given(case=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 99))
+def test_points__are_bounded_and_those_of_two_classes_are_opposite(case: Any, epsilon: float, seed: int) -> None:
+    forest = grow(table_of(*case), epsilon, RehearsalNoise(np.random.default_rng(seed)))
     card = forest.model
     for points in card.points:
         assert np.abs(points).max() <= DAMPING * LARGEST + LARGEST
-        if drawn[3] == 2:
+        if case[3] == 2:
             np.testing.assert_allclose(points[:, 0], -points[:, 1], atol=1e-12)
-    shares = card.shares(np.array(list(itertools.product(*map(range, drawn[2])))))
+    shares = card.shares(np.array(list(itertools.product(*map(range, case[2])))))
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert (shares >= 0).all()
 
@@ -130,12 +130,12 @@ def test_one_class__is_certain() -> None:
 
 
 @settings(max_examples=150)
-@given(drawn=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 999), data=st.data())
+@given(case=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 999), data=st.data())
 def test_privacy_loss__of_any_run_on_any_neighbours_is_at_most_epsilon(
-    drawn: Any, epsilon: float, seed: int, data: st.DataObject
+    case: Any, epsilon: float, seed: int, data: st.DataObject
 ) -> None:
     """Exact: the noise is added to whole numbers, so the likelihood of each answer is known on either table."""
-    records, classes, widths, n_classes = drawn
+    records, classes, widths, n_classes = case
     extra = [data.draw(st.integers(0, width - 1)) for width in widths]
     fewer = table_of(records, classes, widths, n_classes)
     more = table_of([*records, extra], [*classes, data.draw(st.integers(0, n_classes - 1))], widths, n_classes)
@@ -146,10 +146,10 @@ def test_privacy_loss__of_any_run_on_any_neighbours_is_at_most_epsilon(
 
 
 @settings(max_examples=40)
-@given(drawn=tables(), epsilon=st.floats(0.05, 8))
-def test_ledger__every_query_is_charged_an_equal_part_and_they_add_up_to_epsilon(drawn: Any, epsilon: float) -> None:
+@given(case=tables(), epsilon=st.floats(0.05, 8))
+def test_ledger__every_query_is_charged_an_equal_part_and_they_add_up_to_epsilon(case: Any, epsilon: float) -> None:
     noise = Scripted()
-    forest = grow(table_of(*drawn), epsilon, noise)
+    forest = grow(table_of(*case), epsilon, noise)
     names = [attribute.name for attribute in forest.domains.attributes]
     queries = [(entry.part, entry.level, entry.purpose) for entry in forest.ledger.entries]
     assert sorted(queries) == sorted(
@@ -160,10 +160,10 @@ def test_ledger__every_query_is_charged_an_equal_part_and_they_add_up_to_epsilon
     assert [entry.epsilon for entry in forest.ledger.entries] == pytest.approx([epsilon / len(queries)] * len(queries))
     assert forest.ledger.spent == pytest.approx(epsilon, rel=1e-12)
     assert forest.ledger.spent == math.fsum(step[3] for step in forest.ledger.dearest)
-    assert len(noise.asked) == len(queries)
-    reach = 1 if drawn[3] == 2 else 2
+    assert len(noise.queries) == len(queries)
+    reach = 1 if case[3] == 2 else 2
     scales = [epsilon / len(queries)] * len(names) + [epsilon / len(queries) / (reach * GRID)] * len(names)
-    assert [rate for _, rate in noise.asked] == pytest.approx(scales)
+    assert [rate for _, rate in noise.queries] == pytest.approx(scales)
 
 
 def test_scorecard__spends_what_cut_points_left() -> None:
@@ -177,7 +177,7 @@ def test_scorecard__spends_what_cut_points_left() -> None:
 # Rules.
 
 
-def applied(rules: list[tuple[list[tuple[str, str]], list[float]]], record: dict[str, str]) -> list[float]:
+def apply_rules(rules: list[tuple[list[tuple[str, str]], list[float]]], record: dict[str, str]) -> list[float]:
     """Apply rules by what the file says of them, and by nothing else."""
     scores = [
         math.fsum(
@@ -213,8 +213,8 @@ def test_rules__from_either_file_predict_as_the_scorecard_does(n_classes: int) -
     shares = class_shares_of(forest, table.codes[:50])
     for codes, expected in zip(table.codes[:50], shares, strict=True):
         record = {a.name: a.text(int(value)) for a, value in zip(domains.attributes, codes, strict=True)}
-        assert applied(from_json, record) == pytest.approx(expected.tolist(), abs=1e-9)
-        assert applied(from_csv, record) == pytest.approx(expected.tolist(), abs=1e-9)
+        assert apply_rules(from_json, record) == pytest.approx(expected.tolist(), abs=1e-9)
+        assert apply_rules(from_csv, record) == pytest.approx(expected.tolist(), abs=1e-9)
     assert "Add up the points" in described["how_to_apply"]
     assert "Add up the points" in rules_text(forest, rules)
     assert "points" not in json.loads(rules_json(rehearse(), rules_of(rehearse())))["rules"][0]
@@ -261,14 +261,14 @@ def test_best__charges_its_trials_the_choice_and_the_rest() -> None:
         parts[part] = parts.get(part, 0) + epsilon
     names = ["q0", "q1", "q2", "q3"]
     trials = dict.fromkeys(["trial: tree 1", "trial: tree 2"], 0.1) | {f"trial: {name}": 0.05 for name in names}
-    grown = dict.fromkeys(["tree 1", "tree 2"], 0.75) if forest.trees else dict.fromkeys(names, 0.375)
-    assert parts == pytest.approx({"": 0.1, **trials, **grown})
+    rest = dict.fromkeys(["tree 1", "tree 2"], 0.75) if forest.trees else dict.fromkeys(names, 0.375)
+    assert parts == pytest.approx({"": 0.1, **trials, **rest})
     assert forest.private
 
 
-def compared(noise: Scripted) -> tuple[int, int, float]:
+def find_comparison(noise: Scripted) -> tuple[int, int, float]:
     """The place of the comparison among the queries, the true difference, and its ε."""
-    ((place, (difference, epsilon)),) = [(p, asked) for p, asked in enumerate(noise.asked) if len(asked[0]) == 1]
+    ((place, (difference, epsilon)),) = [(p, query) for p, query in enumerate(noise.queries) if len(query[0]) == 1]
     return place, int(difference[0]), epsilon
 
 
@@ -277,9 +277,9 @@ def test_best__compares_records_that_no_trial_has_seen_by_one_noisy_number(lead:
     table, out = xor(40), [place < 10 for place in range(40)]
     noise = Scripted(out=out)
     MODES["best"].grow(table, Budget(2.0), noise, Plan(3))
-    place, difference, epsilon = compared(noise)
+    place, difference, epsilon = find_comparison(noise)
     assert epsilon == pytest.approx(0.1)
-    first, second = noise.asked[:place], noise.asked[place + 1 :]
+    first, second = noise.queries[:place], noise.queries[place + 1 :]
     root, *_ = first
     assert root[0].sum() == 30
     assert [counts.sum() for counts, _ in first if len(counts) == 4] == [30, 30]
@@ -300,17 +300,17 @@ def test_best__one_held_out_record_more_moves_the_difference_by_at_most_one(n: i
     for rows, coins in ((np.arange(n), out), (np.arange(n + 1), [*out, True])):
         noise = Scripted(out=coins)
         MODES["best"].grow(table.part(rows), Budget(epsilon), noise, Plan(3))
-        answers.append(compared(noise)[1])
+        answers.append(find_comparison(noise)[1])
     assert abs(answers[0] - answers[1]) <= 1
 
 
 @settings(max_examples=40)
-@given(drawn=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 999), held_out=st.booleans())
+@given(case=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 999), held_out=st.booleans())
 def test_best__counted_answers_lose_at_most_epsilon_wherever_the_coin_puts_the_record(
-    drawn: Any, epsilon: float, seed: int, held_out: bool
+    case: Any, epsilon: float, seed: int, held_out: bool
 ) -> None:
     """The answers that are counts or sums; attributes of the trees are chosen apart, by a mechanism of OpenDP."""
-    records, classes, widths, n_classes = drawn
+    records, classes, widths, n_classes = case
     fewer = table_of(records, classes, widths, n_classes)
     more = table_of([*records, [0] * len(widths)], [*classes, 0], widths, n_classes)
     coins = np.random.default_rng(seed).random(len(records) + 1) < 0.3

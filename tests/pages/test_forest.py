@@ -171,12 +171,12 @@ def test_scorecard__files_hold_every_rule_whatever_is_seen(monkeypatch: pytest.M
     import ui.forest.view as view
 
     app, forest = grow_scorecard()
-    written: list[int] = []
-    monkeypatch.setattr(view, "rules_json", lambda _, rules: str(written.append(len(rules))))
+    lengths: list[int] = []
+    monkeypatch.setattr(view, "rules_json", lambda _, rules: str(lengths.append(len(rules))))
     app.number_input(key="rule support").set_value(1e9).run()
     assert not app.exception
     assert len(app.dataframe[-1].value) == 0
-    assert written == [len(rules_of(forest))]
+    assert lengths == [len(rules_of(forest))]
 
 
 def test_scorecard__has_a_chart_a_column_with_the_points_of_the_class_that_is_picked() -> None:
