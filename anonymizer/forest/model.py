@@ -79,11 +79,11 @@ class Model(Protocol):
 
     @property
     def title(self) -> str:
-        """What it is, in a few words."""
+        """The name of what it is, in a few words."""
 
     @property
     def reading(self) -> str:
-        """How the rules are to be applied, in a sentence."""
+        """The sentence that says how the rules are to be applied."""
 
     def shares(self, codes: NDArray[np.integer]) -> Floats:
         """Return (n, c) how much speaks for each class, summing to 1; ``codes`` (n, p)."""
@@ -105,12 +105,12 @@ class Trees:
 
     @property
     def title(self) -> str:
-        """What it is, in a few words."""
+        """The name of what it is, in a few words."""
         return "1 tree" if len(self.trees) == 1 else f"{len(self.trees)} trees"
 
     @property
     def reading(self) -> str:
-        """How the rules are to be applied, in a sentence."""
+        """The sentence that says how the rules are to be applied."""
         return "In each tree the longest rule that holds speaks for its class with its confidence."
 
     def shares(self, codes: NDArray[np.integer]) -> Floats:

@@ -57,12 +57,12 @@ class Scorecard:
 
     @property
     def title(self) -> str:
-        """What it is, in a few words."""
+        """The name of what it is, in a few words."""
         return f"a scorecard of {len(self.points)} column{'s' * (len(self.points) != 1)}"
 
     @property
     def reading(self) -> str:
-        """How the rules are to be applied, in a sentence."""
+        """The sentence that says how the rules are to be applied."""
         return (
             "Add up the points of all rules that hold, for each class; with s points in all, 1 / (1 + exp(-s)) speaks "
             "for the class against the others, and these figures are divided by their sum."

@@ -155,12 +155,12 @@ def test_scorecard__its_figures_rules_and_ledger_are_those_of_its_points() -> No
     assert "a scorecard of 4 columns" in plain_text(app)
     rules = 1 + sum(attribute.n_levels for attribute in domains.attributes)
     assert figures(app) == {"Spent": "1", "Budget β": "1", "Rules and subrules": f"{rules}", "Accuracy": "–"}
-    shown = app.dataframe[-1].value
+    table = app.dataframe[-1].value
     labels = [domains.target.text(code) for code in range(domains.target.n_levels)]
     supports = np.vstack([card.totals, *card.counts]).sum(axis=1)
     points = np.vstack([card.base, *card.points])[supports >= 0]
-    np.testing.assert_allclose(shown[[f"Points for {label}" for label in labels]].to_numpy(), points)
-    assert shown["Support"].tolist() == [round(float(support)) for support in supports if support >= 0]
+    np.testing.assert_allclose(table[[f"Points for {label}" for label in labels]].to_numpy(), points)
+    assert table["Support"].tolist() == [round(float(support)) for support in supports if support >= 0]
     app.segmented_control(key="forest panel").set_value("Budget").run()
     queries = next(frame.value for frame in app.dataframe if "Query" in frame.value.columns)
     assert queries["ε of each"].tolist() == pytest.approx([1 / 8] * 8)
@@ -196,8 +196,8 @@ def test_scorecard__has_a_chart_a_column_with_the_points_of_the_class_that_is_pi
             assert numbers(chart["data"][0]["x"]) == pytest.approx(card.points[column][:, code].tolist())
             assert chart["layout"]["title"]["text"].startswith(domains.attributes[column].name)
     app.slider(key="forest charts 4").set_value(2).run()
-    drawn = {chart.proto.id.split("-")[-1] for chart in app.get("plotly_chart")}
-    assert drawn == {f"forest points {column}" for column in order[:2]}
+    on_page = {chart.proto.id.split("-")[-1] for chart in app.get("plotly_chart")}
+    assert on_page == {f"forest points {column}" for column in order[:2]}
 
 
 def numbers(values: list[float] | dict[str, str]) -> list[float]:
