@@ -37,7 +37,7 @@ Grower = Callable[[NDArray[np.int64], NDArray[np.int64], float, int], Shares]
 
 
 def mode_grower(mode: str, table: CodedTable) -> Grower:
-    """How a mode of ours predicts."""
+    """Return how a mode of ours predicts."""
 
     def shares(train: NDArray[np.int64], test: NDArray[np.int64], epsilon: float, seed: int) -> Shares:
         noise = RehearsalNoise(np.random.default_rng([11, seed]))
@@ -47,7 +47,7 @@ def mode_grower(mode: str, table: CodedTable) -> Grower:
 
 
 def ebm_grower(table: CodedTable, *, same_values: bool) -> Grower:
-    """How DP-EBM predicts on Adult, (ε, δ)-private: from the same public values as ours, or from columns as they are.
+    """Return how DP-EBM predicts on Adult, (ε, δ)-private: from our public values, or from columns as they are.
 
     In the latter case it knows the ends of numeric columns, and buys ranges in between.
     """
@@ -77,7 +77,7 @@ def medians(
     parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
     epsilon: float,
 ) -> tuple[float, float, float]:
-    """Median accuracy and AUC (nan for more than two classes) of one run for each of ``parts``, and of its seconds."""
+    """Return the median accuracy, AUC (nan for more than two classes) and seconds of a run for each of ``parts``."""
     from sklearn.metrics import roc_auc_score
 
     scores = []
@@ -92,7 +92,7 @@ def medians(
 
 
 def adult(runs: int) -> None:
-    """Accuracy and AUC on Adult's own test part, as Markdown."""
+    """Print accuracy and AUC on Adult's own test part, as Markdown."""
     table = load_untouched()["Adult income"]
     parts = [(np.arange(TRAIN), np.arange(TRAIN, table.n_records))] * runs
     growers = {f"`{mode}`": mode_grower(mode, table) for mode in MODES}
@@ -110,7 +110,7 @@ def adult(runs: int) -> None:
 
 
 def others(runs: int) -> None:
-    """Accuracy on the other sets, as Markdown."""
+    """Print accuracy on the other sets, as Markdown."""
     from sklearn.model_selection import StratifiedShuffleSplit
 
     tables = {name: load_set(file) for name, file in SETS.items()} | load_untouched()

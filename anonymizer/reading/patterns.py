@@ -275,8 +275,7 @@ def is_card(text: str) -> bool:
 
 
 def is_iban(text: str) -> bool:
-    """Return True for an IBAN: country, two check digits, up to 30 letters and digits, remainder 1 when divided by
-    97."""
+    """Return True for an IBAN: country, check digits, up to 30 letters and digits, remainder 1 when divided by 97."""
     plain = text.replace(" ", "").upper()
     if not re.fullmatch(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", plain):
         return False
@@ -293,8 +292,7 @@ def is_ip(text: str) -> bool:
 
 
 def is_phone(text: str) -> bool:
-    """Return True for a telephone number as people write it: 7 to 15 digits with a plus, a leading zero or
-    separators."""
+    """Return True for a telephone number as people write it: 7 to 15 digits with a plus, leading zero or separators."""
     digits = re.sub(r"[^0-9]", "", text)
     if not 7 <= len(digits) <= 15 or not re.fullmatch(r"\+?[0-9 ()./-]+", text):
         return False
@@ -305,8 +303,7 @@ def is_phone(text: str) -> bool:
 
 
 def is_person_name(text: str) -> bool:
-    """Return True for two to four capitalised words of letters, as in a full name, or a family name, a comma, given
-    names."""
+    """Return True for two to four capitalised words, as in a full name, or a family name, a comma and given names."""
     words = text.replace(",", " ").split()
     return 2 <= len(words) <= 4 and all(re.fullmatch(r"[^\W\d_][^\W\d_'’.-]*([’'.-][^\W\d_]*)*", w) and w[0].isupper()
                                         for w in words)  # fmt: skip
@@ -371,8 +368,7 @@ LADDERS: tuple[tuple[str, ...], ...] = tuple(
 
 
 def natural_order(levels: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the levels in their natural order when it is beyond doubt: a known ladder of three or more, or number
-    bands."""
+    """Return the levels in their natural order where it is beyond doubt: a known ladder of three or more, or bands."""
     if len(levels) < 3:
         return None
     plain = [" ".join(re.findall(r"[^\W\d_]+", unicodedata.normalize("NFKD", level).lower())) for level in levels]
