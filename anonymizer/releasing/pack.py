@@ -8,7 +8,8 @@ is a union of adjacent leaves of one region.
 Somebody who knows the method and everybody's record but one could run it again and see which value of that record
 makes this release. So packing has a secret: the order of the records before they are cut, which decides what large
 regions are cut by and which side of a cut comes first on the line; and weights of the columns, log-normal with a
-standard deviation of :data:`SPREAD`. It is drawn anew for every release and kept nowhere.
+standard deviation of :data:`SPREAD`. It is drawn anew for every tree and recorded nowhere; as long as a table is in
+memory, moving k keeps it (:class:`Lines`).
 """
 
 from collections.abc import Callable
