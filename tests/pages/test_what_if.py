@@ -148,3 +148,12 @@ def hospital_of_nine() -> Workspace:
     ws = Workspace(reading=sample_reading("nine", table), schema=SCHEMA)
     ws.set(k=10)
     return ws
+
+
+def test_a_glance__says_what_the_release_makes_of_the_groups() -> None:
+    ws = session(generalizer="pack")
+    app = open_view(ws)
+    groups = ws.flow.after.groups
+    assert groups > len(ws.flow.pruning.cut())
+    assert f"divides its groups into **{count(groups)}**" in plain_text(app)
+    assert "divides its groups" not in plain_text(open_view(session()))

@@ -115,7 +115,7 @@ def glance(ws: Workspace) -> None:
         st.html(loss_bars(utility.ncp_by_column))
         st.caption("NCP: how much of a column's domain a cell leaves open, on average.")
     with left:
-        st.markdown(tree_summary(ws.flow.pruning))
+        st.markdown(tree_summary(ws.flow.pruning, ws.flow.after.groups))
         place = st.container()
         if not ws.ready("verification") and ws.settings.generalizer == "tiered":
             with place, st.spinner("Checking who could be behind which row; the figures above are known already …"):
@@ -141,14 +141,15 @@ def loss_bars(ncp_by_column: Mapping[str, float]) -> str:
     return f'<div style="font-size:.86rem"><div style="{ROW}">{rows}</div></div>'
 
 
-def tree_summary(pruning: Pruning) -> str:
-    """Return the groups in a sentence."""
+def tree_summary(pruning: Pruning, released: int) -> str:
+    """Return the groups of the tree in a sentence, and how many the release makes of them. ``released``: its groups."""
     sizes = pruning.tree.n[pruning.cut()]
     leaves = plural(int(pruning.tree.is_leaf.sum()), "leaf", "leaves")
     return (
         f"The tree makes **{plural(len(sizes), 'group')}** of {count(sizes.min())} to {count(sizes.max())} records, "
         f"half of them of at most {count(np.median(sizes))}. The grown tree has {leaves}; "
         f"{plural(pruning.n_steps, 'split')} of it {'is' if pruning.n_steps == 1 else 'are'} taken back."
+        + (f" The release divides its groups into **{count(released)}**." if released > len(sizes) else "")
     )
 
 
