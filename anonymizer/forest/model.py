@@ -48,10 +48,7 @@ class Rule:
     def to_dict(self, domains: Domains) -> dict[str, Any]:
         """Return the rule, JSON-ready."""
         target = domains.target
-        points = (
-            [] if self.points is None else [("points", {target.text(k): float(d) for k, d in enumerate(self.points)})]
-        )
-        return {
+        rule = {
             "tree": self.tree,
             "node": self.node,
             "if": [{"column": name, "value": value} for name, value in self.conditions(domains)],
@@ -61,8 +58,10 @@ class Rule:
             "counts": {target.text(code): round(float(n), 3) for code, n in enumerate(self.counts)},
             "epsilon_spent": self.spent,
             "is_leaf": self.is_leaf,
-            **dict(points),
         }
+        if self.points is None:
+            return rule
+        return rule | {"points": {target.text(code): float(value) for code, value in enumerate(self.points)}}
 
 
 def condition_text(name: str, value: str) -> str:

@@ -78,6 +78,15 @@ def test_noisy_max__two_scores(noise: Noise) -> None:
     assert close(float(frequencies), expected)
 
 
+def test_coins__come_up_with_their_share_each_and_anew(noise: Noise) -> None:
+    coins = noise.coins(RUNS, 0.2)
+    assert coins.dtype == bool
+    assert close(float(coins.mean()), 0.2)
+    assert close(float((coins[1:] & coins[:-1]).mean()), 0.04)
+    assert (coins != noise.coins(RUNS, 0.2)).any()
+    assert len(noise.coins(0, 0.2)) == 0
+
+
 def test_noisy_max__scores_beyond_32_bits(noise: Noise) -> None:
     assert noise.noisy_max([2**40, 2**41], 1.0, 2**20 + 1) == 1
 
