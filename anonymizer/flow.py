@@ -10,7 +10,7 @@ no tree. :func:`anonymizer.pipeline.anonymize`, the dashboard, the frontier, sce
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,26 +20,27 @@ from anonymizer.attacks.isolation import Isolation, isolation
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, linkage_risk, look_alikes
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
-from anonymizer.errors import GuaranteeError, Progress
-from anonymizer.groups.limits import margins
+from anonymizer.errors import Progress
+from anonymizer.groups.limits import shortfall_of_all, too_few
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, with_criterion
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable, encode, rows_of
 from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
+from anonymizer.measuring.boxed import BoxedTable
+from anonymizer.measuring.coefficients import Agreement, Regression, agreement, regression_of
+from anonymizer.measuring.distributions import Distribution, distribution
+from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
+from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import check_choices, divide, release_of
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.tiers import Parts
 from anonymizer.reporting.report import Report, report_of
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Limits, Settings, setting_names
-
-if TYPE_CHECKING:
-    from anonymizer.measuring.distributions import Distribution
-    from anonymizer.reading.files import Reading
-    from anonymizer.whatif.frontier import Point
+from anonymizer.whatif.frontier import Point, tree_frontier
 
 Answer = TypeVar("Answer")
 
@@ -124,7 +125,7 @@ class Flow:
         settings: Settings | None = None,
         *,
         against_original: bool = True,
-        reading: "Reading | None" = None,
+        reading: Reading | None = None,
         rng: np.random.Generator | None = None,
         stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
     ) -> None:
@@ -316,25 +317,39 @@ class Flow:
         return measure(self.release, self.encoded.encodings, target, released=self.released, classes=self.look_alikes)
 
     @stage(*RELEASE)
-    def distributions(self) -> "tuple[Distribution, ...]":
+    def distributions(self) -> tuple[Distribution, ...]:
         """Each generalized column before and after, the one that changed most first."""
-        from anonymizer.measuring.distributions import distribution
-
         columns = [distribution(self.encoded, self.release, name) for name in self.encoded.names]
         return tuple(sorted(columns, key=lambda column: -column.moved))
 
-    @stage(*TREE, "limits_beside_k")
-    def frontier(self) -> "tuple[Point, ...]":
-        """The risk and loss of every k in the groupings that are cuts of the tree."""
-        from anonymizer.whatif.frontier import tree_frontier
+    @stage(*RELEASE)
+    def boxed(self) -> BoxedTable:
+        """The records of the table in the boxes of the release."""
+        return BoxedTable.of_release(self.encoded, self.release, self.look_alikes.class_of)
 
+    @stage(*RELEASE)
+    def two_way(self) -> TwoWay:
+        """How far two-way tables of the release are from those of the table."""
+        return two_way(self.encoded, self.boxed)
+
+    @stage("schema")
+    def regression(self) -> Regression | None:
+        """The target of the table regressed on its quasi-identifiers."""
+        return regression_of(self.encoded, self.schema.target)
+
+    @stage(*RELEASE)
+    def coefficients(self) -> Agreement | None:
+        """How many coefficients of the regression the release leaves where they were; ``None`` where there is none."""
+        return None if self.regression is None else agreement(self.regression, self.boxed)
+
+    @stage(*TREE, "limits_beside_k")
+    def frontier(self) -> tuple[Point, ...]:
+        """The risk and loss of every k in the groupings that are cuts of the tree."""
         return tree_frontier(self)
 
     @stage(*TREE, "grouping", "limits_beside_k")
-    def by_k(self) -> "tuple[Point, ...]":
+    def by_k(self) -> tuple[Point, ...]:
         """The risk and loss of every k in this grouping."""
-        from anonymizer.whatif.frontier import tree_frontier
-
         return tree_frontier(self, groupings=(self.grouping,))
 
     @stage(*RELEASE)
@@ -342,7 +357,8 @@ class Flow:
         """Everything a reviewer needs beside the released file."""
         return report_of(
             self.schema, self.recorded, self.encoded, before=self.before, after=self.after, utility=self.utility,
-            verification=self.verification, isolation=self.isolation, worst=self.worst, reading=self.reading,
+            two_way=self.two_way, coefficients=self.coefficients, verification=self.verification,
+            isolation=self.isolation, worst=self.worst, reading=self.reading,
         )  # fmt: skip
 
     @property
@@ -356,24 +372,10 @@ class Flow:
 
     def require_limits(self) -> None:
         """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""
-        n, k = self.encoded.n_records, self.settings.k
-        if n < k:
-            raise GuaranteeError(
-                f"The table has {n:,} records, fewer than k = {k}: no group can have {k}.",
-                remedy="Choose a smaller k or bring more records.",
-            )
-        if self.pruning.satisfied:
-            return
-        failures = [
-            margin for margin in margins(self.tree, self.risk, self.encoded, self.limits) if not margin.passes[0]
-        ]
-        raise GuaranteeError(
-            "Even the whole table as one group is not enough: "
-            + "; ".join(margin.shortfall(0) for margin in failures)
-            + ".",
-            column=failures[0].column or None,
-            remedy="Relax this limit.",
-        )
+        if self.encoded.n_records < self.settings.k:
+            raise too_few(self.encoded.n_records, self.settings.k)
+        if not self.pruning.satisfied:
+            raise shortfall_of_all(self.tree, self.risk, self.encoded, self.limits)
 
     def result(self, progress: Progress | None = None) -> Result:
         """Return every stage, computed in turn. ``progress``: called with a share from 0 to 1 and what is being done.

@@ -23,7 +23,8 @@ import numpy as np
 
 from anonymizer.flow import Flow
 from anonymizer.measuring.comparison import paired_t_test
-from anonymizer.measuring.experiment import ORIGINAL, Outcome, evaluate
+from anonymizer.measuring.experiment import evaluate
+from anonymizer.measuring.measures import ORIGINAL, Outcome
 from benchmarks._tables import TABLES
 
 BASELINES = {
@@ -38,7 +39,7 @@ BASELINES = {
 }  # fmt: skip
 WEIGHTS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.985, 0.995, 1.0)
 LARGER = (1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
-UNIT = {"gcp": 0.005, "error": 0.01, "mape_linear": 0.02, "mape_tree": 0.02}
+UNIT = {"gcp": 0.005, "error_box": 0.01, "mape_linear_box": 0.02, "mape_tree_box": 0.02}
 """How much of each measure weighs the same when a setting is picked; of MAPE as a share of the baseline's."""
 
 
@@ -83,7 +84,7 @@ def compare(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Print the tables of one table; returns every figure."""
     table, schema = TABLES[name].read()
     numeric = schema[schema.target or ""].kind != "categorical"
-    kind, measures = ("numbers", ["mape_linear", "mape_tree"]) if numeric else ("classes", ["error"])
+    kind, measures = ("numbers", ["mape_linear_box", "mape_tree_box"]) if numeric else ("classes", ["error_box"])
 
     def figures(blocks: Sequence[Block], first: int, what: str) -> dict[Setting, Outcome]:
         runs: dict[Setting, list[Outcome]] = {}
@@ -138,7 +139,7 @@ def pick(base: Outcome, ours: Sequence[Outcome], measure: str) -> Setting:
         apart = base.measured[what] - outcome.measured[what]
         apart = apart[np.isfinite(apart)]
         error = apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else 0.0
-        unit = UNIT[what] * (1 if what in ("gcp", "error") else base.mean(what))
+        unit = UNIT[what] * (1 if what in ("gcp", "error_box") else base.mean(what))
         return float(apart.mean() - error) / unit
 
     # Some groups cannot be refined: then refined ones are the baseline itself, and no better in anything.

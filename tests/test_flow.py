@@ -33,17 +33,29 @@ def test_stages__depend_on_what_a_flow_has() -> None:
     [
         (
             {"k": 20},
-            {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "memory", "frontier", "by_k"},
+            {
+                "encoded",
+                "original",
+                "before",
+                "regression",
+                "tree",
+                "leaf",
+                "risk",
+                "node_ncp",
+                "memory",
+                "frontier",
+                "by_k",
+            },
         ),
         (
             {"grouping": "least"},
-            {"encoded", "original", "before", "tree", "leaf", "risk", "node_ncp", "memory", "frontier"},
+            {"encoded", "original", "before", "regression", "tree", "leaf", "risk", "node_ncp", "memory", "frontier"},
         ),
         ({"generalizer": "refine"}, set(DEPENDS) - {name for name in DEPENDS if "generalizer" in DEPENDS[name]}),
         ({"numbers": "mean"}, set(DEPENDS) - {name for name in DEPENDS if "numbers" in DEPENDS[name]}),
-        ({"min_leaf": 9}, {"encoded", "original", "before"}),
+        ({"min_leaf": 9}, {"encoded", "original", "before", "regression"}),
         ({"prosecutor_limit": 3}, set(DEPENDS)),
-        ({"grouping": "median-mondrian"}, {"encoded", "original", "before"}),
+        ({"grouping": "median-mondrian"}, {"encoded", "original", "before", "regression"}),
     ],
 )
 def test_but__shares_what_does_not_depend_on_the_change(change: dict, shared: set) -> None:

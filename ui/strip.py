@@ -1,9 +1,10 @@
-"""The line that is always in view: what the release would be, in six numbers."""
+"""The line that is always in view: what the release would be, in six numbers, and what two-way tables lose."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
+from anonymizer.drawing.charts import two_way_sentence
 from anonymizer.measuring.utility import cut_error, cut_gcp
 from ui.controls import count, plain, share
 from ui.workspace import Workspace
@@ -84,4 +85,10 @@ def strip(ws: Workspace) -> None:
             for figure in tiles:
                 st.metric(figure.label, figure.value, help=figure.meaning, width="content")
         text = " · ".join(f"{plain(group.what)} (group {group.node:,})" for group in ws.flow.worst)
-        st.caption(f"Worst groups of the tree: {text}")
+        st.caption(f"{plain(tables(ws))}Worst groups of the tree: {text}")
+
+
+def tables(ws: Workspace) -> str:
+    """Return what two-way tables lose, as a sentence; "" as long as no page measured it."""
+    sentence = two_way_sentence(ws.flow.two_way) if ws.ready("two_way") else ""
+    return f"{sentence}. " if sentence else ""

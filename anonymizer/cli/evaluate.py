@@ -10,8 +10,18 @@ from typing import Any
 from anonymizer.cli.options import ProgressBar, add_reading, add_roles, add_settings, names, reading_of, schema_of
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
-from anonymizer.measuring.comparison import as_table, by_fold, differences, drawable, tradeoff_figure, tradeoff_sentence
-from anonymizer.measuring.experiment import MEASURES, Outcome, all_groupings, evaluate
+from anonymizer.measuring.comparison import (
+    as_table,
+    asked_by,
+    by_fold,
+    differences,
+    drawable,
+    ranks,
+    tradeoff_figure,
+    tradeoff_sentence,
+)
+from anonymizer.measuring.experiment import all_groupings, evaluate
+from anonymizer.measuring.measures import FORMS, MEASURES, Outcome
 from anonymizer.releasing.files import write_file
 from anonymizer.settings import Settings, names_of, setting_names
 
@@ -95,7 +105,15 @@ def run_evaluate(options: argparse.Namespace, flow: Flow, show: ProgressBar) -> 
         rows = [{name: plain(value) for name, value in row.items()} for row in as_table(outcomes).to_dict("records")]
         print(json.dumps({"settings": rows, "differences": tests}, indent=2))
         return 0
-    print(as_table(outcomes).to_string(index=False, float_format=lambda value: f"{value:.3f}", na_rep=""))
+    means = as_table(outcomes)
+    for form, meaning in FORMS.items():
+        presumes = ", which presumes the tree" if form == "box" else ""
+        print(f"People who were left out, asked about by their {meaning} ({form}){presumes}:")
+        part = asked_by(means, form)
+        print(part.to_string(index=False, float_format=lambda value: f"{value:.3f}", na_rep=""), end="\n\n")
+    unranked = [measure for measure in drawable(outcomes) if not ranks(outcomes, measure)]
+    if unranked:
+        print(f"{tradeoff_sentence(outcomes, unranked[0])}: {', '.join(MEASURES[measure] for measure in unranked)}.")
     if tests:
         print(f"\nLess that of {options.against}, and the p-value of the paired t-test over the folds:")
     for test in tests:

@@ -228,6 +228,10 @@ def print_result(result: Result) -> None:
         ("loss (GCP, 0 to 1)", "0", f"{utility.gcp:.3f}"),
         ("outside majority class", "", "" if utility.error is None else f"{utility.error:.3f}"),
     ]
+    if (change := result.report.two_way.mean) is not None:
+        rows.append(("in another cell, two-way", "0", f"{change:.3f}"))
+    if (agreement := result.report.coefficients) is not None:
+        rows.append(("coefficients in interval", f"{agreement.coefficients:,}", f"{agreement.inside:,}"))
     for label, first, second in rows:
         print(f"{label:<24}{first:>12}{second:>12}")
     print()

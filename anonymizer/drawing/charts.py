@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from anonymizer.groups.digression import NumericRisk
     from anonymizer.groups.prune import Pruning
     from anonymizer.groups.risk import NodeRisk
+    from anonymizer.measuring.coefficients import Agreement
     from anonymizer.measuring.distributions import Distribution
+    from anonymizer.measuring.two_way import TwoWay
 
 MOST_CLASSES = 12
 ORIGINAL, RELEASED = "#8f9b93", "#3a9163"
@@ -219,6 +221,29 @@ def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:
     if not ncp_by_column[most]:
         return "No column lost any detail"
     return f"{most} lost most detail ({ncp_by_column[most]:.1%}); all columns on average {gcp:.1%} (GCP)"
+
+
+def two_way_sentence(two_way: "TwoWay") -> str:
+    """Return how many people two-way tables show in another cell, on average; "" where there is no such table."""
+    return "" if two_way.mean is None else f"Of any two-way table, {two_way.mean:.1%} of people are in another cell"
+
+
+def worst_table_sentence(two_way: "TwoWay") -> str:
+    """Return which two-way table changes most; "" where there is none."""
+    if two_way.worst is None:
+        return ""
+    first, second, distance = two_way.worst
+    return f"Most changes the table of {first} and {second}: there it is {distance:.1%}."
+
+
+def coefficients_sentence(agreement: "Agreement | None") -> str:
+    """Return how many coefficients of a regression the release leaves where they were; "" where there is none."""
+    if agreement is None:
+        return ""
+    return (
+        f"Of {plural(agreement.coefficients, 'coefficient')} of a {agreement.model} of {agreement.target}, "
+        f"{agreement.inside:,} ({agreement.share:.1%}) lie inside the original's 95 % interval"
+    )
 
 
 def _axis_values(column: "Distribution") -> Any:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.errors import GuaranteeError
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.target import ClassTarget, class_shares
@@ -48,6 +49,24 @@ def margins(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -
     """Return every limit that is on, judged on every node: what :data:`MARGINS` makes of each."""
     on = [name for name, value in limits.items() if value is not None and name in MARGINS]
     return tuple(margin for name in on for margin in MARGINS[name](tree, risk, encoded, limits))
+
+
+def too_few(n: int, k: int) -> GuaranteeError:
+    """Return the error that says that n records make no group of k."""
+    return GuaranteeError(
+        f"The table has {n:,} records, fewer than k = {k}: no group can have {k}.",
+        remedy="Choose a smaller k or bring more records.",
+    )
+
+
+def shortfall_of_all(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> GuaranteeError:
+    """Return the error that says which limits even the whole table as one group fails, and how far off it is."""
+    failures = [margin for margin in margins(tree, risk, encoded, limits) if not margin.passes[0]]
+    return GuaranteeError(
+        f"Even the whole table as one group is not enough: {'; '.join(margin.shortfall(0) for margin in failures)}.",
+        column=failures[0].column or None,
+        remedy="Relax this limit.",
+    )
 
 
 def group_size(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:

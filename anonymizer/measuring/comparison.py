@@ -8,13 +8,37 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.errors import ParameterError
-from anonymizer.measuring.experiment import MEASURES, ORIGINAL, Outcome, mean_of
+from anonymizer.measuring.measures import (
+    FORMS,
+    MEASURES,
+    MODELS,
+    OF_NUMBERS,
+    ORIGINAL,
+    Outcome,
+    mean_of,
+    number_measure,
+)
 
-COMPARED = ("gcp", "error", "rsd", "mape_linear", "mape_tree")
+BETTER = {
+    **{f"error_{form}": -1 for form in FORMS},
+    **{
+        number_measure(figure, model, form): 1 if figure == "r2" else -1
+        for form in FORMS
+        for figure in OF_NUMBERS
+        for model in MODELS
+        if figure != "slope"
+    },
+    "two_way": -1,
+    "coefficients": 1,
+    "rsd": 1,
+}
+"""What loss can be drawn against: -1 where less is better, 1 where more is (RSD: less is given away)."""
+
+COMPARED = ("gcp", *BETTER)
 """The measures that paired t-tests compare."""
 
-BETTER = {"error": -1, "mape_linear": -1, "mape_tree": -1, "rsd": 1}
-"""What loss can be drawn against: -1 where less is better, 1 where more is (RSD: less is given away)."""
+LEAST_R2 = 0.05
+"""Where even the original records predict no better than that (R²), predictions rank nothing."""
 
 COLOURS = ("#3a9163", "#c77d2e", "#4f83c4", "#a06bb5", "#cc5a5f", "#8a9d2f", "#2f9c9c", "#8f9b93")
 SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up", "x")
@@ -22,7 +46,25 @@ SYMBOLS = ("circle", "diamond", "square", "cross", "triangle-up", "x")
 
 def drawable(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     """Return the keys of :data:`BETTER` that were measured: errors need a categorical target, the others numbers."""
-    return tuple(measure for measure in BETTER if any(outcome.mean(measure) >= 0 for outcome in generalized(outcomes)))
+    return tuple(
+        measure for measure in BETTER if any(math.isfinite(outcome.mean(measure)) for outcome in generalized(outcomes))
+    )
+
+
+def explained(outcomes: Sequence[Outcome], measure: str) -> float | None:
+    """Return the R² on the original records of the model that a measure of numbers judges; ``None`` for the others."""
+    figure, _, rest = measure.partition("_")
+    model = rest.partition("_")[0]
+    if figure not in OF_NUMBERS or not outcomes or outcomes[0].grouping != ORIGINAL:
+        return None
+    return outcomes[0].mean(number_measure("r2", model, "raw"))
+
+
+def ranks(outcomes: Sequence[Outcome], measure: str) -> bool:
+    """Return whether a measure ranks settings: not where the original records predict next to nothing, for then it is
+    noise that differs."""
+    r2 = explained(outcomes, measure)
+    return r2 is None or r2 >= LEAST_R2
 
 
 def generalized(outcomes: Sequence[Outcome]) -> list[Outcome]:
@@ -32,7 +74,9 @@ def generalized(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 def unbeaten(outcomes: Sequence[Outcome], measure: str) -> tuple[Outcome, ...]:
     """Return the settings for which no other one at the same k is as good in both loss and ``measure`` and better in
-    one."""
+    one; none where the measure does not rank."""
+    if not ranks(outcomes, measure):
+        return ()
 
     def figures(outcome: Outcome) -> tuple[float, float]:
         return outcome.mean("gcp"), -BETTER[measure] * outcome.mean(measure)
@@ -47,7 +91,10 @@ def unbeaten(outcomes: Sequence[Outcome], measure: str) -> tuple[Outcome, ...]:
 
 
 def tradeoff_sentence(outcomes: Sequence[Outcome], measure: str) -> str:
-    """Return which settings are best at the smallest k, as the title of the figure."""
+    """Return which settings are best at the smallest k, as the title of the figure; or why none is."""
+    if not ranks(outcomes, measure):
+        r2 = explained(outcomes, measure)
+        return f"No ranking: even the original records explain next to nothing here (R² {r2:.3f}, below {LEAST_R2:g})"
     k = min(outcome.k for outcome in generalized(outcomes))
     compared = [outcome for outcome in generalized(outcomes) if outcome.k == k]
     best = min(compared, key=lambda outcome: -BETTER[measure] * outcome.mean(measure))
@@ -107,7 +154,7 @@ def tradeoff_figure(outcomes: Sequence[Outcome], measure: str) -> Any:
         marker={"size": 18, "symbol": "circle-open", "color": "#8f9b93", "line": {"width": 2}},
     )  # fmt: skip
     for outcome in outcomes:
-        if outcome.grouping == ORIGINAL and outcome.mean(measure) >= 0:
+        if outcome.grouping == ORIGINAL and math.isfinite(outcome.mean(measure)):
             figure.add_hline(
                 y=outcome.mean(measure), line_dash="dot", line_color="#8f9b93",
                 annotation_text=f"original records: {outcome.mean(measure):.3g}", annotation_position="bottom right",
@@ -168,19 +215,30 @@ def as_table(outcomes: Sequence[Outcome]) -> pd.DataFrame:
     return frame.dropna(axis=1, how="all")
 
 
+def asked_by(table: pd.DataFrame, form: str) -> pd.DataFrame:
+    """Return a table of :func:`as_table` with the predictions of one of :data:`FORMS` only."""
+    return table.drop(
+        columns=[name for name in table for other in FORMS if other != form and name.endswith(f"_{other}")]
+    )
+
+
 def differences(outcomes: Sequence[Outcome], against: str) -> list[dict[str, Any]]:
-    """Return paired t-tests of every other setting against one, at the same k, for every measure that both have."""
+    """Return paired t-tests of every other setting against one, at the same k, for every measure that both have and
+    that ranks."""
     grouping, _, generalizer = against.partition("/")
-    base = {o.k: o for o in outcomes if (o.grouping, o.generalizer) == (grouping, generalizer or "uniform")}
+    compared = [measure for measure in COMPARED if ranks(outcomes, measure)]
+    base = {
+        o.k: o for o in generalized(outcomes) if (o.grouping, o.generalizer) == (grouping, generalizer or "uniform")
+    }
     if not base:
         raise ParameterError(
             f"{against!r} was not evaluated.", value=against, remedy="Name a grouping/generalizer that is."
         )
     tests = []
-    for outcome in outcomes:
+    for outcome in generalized(outcomes):
         if outcome.k not in base or outcome is base[outcome.k]:
             continue
-        for measure in COMPARED:
+        for measure in compared:
             test = paired_t_test(outcome, base[outcome.k], measure)
             if math.isfinite(test.difference):
                 tests.append(

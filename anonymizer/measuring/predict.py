@@ -5,7 +5,7 @@ equal shares of a set, counts of a weighted concatenation. :func:`anonymizer.rel
 reading.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,20 +106,54 @@ def expected_errors(n: Floats, errors: Floats) -> Floats:
     return np.asarray(np.where(errors < 1, none + errors * (bound(np.ones_like(n)) - none), bound(errors)))
 
 
-def regress(features: Floats, box: Rows, values: Floats, test: Floats) -> tuple[Floats, Floats]:
-    """Return predictions (n', r) of the test records by linear regression and by a regression tree (at least 5 a leaf).
+def one_thread() -> Any:
+    """Return a context in which products of matrices run in one thread: on a busy machine several wait for each other,
+    ten times as long."""
+    from threadpoolctl import threadpool_limits
 
-    Least squares run in one thread: on a busy machine several wait for each other, ten times as long.
-    """
+    return threadpool_limits(limits=1, user_api="blas")
+
+
+def regress(features: Floats, box: Rows, values: Floats, test: Floats) -> tuple[Floats, Floats]:
+    """Return predictions (n', r) of the test records by linear regression and by a regression tree (at least 5 a
+    leaf)."""
     from sklearn.linear_model import LinearRegression
     from sklearn.tree import DecisionTreeRegressor
-    from threadpoolctl import threadpool_limits
 
     distinct, place, counts = np.unique(box, return_inverse=True, return_counts=True)
     means = np.column_stack([np.bincount(place, y) / counts for y in values.T])
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_thread():
         linear = LinearRegression().fit(features[distinct], means, sample_weight=counts)
     tree = DecisionTreeRegressor(min_weight_fraction_leaf=min(0.5, 5 / len(box)), random_state=0)
     tree.fit(features[distinct], means, sample_weight=counts)
     shape = len(test), values.shape[1]
     return linear.predict(test).reshape(shape), tree.predict(test).reshape(shape)
+
+
+class Accuracy(NamedTuple):
+    """How well numbers are predicted.
+
+    ``rmse``, ``mae``: root of the mean square, and mean, of how far predictions miss, in the numbers' unit; ``r2``: 1
+    less the squared error as a share of that around the numbers' own mean; ``slope``: by how much the numbers rise
+    where the prediction rises by 1 (calibration slope: 1 is right, less is too bold).
+    """
+
+    rmse: float
+    mae: float
+    r2: float
+    slope: float
+
+
+def accuracy(values: Floats, predicted: Floats) -> Accuracy:
+    """Return how well numbers (n,) are predicted; NaN for R² where they are all equal, and for the slope where the
+    predictions are."""
+    apart, bold = values - values.mean(), predicted - predicted.mean()
+    missed = values - predicted
+    whole, spread = float(apart @ apart), float(bold @ bold)
+    tiny = 1e-18 * len(values) * (float(np.abs(values).max()) ** 2 + 1e-300)
+    return Accuracy(
+        rmse=float(np.sqrt(np.mean(missed**2))),
+        mae=float(np.mean(np.abs(missed))),
+        r2=1 - float(missed @ missed) / whole if whole > tiny else float("nan"),
+        slope=float(apart @ bold) / spread if spread > tiny else float("nan"),
+    )

@@ -16,6 +16,7 @@ from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError
 from anonymizer.reporting.document import Code, Document, Figure, Section, Table
 from anonymizer.reporting.findings import Approval, Findings, Statement
+from anonymizer.reporting.losses import losses
 from anonymizer.reporting.report import SHORT_PATH, Report, check_line, command_line
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.version import VERSION
@@ -76,7 +77,7 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
         _checks(report.verification, internal),
         _isolation(report.isolation),
         _criteria(findings.attacks),
-        _utility(findings),
+        losses(findings),
         _limits(report),
         *([_worst(report)] if internal else []),
         _again(report, internal),
@@ -311,35 +312,6 @@ def _criteria(attacks: Attacks | None) -> Section:
             "How often attacks that were run were right (0 to 1), with the 95 % confidence interval after (Wilson).",
             Table(("Attack", "Before", "After", "Interval", "In words"), rows),
             *((Table(header, inferences),) if inferences else ()),
-        ),
-    )
-
-
-def _utility(findings: Findings) -> Section:
-    utility = findings.report.utility
-    rows: list[tuple[str | Figure, ...]] = [
-        ("Loss of detail (GCP), 0 to 1", Figure("gcp.before", "0"), Figure("gcp.after", f"{utility.gcp:.4f}")),
-        (
-            "Discernibility, squared records",
-            Figure("discernibility.before", _count(findings.discernibility_before)),
-            Figure("discernibility.after", _count(utility.discernibility)),
-        ),
-    ]
-    if findings.error_before is not None and utility.error is not None:
-        rows.append(
-            (
-                "Records outside the majority of their look-alikes",
-                Figure("error.before", f"{findings.error_before:.4f}"),
-                Figure("error.after", f"{utility.error:.4f}"),
-            )
-        )
-    columns = tuple((name, Figure(f"ncp.{name}", f"{loss:.4f}")) for name, loss in utility.ncp_by_column.items())
-    return Section(
-        "What the release is still good for",
-        (
-            Table(("", "Before", "After"), tuple(rows)),
-            "The share of its domain that a cell of each column leaves open on average (NCP), 0 to 1:",
-            Table(("Column", "NCP"), columns),
         ),
     )
 

@@ -21,6 +21,8 @@ from anonymizer.checking.verify import Verification
 from anonymizer.drawing.groups import WorstGroup
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.json_value import read_json
+from anonymizer.measuring.coefficients import Agreement
+from anonymizer.measuring.two_way import TwoWay
 from anonymizer.measuring.utility import Utility
 from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING
@@ -81,9 +83,11 @@ class Report:
     """Everything a reviewer needs beside the released file.
 
     ``guarantee``: what the generalizer promises and what not, in words; ``writings``: the same of how levels and
-    numbers are written. ``isolation``: who is singled out by an end or a level of their box. ``worst``: the worst group
-    of the pruned tree by each figure, digression among them, which cannot be recomputed from released cells.
-    ``override``: why the release was let go although a check failed; empty when none did or it was not let go.
+    numbers are written. ``two_way``, ``coefficients``: what two-way tables and a regression of the target lose; the
+    latter is ``None`` where the original has none. ``isolation``: who is singled out by an end or a level of their box.
+    ``worst``: the worst group of the pruned tree by each figure, digression among them, which cannot be recomputed from
+    released cells. ``override``: why the release was let go although a check failed; empty when none did or it was not
+    let go.
     """
 
     provenance: Provenance
@@ -93,6 +97,8 @@ class Report:
     before: LinkageRisk
     after: LinkageRisk
     utility: Utility
+    two_way: TwoWay
+    coefficients: Agreement | None
     verification: Verification
     isolation: Isolation
     worst: tuple[WorstGroup, ...]
@@ -123,7 +129,11 @@ class Report:
             ],
             "linking_risk": {"before": risk_figures(self.before), "after": risk_figures(self.after)},
             "isolation": self.isolation.to_dict(),
-            "utility": self.utility.to_dict(),
+            "utility": {
+                **self.utility.to_dict(),
+                "two_way_tables": self.two_way.to_dict(),
+                "coefficients": self.coefficients and self.coefficients.to_dict(),
+            },
             "provenance": self.provenance.to_dict(),
         }
 
@@ -145,6 +155,8 @@ def report_of(
     before: LinkageRisk,
     after: LinkageRisk,
     utility: Utility,
+    two_way: TwoWay,
+    coefficients: Agreement | None,
     verification: Verification,
     isolation: Isolation,
     worst: Sequence[WorstGroup],
@@ -163,6 +175,8 @@ def report_of(
         before=before,
         after=after,
         utility=utility,
+        two_way=two_way,
+        coefficients=coefficients,
         verification=verification,
         isolation=isolation,
         worst=tuple(worst),

@@ -23,7 +23,8 @@ from anonymizer.drawing.words import number_text
 from anonymizer.errors import ParameterError
 from anonymizer.groups.prune import prune
 from anonymizer.growing.encode import encode
-from anonymizer.measuring.distributions import MOST_BINS, MOST_LEVELS, Distribution, bin_edges, distribution, spread
+from anonymizer.measuring.bins import bin_edges, spread
+from anonymizer.measuring.distributions import MOST_BINS, MOST_LEVELS, Distribution, distribution
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Kind, Schema
@@ -114,7 +115,7 @@ def test_kept_column__is_refused(result) -> None:
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e6), st.data())
 def test_spread__lays_every_run_out_evenly(low: float, width: float, data: st.DataObject) -> None:
-    edges = bin_edges(low, low + width, 0.0)
+    edges = bin_edges(low, low + width, 0.0, MOST_BINS)
     inside = st.floats(low, low + width)
     draws = data.draw(st.lists(st.tuples(inside, inside, st.floats(0, 10)), min_size=1, max_size=5))
     runs = [(*sorted(ends), weight) for *ends, weight in draws]
@@ -125,14 +126,15 @@ def test_spread__lays_every_run_out_evenly(low: float, width: float, data: st.Da
             continue
         for place, (left, right) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
             expected[place] += weight * max(0.0, min(right, last) - max(left, first)) / (last - first)
-    counts = spread(edges, *np.array(runs).T)
+    first, last, weights = np.array(runs).T
+    counts = weights @ spread(edges, first, last)
     assert counts == pytest.approx(expected, abs=1e-9)
     assert counts.sum() == pytest.approx(sum(weight for *_, weight in runs), abs=1e-9)
 
 
 @given(st.integers(-10_000, 10_000), st.integers(0, 10_000))
 def test_bins__of_whole_numbers_hold_equally_many(low: int, width: int) -> None:
-    edges = bin_edges(low, low + width, 1.0)
+    edges = bin_edges(low, low + width, 1.0, MOST_BINS)
     assert len(edges) - 1 <= MOST_BINS
     assert edges[0] < low
     assert edges[-1] > low + width

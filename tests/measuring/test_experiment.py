@@ -15,26 +15,19 @@ from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.groups.prune import prune
 from anonymizer.groups.risk import annotate
-from anonymizer.growing.encode import encode
+from anonymizer.growing.encode import encode, rows_of
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
 from anonymizer.measuring.comparison import as_table, paired_t_test
-from anonymizer.measuring.experiment import (
-    MEASURES,
-    Fold,
-    Outcome,
-    all_groupings,
-    evaluate,
-    expected_seconds,
-    folds_of,
-    part_of_leaf,
-    rows_of,
-)
-from anonymizer.measuring.predict import classify, features_of, pruned_by_confidence, regress
+from anonymizer.measuring.experiment import all_groupings, evaluate, expected_seconds
+from anonymizer.measuring.folds import Fold, folds_of, part_of_leaf
+from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, OF_NUMBERS, Outcome
+from anonymizer.measuring.predict import accuracy, cell_of, classify, features_of, pruned_by_confidence, regress
 from anonymizer.measuring.utility import gcp, mape
 from anonymizer.releasing.boxes import Boxes
 from anonymizer.releasing.generalize import GENERALIZERS, generalize
 from anonymizer.releasing.tiers import Parts, disjoint
+from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.groups.test_refine import random_table
 
@@ -53,14 +46,18 @@ def test_every_setting__is_measured_in_every_fold(outcomes):
         assert set(outcome.measured) == set(MEASURES)
         assert outcome.folds == 3
         for name, values in outcome.measured.items():
-            assert np.isfinite(values).all(), name
+            assert np.isfinite(values).all() or name.startswith("slope"), name
         assert 0 <= outcome.mean("gcp") <= 1
-        assert 0 <= outcome.mean("error") <= 1
+        assert 0 <= outcome.mean("error_raw") <= 1
+        assert 0 <= outcome.mean("error_box") <= 1
+        assert 0 <= outcome.mean("two_way") <= 1
+        assert 0 <= outcome.mean("coefficients") <= 1
         assert 0 <= outcome.mean("rsd") <= 1
         if outcome.grouping != "original" and outcome.generalizer != "tiered":
             assert outcome.measured["smallest"].min() >= outcome.k
     frame = as_table(outcomes)
-    assert frame.loc[0, ["grouping", "k", "gcp"]].tolist() == ["original", 1, 0.0]
+    assert frame.loc[0, ["grouping", "k", "gcp", "two_way", "coefficients"]].tolist() == ["original", 1, 0.0, 0.0, 1.0]
+    assert outcomes[0].mean("error_raw") == outcomes[0].mean("error_box")
     assert len(frame) == len(outcomes)
 
 
@@ -71,9 +68,12 @@ def test_a_numeric_target__has_no_class_error():
         Flow(table, schema), folds=2, ks=(5,), groupings=["regression-mondrian", "error-digression", "blend:1"]
     )
     frame = as_table(outcomes)
-    assert "error" not in frame
-    assert frame[["mape_linear", "mape_tree", "rsd"]].notna().all(axis=None)
-    assert math.isnan(outcomes[1].mean("error"))
+    assert not {"error_raw", "error_box"} & set(frame)
+    of_numbers = [
+        f"{figure}_{model}_{form}" for figure in ("mape", "rmse", "mae", "r2") for model in MODELS for form in FORMS
+    ]
+    assert frame[[*of_numbers, "rsd"]].notna().all(axis=None)
+    assert math.isnan(outcomes[1].mean("error_raw"))
 
 
 def test_test_records__play_no_part_in_the_groups():
@@ -86,10 +86,12 @@ def test_test_records__play_no_part_in_the_groups():
         mixed.loc[test, ["ill", "cost"]] = table.loc[rows, ["ill", "cost"]].to_numpy()
         fold = Fold.of(Flow(mixed, schema), train, test)
         outcomes.append(fold.measure("least", "tiered-strict", 5))
-    assert outcomes[0].gcp == outcomes[1].gcp
-    assert outcomes[0].groups == outcomes[1].groups
-    assert outcomes[0].rsd == pytest.approx(outcomes[1].rsd, rel=1e-9)
-    assert outcomes[0].error != outcomes[1].error
+    first, second = (outcome.figures for outcome in outcomes)
+    for name in ("gcp", "groups", "two_way", "coefficients"):
+        assert first[name] == second[name]
+    assert first["rsd"] == pytest.approx(second["rsd"], rel=1e-9)
+    for form in FORMS:
+        assert first[f"error_{form}"] != second[f"error_{form}"]
 
 
 @pytest.mark.parametrize("method", sorted(GENERALIZERS))
@@ -103,7 +105,7 @@ def test_losses_and_boxes__are_those_of_a_release_of_the_training_records(method
     release = generalize(
         part, schema, encoded, prune(tree, annotate(tree, encoded), "least", 6), method, 6, rng=np.random.default_rng(0)
     )
-    assert measured.gcp == pytest.approx(gcp(release, whole.encodings), rel=1e-12)
+    assert measured.figures["gcp"] == pytest.approx(gcp(release, whole.encodings), rel=1e-12)
 
 
 def test_rows_of__centres_numbers_on_the_rows_and_keeps_the_rest():
@@ -219,7 +221,7 @@ def outcome_of(values) -> Outcome:
 def test_paired_t_test__is_the_usual_one():
     rng = np.random.default_rng(0)
     first, second = rng.normal(size=10), rng.normal(size=10) + 0.4
-    test = paired_t_test(outcome_of(first), outcome_of(second), "error")
+    test = paired_t_test(outcome_of(first), outcome_of(second), "error_raw")
     assert test.difference == pytest.approx((first - second).mean())
     assert test.p_value == pytest.approx(ttest_rel(first, second).pvalue, rel=1e-9)
     assert paired_t_test(outcome_of([0.5, 0.5]), outcome_of([0.5, 0.5]), "gcp") == (0.0, 1.0)
@@ -298,8 +300,10 @@ def test_weights_and_means__are_read_by_the_models():
     tree = grow(encoded, min_leaf=20)
     boxes = Boxes.of(disjoint(descend(tree, encoded), tree.n_nodes))
     rows = np.arange(200)
-    plain = Fold.of(Flow(table, schema), rows, rows).cells(boxes)[0]
-    weighted = Fold.of(Flow(table, schema, Settings(writing="weighted", numbers="mean")), rows, rows).cells(boxes)[0]
+    plain = Fold.of(Flow(table, schema), rows, rows).boxed(boxes).features()
+    weighted = (
+        Fold.of(Flow(table, schema, Settings(writing="weighted", numbers="mean")), rows, rows).boxed(boxes).features()
+    )
     sides = [features[boxes.of_record] for features in (plain, weighted)]
     assert sides[0].shape == sides[1].shape
     # Counts give every level back as often as it is; sets do not.
@@ -321,12 +325,14 @@ def test_the_command__prints_writes_and_compares(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "blend:0.9" in printed
     assert "p-value of the paired t-test" in printed
+    assert "boxes (box), which presumes the tree" in printed
+    assert "No ranking: even the original records explain next to nothing here" in printed
     rows = pd.read_csv(out)
     assert len(rows) == 3 * 5
     plot = tmp_path / "plot.html"
     assert main([*command, "--only", "2", "--sample", "90", "--plot", str(plot)]) == 0
     page = plot.read_text("utf-8")
-    for measure in ("error", "mape_linear", "mape_tree", "rsd"):
+    for measure in ("error_raw", "error_box", "two_way", "coefficients", "rsd"):
         assert MEASURES[measure] in page
     assert page.count("plotly-graph-div") >= 4
     assert "blend:0.9" in page
@@ -336,8 +342,83 @@ def test_the_command__prints_writes_and_compares(tmp_path, capsys):
     assert main([*command, "--only", "2", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [row["folds"] for row in answer["settings"]] == [2] * 5
-    assert {test["measure"] for test in answer["differences"]} == {"gcp", "error", "rsd", "mape_linear", "mape_tree"}
+    compared = {test["measure"] for test in answer["differences"]}
+    assert {"gcp", "error_raw", "error_box", "two_way", "coefficients", "rsd"} <= compared
     assert main([*command, "--against", "error-risk"]) == 2
     assert "was not evaluated" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["evaluate", str(path), "--quasi-identifying", "age", "--k", "ten"])
+
+
+@pytest.mark.parametrize("method", sorted(GENERALIZERS))
+@pytest.mark.parametrize(("model", "columns"), [("linear", ["age", "born", "city", "grade"]), ("tree", ["age"])])
+def test_raw__is_a_model_of_the_released_cells_asked_about_original_values(method, model, columns):
+    """The models of scikit-learn, fitted to the rows of a release of the training records, and asked about records.
+
+    With several columns a tree has several splits that are equally good for boxes, and takes any."""
+    from sklearn.linear_model import LinearRegression
+    from sklearn.tree import DecisionTreeRegressor
+
+    table, schema = random_table(25, 200)
+    table["cost"] = table["age"].fillna(40) * 2 + table["cost"]
+    table["age"] += np.random.default_rng(1).random(200).round(3)
+    schema = Schema.of(table, quasi_identifying=columns, sensitive=["ill", "cost"])
+    flow = Flow(table, schema, Settings(k=8))
+    train, test = np.arange(0, 200, 2), np.arange(1, 200, 2)
+    figures = Fold.of(flow, train, test).measure("least", method, 8).figures
+    records = flow.rows(train).but(generalizer=method)
+    encoded = records.encoded
+    tree = grow(encoded)
+    pruning = prune(tree, annotate(tree, encoded), "least", 8)
+    part = table.iloc[train].reset_index(drop=True)
+    release = generalize(part, schema, encoded, pruning, method, 8, rng=np.random.default_rng(0))
+
+    def row(cells) -> list[float]:
+        return [x for cell, e in zip(cells, encoded.encodings, strict=True) for x in features_of(cell, e)]
+
+    answers = np.array(
+        [row([release[n].cells[release[n].index[i]] for n in encoded.names]) for i in range(release.n_records)]
+    )
+    questions = np.array(
+        [row([cell_of(code, e) for code, e in zip(codes, encoded.encodings, strict=True)])
+         for codes in flow.encoded.codes[test]]
+    )  # fmt: skip
+    cost = part["cost"].to_numpy()[release.order]
+    truth = table["cost"].to_numpy()[test]
+    slow = {"linear": LinearRegression(), "tree": DecisionTreeRegressor(min_samples_leaf=5, random_state=0)}[model]
+    predicted = slow.fit(answers, cost).predict(questions)
+    missed = truth - predicted
+    expected = {
+        "rmse": (missed**2).mean() ** 0.5,
+        "mae": abs(missed).mean(),
+        "mape": abs(missed / truth).mean(),
+        "r2": 1 - (missed**2).sum() / ((truth - truth.mean()) ** 2).sum(),
+        "slope": np.polyfit(predicted, truth, 1)[0],
+    }
+    assert set(expected) == set(OF_NUMBERS)
+    assert {name: figures[f"{name}_{model}_raw"] for name in expected} == pytest.approx(expected, rel=1e-6)
+
+
+def test_accuracy__of_predictions_that_say_nothing() -> None:
+    truth = np.array([1.0, 2.0, 3.0])
+    constant = accuracy(truth, np.full(3, 2.0))
+    assert constant[:3] == (pytest.approx((2 / 3) ** 0.5), pytest.approx(2 / 3), pytest.approx(0))
+    assert math.isnan(constant.slope)
+    assert math.isnan(accuracy(np.full(3, 2.0), truth).r2)
+    assert accuracy(truth, truth) == (0, 0, 1, pytest.approx(1))
+    assert accuracy(truth, 2 * truth).slope == pytest.approx(0.5), "too bold by two"
+
+
+def test_dates__are_predicted_in_days() -> None:
+    table, schema = random_table(26, 150)
+    schema = schema.with_target("cost")
+    days = table["cost"].rank().astype(int)
+    dated = table.assign(cost=pd.Timestamp("2020-01-01") + pd.to_timedelta(days, unit="D"))
+    numbered = table.assign(cost=days.astype(float))
+    rmse = [
+        Fold.of(Flow(each, of), np.arange(100), np.arange(100, 150))
+        .measure("least", "uniform", 9)
+        .figures["rmse_tree_raw"]
+        for each, of in ((numbered, schema), (dated, schema.with_column("cost", kind="date")))
+    ]
+    assert rmse[0] == pytest.approx(rmse[1], rel=1e-6)

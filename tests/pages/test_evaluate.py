@@ -2,13 +2,15 @@
 
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.flow import Flow
-from anonymizer.measuring.comparison import as_table, tradeoff_sentence
-from anonymizer.measuring.experiment import MEASURES, evaluate
+from anonymizer.measuring.comparison import as_table, asked_by, drawable, ranks, tradeoff_sentence
+from anonymizer.measuring.experiment import evaluate
+from anonymizer.measuring.measures import MEASURES
 from anonymizer.releasing.generalize import GENERALIZERS, WRITINGS
 from anonymizer.schema import Schema
 from tests.groups.test_refine import random_table
@@ -59,10 +61,10 @@ def test_figures__are_those_of_the_package_and_outlive_the_page() -> None:
     expected = evaluate(
         Flow(TABLE, SCHEMA), folds=2, ks=(5,), groupings=("least", "median-mondrian"), generalizers=("uniform",)
     )
-    expected_table = as_table(expected).drop(columns="seconds")
+    expected_table = asked_by(as_table(expected), "raw").drop(columns="seconds")
     figures = app.dataframe[0].value.drop(columns="seconds")
     pd.testing.assert_frame_equal(figures, expected_table)
-    assert tradeoff_sentence(expected, "error") in plain_text(app)
+    assert tradeoff_sentence(expected, "error_raw") in plain_text(app)
     assert "Means over 2 folds of 240 records" in plain_text(app)
     app.switch_page("../pages/roles.py").run()
     app.switch_page("../pages/evaluate.py").run()
@@ -70,12 +72,32 @@ def test_figures__are_those_of_the_package_and_outlive_the_page() -> None:
     assert {item.proto.label for item in app.get("download_button")} == {"Means (CSV)", "Every fold (CSV)"}
 
 
-def test_every_measure__is_explained_in_words() -> None:
+def test_every_measure__is_explained_in_words_where_it_stands() -> None:
     assert set(MEANINGS) == set(MEASURES)
     ws = session()
     app = run_comparison(open_page(ws), ws)
-    for name in MEASURES:
-        assert f"{MEASURES[name]}**: {MEANINGS[name]}." in plain_text(app)
+    for form, other in (("raw", "box"), ("box", "raw")):
+        app.segmented_control(key="evaluate form").set_value(form).run()
+        assert not app.exception
+        caption = next(item.value for item in app.caption if item.value.startswith("The models are asked"))
+        assert ("presumes the tree" in caption) == (form == "box")
+        for name in MEASURES:
+            explanation = f"{MEASURES[name]}**: {MEANINGS[name]}."
+            assert (explanation in plain_text(app)) == (not name.endswith(f"_{other}")), name
+            assert (name in app.dataframe[0].value) == (not name.endswith(f"_{other}")), name
+
+
+def test_noise__is_not_ranked_and_the_page_says_so() -> None:
+    table = TABLE.assign(cost=np.random.default_rng(2).permutation(TABLE["cost"]))
+    ws = session(table, SCHEMA.with_target("cost"))
+    app = run_comparison(open_page(ws), ws)
+    outcomes = current_job(ws).answer
+    offered = drawable(outcomes)
+    measure = next(name for name in offered if not ranks(outcomes, name))
+    app.selectbox(key=f"evaluate measure {len(offered)}").set_value(measure).run()
+    assert not app.exception
+    assert "No ranking: even the original records explain next to nothing here" in plain_text(app)
+    assert "None is ringed: what differs is chance." in plain_text(app)
 
 
 def test_cost__is_said_before_it_begins_and_grows_with_the_folds() -> None:

@@ -7,9 +7,10 @@ from anonymizer.checking.linkage import linkage_risk
 from anonymizer.measuring.utility import gcp
 from anonymizer.schema import Schema
 from tests.groups.test_refine import random_table
+from tests.naive_measures import two_way_mean
 from tests.pages.test_workspace import SCHEMA, TABLE
 from ui.controls import count, share
-from ui.strip import figures
+from ui.strip import figures, tables
 from ui.workspace import Workspace, sample_reading
 
 
@@ -89,6 +90,21 @@ def rsd(column: np.ndarray, here: np.ndarray) -> float:
     """By its definition, L14 (10), of one group."""
     own, whole = column[here] - column[here].mean(), column[here] - column.mean()
     return float((own**2).sum() / (whole**2).sum())
+
+
+def test_two_way_tables__are_said_once_they_are_known(ws: Workspace) -> None:
+    ws.flow.compute("release")
+    assert tables(ws) == ""
+    ws.flow.compute("two_way")
+    mean = two_way_mean(TABLE, ws.flow.released, SCHEMA)
+    assert mean > 0.001
+    assert tables(ws) == f"Of any two-way table, {mean:.1%} of people are in another cell. "
+    ws.set(k=50)
+    assert tables(ws) == ""
+    alone = TABLE[["age"]]
+    ws = Workspace(reading=sample_reading("people", alone), schema=Schema.of(alone, quasi_identifying=["age"]))
+    ws.flow.compute("two_way")
+    assert tables(ws) == "", "there is no pair of columns"
 
 
 def test_no_target__no_error_is_claimed() -> None:

@@ -13,10 +13,9 @@ from anonymizer.groups.digression import covariance_test
 from anonymizer.groups.hulls import scale_of
 from anonymizer.groups.prune import prune
 from anonymizer.groups.risk import annotate
-from anonymizer.growing.encode import EncodedTable, encode
+from anonymizer.growing.encode import EncodedTable, encode, rows_of
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
-from anonymizer.measuring.experiment import rows_of
 from anonymizer.releasing.generalize import generalize
 from anonymizer.releasing.pack import SAMPLE, Line, Lines, lay_line, pack, pack_line, runs, wants_of
 from anonymizer.releasing.tiers import Groups

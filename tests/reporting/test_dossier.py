@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ from anonymizer.cells import parse_cell
 from anonymizer.checking.verify import verify
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import encode
+from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
+from anonymizer.measuring.coefficients import agreement, regression_of
 from anonymizer.measuring.utility import cell_ncp
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.reading.files import Reading, read_table
@@ -35,6 +38,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import names_of
 from anonymizer.whatif.frontier import POLICIES
 from tests.naive_attacks import slow_isolation
+from tests.naive_measures import two_way_distance
 
 K = 6
 
@@ -137,6 +141,28 @@ def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
         losses.append(np.mean([cell_ncp(cell, encoding) for cell in cells]))
         figures[f"ncp.{encoding.name}"] = f"{losses[-1]:.4f}"
     figures["gcp.after"] = f"{np.mean(losses):.4f}"
+    distances = [
+        two_way_distance(table, released, schema, *pair)
+        for pair in [*combinations(names, 2), *product(names, schema.sensitive)]
+    ]
+    figures["two_way.before"] = figures["two_way.most.before"] = "0"
+    figures["two_way.after"] = f"{np.mean(distances):.4f}"
+    figures["two_way.most.after"] = f"{max(distances):.4f}"
+    encoded = encode(table, schema)
+    rows = np.empty(len(table), dtype=np.int64)
+    rows[result.release.order] = np.arange(len(table))
+    columns = tuple(
+        BoxedColumn(
+            encoding,
+            [parse_cell(None if pd.isna(text) else str(text), encoding.kind) for text in released[encoding.name]],
+            np.arange(len(table)),
+        )
+        for encoding in encoded.encodings
+    )
+    agreed = agreement(regression_of(encoded, schema.target), BoxedTable(rows, columns))
+    assert agreed.coefficients > 10
+    figures["coefficients.before"] = f"{agreed.coefficients:,}"
+    figures["coefficients.after"] = f"{agreed.inside:,}"
     for check in verify(released, schema, k=K, l=2, original=table).checks:
         if check.required is not None:
             figures[f"required.{check.name}"] = f"{check.required:.6g}"

@@ -9,14 +9,17 @@ import streamlit as st
 from anonymizer.groups.recipe import grouping_words
 from anonymizer.measuring.comparison import (
     as_table,
+    asked_by,
     by_fold,
     differences,
     drawable,
+    ranks,
     tradeoff_figure,
     tradeoff_sentence,
     unbeaten,
 )
-from anonymizer.measuring.experiment import MEASURES, Outcome, evaluate, expected_seconds
+from anonymizer.measuring.experiment import evaluate, expected_seconds
+from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, Outcome, number_measure
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.schema import Schema
@@ -46,14 +49,40 @@ SHORT_TITLES = {
 }
 """Groupings as the figure and the files call them, with a few words."""
 
+FORM_WORDS = {
+    "raw": "their original values, as a recipient has them",
+    "box": "the cells that they would have got, which presumes the tree: only who has it can tell them",
+}
+"""How a model is asked about the people left out."""
+
+FIGURES_OF_NUMBERS = {
+    "mape": "how far the predictions of a {model} learnt from the released records miss the sensitive numbers of "
+    "left-out people, as a share of their value (numbers that are 0 do not count)",
+    "rmse": "the same, of the target: the root of the mean squared miss, in the target's own unit, dates in days",
+    "mae": "the same, of the target: the mean miss, in its own unit",
+    "r2": "share of the target's squared distance from its mean that the {model} explains: 1 is all, 0 or less nothing",
+    "slope": "by how much the target rises where the prediction of the {model} rises by 1: 1 is right, less says that "
+    "high predictions are too high and low ones too low",
+}
+
 MEANINGS = {
     "gcp": "how much of its column's range a released cell leaves open, on average: 0 is every value kept, 1 nothing",
-    "error": "share of left-out people whose class a decision tree learnt from the released records predicts wrongly",
+    "two_way": "share of people whom a table of any two columns, made from the released records, shows in another cell",
+    "coefficients": "of the coefficients of a regression of the target on the other columns, learnt from the released "
+    "records, the share inside the 95 % interval of the same regression of the original records",
     "rsd": "error of guessing a sensitive number by its group's mean, as a share of guessing by the whole table's: "
     "1 gives nothing away, 0 everything",
-    "mape_linear": "how far a linear regression learnt from the released records misses the sensitive numbers of "
-    "left-out people, as a share of their value (numbers that are 0 do not count)",
-    "mape_tree": "the same of a regression tree",
+    **{
+        f"error_{form}": "share of left-out people whose class a decision tree learnt from the released records "
+        f"predicts wrongly, asked by {words}"
+        for form, words in FORM_WORDS.items()
+    },
+    **{
+        number_measure(figure, model, form): f"{meaning.format(model=MODELS[model])}; asked by {words}"
+        for form, words in FORM_WORDS.items()
+        for model in MODELS
+        for figure, meaning in FIGURES_OF_NUMBERS.items()
+    },
     "groups": "groups of the training records",
     "smallest": "the smallest of them, in records",
     "seconds": "to group and generalize the training records, without the model",
@@ -264,7 +293,7 @@ def results(ws: Workspace) -> None:
     st.subheader("What each setting loses, and what can still be learnt", anchor=False)
     st.caption(basis_text(ws, comparison, outcomes))
     tradeoff(ws, outcomes)
-    table(outcomes, comparison)
+    table(outcomes)
     downloads(ws, outcomes)
 
 
@@ -279,7 +308,7 @@ def basis_text(ws: Workspace, comparison: Comparison, outcomes: tuple[Outcome, .
         folds = f"{count(outcomes[0].folds)} of {folds} (stopped early)"
     return (
         f"Means over {folds} of {who}. In each fold the groups are made and the models learnt without the people they "
-        "are judged on, who then get the cells of the group they fall into."
+        "are judged on."
     )
 
 
@@ -292,23 +321,33 @@ def tradeoff(ws: Workspace, outcomes: tuple[Outcome, ...]) -> None:
     measure = offered[0]
     if len(offered) > 1:
         state = ws.state(EvaluateState)
-        measure = state.measure = st.segmented_control(
-            "Loss against", offered, default=state.measure if state.measure in offered else offered[0], required=True,
-            format_func=MEASURES.get, key=f"evaluate measure {' '.join(offered)}",
+        measure = state.measure = st.selectbox(
+            "Loss against", offered, place_of(state.measure if state.measure in offered else offered[0], list(offered)),
+            format_func=MEASURES.get, key=f"evaluate measure {len(offered)}",
         )  # fmt: skip
     st.markdown(f"**{plain(tradeoff_sentence(outcomes, measure))}**")
     st.plotly_chart(tradeoff_figure(outcomes, measure), key="tradeoff", config={"displayModeBar": False})
     best = unbeaten(outcomes, measure)
-    st.caption(
-        f"Numbers beside points are k. To the left less detail is lost; {MEASURES[measure]}: {MEANINGS[measure]}. "
+    rings = (
         f"{plural(len(best), 'setting')} of {len(outcomes) - 1} are ringed: at the same k no other is as good in both "
         "and better in one."
+        if ranks(outcomes, measure)
+        else "None is ringed: what differs is chance."
+    )
+    st.caption(
+        f"Numbers beside points are k. To the left less detail is lost; {MEASURES[measure]}: {MEANINGS[measure]}. "
+        + rings
     )
 
 
-def table(outcomes: tuple[Outcome, ...], comparison: Comparison) -> None:
+def table(outcomes: tuple[Outcome, ...]) -> None:
     """Draw the means, each measure in words, and paired t-tests."""
-    means = as_table(outcomes)
+    form = st.segmented_control(
+        "People left out are asked about by", list(FORM_WORDS), default="raw", required=True, format_func=FORMS.get,
+        key="evaluate form",
+    )  # fmt: skip
+    st.caption(f"The models are asked about the people left out by {FORM_WORDS[form]}.")
+    means = asked_by(as_table(outcomes), form)
     config: dict[str, Any] = {
         name: st.column_config.NumberColumn(MEASURES[name], help=MEANINGS[name], format="%.3f")
         for name in means
@@ -334,7 +373,7 @@ def tests(outcomes: tuple[Outcome, ...]) -> None:
         st.caption("This needs two settings and two folds.")
         return
     against = st.selectbox("Compared with", settings, format_func=" · ".join, key=f"evaluate against {len(settings)}")
-    rows = pd.DataFrame(differences(outcomes[1:], "/".join(against)))
+    rows = pd.DataFrame(differences(outcomes, "/".join(against)))
     rows["measure"] = rows["measure"].map(MEASURES)
     st.dataframe(
         rows, hide_index=True, key="evaluation tests",

@@ -4,7 +4,15 @@ import numpy as np
 import streamlit as st
 
 from anonymizer.checking.verify import Check, Verification
-from anonymizer.drawing.charts import distribution_figure, loss_figure, loss_sentence, moved_sentence
+from anonymizer.drawing.charts import (
+    coefficients_sentence,
+    distribution_figure,
+    loss_figure,
+    loss_sentence,
+    moved_sentence,
+    two_way_sentence,
+    worst_table_sentence,
+)
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.report import Report
@@ -93,6 +101,8 @@ def make_report(ws: Workspace) -> Report:
         ("Generalizing the records …", "release"),
         ("Checking the release from its own cells, beside the original …", "verification"),
         ("Measuring what was lost …", "utility"),
+        ("Comparing two-way tables …", "two_way"),
+        ("Comparing regressions of the original and of the release …", "coefficients"),
         ("Measuring the risk before and after …", "report"),
     )
     place = st.empty()
@@ -229,3 +239,22 @@ def what_changed(ws: Workspace, report: Report) -> None:
                 0, f"{share(utility.error)} of the rows lack the most frequent {target} of their look-alikes."
             )
         st.caption(" ".join(sentences))
+    analyses(report)
+
+
+def analyses(report: Report) -> None:
+    """Draw what two-way tables and a regression of the target lose."""
+    left, right = st.columns(2, gap="large")
+    tables, regression = two_way_sentence(report.two_way), coefficients_sentence(report.coefficients)
+    if tables:
+        left.markdown(f"**{plain(tables)}**")
+        left.caption(
+            f"{plain(worst_table_sentence(report.two_way))} On average over all pairs of columns of which at least one "
+            "is generalized; numbers are in ten bins, the twelve most frequent levels alone, and cells are read evenly."
+        )
+    if regression:
+        right.markdown(f"**{plain(regression)}**")
+        right.caption(
+            "The target on all quasi-identifying columns at once; of more than two classes, each of the most frequent "
+            "ones against the rest. A coefficient that the release cannot estimate is outside."
+        )

@@ -1,0 +1,135 @@
+"""How far two-way tables change: the share of people that a table of any two columns shows in another cell.
+
+Released cells are read evenly (:mod:`anonymizer.measuring.bins`), each column of a box by itself, as somebody does who
+has only the release. Numbers and dates stand in ten bins of equal width, of levels the twelve most frequent stand
+alone, and "missing" is one more value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.measuring.bins import bins_of
+from anonymizer.measuring.boxed import BoxedTable
+from anonymizer.measuring.predict import one_thread
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+MOST_BINS = 10
+MOST_LEVELS = 12
+
+_BLOCK = 1 << 13
+"""Boxes that are spread at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class TwoWay:
+    """How far the two-way tables of a release are from those of the original.
+
+    ``names``: the p columns, the q generalized ones first, then the sensitive ones. ``distances`` (q, p): the total
+    variation distance between the tables of two columns, 0 to 1: the share of people who are in another cell, at the
+    least. NaN on the diagonal and below it, so that every pair stands once.
+    """
+
+    names: tuple[str, ...]
+    distances: Floats
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over all pairs of columns of which at least one is generalized; ``None`` where there is no pair."""
+        pairs = self.distances[np.isfinite(self.distances)]
+        return float(pairs.mean()) if len(pairs) else None
+
+    @property
+    def worst(self) -> tuple[str, str, float] | None:
+        """The two columns whose table changes most, and by how much; ``None`` where there is no pair."""
+        if self.mean is None:
+            return None
+        row, column = np.unravel_index(np.nanargmax(self.distances), self.distances.shape)
+        return self.names[row], self.names[column], float(self.distances[row, column])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, JSON-ready."""
+        worst = self.worst
+        return {
+            "people_in_another_cell": self.mean,
+            "most": worst and {"columns": list(worst[:2]), "people_in_another_cell": worst[2]},
+        }
+
+
+def two_way(encoded: EncodedTable, boxed: BoxedTable) -> TwoWay:
+    """Return how far two-way tables change when each of n records gets its box; sensitive columns stay as they are.
+
+    A table of the release is a sum over boxes: their records, or how many of them are in a cell of the other column,
+    times the shares of the box in each bin. All tables together are one product of matrices.
+    """
+    q = len(boxed.columns)
+    before, sizes, shares = [], [], []
+    for position, (encoding, cells, _) in enumerate(boxed.columns):
+        codes = encoded.codes[:, position]
+        bins = bins_of(encoding, np.bincount(codes, minlength=encoding.n_codes), MOST_BINS, MOST_LEVELS)
+        before.append(bins.of_code[codes])
+        sizes.append(bins.count)
+        shares.append(bins.shares(cells))
+    sensitive = _bins_of_sensitive(encoded)
+    before += sensitive.values()
+    sizes += [int(bins.max()) + 1 for bins in sensitive.values()]
+    with one_thread():
+        after = _tables_after(boxed, shares, before[q:], sizes[q:])
+    starts = np.cumsum([0, *sizes])
+    distances = np.full((q, len(sizes)), np.nan)
+    for first in range(q):
+        for second in range(first + 1, len(sizes)):
+            shape = sizes[first], sizes[second]
+            pairs = before[first] * shape[1] + before[second]
+            table = np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
+            released = after[starts[first] : starts[first + 1], starts[second] : starts[second + 1]]
+            distances[first, second] = np.abs(released - table).sum() / (2 * encoded.n_records)
+    return TwoWay((*encoded.names, *sensitive), distances)
+
+
+def _tables_after(boxed: BoxedTable, shares: Sequence[Floats], others: Sequence[Rows], sizes: Sequence[int]) -> Floats:
+    """Return the tables of the generalized columns (all of their bins) against all columns, in records.
+
+    ``shares``: how much of each cell of a column lies in each bin; ``others``, ``sizes``: the bin of each record in the
+    columns that stay as they are, and how many bins these have.
+    """
+    order = np.argsort(boxed.box, kind="stable")
+    ends = np.searchsorted(boxed.box[order], np.arange(boxed.n_boxes + 1))
+    width = sum(part.shape[1] for part in shares)
+    tables = np.zeros((width, width + sum(sizes)))
+    for first in range(0, boxed.n_boxes, _BLOCK):
+        some = slice(first, first + _BLOCK)
+        spread = np.concatenate(
+            [part[column.of_box[some]] for part, column in zip(shares, boxed.columns, strict=True)], axis=1
+        )
+        records = order[ends[first] : ends[first + len(spread)]]
+        box = boxed.box[records] - first
+        counts = [
+            np.bincount(box * size + bins[records], minlength=len(spread) * size).reshape(-1, size)
+            for bins, size in zip(others, sizes, strict=True)
+        ]
+        n = np.bincount(box, minlength=len(spread))[:, None]
+        tables += spread.T @ np.concatenate([spread * n, *counts], axis=1)
+    return tables
+
+
+def _bins_of_sensitive(encoded: EncodedTable) -> dict[str, Rows]:
+    """Return the bin of each record in each sensitive column."""
+    bins: dict[str, Rows] = {}
+    for classes in (encoded.target, *encoded.others):
+        if classes.name:
+            frequent = np.argsort(-np.bincount(classes.codes), kind="stable")
+            bins[classes.name] = np.minimum(np.argsort(frequent), MOST_LEVELS)[classes.codes]
+    if encoded.numeric is not None:
+        tenths = MOST_BINS * (encoded.numeric.values + encoded.numeric.centre)
+        places = np.minimum(
+            np.round(tenths, 9).astype(np.int64), MOST_BINS - 1
+        )  # scaled and back, a value is not exact
+        bins |= dict(zip(encoded.numeric.names, places.T, strict=True))
+    return bins
