@@ -181,13 +181,13 @@ def number_of(text: str) -> float:
 
 def member_text(level: str) -> str:
     """Return a level as it is written in a cell: bare, or a JSON string where bare text would be misread."""
-    return _quoted(level) if _must_quote(level) or not _STRUCTURE.isdisjoint(level) else level
+    return _quote(level) if _must_quote(level) or not _STRUCTURE.isdisjoint(level) else level
 
 
 def kept_text(text: str) -> str:
     """Return a kept value or a header as it is written to a CSV file: bare, or a JSON string where bare text could act
     as a formula, be taken for missing or withheld, lose its blanks, or break the line."""
-    return _quoted(text) if _must_quote(text) or text.startswith('"') else text
+    return _quote(text) if _must_quote(text) or text.startswith('"') else text
 
 
 def kept_value(text: str) -> str:
@@ -211,7 +211,7 @@ def _must_quote(text: str) -> bool:
     )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     # Line ends, control characters and lone surrogates are escaped; letters of every script stay legible.
     return "".join(
         character if character.isprintable() else json.dumps(character)[1:-1]

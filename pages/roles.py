@@ -20,13 +20,13 @@ def quick_choices(ws: Workspace) -> None:
             "Accept suggestions",
             icon=":material/done_all:",
             help="Every column as it was suggested",
-            on_click=lambda: ws.set_schema(ws.suggested()),
+            on_click=lambda: ws.set_schema(ws.suggest()),
         )
         st.button(
             "All others quasi-identifying",
             icon=":material/groups:",
             help="Every insensitive column becomes quasi-identifying; sensitive ones stay: safe when in doubt",
-            on_click=lambda: ws.set_schema(others_quasi_identifying(ws.schema or ws.suggested())),
+            on_click=lambda: ws.set_schema(others_quasi_identifying(ws.schema or ws.suggest())),
         )
 
 
@@ -35,8 +35,8 @@ def roles_table(ws: Workspace) -> None:
     key = f"roles {ws.edition} {ws.version}"
     state = ws.state(RolesState)
     if widget_state(key) is None:  # it begins now
-        state.editor, state.basis = key, ws.schema or ws.suggested()
-    basis = (state.basis if state.editor == key else ws.schema) or ws.suggested()
+        state.editor, state.basis = key, ws.schema or ws.suggest()
+    basis = (state.basis if state.editor == key else ws.schema) or ws.suggest()
     edited = st.data_editor(
         rows(basis, ws.facts()),
         key=key,

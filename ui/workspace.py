@@ -128,7 +128,7 @@ class Workspace:
         reading, source = self.doubt
         options = reading.options
         for answer in answers:
-            options = answer.applied(options)
+            options = answer.apply(options)
         return self.bring(source, reading.name, options)
 
     def bring_sample(self, name: str) -> bool:
@@ -161,7 +161,7 @@ class Workspace:
         before, previous = self.table, self.reading
         again = previous is not None and previous.sha256 == reading.sha256 and before is not None
         same_columns = again and list(before.columns) == list(reading.frame.columns)
-        suggested = self.suggested() if same_columns and self.schema is not None else None
+        suggested = self.suggest() if same_columns and self.schema is not None else None
         self.answers.clear()
         self.jobs.clear()
         self._flow = None
@@ -179,7 +179,7 @@ class Workspace:
         """Return facts about each column of the table."""
         return self.answers.get("facts", self._read_key(), lambda: profile(self._need_table()))
 
-    def suggested(self) -> Schema:
+    def suggest(self) -> Schema:
         """Return the suggested roles and kinds, with reasons."""
         return self.answers.get("suggested", self._read_key(), lambda: suggest(self._need_table()))
 
@@ -243,5 +243,5 @@ class Workspace:
 
     def _need_schema(self) -> Schema:
         if self.schema is None:
-            self.schema = self.suggested()
+            self.schema = self.suggest()
         return self.schema

@@ -46,7 +46,7 @@ class ClassHistograms:
         Li, Li and Venkatasubramanian 2007: the ordered distance between ranks where there is an order (numbers,
         dates, ordered levels), the equal distance otherwise.
         """
-        return self._ordered() if self.ordered else self._equal()
+        return self._rank_distance() if self.ordered else self._equal()
 
     def _equal(self) -> NDArray[np.float64]:
         shares = self.count / self.sizes[self.group]
@@ -54,7 +54,7 @@ class ClassHistograms:
         common = np.bincount(self.group, weights=np.minimum(shares, overall[self.value]), minlength=len(self.sizes))
         return np.asarray(np.clip(1.0 - common, 0.0, 1.0))
 
-    def _ordered(self) -> NDArray[np.float64]:
+    def _rank_distance(self) -> NDArray[np.float64]:
         """Return the sum over ranks of |cumulated share in the class - overall|, over (v - 1): constant runs in closed
         form."""
         v = len(self.totals)

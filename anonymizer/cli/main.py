@@ -133,13 +133,13 @@ def run_anonymize(options: argparse.Namespace) -> int:
     is_written, released = False, passed or bool(options.override.strip())
     if options.out and released:
         content = result.release.to_bytes(ending or "csv")
-        report = report.released({ending or "csv": digest(content)}, "" if passed else options.override.strip())
+        report = report.with_output({ending or "csv": digest(content)}, "" if passed else options.override.strip())
         write_file(options.out, content)
         is_written = True
     attacks = attacks_of(flow, options, show) if options.attack or (paths and released) else None
     show.end()
     if paths and released and attacks is not None:
-        final = report if is_written else report.released({}, "" if passed else options.override.strip())
+        final = report if is_written else report.with_output({}, "" if passed else options.override.strip())
         write_reports(paths, options, flow, attacks, final)
     if options.report:
         write_file(options.report, report.to_json())

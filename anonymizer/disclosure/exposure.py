@@ -48,7 +48,7 @@ class Figures:
         """Return the number of people whose highest posterior is at least this."""
         return int(self.counts[self.highest >= confidence - ROUNDING].sum())
 
-    def exposed(self, confidence: float) -> int:
+    def count_exposed(self, confidence: float) -> int:
         """Return how many of them have the value that the adversary believes."""
         return int(self.right[self.highest >= confidence - ROUNDING].sum())
 
@@ -61,7 +61,7 @@ class Figures:
             "mean_highest_posterior": float(self.counts @ self.highest / self.counts.sum()),
             "confidence": confidence,
             "people_above": self.people_above(confidence),
-            "people_above_and_right": self.exposed(confidence),
+            "people_above_and_right": self.count_exposed(confidence),
             "best_guess_accuracy": self.accuracy,
         }
 

@@ -128,7 +128,7 @@ def numbers_from(name: str, texts: pa.Array, mark: str) -> tuple[NDArray[np.floa
         problems.append(Problem("info", text, name))
         points = pc.replace_substring(points, ",", "")
     numbers = np.asarray(pc.cast(points, pa.float64()).to_numpy(zero_copy_only=False))
-    return numbers, problems + _rounded(name, points, numbers) + _two_forms(name, texts, points, numbers)
+    return numbers, problems + _note_rounding(name, points, numbers) + _two_forms(name, texts, points, numbers)
 
 
 def too_long(name: str) -> Problem:
@@ -137,7 +137,7 @@ def too_long(name: str) -> Problem:
     return Problem("info", f"Column {name!r} stays text: {why}.", name)
 
 
-def _rounded(name: str, points: pa.Array, numbers: NDArray[np.float64]) -> list[Problem]:
+def _note_rounding(name: str, points: pa.Array, numbers: NDArray[np.float64]) -> list[Problem]:
     """Return a note when numbers have more digits than can be kept; of those written in other forms, the first are
     tried."""
     if (pc.max(pc.utf8_length(points)).as_py() or 0) <= LONGEST_INTEGER:

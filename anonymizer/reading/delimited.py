@@ -61,7 +61,7 @@ def read_columns(
     try:
         names, chunks = _parse(text, delimiter, header, len(first), min(BLOCK, len(text) + 1), progress)
     except pa.ArrowInvalid as error:
-        fault = _ragged(text, delimiter, len(first))
+        fault = _find_ragged(text, delimiter, len(first))
         if fault is not None:
             raise fault from error
         if "straddl" not in str(error) or len(text) > 1 << 30:
@@ -212,7 +212,7 @@ def _refuse_open_quote(text: bytes, delimiter: str) -> None:
             ) from error
 
 
-def _ragged(text: bytes, delimiter: str, width: int) -> ReadError | None:
+def _find_ragged(text: bytes, delimiter: str, width: int) -> ReadError | None:
     """Return the error that names the first record with another number of fields, and how many such records there
     are."""
     first: tuple[int, int] | None = None

@@ -36,7 +36,7 @@ from anonymizer.reading.options import (
     refuse_too_large,
 )
 from anonymizer.reading.parquet import read_parquet
-from anonymizer.reading.parse import TextColumn, manner_of, typed
+from anonymizer.reading.parse import TextColumn, manner_of, type_column
 from anonymizer.reading.spreadsheet import read_spreadsheet
 
 __all__ = [
@@ -103,7 +103,7 @@ def read_table(
 
     try:
         if data[:2] == b"\x1f\x8b":
-            data = unpacked(data, name, min(MAX_BYTES, allowance.memory_for(size) // 2))
+            data = unpack(data, name, min(MAX_BYTES, allowance.memory_for(size) // 2))
         kind = _format_of(data, name)
         content = READERS[kind](data, name, options or ReadOptions(), stop, progress)
         problems = content.problems + _constant_columns(content.frame)
@@ -170,7 +170,7 @@ def read_delimited(
     manner = manner_of(columns, options, delimiter)
     values: dict[str, Any] = {}
     for position, label in enumerate(names):
-        column = typed(label, columns[position], manner)
+        column = type_column(label, columns[position], manner)
         columns[position] = TextColumn(columns[position].texts.slice(0, 0), None)
         values[label] = column.values
         notes += column.problems
@@ -243,7 +243,7 @@ def _bytes_of(source: Source, name: str | None) -> tuple[bytes, str]:
     return data, called
 
 
-def unpacked(data: bytes, name: str, most: int) -> bytes:
+def unpack(data: bytes, name: str, most: int) -> bytes:
     """Return the content of a gzip file, at most ``most`` bytes.
 
     Raises :class:`ReadError` when it is damaged or longer; a length that the file states itself is believed first.

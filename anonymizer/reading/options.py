@@ -98,7 +98,7 @@ class Answer:
     changes: tuple[tuple[str, str], ...]
     sample: tuple[tuple[str, str], ...] = ()
 
-    def applied(self, options: ReadOptions) -> ReadOptions:
+    def apply(self, options: ReadOptions) -> ReadOptions:
         """Return the options with this answer."""
         changes: dict[str, Any] = dict(self.changes)
         for name in ("as_text", "as_numbers"):

@@ -77,7 +77,7 @@ class TextColumn:
         plain = [pc.cast(chunk, pa.large_string()) for chunk in chunks]
         return cls(pa.concat_arrays(plain) if plain else pa.array([], pa.large_string()), None)
 
-    def trimmed(self) -> "TextColumn":
+    def trim(self) -> "TextColumn":
         """Return the column without blanks around its texts; itself when there are none."""
         if not _any(pc.match_substring_regex(self.texts, r"^[\s\x{00A0}]|[\s\x{00A0}]$")):
             return self
@@ -115,7 +115,7 @@ def manner_of(columns: Iterable[TextColumn], options: ReadOptions, delimiter: st
     return Manner(options, delimiter, file_mark(_present(column.texts.slice(0, 20_000), marks) for column in columns))
 
 
-def typed(name: str, column: TextColumn, manner: Manner) -> Typed:
+def type_column(name: str, column: TextColumn, manner: Manner) -> Typed:
     """Return the values of a column.
 
     Whole numbers give int64 (float64 with missing ones), numbers float64, dates datetime64, all else text:
@@ -140,7 +140,7 @@ def _present_texts(
     name: str, column: TextColumn, marks: Iterable[str]
 ) -> tuple[TextColumn, pa.Array, NDArray[np.bool_], list[Problem]]:
     """Return the column without blanks around its texts, the texts that are present, which are absent, and a note."""
-    trimmed = column.trimmed()
+    trimmed = column.trim()
     note = f"Blanks around the values of column {name!r} were removed."
     problems = [] if trimmed is column else [Problem("info", note, name)]
     missing = pa.array(sorted(set(marks)), trimmed.texts.type)

@@ -24,7 +24,7 @@ from anonymizer.reading.options import (
     one_each,
     refuse_too_wide,
 )
-from anonymizer.reading.parse import Manner, TextColumn, Typed, infinity_problems, typed
+from anonymizer.reading.parse import Manner, TextColumn, Typed, infinity_problems, type_column
 from anonymizer.reading.workbook import Marks, column_letters, examine
 
 Outcome = TypeVar("Outcome")
@@ -50,7 +50,7 @@ def read_spreadsheet(
     Rows without any value are left out. Raises :class:`ReadError` for a damaged file, an unknown sheet and a sheet
     without records.
     """
-    marks = _guarded(lambda: examine(data, name, options.sheet, stop), name)
+    marks = _guard(lambda: examine(data, name, options.sheet, stop), name)
     book = _open(data, name)
     sheets = tuple(book.sheet_names)
     title = options.sheet if options.sheet is not None or not sheets else sheets[0]
@@ -88,14 +88,14 @@ def read_spreadsheet(
 
 
 def _open(data: bytes, name: str) -> CalamineWorkbook:
-    return _guarded(lambda: CalamineWorkbook.from_filelike(io.BytesIO(data)), name)
+    return _guard(lambda: CalamineWorkbook.from_filelike(io.BytesIO(data)), name)
 
 
 def _sheet(book: CalamineWorkbook, name: str, sheet: str) -> CalamineSheet:
-    return _guarded(lambda: book.get_sheet_by_name(sheet), name)
+    return _guard(lambda: book.get_sheet_by_name(sheet), name)
 
 
-def _guarded(step: Callable[[], Outcome], name: str) -> Outcome:
+def _guard(step: Callable[[], Outcome], name: str) -> Outcome:
     """Return what a step gives. A panic of the native reader is no Exception, but still a damaged file."""
     try:
         return step()
@@ -188,7 +188,7 @@ def _preview(book: CalamineWorkbook, data: bytes, name: str, title: str) -> tupl
         nonlocal reach
         reach = extent
 
-    _guarded(lambda: examine(data, name, title, keep), name)
+    _guard(lambda: examine(data, name, title, keep), name)
     if reach.memory > LARGEST_PREVIEW:
         return f"{reach.rows:,} rows", "(too large to be shown here)"
     sheet = _sheet(book, name, title)
@@ -212,7 +212,7 @@ def _cell_values(name: str, cells: list[Any], options: ReadOptions) -> Typed:
     texts = pa.array([_cell_text(cell) for cell in cells], pa.large_string())
     encoded = texts.dictionary_encode()
     repeats = 2 * len(encoded.dictionary) <= len(texts)
-    return typed(name, TextColumn.of([encoded]) if repeats else TextColumn(texts, None), Manner(options))
+    return type_column(name, TextColumn.of([encoded]) if repeats else TextColumn(texts, None), Manner(options))
 
 
 def _inexact(name: str, numbers: np.ndarray[Any, Any]) -> list[Problem]:

@@ -138,7 +138,7 @@ def level_cells(
     ``writing``: "sets" (all codes of the domain: withheld), "concatenate" or "weighted".
     """
     if writing == "weighted":
-        return _weighted(codes, encoding, boxes)
+        return _count_levels(codes, encoding, boxes)
     from anonymizer.releasing import tier_kernels
 
     b, values = encoding.n_codes, len(encoding.labels)
@@ -161,7 +161,7 @@ def level_cells(
     return tuple(cells), index.reshape(-1)
 
 
-def _weighted(codes: NDArray[Any], encoding: Encoding, boxes: Boxes) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
+def _count_levels(codes: NDArray[Any], encoding: Encoding, boxes: Boxes) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
     """Return concatenations with counts. Boxes with equal counts share a cell."""
     b, values = encoding.n_codes, len(encoding.labels)
     keys, counts = np.unique(boxes.parts.part * b + codes, return_counts=True)

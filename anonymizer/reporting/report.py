@@ -137,7 +137,7 @@ class Report:
             "provenance": self.provenance.to_dict(),
         }
 
-    def released(self, output: Mapping[str, str], override: str = "") -> "Report":
+    def with_output(self, output: Mapping[str, str], override: str = "") -> "Report":
         """Return the report of what left: the digest of the file in each format, and the reason when a check had
         failed."""
         return replace(self, provenance=replace(self.provenance, output=dict(output)), override=override)
@@ -223,7 +223,7 @@ def provenance(
         parameters=parameters,
         command=command_line(name, schema, parameters, read_with, natural or {}),
         python=python_lines(name, schema, parameters, read_with),
-        versions={"python": platform.python_version(), **{package: installed(package) for package in PACKAGES}},
+        versions={"python": platform.python_version(), **{package: version_of(package) for package in PACKAGES}},
         time=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -369,7 +369,7 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def installed(package: str) -> str:
+def version_of(package: str) -> str:
     """Return the installed version of a package; "absent" when it is not there."""
     try:
         return version(package)

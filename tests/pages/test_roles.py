@@ -66,7 +66,7 @@ def test_empty__leads_to_the_data_page() -> None:
 def test_suggestions__are_taken_when_the_page_is_opened_first() -> None:
     app = open_page(session(schema=None))
     assert not app.exception
-    assert session_of(app).schema == session_of(app).suggested()
+    assert session_of(app).schema == session_of(app).suggest()
 
 
 def test_risk_before__is_that_of_the_chosen_columns() -> None:
@@ -141,7 +141,7 @@ def test_quick__all_others_keep_the_identifying_and_sensitive_ones() -> None:
 
 def test_quick__suggestions_can_be_taken_again() -> None:
     app = press(open_page(session()), "Accept suggestions")
-    assert session_of(app).schema == session_of(app).suggested()
+    assert session_of(app).schema == session_of(app).suggest()
 
 
 def test_target__is_one_of_the_sensitive_columns() -> None:

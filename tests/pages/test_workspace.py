@@ -127,11 +127,11 @@ def test_read_again__suggests_anew_what_nobody_chose() -> None:
     assert ws.bring(("dose;city\n" + rows).encode(), "t.csv")
     right = ws.reading.options
     assert ws.read_again(replace(right, decimal="."))
-    ws.set_schema(ws.suggested().with_column("city", role=Role.SENSITIVE))
+    ws.set_schema(ws.suggest().with_column("city", role=Role.SENSITIVE))
     assert ws.schema["dose"].kind == "categorical"
     assert ws.schema["dose"].role is Role.IDENTIFYING
     assert ws.read_again(replace(right, decimal=","))
-    assert ws.schema["dose"] == ws.suggested()["dose"]
+    assert ws.schema["dose"] == ws.suggest()["dose"]
     assert (ws.schema["dose"].kind, ws.schema["dose"].role) == ("numeric", Role.QUASI_IDENTIFYING)
     assert ws.schema["city"].role is Role.SENSITIVE
     ws.set_schema(ws.schema.with_column("dose", domain=(0, 100)))

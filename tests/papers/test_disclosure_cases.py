@@ -74,7 +74,7 @@ def check_risk(tree: KeyedTree, case: dict[str, Any], posterior: np.ndarray, ris
     assert in_case_order(tree, case, figures.guess).tolist() == risk["guess"]
     assert (figures.highest >= 0.9).sum() == risk["keys_at_risk"]
     assert figures.people_above(0.9) == risk["people_at_risk"]
-    assert figures.exposed(0.9) == risk["people_exposed"]
+    assert figures.count_exposed(0.9) == risk["people_exposed"]
     assert figures.accuracy == pytest.approx(risk["accuracy"])
 
 

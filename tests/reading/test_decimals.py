@@ -30,11 +30,11 @@ def test_point_beside_comma__is_asked_with_both_readings() -> None:
     point, comma = question_of(reading).answers
     assert (point.sample[0], comma.sample[0]) == (("1.234", "1.234"), ("1.234", "1,234"))
     assert (point.words, comma.words) == ("--decimal=.", "--decimal=,")
-    answered = read(text, comma.applied(reading.options))
+    answered = read(text, comma.apply(reading.options))
     assert answered.frame["a"].tolist() == [1234, 5678]
     assert not answered.questions
     assert "between thousands" in notes(answered)
-    assert read(text, point.applied(reading.options)).frame["a"].tolist() == [1.234, 5.678]
+    assert read(text, point.apply(reading.options)).frame["a"].tolist() == [1.234, 5.678]
 
 
 @pytest.mark.parametrize("text", ["a;b\n1.234;x\n5.678;y\n", 'a,b\n"1,234",x\n"5,678",y\n', "a;b\n1,234;x\n5,678;y\n"])
@@ -67,10 +67,10 @@ def test_codes_with_an_e__are_asked() -> None:
     assert reading.frame["code"].tolist() == ["12e4", "120000", "12e4"]
     as_text, as_numbers = question_of(reading).answers
     assert (as_text.words, as_numbers.words) == ("--as-text=code", "--as-numbers=code")
-    again = read(text, as_text.applied(reading.options))
+    again = read(text, as_text.apply(reading.options))
     assert again.frame["code"].tolist() == ["12e4", "120000", "12e4"]
     assert not again.questions
-    assert read(text, as_numbers.applied(reading.options)).frame["code"].tolist() == [120000.0] * 3
+    assert read(text, as_numbers.apply(reading.options)).frame["code"].tolist() == [120000.0] * 3
 
 
 def test_two_texts_of_one_number__are_noted() -> None:
@@ -104,7 +104,7 @@ def test_dates__are_asked_with_both_readings() -> None:
     day, month = question_of(reading).answers
     assert (day.sample[0], month.sample[0]) == (("01/02/2024", "1 February 2024"), ("01/02/2024", "2 January 2024"))
     assert "1 more columns" in question_of(reading).text
-    assert read(text, day.applied(reading.options)).frame["d"][0].month == 2
-    assert read(text, month.applied(reading.options)).frame["d"][0].month == 1
+    assert read(text, day.apply(reading.options)).frame["d"][0].month == 2
+    assert read(text, month.apply(reading.options)).frame["d"][0].month == 1
     month_first = read("d,n\n13/02/2024,1\n01/03/2024,2\n", ReadOptions(dates="month"))
     assert month_first.frame["d"][1].month == 3

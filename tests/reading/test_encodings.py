@@ -26,7 +26,7 @@ def test_other_encodings__are_asked_with_the_words_under_each(encoding: str) -> 
     word = TEXTS[encoding].split("\n")[1].split(",")[0]
     assert word in [text for _, text in answers[encoding].sample]
     assert any(problem.level == "warning" and "encoding" in problem.text for problem in reading.problems)
-    answered = read_table(data, options=answers[encoding].applied(reading.options))
+    answered = read_table(data, options=answers[encoding].apply(reading.options))
     assert answered.frame.iloc[0, 0] == word
     assert not answered.questions
 

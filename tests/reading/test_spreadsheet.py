@@ -68,7 +68,7 @@ def test_two_sheets__are_asked() -> None:
         ("One", (("2 rows", "a, b"),)),
         ("Two", (("3 rows", "x, y"),)),
     ]
-    answered = read_table(book, name="t.xlsx", options=question.answers[1].applied(reading.options))
+    answered = read_table(book, name="t.xlsx", options=question.answers[1].apply(reading.options))
     assert answered.frame.columns.tolist() == ["x", "y"]
     assert not answered.questions
     assert not read_table(xlsx({"One": [("a",), (1,)], "Empty": []})).questions

@@ -57,7 +57,7 @@ def run_of(generalizer: str = "uniform") -> tuple[Reading, Result, bytes, Findin
     file = result.release.to_bytes("csv")
     frame = result.release.frame()
     attacks = attack(reading.frame, frame, schema, result.encoded, tries=200)
-    report = result.report.released({"csv": digest(file)})
+    report = result.report.with_output({"csv": digest(file)})
     return reading, result, file, findings_of(report, reading.frame, frame, attacks)
 
 
@@ -273,7 +273,7 @@ def test_external__of_a_release_that_does_not_fit_names_no_value() -> None:
     changed = reading.frame.assign(diagnosis="Kuruosis")
     checked = verify(result.release.frame(), result.schema, k=K, original=changed)
     assert not checked.passed
-    report = replace(result.report, verification=checked).released({}, "the board wants to see it")
+    report = replace(result.report, verification=checked).with_output({}, "the board wants to see it")
     findings = findings_of(report, reading.frame, result.release.frame())
     for audience in AUDIENCES:
         text = to_html(document_of(findings, audience=audience))

@@ -110,7 +110,7 @@ def test_digests__are_those_of_the_files(tmp_path: Path) -> None:
         result.release.write(path)
         output[format] = digest(result.release.to_bytes(format))
         assert output[format] == hashlib.sha256(path.read_bytes()).hexdigest()
-    report = result.report.released(output, "the board agreed")
+    report = result.report.with_output(output, "the board agreed")
     content = json.loads(report.to_json())
     assert content["provenance"]["output_sha256"] == output
     assert content["override"] == "the board agreed"

@@ -56,7 +56,7 @@ def show_figures(figures: Figures, confidence: float, blind: float) -> None:
     places[1].metric(
         f"People at ≥ {share(confidence)}",
         count(above),
-        help=f"{count(figures.exposed(confidence))} of them rightly",
+        help=f"{count(figures.count_exposed(confidence))} of them rightly",
     )
     places[2].metric("Best guess is right", share(figures.accuracy), f"{100 * (figures.accuracy - blind):+.1f} points")
     divergence = figures.mean_divergence

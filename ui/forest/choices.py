@@ -49,7 +49,7 @@ def choices(ws: Workspace) -> Order | None:
 
 def class_and_columns(ws: Workspace) -> tuple[str, list[str]]:
     """Return what the forest predicts, and from which columns; identifying ones are never offered."""
-    schema = ws.schema or ws.suggested()
+    schema = ws.schema or ws.suggest()
     facts = {fact.name: fact for fact in ws.facts()}
     offered = [column.name for column in schema.columns if column.name not in schema.identifying]
     state = ws.state(ForestState)
@@ -185,7 +185,7 @@ def remove_codebook(ws: Workspace) -> None:
 
 def schema_as_declared(ws: Workspace) -> Schema:
     """Return the schema with the domains that the steward declared; those that were suggested come from the records."""
-    schema, suggested = ws.schema or ws.suggested(), ws.suggested()
+    schema, suggested = ws.schema or ws.suggest(), ws.suggest()
     read = [column.name for column in schema.columns if column.domain == suggested[column.name].domain]
     return Schema(
         tuple(replace(column, domain=None) if column.name in read else column for column in schema.columns),

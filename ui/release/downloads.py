@@ -114,7 +114,7 @@ def is_reason(text: str) -> bool:
 
 def report_text(release: Release, report: Report, reason: str) -> str:
     """Return the report of what left: the digest of the file in every format, and the reason when one was needed."""
-    return report.released({format: digest(release.to_bytes(format)) for format in FORMATS}, reason).to_json()
+    return report.with_output({format: digest(release.to_bytes(format)) for format in FORMATS}, reason).to_json()
 
 
 def file_stem(name: str) -> str:

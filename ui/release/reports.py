@@ -99,6 +99,6 @@ def document(
 ) -> Document:
     """Return the document of what left, with the digest of the file in every format."""
     assert ws.table is not None
-    left = report.released({format: digest(release.to_bytes(format)) for format in FORMATS}, reason)
+    left = report.with_output({format: digest(release.to_bytes(format)) for format in FORMATS}, reason)
     findings = findings_of(left, ws.table, ws.flow.released, outcome_of(ws, release))
     return document_of(findings, statement, audience)
