@@ -77,7 +77,7 @@ class ExactColumn:
     @classmethod
     def of(cls, values: "pd.Series[Any]", column: Column) -> "ExactColumn":
         """Return the codes of a column's values."""
-        return cls(pd.factorize(_comparable(values, column), use_na_sentinel=False)[0].astype(np.int64))
+        return cls(pd.factorize(comparable(values, column), use_na_sentinel=False)[0].astype(np.int64))
 
     def people_in(self, row: int) -> NDArray[np.bool_]:
         """Return (n,) who has the value of this row."""
@@ -106,7 +106,7 @@ class CellColumn:
         codes, texts = pd.factorize(published.astype(object), use_na_sentinel=False)
         cells = [parse_cell(None if pd.isna(text) else str(text), column.kind) for text in texts]
         of_row = np.asarray(codes, dtype=np.int64)
-        values = _comparable(original, column)
+        values = comparable(original, column)
         ends = np.array([_ends(cell) for cell in cells], dtype=np.float64)
         missing = np.array([cell.missing or cell.withheld for cell in cells], dtype=bool)
         if column.kind is not Kind.CATEGORICAL:
@@ -143,7 +143,7 @@ def _ends(cell: Cell) -> tuple[float, float]:
     return (math.inf, -math.inf) if cell.low is None or cell.high is None else (cell.low, cell.high)
 
 
-def _comparable(values: "pd.Series[Any]", column: Column) -> NDArray[Any]:
+def comparable(values: "pd.Series[Any]", column: Column) -> NDArray[Any]:
     """Return values as numbers, NaN for missing; levels as text, ``None`` for missing."""
     if column.kind is not Kind.CATEGORICAL:
         return np.asarray(numbers_of(values, column)[0], dtype=np.float64)
@@ -272,7 +272,7 @@ def _guess_class(
 ) -> Inference:
     """Return how well a class is guessed."""
     people = lookup.people
-    both = np.concatenate([_comparable(original, column), _comparable(published, column)])
+    both = np.concatenate([comparable(original, column), comparable(published, column)])
     codes, distinct = pd.factorize(both, use_na_sentinel=False)
     truth, release = codes[: len(original)], codes[len(original) :]
     test = learners.own[learners.box_of_person[people]]
@@ -291,7 +291,7 @@ def _guess_number(
 ) -> Inference:
     """Return how well a number is guessed."""
     people = lookup.people
-    truth, release = _comparable(original, column), _comparable(published, column)
+    truth, release = comparable(original, column), comparable(published, column)
     has_value = ~np.isnan(truth[people])
     true = truth[people][has_value]
     present, offered = ~np.isnan(truth), ~np.isnan(release)

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.attacks.attackers import FITS_AT_ONCE, CellColumn
+from anonymizer.attacks.attackers import FITS_AT_ONCE, MOST_FEATURES, CellColumn
 from anonymizer.attacks.outcome import Rate
 from anonymizer.cells import parse_cell
 from anonymizer.checking.linkage import LookAlikes
-from anonymizer.errors import Progress
+from anonymizer.errors import ParameterError, Progress
 from anonymizer.growing.encode import Encoding
 from anonymizer.measuring.utility import cell_ncp
 from anonymizer.schema import Kind, Schema
@@ -52,6 +52,12 @@ class _Column:
     ) -> "_Column":
         name, kind = encoding.name, schema[encoding.name].kind
         cells = CellColumn.of(released[name], table[name], schema[name])
+        if cells.levels is not None and cells.levels.size > MOST_FEATURES:
+            raise ParameterError(
+                f"{name!r} has too many different sets of levels to be compared.",
+                column=name,
+                remedy="Attack a sample of the records, or make the column coarser.",
+            )
         texts = released[name].iloc[np.unique(cells.of_row, return_index=True)[1]].astype(object)
         parsed = [parse_cell(None if pd.isna(text) else str(text), Kind(kind)) for text in texts]
         cell = cells.of_row[first]

@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.attacks.attackers import CellColumn
+from anonymizer.attacks.attackers import CellColumn, comparable
 from anonymizer.attacks.outcome import Rate
+from anonymizer.cells import parse_cell
 from anonymizer.checking.linkage import LookAlikes, look_alikes
-from anonymizer.schema import Schema
+from anonymizer.schema import Column, Kind, Schema
 
 Flags = NDArray[np.bool_]
+Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def isolation(
     table: pd.DataFrame,
     released: pd.DataFrame,
     schema: Schema,
-    order: NDArray[np.int64],
+    order: Rows,
     classes: LookAlikes | None = None,
 ) -> Isolation:
     """Return who is singled out by an end or a level of their box. ``table``: the original, n rows; ``released``: n
@@ -75,8 +77,8 @@ def isolation(
     everybody: Flags = np.zeros(n, dtype=np.bool_)
     by_column = {}
     for name in names:
-        cells = CellColumn.of(released[name], table[name], schema[name])
-        alone, ends, levels = (alone_in_set if cells.levels is not None else alone_at_end)(cells, order, classes)
+        measure = alone_in_set if schema[name].kind is Kind.CATEGORICAL else alone_at_end
+        alone, ends, levels = measure(released[name], table[name], schema[name], order, classes)
         by_column[name] = Rate(int(alone.sum()), n)
         everybody |= alone
         of_ends = of_ends[0] + ends[0], of_ends[1] + ends[1]
@@ -89,37 +91,52 @@ Answer = tuple[Flags, tuple[int, int], tuple[int, int]]
 """Which rows hold something alone (n,); of how many ends, and of how many levels, there is one holder, and of all."""
 
 
-def alone_at_end(cells: CellColumn, order: NDArray[np.int64], classes: LookAlikes) -> Answer:
+def alone_at_end(
+    released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column, order: Rows, classes: LookAlikes
+) -> Answer:
     """Return who alone in their class holds an end of its interval, or is alone missing there; see :data:`Answer`."""
+    cells = CellColumn.of(released, original, column)
     values, class_of = cells.value[order], classes.class_of
-    cell_of_class = np.empty(len(classes.sizes), np.int64)
-    cell_of_class[class_of] = cells.of_row
-    low, high, missing = cells.low[cell_of_class], cells.high[cell_of_class], cells.missing[cell_of_class]
-    range_there = np.isfinite(low) & (low < high)
+    cell = cell_of_class(cells.of_row, classes)
+    low, high, missing = cells.low[cell], cells.high[cell], cells.missing[cell]
+    has_range = np.isfinite(low) & (low < high)
     alone = np.zeros(len(values), dtype=np.bool_)
     ends = 0
     for end in (low, high):
         holds = values == end[class_of]
         holders = np.bincount(class_of[holds], minlength=len(low))
         alone |= holds & (holders == 1)[class_of]
-        ends += int(((holders == 1) & range_there).sum())
+        ends += int(((holders == 1) & has_range).sum())
     holds = np.isnan(values) & missing[class_of]
     holders = np.bincount(class_of[holds], minlength=len(low))
     alone |= holds & (holders == 1)[class_of]
     beside = missing & (low <= high)
-    return alone, (ends, 2 * int(range_there.sum())), (int(((holders == 1) & beside).sum()), int(beside.sum()))
+    return alone, (ends, 2 * int(has_range.sum())), (int(((holders == 1) & beside).sum()), int(beside.sum()))
 
 
-def alone_in_set(cells: CellColumn, order: NDArray[np.int64], classes: LookAlikes) -> Answer:
+def alone_in_set(
+    released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column, order: Rows, classes: LookAlikes
+) -> Answer:
     """Return who alone in their class holds a level of its set; see :data:`Answer`."""
-    assert cells.levels is not None
-    values, class_of, width = cells.value[order], classes.class_of, cells.levels.shape[1]
-    pairs, which, holders = np.unique(class_of * width + values, return_inverse=True, return_counts=True)
-    cell_of_class = np.empty(len(classes.sizes), np.int64)
-    cell_of_class[class_of] = cells.of_row
-    shows = cells.levels[cell_of_class[pairs // width], pairs % width]
-    single = (holders == 1) & shows
-    size = cells.levels.sum(axis=1)[cell_of_class]
+    people, levels = pd.factorize(comparable(original, column), use_na_sentinel=False)
+    texts = [None if pd.isna(level) else level for level in levels]
+    of_row, cells = pd.factorize(released.astype(object), use_na_sentinel=False)
+    parsed = [parse_cell(None if pd.isna(cell) else str(cell), column.kind) for cell in cells]
+    shows = [{*texts} if one.withheld else {*one.levels, *[None] * one.missing} for one in parsed]
+    cell = cell_of_class(of_row, classes)
+    size = np.array([len(one) for one in shows])[cell]
+    pairs, which, holders = np.unique(
+        classes.class_of * len(levels) + people[order], return_inverse=True, return_counts=True
+    )
+    group, level = np.divmod(pairs, len(levels))
+    single = holders == 1
+    single[single] = [texts[at] in shows[where] for at, where in zip(level[single], cell[group[single]], strict=True)]
     several = size > 1
-    levels = int((single & several[pairs // width]).sum()), int(size[several].sum())
-    return single[which.reshape(-1)], (0, 0), levels
+    return single[which.reshape(-1)], (0, 0), (int((single & several[group]).sum()), int(size[several].sum()))
+
+
+def cell_of_class(of_row: Rows, classes: LookAlikes) -> Rows:
+    """Return the cell that the rows of each class have (groups,)."""
+    cell = np.empty(len(classes.sizes), np.int64)
+    cell[classes.class_of] = of_row
+    return cell

@@ -48,14 +48,12 @@ ALIKE = 4
 @dataclass(frozen=True)
 class Rerun:
     """What rerunning achieved. ``certain``: records of which only the true content brought the published release back;
-    ``certain_by_group``: or its group. ``misled``: the same of one wrong content and not of the true one.
-    ``again``: groups that were made again, of the groups of all runs of the true table. ``secrets``: under how many
-    the method was run, 1 when it has none.
+    ``certain_by_group``: or its group. ``again``: groups that were made again, of the groups of all runs of the true
+    table. ``secrets``: under how many the method was run, 1 when it has none.
     """
 
     certain: Rate
     certain_by_group: Rate
-    misled: Rate
     again: Rate
     secrets: int
 
@@ -66,7 +64,7 @@ def rerun(
     secrets: Sequence[int],
     rng: np.random.Generator,
     *,
-    contents: int = CONTENTS,
+    most: int = CONTENTS,
     grid: Grid | None = None,
     seconds: float = np.inf,
     say: Progress | None = None,
@@ -74,10 +72,10 @@ def rerun(
     """Return what rerunning a flow's settings tells of some of its records; ``None`` of groups that share records.
 
     ``people``: original rows, tried in this order until ``seconds`` are over. ``secrets``: seeds of the attacker's
-    runs. ``contents``: most that are tried of a record: every one that differs in one column first, then some of the
-    others, drawn by ``rng``. Contents are made of values that somebody has. Where not all were tried, a record can be
-    called certain that another content would have cleared, so the figures are upper bounds. ``grid``: where ends are
-    rounded outward to public cells; by default they are values.
+    runs. ``most``: contents that are tried of a record at most: every one that differs in one column first, then some
+    of the others, drawn by ``rng``. Contents are made of values that somebody has. Where not all were tried, a record
+    can be called certain that another content would have cleared: the figures are upper bounds. ``grid``: where ends
+    are rounded outward to public cells; by default they are values.
     """
     if len(flow.parts.shared_record):
         return None
@@ -85,30 +83,54 @@ def rerun(
     others = other_values(flow)
     grid = grid or [np.arange(encoding.n_codes) for encoding in flow.encoded.encodings]
     published = groups_of(flow.encoded, flow.parts, others, grid)
-    seeds, made, of = list(secrets), 0, 0
-    for number, groups in enumerate(runs(flow, others, seeds, grid), 1):
-        made += sum((Counter(groups.of) & Counter(published.of)).values())
-        of += len(published.of)
-        if number == ALIKE and made == of:
-            seeds = seeds[:1]
+    everything = Counter(published.of)
+    truth = []
+    for groups in runs(flow, others, secrets, grid):
+        truth.append(groups)
+        if time.monotonic() > end or (len(truth) == ALIKE and all(Counter(one.of) == everything for one in truth)):
             break
-        if time.monotonic() > end:
-            break
-    tried = whole = by_group = misled = 0
+    again = Rate(sum((Counter(one.of) & everything).total() for one in truth), len(published.of) * len(truth))
+    seeds = list(secrets)[: 1 if again.right == again.tries else len(truth)]
+    tried = whole = by_group = 0
     for number, person in enumerate(people.tolist()):
         if say is not None:
             used = 0.0 if np.isinf(seconds) else 1 - (end - time.monotonic()) / seconds
             say(min(1.0, max(number / len(people), used)), "Running the method again")
-        answers = try_contents(
-            flow, others, published, person, contents_of(flow, person, contents, rng, grid), seeds, end, grid
-        )
-        if answers is None:
+        certain = is_certain(flow, others, grid, published, truth, seeds, person, most, rng, end)
+        if certain is None:
             break
-        tried += 1
-        whole += answers.whole
-        by_group += answers.group
-        misled += answers.misled
-    return Rerun(Rate(whole, tried), Rate(by_group, tried), Rate(misled, tried), Rate(made, of), len(seeds))
+        tried, whole, by_group = tried + 1, whole + certain[0], by_group + certain[1]
+    return Rerun(Rate(whole, tried), Rate(by_group, tried), again, len(seeds))
+
+
+def is_certain(
+    flow: "Flow", others: Rows, grid: Grid, published: "Groups", truth: "Sequence[Groups]", seeds: Sequence[int],
+    person: int, most: int, rng: np.random.Generator, end: float,
+) -> tuple[bool, bool] | None:  # fmt: skip
+    """Return whether only the true content of a person brings the whole release back, and whether the group; ``None``
+    when the time was over before another was run. ``truth``: the runs of the true table."""
+    target, everything = published.of[published.group[person]], Counter(published.of)
+    by_group = any(brings(groups, person, target, None) for groups in truth)
+    whole = by_group and any(brings(groups, person, target, everything) for groups in truth)
+    contents = contents_of(flow, person, most, rng, grid)[1:] if by_group else []
+    for number, content in enumerate(contents):
+        if time.monotonic() > end:
+            return (whole, by_group) if number else None
+        codes = flow.encoded.codes.copy()
+        codes[person] = content
+        for groups in runs(flow, others, seeds, grid, codes):
+            by_group = by_group and not brings(groups, person, target, None)
+            whole = whole and not brings(groups, person, target, everything)
+            if not (by_group or whole):
+                return False, False
+    return whole, by_group
+
+
+def brings(groups: "Groups", person: int, target: Group, everything: "Counter[Group] | None") -> bool:
+    """Return whether a run puts a person into the published group, and makes all published groups where these are
+    given."""
+    same = groups.of[groups.group[person]] == target
+    return same and (everything is None or Counter(groups.of) == everything)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,53 +139,6 @@ class Groups:
 
     of: list[Group]
     group: Rows
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """Whether the truth alone brought back the whole release, or the group; whether something else alone did."""
-
-    whole: bool
-    group: bool
-    misled: bool
-
-
-def try_contents(
-    flow: "Flow",
-    others: Rows,
-    published: Groups,
-    person: int,
-    contents: Sequence[Codes],
-    seeds: list[int],
-    end: float,
-    grid: Grid,
-) -> _Answers | None:
-    """Return what the contents of a person bring back, the true one first; ``None`` when the time is over before.
-
-    It stops as soon as nothing is left to be certain of.
-    """
-    target, everything = published.of[published.group[person]], Counter(published.of)
-    whole = same = 0  # contents that brought it back
-    truth = [False, False]
-    for number, content in enumerate(contents):
-        if time.monotonic() > end:
-            return None
-        codes = flow.encoded.codes.copy()
-        codes[person] = content
-        same_whole = same_group = False
-        for groups in runs(flow, others, seeds, grid, codes if number else None):
-            if groups.of[groups.group[person]] == target:
-                same_group = True
-                same_whole = same_whole or Counter(groups.of) == everything
-            if same_whole:
-                break
-        whole += same_whole
-        same += same_group
-        if number == 0:
-            truth = [same_whole, same_group]
-        if same >= 2 and whole >= 2:
-            break
-    return _Answers(truth[0] and whole == 1, truth[1] and same == 1, not truth[1] and same == 1)
 
 
 def runs(flow: "Flow", others: Rows, seeds: Sequence[int], grid: Grid, codes: Codes | None = None) -> Iterator[Groups]:

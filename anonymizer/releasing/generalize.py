@@ -233,8 +233,8 @@ GUARANTEES: dict[str, Guarantee] = {
         "for hold in every group. Which groups it makes depends on a secret that is drawn anew each time and recorded "
         "nowhere, so a second run gives mostly other groups.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
-        "what a whole group has in common. The ends of an interval are values of real people. Whether the secret can "
-        "be found from a release was not tried.",
+        "what a whole group has in common. The ends of an interval are values of real people. The secret is no proof: "
+        "who knows every record can infer most of it from the release, and make some of the groups again.",
     ),
 }
 """For each key of :data:`GENERALIZERS` what it guarantees, said so that a steward can repeat it."""
