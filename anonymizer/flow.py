@@ -329,7 +329,7 @@ class Flow:
 
     @stage(*RELEASE)
     def two_way(self) -> TwoWay:
-        """How far two-way tables of the release are from those of the table."""
+        """The distances between two-way tables of the release and those of the table."""
         return two_way(self.encoded, self.boxed)
 
     @stage("schema")
@@ -339,7 +339,7 @@ class Flow:
 
     @stage(*RELEASE)
     def coefficients(self) -> Agreement | None:
-        """How many coefficients of the regression the release leaves where they were; ``None`` where there is none."""
+        """The number of coefficients of the regression that the release keeps; ``None`` where there is none."""
         return None if self.regression is None else agreement(self.regression, self.boxed)
 
     @stage(*TREE, "limits_beside_k")

@@ -88,7 +88,7 @@ class Agreement:
 
     @property
     def model(self) -> str:
-        """What is fitted, in words."""
+        """The name of what is fitted, in words."""
         return f"{'logistic' if self.logistic else 'linear'} regression"
 
     def to_dict(self) -> dict[str, Any]:
