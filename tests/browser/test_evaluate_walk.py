@@ -42,9 +42,9 @@ def test_compare__leave__come_back__download(evaluate_page: Page, tmp_path: Path
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     outcomes = pd.read_csv(download(page, "Means (CSV)", tmp_path))
     table = SAMPLES["hospital"].load()
-    groupings = ["least", "median-mondrian", "blend:0.2", "blend:0.8"]
+    groupings = ["error-risk", "error-digression", "median-mondrian"]
     expected = as_table(
-        evaluate(Flow(table, suggest(table)), folds=5, groupings=groupings, generalizers=["uniform", "refine"])
+        evaluate(Flow(table, suggest(table)), folds=5, groupings=groupings, generalizers=["uniform", "pack"])
     )
     names = ["grouping", "generalizer", "k"]
     pd.testing.assert_frame_equal(

@@ -20,9 +20,10 @@ from anonymizer.drawing.words import number_text
 from anonymizer.groups.recipe import grouping_words
 from anonymizer.pipeline import Result
 from anonymizer.reading.files import read_table
-from anonymizer.releasing.generalize import WRITINGS
+from anonymizer.releasing.generalize import GUARANTEES, WRITINGS
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.report import schema_from
+from anonymizer.settings import SETTINGS
 from tests.browser.steps import choose, download, drop, give_role, known_text, number, open_page, settle, step
 from tests.conftest import ROOT
 from ui.tree.choices import VIEWS
@@ -47,12 +48,16 @@ def test_german_credit__error_digression_concatenated(
     frame = read_table(german).frame
     quasi = [name for name in frame.columns if name not in SENSITIVE]
     schema = an.Schema.of(frame, quasi_identifying=quasi, sensitive=SENSITIVE)
-    expected = an.anonymize(frame, schema, grouping="error-digression", k=K, writing="concatenate")
+    method = {"grouping": "error-digression", "generalizer": "uniform"}
+    expected = an.anonymize(frame, schema, **method, k=K, writing="concatenate")
 
     open_page(page, app_server)
     drop(page, german.read_bytes(), german.name)
     expect(page.get_by_role("heading", name=german.name)).to_be_visible(timeout=60_000)
     give_roles(page, frame)
+    step(page, "Release").click()
+    choose(page, SETTINGS["generalizer"].title, GUARANTEES["uniform"].title)
+    expect(page.get_by_text(f"This release is {K}-anonymous")).to_be_visible(timeout=120_000)
     step(page, "Tree").click()
     choose(page, "How groups are made", grouping_words("error-digression")[0])
     see_every_leaf(page, expected)

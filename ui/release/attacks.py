@@ -56,7 +56,7 @@ def singled_out(isolation: Isolation) -> None:
         "Levels of one record": isolation.levels,
     }
     for place, (title, rate) in zip(st.columns(len(figures)), figures.items(), strict=True):
-        place.metric(title, share(rate.share))
+        place.metric(plain(title), share(rate.share))
     columns = sorted(isolation.by_column.items(), key=lambda item: -item[1].share)
     st.caption(
         "The box [29, 61] says that somebody in its group is 29; when only one record is, these words mean that record "
