@@ -38,7 +38,7 @@ class Room(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def room_for(size, scale):
-    """Room for ``size`` records."""
+    """Return room for ``size`` records."""
     most = scale.n_codes.max()
     return Room(
         tally=np.zeros(most, np.int64),
@@ -71,7 +71,7 @@ def sort_in_place(values):
 
 @njit(cache=True, nogil=True)
 def rank_codes(column, by_order, tally, ranked):
-    """How many codes a column has; they go into ``ranked`` in the order of cuts, their records into ``tally``."""
+    """Return the number of codes of a column; ``ranked`` gets them in the order of cuts, ``tally`` their records."""
     size, d = column.shape[0], 0
     for i in range(size):
         code = column[i]
@@ -93,7 +93,7 @@ def rank_codes(column, by_order, tally, ranked):
 
 @njit(cache=True, nogil=True)
 def varying(codes, start, end, columns):
-    """In how many columns records ``start`` to ``end`` differ; these go into ``columns``."""
+    """Return the number of columns in which records ``start`` to ``end`` differ; these go into ``columns``."""
     q = 0
     for j in range(codes.shape[0]):
         column = codes[j, start:end]
@@ -107,7 +107,7 @@ def varying(codes, start, end, columns):
 
 @njit(cache=True, nogil=True)
 def first_codes(scale, j, left_codes, room):
-    """The highest code that goes left where cuts of column j keep the order; else -1, and those that do are marked."""
+    """Return the highest code that goes left where cuts of column j keep the order; else -1, and mark those that go."""
     if scale.by_order[j]:
         return room.best[left_codes - 1]
     for x in range(left_codes):

@@ -16,7 +16,7 @@ TIE = 1e-9
 
 @njit(cache=True, nogil=True)
 def range_loss(scale, j, low, high, absent):
-    """What codes ``low`` to ``high`` of interval column j lose; ``absent``: or missing. 0 when all are missing."""
+    """Return the loss of codes ``low`` to ``high`` of interval column j; ``absent``: or missing. 0 when all are."""
     if high < 0:
         return 0.0
     first = scale.offset[j]
@@ -28,7 +28,7 @@ def range_loss(scale, j, low, high, absent):
 
 @njit(cache=True, nogil=True)
 def levels_loss(scale, j, levels):
-    """What so many levels of column j lose."""
+    """Return the loss of so many levels of column j."""
     return scale.weight[j] * levels / scale.n_codes[j] if levels > 1 else 0.0
 
 
@@ -86,7 +86,7 @@ def widen_sides(codes, start, end, columns, scale, room):
 
 @njit(cache=True, nogil=True)
 def hull_cut(codes, start, end, least, scale, room):
-    """The column and number of codes of the best cut that leaves ``least`` records on both sides; -1, 0 without one.
+    """Return the column and number of codes of the best cut with ``least`` records on both sides; -1, 0 without one.
 
     The codes that go left stand in ``best`` of the room.
     """

@@ -9,7 +9,7 @@ from anonymizer.groups.hull_kernels import TIE, range_loss
 
 @njit(cache=True, nogil=True)
 def median_cut(codes, start, end, least, scale, room):
-    """The column and number of codes of the cut that leaves ``least`` records on both sides; -1, 0 without one.
+    """Return the column and number of codes of the cut that leaves ``least`` records on both sides; -1, 0 without one.
 
     Widest column first (tie: the first): ranges by their share of the domain, levels by (levels present − 1) /
     (levels − 1). The lower median goes left, or, when that leaves too few, right; codes keep their order. The codes
@@ -38,7 +38,7 @@ def median_cut(codes, start, end, least, scale, room):
 
 @njit(cache=True, nogil=True)
 def spread_of(j, column, scale, room):
-    """How much of the domain of column j its codes take up, 0 to 1."""
+    """Return the share of the domain of column j that its codes take up."""
     if not scale.interval[j]:
         d = rank_codes(column, True, room.tally, room.ranked)
         for x in range(d):
@@ -55,7 +55,7 @@ def spread_of(j, column, scale, room):
 
 @njit(cache=True, nogil=True)
 def codes_left(tally, ranked, size, least):
-    """How many of the ranked codes go left; 0 when no side of the median leaves ``least`` records on both sides."""
+    """Return the number of ranked codes that go left; 0 when no cut at the median leaves ``least`` on both sides."""
     left = 0
     for x in range(ranked.shape[0]):
         before = left

@@ -108,7 +108,7 @@ def lay(codes, order, starts, ends, whole, sample, scale, leaf_start):
 
 @njit(cache=True, nogil=True)
 def keeps(wants, start, end):
-    """Whether records ``start`` to ``end`` of the line, as a group, have everything that is wanted but k."""
+    """Return True when records ``start`` to ``end`` of the line, as a group, have all that is wanted but k."""
     n = end - start
     for g in range(wants.first.shape[0] - 1):
         values, entropy, moved, running = 0, 0.0, 0.0, 0.0
@@ -145,7 +145,7 @@ def keeps(wants, start, end):
 
 @njit(cache=True, nogil=True)
 def widen(codes, first, last, scale, hull, stamps, stamp):
-    """By how much a hull loses more when records ``first`` to ``last`` join it.
+    """Return by how much a hull loses more when records ``first`` to ``last`` join it.
 
     ``hull``: of each column (p,) the lowest code, the highest, the number of levels (or whether some are missing) and
     the loss. ``stamps`` (codes of all columns,): the last ``stamp`` under which a level joined a hull.

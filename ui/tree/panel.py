@@ -106,7 +106,7 @@ def show_parts(ws: Workspace, pruning: Pruning, node: int, bands: Mapping[int, N
         return
     st.markdown(
         f"**Inside.** Its records are divided into {plural(len(sizes), 'smaller group')} of "
-        f"{plain(span_text(min(sizes), max(sizes)))} that look alike in the release: neighbours that lose least so."
+        f"{plain(span_text(min(sizes), max(sizes)))} that look alike in the release: neighbours that fit best."
     )
     flow = ws.flow
     rows = (pruning.group_of_node()[flow.leaf] == node)[flow.release.order]
