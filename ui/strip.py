@@ -85,10 +85,10 @@ def strip(ws: Workspace) -> None:
             for figure in tiles:
                 st.metric(figure.label, figure.value, help=figure.meaning, width="content")
         text = " · ".join(f"{plain(group.what)} (group {group.node:,})" for group in ws.flow.worst)
-        st.caption(f"{plain(tables(ws))}Worst groups of the tree: {text}")
+        st.caption(f"{plain(tables(ws))} Worst groups of the tree: {text}".strip())
 
 
 def tables(ws: Workspace) -> str:
     """Return what two-way tables lose, as a sentence; "" as long as no page measured it."""
     sentence = two_way_sentence(ws.flow.two_way) if ws.ready("two_way") else ""
-    return f"{sentence}. " if sentence else ""
+    return f"{sentence}." if sentence else ""
