@@ -11,7 +11,7 @@ function parse(text) {
 
 function nodesOf(svg) {
   const nodes = new Map();
-  for (const element of svg.querySelectorAll("g.node")) {
+  for (const element of svg.querySelectorAll("g.node[id^=n]")) {
     const id = Number(element.id.slice(1));
     const label = element.querySelector("title")?.textContent ?? "";
     nodes.set(id, { id, element, label, parent: -1, children: [], level: 1 });
