@@ -17,6 +17,8 @@ from typing import Any
 import pandas as pd
 import psutil
 
+from anonymizer.releasing.generalize import guarantee_of
+from anonymizer.settings import SETTINGS
 from run import BROWSERS, ROOT
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
@@ -69,7 +71,7 @@ def serve() -> Iterator[str]:
             server.terminate()
 
 
-def measure(table: Path, moves: int) -> list[float]:
+def measure(table: Path, moves: int, generalizer: str) -> list[float]:
     """Return the milliseconds from mouse-up until nothing on the page changes any more, one entry a move of k."""
     from playwright.sync_api import sync_playwright
 
@@ -78,15 +80,16 @@ def measure(table: Path, moves: int) -> list[float]:
         browser = driver.chromium.launch(executable_path=browser_path, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(180_000)
-        what_if(page, address, table)
+        what_if(page, address, table, guarantee_of(generalizer).title)
         page.evaluate(WATCH)
         times = [drag(page, step) for step in range(moves)]
         browser.close()
     return times
 
 
-def what_if(page: Any, address: str, table: Path) -> None:
-    """Open the What-if page with the table, all columns but the suggested sensitive ones as suggested."""
+def what_if(page: Any, address: str, table: Path, generalizer: str) -> None:
+    """Open the What-if page with the table, all columns but the suggested sensitive ones as suggested, and choose how
+    records are made to look alike: ``generalizer`` is a title of the box."""
     content = table.read_bytes()
     page.goto(address)
     zone = page.get_by_test_id("stFileUploaderDropzone").first
@@ -99,6 +102,9 @@ def what_if(page: Any, address: str, table: Path) -> None:
     idle(page)
     page.get_by_test_id("stTopNavLink").filter(has_text="What if").click()
     page.get_by_text("This release is").first.wait_for()
+    idle(page)
+    page.get_by_role("combobox", name=SETTINGS["generalizer"].title).first.click()
+    page.get_by_role("option", name=generalizer, exact=True).click()
     idle(page)
 
 
@@ -124,15 +130,15 @@ def drag(page: Any, step: int) -> float:
     return float(page.evaluate("() => window.copse.last - window.copse.up"))
 
 
-def run(table: pd.DataFrame, moves: int) -> None:
+def run(table: pd.DataFrame, moves: int, generalizer: str) -> None:
     """Measure a table and print median and 95th percentile, with the load of the machine meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "adult.csv"
         table.to_csv(path, index=False)
-        times = sorted(measure(path, moves))
+        times = sorted(measure(path, moves, generalizer))
     high = times[round(0.95 * (len(times) - 1))]
     print(
-        f"{len(table):,} rows, uniform, {moves} moves of k, mouse-up to settled page: median "
+        f"{len(table):,} rows, {generalizer}, {moves} moves of k, mouse-up to settled page: median "
         f"{statistics.median(times):.0f} ms, 95th percentile {high:.0f} ms, most {times[-1]:.0f} ms; machine load "
         f"{psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} cores",
         flush=True,

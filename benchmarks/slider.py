@@ -22,7 +22,10 @@ from benchmarks import _mouse
 from benchmarks.flow import ADULT, adult
 from ui.workspace import Workspace
 
-STAGES = ("pruning", "release", "verification", "after", "utility", "report", "distributions")
+STAGES = (
+    "pruning", "release", "verification", "after", "utility", "distributions", "two_way", "coefficients", "isolation",
+    "report",
+)  # fmt: skip
 MOVES = (11, 12, 14, 17, 20, 25, 19, 13, 10)
 
 
@@ -77,9 +80,9 @@ def main(arguments: list[str]) -> int:
         print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
         return 1
     for rows in options.rows:
-        if options.browser:
-            _mouse.run(adult(rows), options.moves)
-            continue
         for generalizer in options.generalizer:
-            run(rows, generalizer)
+            if options.browser:
+                _mouse.run(adult(rows), options.moves, generalizer)
+            else:
+                run(rows, generalizer)
     return 0
