@@ -230,8 +230,8 @@ GUARANTEES: dict[str, Guarantee] = {
         True,
         "Inside each group, records that are alike stand side by side, and are divided into the groups of at least k "
         "that lose least: every row looks like at least k − 1 others, and limits on sensitive values that were asked "
-        "for hold in every group. Which groups it makes depends on a secret that is drawn anew each time and recorded "
-        "nowhere, so a second run gives mostly other groups.",
+        "for hold in every group. Which groups it makes depends on a secret, drawn anew for each run and recorded "
+        "nowhere (one serves every k while a table is open on these pages), so a second run gives mostly other groups.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
         "what a whole group has in common. The ends of an interval are values of real people. The secret is no proof: "
         "who knows every record can infer most of it from the release, and make some of the groups again.",

@@ -194,7 +194,7 @@ def which_k(ws: Workspace) -> None:
             on_click=ws.open, args=({"k": k},),
         )  # fmt: skip
         st.caption(
-            "Grouped as chosen above. *Pack* usually loses much less at the same k: choose it above, or see Frontier."
+            "Grouped as chosen above. *Pack* can lose much less at the same k: choose it above, or see Frontier."
         )
     with right:
         st.markdown(f"**{plain(k_sentence(ws.flow.by_k, ws.k, k))}**")
