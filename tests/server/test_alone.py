@@ -1,0 +1,81 @@
+"""A whole walk through the dashboard in a network without a way out: nothing but this server is asked, or tried."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.conftest import ROOT, is_foreign
+from tests.server.alone import WATCHER
+
+APART = ("unshare", "--net", "--map-root-user")
+"""Runs a program in a network of its own."""
+ATTEMPTS = """
+import contextlib, json, socket, sys
+from pathlib import Path
+from typing import Any
+from tests.server.alone import bring_up_loopback, packets_without_way
+bring_up_loopback()
+with contextlib.suppress(OSError):
+    socket.create_connection(("192.0.2.1", 80), 1)
+with contextlib.suppress(OSError):
+    socket.getaddrinfo("copse.example", 80)
+print(json.dumps(packets_without_way()))
+"""
+
+
+@pytest.fixture(autouse=True)
+def apart() -> None:
+    """Skip where no network of its own can be made."""
+    if shutil.which(APART[0]) is None or subprocess.run([*APART, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no network without a way out can be made here (unshare --net)")
+
+
+def run_apart(command: list[str], environment: dict[str, str] | None = None) -> str:
+    """What a Python program prints that must succeed in a network of its own."""
+    answer = subprocess.run(
+        [*APART, sys.executable, *command], cwd=ROOT, env={**os.environ, **(environment or {})},
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    assert answer.returncode == 0, answer.stderr[-5000:]
+    return answer.stdout
+
+
+def test_attempts__are_seen(tmp_path: Path) -> None:
+    """The walk below proves something only if what it looks for would be there."""
+    (tmp_path / "sitecustomize.py").write_text(WATCHER, "utf-8")
+    tried = tmp_path / "programs.txt"
+    paths = os.pathsep.join((str(tmp_path), str(ROOT)))
+    packets = run_apart(["-c", ATTEMPTS], {"PYTHONPATH": paths, "COPSE_TRIED": str(tried)})
+    assert json.loads(packets) > 0
+    assert "socket.connect (('192.0.2.1', 80),)" in tried.read_text("utf-8")
+    assert "copse.example" in tried.read_text("utf-8")
+
+
+def test_walk__asks_and_tries_nothing_but_this_server(tmp_path: Path, chromium: str) -> None:
+    run_apart(["-m", "tests.server.alone", str(tmp_path), chromium])
+    assert (tmp_path / "programs.txt").read_text("utf-8") == ""
+    assert json.loads((tmp_path / "packets.json").read_text("utf-8")) == 0
+    asked = (tmp_path / "pages.txt").read_text("utf-8").splitlines()
+    assert len(asked) > 50
+    assert [address for address in asked if is_foreign(address) and urlsplit(address).scheme != "file"] == []
+    hosts = hosts_for_pages(json.loads((tmp_path / "browser.json").read_text("utf-8")))
+    assert hosts == {"127.0.0.1"}
+
+
+def hosts_for_pages(log: dict[str, Any]) -> set[str | None]:
+    """The hosts that the browser asked, reached or looked up for a page, and not on its own account, by its log."""
+    hosts = set()
+    for entry in log["events"]:
+        details = entry.get("params", {})
+        causes = {details.get("initiator"), details.get("network_anonymization_key")}
+        address = details.get("url") or details.get("host") or ""
+        if causes - {None, "not an origin", "null", "null null"} and "://" in address:
+            hosts.add(urlsplit(address).hostname)
+    return hosts - {None}  # a file has none
