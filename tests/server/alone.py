@@ -50,6 +50,13 @@ def bring_up_loopback() -> None:
         six.write_text("1")  # the browser would try whether there is a way out
 
 
+def watched(folder: Path) -> dict[str, str]:
+    """The environment in which a Python, and each that it starts, writes what it tries to ``programs.txt``."""
+    (folder / "sitecustomize.py").write_text(WATCHER, "utf-8")
+    paths = os.pathsep.join((str(folder), str(ROOT)))
+    return {**os.environ, "PYTHONPATH": paths, "COPSE_TRIED": str(folder / "programs.txt")}
+
+
 def packets_without_way() -> int:
     """How many packets of this network were to go where no way leads."""
     names, values = (line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Ip:"))
@@ -101,13 +108,9 @@ def walk(page: Page, address: str, folder: Path) -> None:
 def main(folder: Path, chromium: str) -> None:
     bring_up_loopback()
     assert packets_without_way() == 0
-    watcher = folder / "watcher"
-    watcher.mkdir()
-    (watcher / "sitecustomize.py").write_text(WATCHER, "utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(watcher), "COPSE_TRIED": str(folder / "programs.txt")}
     launch = [*LAUNCH, *SILENT, f"--log-net-log={folder / 'browser.json'}"]
     asked: list[str] = []
-    with serve(COMMAND, ROOT, folder / "server.log", environment) as dashboard, sync_playwright() as playwright:
+    with serve(COMMAND, ROOT, folder / "server.log", watched(folder)) as dashboard, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=launch)
         context = browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000})
         context.on("request", lambda request: asked.append(request.url))

@@ -1,7 +1,6 @@
 """A whole walk through the dashboard in a network without a way out: nothing but this server is asked, or tried."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import ROOT, is_foreign
-from tests.server.alone import WATCHER
+from tests.server.alone import watched
 
 APART = ("unshare", "--net", "--map-root-user")
 """Runs a program in a network of its own."""
@@ -40,7 +39,7 @@ def apart() -> None:
 def run_apart(command: list[str], environment: dict[str, str] | None = None) -> str:
     """What a Python program prints that must succeed in a network of its own."""
     answer = subprocess.run(
-        [*APART, sys.executable, *command], cwd=ROOT, env={**os.environ, **(environment or {})},
+        [*APART, sys.executable, *command], cwd=ROOT, env=environment,
         capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr[-5000:]
@@ -49,13 +48,30 @@ def run_apart(command: list[str], environment: dict[str, str] | None = None) -> 
 
 def test_attempts__are_seen(tmp_path: Path) -> None:
     """The walk below proves something only if what it looks for would be there."""
-    (tmp_path / "sitecustomize.py").write_text(WATCHER, "utf-8")
-    tried = tmp_path / "programs.txt"
-    paths = os.pathsep.join((str(tmp_path), str(ROOT)))
-    packets = run_apart(["-c", ATTEMPTS], {"PYTHONPATH": paths, "COPSE_TRIED": str(tried)})
+    packets = run_apart(["-c", ATTEMPTS], watched(tmp_path))
     assert json.loads(packets) > 0
-    assert "socket.connect (('192.0.2.1', 80),)" in tried.read_text("utf-8")
-    assert "copse.example" in tried.read_text("utf-8")
+    tried = (tmp_path / "programs.txt").read_text("utf-8")
+    assert "socket.connect (('192.0.2.1', 80),)" in tried
+    assert "copse.example" in tried
+
+
+START = """
+import sys
+from pathlib import Path
+from tests.conftest import COMMAND, ROOT, serve
+from tests.server.alone import bring_up_loopback, watched
+bring_up_loopback()
+folder = Path(sys.argv[1])
+with serve([*COMMAND, "--server.address", "0.0.0.0"], ROOT, folder / "server.log", watched(folder)):
+    pass
+"""
+
+
+def test_start__asks_nobody_for_the_address_of_this_machine(tmp_path: Path) -> None:
+    """The framework would, where it is told to listen to all."""
+    run_apart(["-c", START, str(tmp_path)])
+    assert (tmp_path / "programs.txt").read_text("utf-8") == ""
+    assert "URL" in (tmp_path / "server.log").read_text("utf-8")
 
 
 def test_walk__asks_and_tries_nothing_but_this_server(tmp_path: Path, chromium: str) -> None:
