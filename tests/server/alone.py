@@ -50,7 +50,7 @@ def bring_up_loopback() -> None:
         six.write_text("1")  # the browser would try whether there is a way out
 
 
-def watched(folder: Path) -> dict[str, str]:
+def canary(folder: Path) -> dict[str, str]:
     """The environment in which a Python, and each that it starts, writes what it tries to ``programs.txt``."""
     (folder / "sitecustomize.py").write_text(WATCHER, "utf-8")
     paths = os.pathsep.join((str(folder), str(ROOT)))
@@ -109,13 +109,13 @@ def main(folder: Path, chromium: str) -> None:
     bring_up_loopback()
     assert packets_without_way() == 0
     launch = [*LAUNCH, *SILENT, f"--log-net-log={folder / 'browser.json'}"]
-    asked: list[str] = []
-    with serve(COMMAND, ROOT, folder / "server.log", watched(folder)) as dashboard, sync_playwright() as playwright:
+    addresses: list[str] = []
+    with serve(COMMAND, ROOT, folder / "server.log", canary(folder)) as dashboard, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=launch)
         context = browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000})
-        context.on("request", lambda request: asked.append(request.url))
+        context.on("request", lambda request: addresses.append(request.url))
         page = context.new_page()
-        page.on("websocket", lambda channel: asked.append(channel.url))
+        page.on("websocket", lambda channel: addresses.append(channel.url))
         page.set_default_timeout(60_000)
         try:
             walk(page, dashboard.address, folder)
@@ -125,7 +125,7 @@ def main(folder: Path, chromium: str) -> None:
         context.close()
         browser.close()
         (folder / "packets.json").write_text(json.dumps(packets_without_way()), "utf-8")
-    (folder / "pages.txt").write_text("\n".join(asked), "utf-8")
+    (folder / "pages.txt").write_text("\n".join(addresses), "utf-8")
 
 
 if __name__ == "__main__":

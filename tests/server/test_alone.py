@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.conftest import ROOT, is_foreign
-from tests.server.alone import watched
+from tests.server.alone import canary
 
 APART = ("unshare", "--net", "--map-root-user")
 """Runs a program in a network of its own."""
@@ -48,7 +48,7 @@ def run_apart(command: list[str], environment: dict[str, str] | None = None) -> 
 
 def test_attempts__are_seen(tmp_path: Path) -> None:
     """The walk below proves something only if what it looks for would be there."""
-    packets = run_apart(["-c", ATTEMPTS], watched(tmp_path))
+    packets = run_apart(["-c", ATTEMPTS], canary(tmp_path))
     assert json.loads(packets) > 0
     tried = (tmp_path / "programs.txt").read_text("utf-8")
     assert "socket.connect (('192.0.2.1', 80),)" in tried
@@ -59,10 +59,10 @@ START = """
 import sys
 from pathlib import Path
 from tests.conftest import COMMAND, ROOT, serve
-from tests.server.alone import bring_up_loopback, watched
+from tests.server.alone import bring_up_loopback, canary
 bring_up_loopback()
 folder = Path(sys.argv[1])
-with serve([*COMMAND, "--server.address", "0.0.0.0"], ROOT, folder / "server.log", watched(folder)):
+with serve([*COMMAND, "--server.address", "0.0.0.0"], ROOT, folder / "server.log", canary(folder)):
     pass
 """
 
@@ -78,9 +78,9 @@ def test_walk__asks_and_tries_nothing_but_this_server(tmp_path: Path, chromium: 
     run_apart(["-m", "tests.server.alone", str(tmp_path), chromium])
     assert (tmp_path / "programs.txt").read_text("utf-8") == ""
     assert json.loads((tmp_path / "packets.json").read_text("utf-8")) == 0
-    asked = (tmp_path / "pages.txt").read_text("utf-8").splitlines()
-    assert len(asked) > 50
-    assert [address for address in asked if is_foreign(address) and urlsplit(address).scheme != "file"] == []
+    addresses = (tmp_path / "pages.txt").read_text("utf-8").splitlines()
+    assert len(addresses) > 50
+    assert [address for address in addresses if is_foreign(address) and urlsplit(address).scheme != "file"] == []
     hosts = hosts_for_pages(json.loads((tmp_path / "browser.json").read_text("utf-8")))
     assert hosts == {"127.0.0.1"}
 
