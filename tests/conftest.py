@@ -239,6 +239,8 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 def is_foreign(address: str) -> bool:
-    """Whether an address leads to another machine."""
+    """Whether an address leads to another machine; a file of this one has no host."""
     parts = urlsplit(address)
+    if parts.scheme == "file":
+        return bool(parts.hostname)
     return parts.scheme not in ("data", "blob", "about") and parts.hostname not in ("127.0.0.1", "localhost")

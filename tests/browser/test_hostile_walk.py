@@ -1,0 +1,196 @@
+"""Names of columns and values that would be markup, links or formulas: every page and control shows them as text."""
+
+import contextlib
+import csv
+import io
+import random
+import re
+import zlib
+from base64 import a85decode
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, TimeoutError, expect
+
+from tests.browser.steps import download, drop, open_page, settle, step
+from tests.browser.test_strangers import Listener, stranger
+
+pytestmark = pytest.mark.browser
+__all__ = ["stranger"]  # the fixture
+
+PEOPLE = 150
+MARKUP = """() => {
+    const bad = [];
+    const note = (what, element) => bad.push(what + ' ' + element.outerHTML.slice(0, 200));
+    const all = root => [...root.querySelectorAll('*')].flatMap(
+        element => [element, ...(element.shadowRoot ? all(element.shadowRoot) : [])]);
+    for (const element of all(document)) {
+        const name = element.localName;
+        for (const {name: key, value} of element.attributes) {
+            if (/^on/i.test(key)) note('handler', element);
+            if (/^(href|src|xlink:href|action|data|srcset|poster|background)$/i.test(key)
+                && (/^\\s*javascript:/i.test(value) || value.includes('STRANGER')
+                    || /evil\\.example|mailto:/.test(value))) note('link', element);
+            if (key === 'style' && value.includes('STRANGER')) note('style', element);
+        }
+        if (/^(iframe|object|embed|foreignobject|frame|base)$/i.test(name)) note('element', element);
+        if (element.classList.contains('katex')) note('formula', element);
+        const own = [...element.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join('').trim();
+        if (/^(boldmark|redmark|codemark|strikemark|badgemark)\\d*$/.test(own)) note('style of text', element);
+        if (own === 'skull' || /^sports_bar$/.test(own) || own.includes('\U0001f480')) note('icon', element);
+        if (/^h[1-6]$/.test(name) && own.startsWith('headmark')) note('heading', element);
+    }
+    if (window.pwned !== undefined) bad.push('a script ran: ' + window.pwned);
+    return bad;
+}"""
+"""What on the page can only come of a name or a value that was taken for markup."""
+
+
+def hostile(stranger: str) -> dict[str, str]:
+    """Names of columns by what they try. Each value is the name and a number."""
+    return {
+        "picture": f"![x]({stranger}/picture)",
+        "tag": f"<img src={stranger}/tag onerror=window.pwned=1>",
+        "script": f"<script>window.pwned=2;fetch('{stranger}/script')</script>",
+        "jump": "[go](javascript:window.pwned=3)",
+        "formula": f"$\\href{{{stranger}/formula}}{{x}}$ $$\\frac12$$",
+        "style": ":material/skull: :skull: :red[redmark] **boldmark** `codemark` ~~strikemark~~ :red-badge[badgemark]",
+        "sheet": f'=HYPERLINK("{stranger}/sheet","x")',
+        "terminal": "\x1b[31mred\x1b[0m",
+        "bidi": "\u202eevil\u202c",
+        "long": f"{stranger}/long" + "x" * 300,
+        "": "",
+        "lines": f"two\n# headmark\n\n- [a]({stranger}/lines)",
+        "svg": f'"><svg onload=window.pwned=4><a href="{stranger}/svg">x</a></svg>',
+        "bare": f"{stranger}/bare www.evil.example mail@evil.example",
+        "plotly": f'<a href="{stranger}/plotly">x</a><b>boldmark</b><br>%{{x}}',
+        "table": "|a|b|\n|-|-|\n|1|2|",
+        "template": "{{7*7}} ${7*7} %(x)s {0} %s",
+        "index": "index",
+        "level_0": "level_0",
+        "Records": "Records",
+    }
+
+
+def people(stranger: str) -> bytes:
+    """A table whose names and values are hostile; two columns of numbers, and a sensitive one."""
+    rng, names = random.Random(1), hostile(stranger)
+    sink = io.StringIO(newline="")
+    writer = csv.writer(sink)
+    writer.writerow([*names.values(), f"age <img src={stranger}/age>", f"income ![x]({stranger}/income)",
+                     f"diagnosis <img src={stranger}/diagnosis> ![x]({stranger}/diagnosis)"])  # fmt: skip
+    for _ in range(PEOPLE):
+        values = [f"{name or 'empty'}{rng.randrange(3)}" for name in names.values()]
+        ill = f"<img src={stranger}/ill onerror=window.pwned=5> [y]({stranger}/ill) {rng.randrange(4)}"
+        writer.writerow([*values, rng.randint(18, 90), rng.randint(1000, 90000), ill])
+    return sink.getvalue().encode()
+
+
+class Explorer:
+    """Goes through what a page offers, and looks after each step for text that became markup."""
+
+    def __init__(self, page: Page, stranger: str, folder: Path) -> None:
+        self.page, self.folder = page, folder
+        self.script = MARKUP.replace("STRANGER", stranger)
+        self.files: list[Path] = []
+
+    def look(self, where: str) -> None:
+        settle(self.page)
+        assert self.page.get_by_test_id("stException").count() == 0, where
+        assert self.page.evaluate(self.script) == [], where
+        assert Listener.paths == [], where
+
+    def each(self, where: str, locator: Any, then: str = "") -> None:
+        """Click each of the controls that are there, and look."""
+        for number in range(locator.count()):
+            control = locator.nth(number)
+            if control.count() and control.is_visible() and control.is_enabled():
+                control.click()
+                self.look(f"{where} {number}")
+                if then:
+                    self.page.keyboard.press(then)
+                    settle(self.page)
+
+    def page_of(self, title: str) -> None:
+        """Open a page, and all that can be opened on it."""
+        step(self.page, title).click()
+        self.look(title)
+        self.panels(title)
+
+    def panels(self, where: str) -> None:
+        """Open what is folded, every tab and every list of choices; point at what explains itself."""
+        page = self.page
+        self.each(f"{where}: folded", page.locator("details:not([open]) > summary"))
+        self.each(f"{where}: tab", page.get_by_role("tab"))
+        self.each(f"{where}: list", page.get_by_test_id("stSelectbox").locator("input"), then="Escape")
+        for number in range(min(6, page.get_by_test_id("stTooltipHoverTarget").count())):
+            target = page.get_by_test_id("stTooltipHoverTarget").nth(number)
+            with contextlib.suppress(TimeoutError):  # something else stands over it
+                target.hover(timeout=500)
+                page.wait_for_timeout(120)
+        self.look(f"{where}: help")
+
+    def fetch(self, *labels: str) -> None:
+        self.files += [download(self.page, label, self.folder) for label in labels]
+
+
+def pdf_texts(content: bytes) -> bytes:
+    """A PDF with its streams unpacked."""
+    parts = [content]
+    for packed in re.findall(rb"stream\r?\n(.*?)endstream", content, re.DOTALL):
+        try:
+            parts.append(zlib.decompress(a85decode(packed.strip(), adobe=False) if b"~>" not in packed
+                                         else a85decode(b"<~" + packed.strip(), adobe=True)))  # fmt: skip
+        except (ValueError, zlib.error):
+            continue
+    return b"\n".join(parts)
+
+
+def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stranger: str, tmp_path: Path) -> None:
+    walk = Explorer(page, stranger, tmp_path)
+    open_page(page, app_server)
+    drop(page, people(stranger), "[a](javascript:1) <img src=x> **boldmark**.csv")
+    page.get_by_role("button", name="Next: give roles").or_(
+        page.get_by_role("button", name="Read it so")
+    ).first.wait_for()
+    walk.look("Data")
+    walk.panels("Data")
+    page.get_by_role("button", name="Next: give roles").click()
+    walk.look("Roles")
+    page.get_by_role("button", name="All others quasi-identifying").click()
+    walk.panels("Roles")
+    walk.page_of("Tree")
+    nodes = page.locator(".stage svg g.node")
+    nodes.first.wait_for(timeout=120_000)
+    for number in range(min(4, nodes.count())):
+        nodes.nth(number).dispatch_event("click")
+        walk.look(f"Tree: node {number}")
+    walk.panels("Tree: node")
+    walk.fetch("SVG", "DOT")
+    walk.page_of("Release")
+    page.get_by_label("Recipient").fill(f"<img src={stranger}/recipient> ![x]({stranger}/recipient)")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Run the attacks").click()
+    expect(page.get_by_test_id("stMetric").filter(has_text="Linkability")).to_be_visible(timeout=240_000)
+    walk.panels("Release")
+    walk.fetch("CSV", "Report (JSON)", "Internal report (HTML)", "External report (HTML)", "Internal report (PDF)",
+               "External report (PDF)")  # fmt: skip
+    walk.page_of("What if")
+    views = page.get_by_test_id("stButtonGroup").first.get_by_role("radio")
+    for number in range(views.count()):
+        views.nth(number).click()
+        walk.look(f"What if {number}")
+        walk.panels(f"What if {number}")
+    walk.page_of("Forest")
+    walk.page_of("Disclosure")
+    walk.page_of("Evaluate")
+    for file in walk.files:
+        if file.suffix in (".html", ".svg"):
+            page.goto(file.as_uri())
+            page.wait_for_timeout(500)
+            assert page.evaluate(walk.script) == [], file.name
+        if file.suffix == ".pdf":
+            text = pdf_texts(file.read_bytes())
+            assert not re.search(rb"/(URI|JavaScript|JS|Launch|AA|OpenAction|GoToR|EmbeddedFile)\b", text), file.name
+    assert Listener.paths == []
