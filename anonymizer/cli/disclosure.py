@@ -1,13 +1,12 @@
 """What a published tree tells, from a terminal: ``copse disclosure``."""
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from anonymizer.cli.options import add_reading, names, pairs, reading_of
+from anonymizer.cli.options import add_reading, names, pairs, print_json, reading_of
 from anonymizer.disclosure.constraints import GrowingRule, Knowledge
 from anonymizer.disclosure.exposure import CONFIDENT, Exposure, assess, compare, figures_of_leaves
 from anonymizer.disclosure.integer_posterior import integer_posterior
@@ -107,7 +106,7 @@ def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
     if options.out and not exceeded and exposure.estimate.converged:
         write_file(options.out, WRITERS[ending or "json"](publish(tree, knowledge)))
     if options.json:
-        print(json.dumps(figures, ensure_ascii=False, indent=2, allow_nan=False))
+        print_json(figures)
     else:
         print_figures(figures, options)
     return 1 if exceeded or not exposure.estimate.converged else 0

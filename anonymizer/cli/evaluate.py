@@ -1,13 +1,21 @@
 """The experiments from a terminal: ``copse evaluate``."""
 
 import argparse
-import json
 import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from anonymizer.cli.options import ProgressBar, add_reading, add_roles, add_settings, names, reading_of, schema_of
+from anonymizer.cli.options import (
+    ProgressBar,
+    add_reading,
+    add_roles,
+    add_settings,
+    names,
+    print_json,
+    reading_of,
+    schema_of,
+)
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.measuring.comparison import (
@@ -103,7 +111,7 @@ def run_evaluate(options: argparse.Namespace, flow: Flow, show: ProgressBar) -> 
         write_file(options.plot, plots(outcomes))
     if options.json:
         rows = [{name: plain(value) for name, value in row.items()} for row in as_table(outcomes).to_dict("records")]
-        print(json.dumps({"settings": rows, "differences": tests}, indent=2))
+        print_json({"settings": rows, "differences": tests})
         return 0
     means = as_table(outcomes)
     for form, meaning in FORMS.items():

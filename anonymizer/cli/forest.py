@@ -1,13 +1,12 @@
 """The private forest from a terminal: ``copse forest`` and ``audit``."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from anonymizer.cli.options import add_reading, names, pairs, reading_of
+from anonymizer.cli.options import add_reading, names, pairs, print_json, reading_of
 from anonymizer.errors import ParameterError
 from anonymizer.forest.audit import PAIRS, Finding, audit
 from anonymizer.forest.cut_points import buy_cuts
@@ -122,7 +121,10 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
     if options.rules:
         write_file(options.rules, WRITERS[ending](forest, rules))
     described = forest.to_dict() | {"rules": len(rules), "input_sha256": reading.sha256} | extra
-    print(json.dumps(described, ensure_ascii=False, indent=2) if options.json else forest_text(forest, described))
+    if options.json:
+        print_json(described)
+    else:
+        print(forest_text(forest, described))
     return 0
 
 
@@ -157,7 +159,7 @@ def run_audit(options: argparse.Namespace) -> int:
         for mode in options.mode or list(MODES)
     ]
     if options.json:
-        print(json.dumps([finding.to_dict() for finding in findings], indent=2))
+        print_json([finding.to_dict() for finding in findings])
     else:
         print("\n".join(audit_line(finding) for finding in findings))
     return int(any(finding.violated and MODES[finding.mode].private for finding in findings))

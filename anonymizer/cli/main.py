@@ -5,7 +5,6 @@ progress and errors to standard error; ``--json`` prints one JSON object instead
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +22,9 @@ from anonymizer.cli.options import (
     add_reading,
     add_roles,
     add_settings,
+    close_output,
+    escape_unwritable,
+    print_json,
     reading_of,
     schema_of,
     settings_of,
@@ -39,13 +41,26 @@ from anonymizer.settings import RUN, Limits, setting_names
 from anonymizer.version import VERSION
 
 BAD_INPUT = 2
+PIPE_CLOSED = 141
+"""As a shell says of a program that wrote to a pipe which nobody reads any more."""
 PROGRAM = "copse"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    parser = commands()
-    options = parser.parse_args(arguments)
+    escape_unwritable()
+    try:
+        try:
+            return run(commands().parse_args(arguments))
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        close_output()
+        return PIPE_CLOSED
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command that the options name, and return its exit status; errors of the input become one line."""
     try:
         require_different_files(files_of(options, "reads"), files_of(options, "writes"))
         if options.command not in ("verify", "compile", "app") and not is_compiled():
@@ -54,6 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AnonymizerError as error:
         print(f"{PROGRAM}: {' '.join(str(error).split())}", file=sys.stderr)
         return BAD_INPUT
+    except BrokenPipeError:
+        raise
     except OSError as error:
         print(f"{PROGRAM}: {error.filename or 'a file'}: {error.strerror or error}.", file=sys.stderr)
         return BAD_INPUT
@@ -144,7 +161,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     if options.report:
         write_file(options.report, report.to_json())
     if options.json:
-        print(report.to_json(), end="")
+        print_json(report.to_dict())
     else:
         print_result(result)
         if attacks is not None:
@@ -186,7 +203,7 @@ def run_verify(options: argparse.Namespace) -> int:
         described = verification.to_dict()
         if options.report:
             described |= {"is_the_reported_file": not difference, "passed": verification.passed and not difference}
-        print(json.dumps(described, ensure_ascii=False, indent=2))
+        print_json(described)
     else:
         print_checks(verification)
         if options.report:

@@ -1,9 +1,14 @@
 """What commands share: their options, and the table, schema and settings that options describe."""
 
 import argparse
+import io
+import json
+import os
+import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -126,6 +131,24 @@ def schema_of(table: pd.DataFrame, options: argparse.Namespace) -> Schema:
         target=getattr(options, "target", None),
         kinds=options.kinds,
     )
+
+
+def escape_unwritable() -> None:
+    """Have letters that standard output cannot write in its encoding be written as escapes, such as ``\\u20ac``."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON: in UTF-8, or, where standard output has another encoding, in ASCII, which suits all."""
+    is_utf8 = re.sub(r"[-_]", "", sys.stdout.encoding or "").lower() == "utf8"
+    print(json.dumps(value, ensure_ascii=not is_utf8, indent=2, allow_nan=False))
+
+
+def close_output() -> None:
+    """Let what is still to be printed go nowhere: whoever read standard output does not any more."""
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 class ProgressBar:

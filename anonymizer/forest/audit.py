@@ -109,9 +109,10 @@ class Finding:
         return self.lower_bound > self.epsilon
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding, JSON-ready."""
+        """Return the finding, JSON-ready; no bound where the runs are too few for any."""
+        bound = self.lower_bound if math.isfinite(self.lower_bound) else None
         return {
-            "mode": self.mode, "epsilon": self.epsilon, "lower_bound": self.lower_bound, "violated": self.violated,
+            "mode": self.mode, "epsilon": self.epsilon, "lower_bound": bound, "violated": self.violated,
             "hits": list(self.hits), "runs": self.runs, "confidence": self.confidence, "pair": self.pair,
             "classes": self.n_classes, "trees": self.n_trees, "rehearsal": self.rehearsal,
         }  # fmt: skip
