@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -105,6 +106,24 @@ class JsonValue:
             limits = "" if least == -math.inf else f" from {least:g} to {most:g}"
             self.refuse(f"a number{limits} was expected, not {short_text(self.value)}")
         return self.value  # type: ignore[no-any-return]
+
+    def time(self) -> str:
+        """Return this moment: ISO 8601, with its zone."""
+        text = self.text(40, plain=True)
+        try:
+            stamp = datetime.fromisoformat(text)
+        except ValueError:
+            self.refuse("a time was expected (2026-01-31T12:00:00+00:00)")
+        if stamp.tzinfo is None:
+            self.refuse("a time with its zone was expected (2026-01-31T12:00:00+00:00)")
+        return text
+
+    def sha256(self) -> str:
+        """Return this digest, 64 hexadecimal digits in small letters; "" for none."""
+        sha256 = self.text(64)
+        if sha256 and (len(sha256) != 64 or set(sha256) - set("0123456789abcdef")):
+            self.refuse("a SHA-256 has 64 hexadecimal digits")
+        return sha256
 
     def flag(self) -> bool:
         """Return this truth."""

@@ -1,17 +1,21 @@
 """The project file: what a steward decided about a table, without the table. JSON, saved and opened again.
 
+It holds no record, and no value that was only read from the table: levels whose order was suggested are named as such,
+and suggested again where the file is opened. Values that the steward declared, as a public domain, are decisions.
+
 A project file comes from outside, so nothing in it is believed: every field has a type, a range and a length, and what
 does not fit is refused with its place.
 """
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
 from anonymizer.json_value import JsonValue, parse, short_text
+from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Column, Schema
 from anonymizer.settings import SETTINGS
 from anonymizer.version import VERSION
@@ -25,6 +29,10 @@ MOST_ENTRIES = 20_000
 LONGEST_NAME = 200
 LONGEST_COMMENT = 5_000
 LONGEST_COLUMN = 10_000
+MOST_TEXTS = 2_000
+
+SUGGESTED = "suggested"
+"""What stands for a domain that is the one suggested for the column, from the table itself."""
 
 
 def _number(value: Any) -> bool:
@@ -36,7 +44,8 @@ class Project:
     """What was decided about one table.
 
     ``table_sha256``: of the bytes of its file, hexadecimal, "" when it came from none; ``table_name``; ``records``: its
-    number of rows. ``parameters``: by name, see :data:`anonymizer.settings.SETTINGS`.
+    number of rows. ``parameters``: by name, see :data:`anonymizer.settings.SETTINGS`. ``reading``: how the file was
+    read; ``None`` when that is not known. ``saved``: when, ISO 8601 with its zone; "" for now.
     """
 
     schema: Schema
@@ -46,6 +55,8 @@ class Project:
     table_name: str = ""
     table_sha256: str = ""
     records: int = 0
+    reading: ReadOptions | None = None
+    saved: str = field(default="", compare=False)
 
     def mismatch(self, sha256: str, columns: Sequence[str]) -> str:
         """Return what to say when the project is opened beside a table of this digest and these columns; "" when all
@@ -69,14 +80,19 @@ class Project:
         return set(columns) == {column.name for column in self.schema.columns}
 
 
-def to_json(project: Project) -> str:
-    """Return the project file: JSON text; :func:`from_json` gives back an equal project. It holds no record."""
+def to_json(project: Project, suggested: Schema | None = None) -> str:
+    """Return the project file: JSON text; :func:`from_json` gives back an equal project. It holds no record.
+
+    ``suggested``: the schema that is suggested for the table. A domain that is the suggested one was read from the
+    table, so only that is written, and no level of it.
+    """
     history = project.history
     described = {
         "copse_project": FORMAT,
         "software": {"name": "Copse", "version": VERSION},
-        "saved": datetime.now(UTC).isoformat(timespec="seconds"),
+        "saved": project.saved or datetime.now(UTC).isoformat(timespec="seconds"),
         "table": {"name": project.table_name, "sha256": project.table_sha256, "records": project.records},
+        "reading": None if project.reading is None else asdict(project.reading),
         "schema": json.loads(project.schema.to_json()),
         "parameters": dict(project.parameters),
         "scenarios": [
@@ -98,14 +114,27 @@ def to_json(project: Project) -> str:
             "position": history.position,
         },
     }
-    return json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    described = json.loads(json.dumps(described, ensure_ascii=False, allow_nan=False))
+    levels = _levels(suggested)
+    for column in _columns(described):
+        if column.get("domain") is not None and column["domain"] == levels.get(column["name"]):
+            column["domain"] = SUGGESTED
+    return json.dumps(described, ensure_ascii=False, indent=2) + "\n"
 
 
-def from_json(text: str | bytes) -> Project:
+def from_json(text: str | bytes, suggested: Schema | None = None) -> Project:
     """Return the project in a file, every field checked. Raises :class:`ReadError`, with the place of what does not
-    fit."""
+    fit.
+
+    ``suggested``: the schema that is suggested for the table beside which it is opened. Without it, a domain that was
+    the suggested one is left open.
+    """
     project = parse(text, "project file", "Open a file that was saved as a project, as it was saved.")
     project.field("copse_project").whole(FORMAT, FORMAT)
+    levels = _levels(suggested)
+    for column in _columns(project.value):
+        if column.get("domain") == SUGGESTED:
+            column["domain"] = levels.get(str(column.get("name")))
     table = project.field("table")
     return Project(
         schema=Schema.from_value(project.field("schema")),
@@ -113,17 +142,52 @@ def from_json(text: str | bytes) -> Project:
         scenarios=tuple(_scenario(item) for item in project.field("scenarios").items(MOST_SCENARIOS)),
         history=_history(project.field("history")),
         table_name=table.field("name").text(LONGEST_COLUMN),
-        table_sha256=_sha256(table.field("sha256")),
+        table_sha256=table.field("sha256").sha256(),
         records=table.field("records").whole(),
+        reading=_reading(project.field("reading")),
+        saved="" if project.field("saved").absent else project.field("saved").time(),
     )
 
 
-def _sha256(value: JsonValue) -> str:
-    """Return a digest, or "" for none."""
-    sha256 = value.text(64)
-    if sha256 and (len(sha256) != 64 or set(sha256) - set("0123456789abcdef")):
-        value.refuse("a SHA-256 has 64 hexadecimal digits")
-    return sha256
+def _levels(suggested: Schema | None) -> dict[str, list[Any]]:
+    """Return by column the domains that were suggested, as JSON holds them."""
+    columns = () if suggested is None else suggested.columns
+    return {column.name: list(column.domain) for column in columns if column.domain is not None}
+
+
+def _columns(described: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a project, as JSON, that may describe a column: of the schema and of the history."""
+    schema, history = (_object(_object(described).get(name)) for name in ("schema", "history"))
+    yield from filter(None, map(_object, _list(schema.get("columns"))))
+    entries = [_object(entry) for entry in _list(history.get("entries"))]
+    for choices in (history.get("start"), *(entry.get(end) for entry in entries for end in ("from", "to"))):
+        for name, choice in _object(choices).items():
+            if name.startswith(COLUMN) and _object(choice):
+                yield choice
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _reading(value: JsonValue) -> ReadOptions | None:
+    """Return how a file is read; ``None`` where a project of an older version does not say it."""
+    if value.absent:
+        return None
+    described = value.fields([option.name for option in fields(ReadOptions)])
+    choices: dict[str, Any] = {}
+    for name, option in described.items():
+        if name == "header":
+            choices[name] = option.flag()
+        elif name in ("missing", "keep", "as_text", "as_numbers"):
+            choices[name] = tuple(item.text(LONGEST_COLUMN) for item in option.items(MOST_TEXTS))
+        else:
+            choices[name] = None if option.absent else option.text(LONGEST_NAME)
+    return value.build(lambda: ReadOptions(**choices))
 
 
 def _parameters(value: JsonValue) -> dict[str, Any]:
@@ -145,7 +209,7 @@ def _scenario(value: JsonValue) -> Scenario:
         parameters=_parameters(value.field("parameters")),
         figures={name: figure.number() for name, figure in value.field("figures").fields(tuple(FIGURES)).items()},
         comment=value.field("comment").text(LONGEST_COMMENT),
-        basis="" if value.field("basis").absent else _sha256(value.field("basis")),
+        basis="" if value.field("basis").absent else value.field("basis").sha256(),
     )
 
 
@@ -155,7 +219,7 @@ def _history(value: JsonValue) -> History:
         before, after = _choices(entry.field("from"), before=True), _choices(entry.field("to"))
         if set(before) != set(after) or not after:
             entry.refuse("from and to must speak of the same choices")
-        entries.append(Entry(_time(entry.field("time")), entry.field("what").text(LONGEST_WHAT), before, after))
+        entries.append(Entry(entry.field("time").time(), entry.field("what").text(LONGEST_WHAT), before, after))
     position = value.field("position").whole(0, len(entries))
     return History(_choices(value.field("start")), tuple(entries), position)
 
@@ -175,17 +239,6 @@ def _choices(value: JsonValue, *, before: bool = False) -> dict[str, Any]:
         else:
             _parameter(key, choice)
     return {key: choice.value for key, choice in choices.items()}
-
-
-def _time(value: JsonValue) -> str:
-    text = value.text(40, plain=True)
-    try:
-        stamp = datetime.fromisoformat(text)
-    except ValueError:
-        value.refuse("a time was expected (2026-01-31T12:00:00+00:00)")
-    if stamp.tzinfo is None:
-        value.refuse("a time with its zone was expected (2026-01-31T12:00:00+00:00)")
-    return text
 
 
 def _names(names: Sequence[str]) -> str:

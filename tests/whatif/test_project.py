@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -10,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymizer.errors import ReadError
+from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.profile import suggest
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, SETTINGS, setting_names
 from anonymizer.whatif.frontier import Point
@@ -41,6 +44,32 @@ def test_saved_and_opened__is_the_same() -> None:
     assert from_json(text) == from_json(text.encode()) == project()
     assert CANARY not in text
     assert set(setting_names(*RUN)) <= set(SETTINGS)
+
+
+def test_suggested_levels__are_named_and_suggested_again() -> None:
+    levels = ["low", "medium", "high"]
+    table = pd.DataFrame({"age": [*range(60)], "dose": levels * 20, "ill": ["x", "y"] * 30})
+    suggested = suggest(table)
+    assert suggested["dose"].domain == tuple(levels), "the order that the values themselves speak of"
+    other = suggested.with_column("ill", domain=("y", "x", "z"))
+    history = History().record(choices_of(suggested, {})).record(choices_of(other, {}))
+    saved = Project(other, {}, (), history)
+    text = to_json(saved, suggested)
+    assert not any(f'"{level}"' in text for level in levels)
+    assert '"z"' in text, "what was declared is a decision"
+    assert from_json(text, suggested) == saved
+    assert from_json(text).schema["dose"].domain is None
+    assert from_json(to_json(saved)) == saved
+    assert saved.history.start["column dose"]["domain"] == levels, "writing changes nothing"
+
+
+def test_how_the_file_is_read__is_a_decision() -> None:
+    options = ReadOptions(delimiter=";", decimal=",", encoding="cp1252", missing=("", "?"), header=False, sheet="A")
+    saved = replace(project(), reading=options, saved="2026-01-31T12:00:00+00:00")
+    again = from_json(to_json(saved))
+    assert again.reading == options
+    assert again.saved == saved.saved
+    assert project().reading is None
 
 
 def test_another_table__is_said() -> None:
@@ -89,6 +118,11 @@ def change(path: list[Any], value: Any) -> str:
         (["history", "entries", 0, "to"], {"k": None}),
         (["history", "entries", 1, "to", "column age"], {"name": "ill"}),
         (["history", "entries", 1, "to", "column age"], {"name": "age", "role": "king"}),
+        (["reading"], "csv"), (["reading"], {"decimal": ";"}), (["reading"], {"decimal": 1}),
+        (["reading"], {"dates": "x"}),
+        (["reading"], {"missing": "?"}), (["reading"], {"missing": [1]}), (["reading"], {"header": 1}),
+        (["reading"], {"keep": ["x"] * 3000}), (["reading"], {"shell": "rm"}), (["saved"], "now"), (["saved"], 3),
+        (["schema", "columns", 0, "domain"], "all"),
         (["history", "start", "column age"], None), (["history", "start", "x"], 1), (["history", "start", "target"], 4),
     ],
 )  # fmt: skip
