@@ -6,6 +6,9 @@ import streamlit as st
 from ui.controls import KIND_LABELS, count, next_step, plain, problem, size, without_midnight
 from ui.data.chooser import chooser
 from ui.data.reading_form import problems_found, questions_form, reading_form
+from ui.decisions.project_file import WHAT, project_panel
+from ui.decisions.state import DAYS
+from ui.decisions.view import offer
 from ui.session import workspace
 from ui.workspace import Workspace
 
@@ -23,11 +26,13 @@ def welcome() -> None:
 
 
 def promises() -> None:
-    """Draw three sentences about what happens to the data."""
+    """Draw four sentences about what happens to the data."""
     st.markdown(
         ":material/memory: **It stays in memory.** The table is held for this session only, never written to disk, "
         "and *Forget it* drops it at once.\n\n"
         ":material/lock: **It goes nowhere.** No part of it is sent to another service, put in a link or logged.\n\n"
+        f":material/bookmark: **Your decisions stay with you.** They are {WHAT}; for {DAYS} days this browser keeps "
+        "them, encrypted, and they come back when the same file is dropped.\n\n"
         ":material/fact_check: **The release is checked.** What you download is verified from its own cells, by code "
         "that did not make it."
     )
@@ -72,9 +77,16 @@ def facts_table(ws: Workspace) -> pd.DataFrame:
     return pd.DataFrame([{**fact.to_dict(), "Kind": KIND_LABELS[fact.kind]} for fact in ws.facts()])
 
 
+def decisions(ws: Workspace) -> None:
+    """Draw where decisions are kept, and the project file that holds them."""
+    with st.expander("Decisions and project file", icon=":material/bookmark:", key=f"decisions {ws.table is None}"):
+        project_panel(ws)
+
+
 def main() -> None:
     ws = workspace()
     if ws.doubt is not None:
+        offer(ws)
         questions_form(ws)
         with st.expander("Bring another file instead", icon=":material/upload_file:", key=f"instead {ws.edition}"):
             chooser(ws)
@@ -84,13 +96,16 @@ def main() -> None:
         if ws.failure is not None:
             problem(ws.failure)
         chooser(ws, promises)
+        decisions(ws)
         return
     overview(ws)
+    offer(ws)
     if ws.failure is not None:
         problem(ws.failure, "The table you had before is still here.")
     details(ws)
     with st.expander("Bring another table", icon=":material/upload_file:", key=f"another {ws.edition}"):
         chooser(ws)
+    decisions(ws)
     next_step("roles", "Next: give roles")
 
 

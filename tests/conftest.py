@@ -150,14 +150,17 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def serve(command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None) -> Iterator[Served]:
+def serve(
+    command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None, port: int = 0
+) -> Iterator[Served]:
     """Start the dashboard with a command that takes options of Streamlit, and serve it for as long as the block lasts.
 
-    It runs in ``folder``, writes what it says to ``log``, and listens to this machine on a free port.
+    It runs in ``folder``, writes what it says to ``log``, and listens to this machine on a port, by default a free one.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    if not port:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
     options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     with log.open("wb") as output:

@@ -1,8 +1,12 @@
 """The frame around every page: the steps and how far they are, where the data is, and the strip of figures."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ui.controls import PAGES, plain
+from ui.decisions.browser import browser
+from ui.decisions.project_file import take_over
+from ui.decisions.view import explanation
 from ui.scroll import start_at_top
 from ui.server.sessions import draw, drop_uploads
 from ui.session import emptying, workspace
@@ -40,6 +44,7 @@ STYLE = """<style>
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
 }
 .st-key-scroll { position: absolute; }
+[data-copse-lost] [data-testid="stDialog"] { display: none; }
 [data-testid="stDownloadButton"] { transition: opacity .2s; }
 [data-stale="true"] [data-testid="stDownloadButton"] { pointer-events: none; opacity: .5; transition-delay: .2s; }
 [data-testid="stButtonGroup"] button[data-selected="true"] p { color: LINK; font-weight: 600; }
@@ -68,26 +73,30 @@ def steps_done(ws: Workspace) -> frozenset[str]:
     return visit.steps
 
 
-def place() -> str:
+def host_text() -> str:
     """Return where the session's memory is, in words."""
     host = (st.context.url or "").split("//")[-1].split("/")[0]
     name = host if host.startswith("[") else host.split(":")[0]
     return "this computer" if not name or name.rpartition("]")[0] + "]" in LOCAL_HOSTS or name in LOCAL_HOSTS else name
 
 
-def frame(ws: Workspace, name: str) -> None:
-    """Draw the line above every page: which table there is, where, and how to be rid of it; ``name`` of the page."""
+def frame(ws: Workspace, name: str) -> DeltaGenerator:
+    """Return the place of what the browser says of the decisions it keeps, in the line above every page, drawn here:
+    which table there is, where, and how to be rid of it; ``name`` of the page."""
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="frame"):
         start_at_top(f"{name} {ws.edition}")
-        where = f"in this session's memory on **{plain(place())}**: never written to disk, never sent on."
+        where = f"in this session's memory on **{plain(host_text())}**: never written to disk, never sent on."
         if ws.reading is None:
-            st.caption(f":material/lock: Your table stays {where}")
-            return
+            st.caption(f":material/lock: Your table stays {where}", width="stretch")
+            return st.container(width="content", key="kept")
         st.caption(f":material/lock: {plain(ws.title)} is {where}", width="stretch")
-        if st.button("Forget it", icon=":material/delete:", type="tertiary", help="Drop the table and all results now"):
+        place = st.container(width="content", key="kept")
+        help = "Drop the table, all results, and what this browser keeps of your decisions on it, now"
+        if st.button("Forget it", icon=":material/delete:", type="tertiary", help=help):
             ws.forget()
             drop_uploads()
             st.switch_page(PAGES / "data.py")
+        return place
 
 
 def main() -> None:
@@ -114,12 +123,17 @@ def main() -> None:
     visit = ws.state(FrameState)
     if visit.page != page.url_path:
         visit.page, visit.panels = page.url_path, {}
-    frame(ws, page.url_path or "data")
+    take_over(ws)
+    place = frame(ws, page.url_path or "data")
+    if ws.table is None and ws.doubt is None:
+        explanation(ws)
     page.run()
     ws.remember()
     if page.url_path:
         ws.failure = None  # it was said on the Data page
     steps_done(ws)  # remembered for the next time: drawn again now, the files of the page would get new addresses
+    with place:
+        browser(ws)
     if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
         strip(ws)
     visit = ws.state(FrameState)  # another one when the page brought a table

@@ -32,6 +32,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings
 from anonymizer.whatif.scenarios import History, Scenario, choices_of
 from ui.answers import Answers
+from ui.decisions.state import Decisions
 
 if TYPE_CHECKING:
     from ui.job import Job
@@ -57,7 +58,9 @@ class Workspace:
     ``doubt``: a file that can be read in several ways, and its bytes, until it is answered which is right.
     ``spent``: privacy budget (ε) spent in this session on each table, by the SHA-256 of its bytes; it outlives the
     tables, for what was answered cannot be taken back.
-    ``scenarios``: settings that were kept; ``history``: every decision on this table.
+    ``scenarios``: settings that were kept; ``history``: every decision on this table; ``manner``: how its file is to be
+    read, where somebody said that.
+    ``decisions``: what of all this is kept in the browser or waits in a project file; it outlives the tables.
     """
 
     reading: Reading | None = None
@@ -74,6 +77,8 @@ class Workspace:
     spent: dict[str, float] = field(default_factory=dict)
     scenarios: tuple[Scenario, ...] = ()
     history: History = field(default_factory=History)
+    manner: ReadOptions | None = None
+    decisions: Decisions = field(default_factory=Decisions)
     _flow: Flow | None = None
 
     @property
@@ -119,6 +124,7 @@ class Workspace:
             self.edition += 1
         else:
             self._accept(reading, source)
+            self.manner = options
         return True
 
     def answer(self, answers: Iterable[ReadingAnswer]) -> bool:
@@ -148,10 +154,14 @@ class Workspace:
         return self.bring(self.source, self.reading.name, options)
 
     def forget(self) -> None:
-        """Drop the table and everything derived from it; keep the count of editions and the budgets spent."""
+        """Drop the table, everything derived from it, and what is kept of it in the browser; the count of editions and
+        the budgets spent stay."""
+        reading = self.reading or (self.doubt[0] if self.doubt else None)
+        if reading is not None:
+            self.decisions.forget(reading.sha256)
         for place in (self.states, self.jobs, self.answers):  # Streamlit may keep them, with widgets that are gone
             place.clear()
-        self.__dict__.update(Workspace(edition=self.edition + 1, spent=self.spent).__dict__)
+        self.__dict__.update(Workspace(edition=self.edition + 1, spent=self.spent, decisions=self.decisions).__dict__)
 
     def _refuse(self, error: AnonymizerError) -> None:
         self.failure, self.doubt = error, None
@@ -170,6 +180,8 @@ class Workspace:
         if not same_columns:
             self.states.clear()
             self.schema, self.settings, self.scenarios, self.history = None, Settings(), (), History()
+            self.manner = None
+            self.decisions.begin()
         elif self.schema is not None and suggested is not None:
             self.set_schema(suggest_again(self.schema, suggested, reading.frame))
 

@@ -1,23 +1,15 @@
 """Scenarios, history and project on the What-if page: each is kept, compared, and gone back to."""
 
-import json
-
-import pytest
-
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.pipeline import anonymize
 from anonymizer.schema import Role
-from anonymizer.settings import Settings
 from anonymizer.whatif.frontier import Method, record_frontier
-from anonymizer.whatif.project import Project, to_json
-from anonymizer.whatif.scenarios import History
 from tests.pages.test_data import texts
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import QUASI, SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session, slider
 from ui.controls import count
 from ui.what_if.frontier import here
-from ui.what_if.scenarios import current_scenario, fresh_name, open_project, travel, usual_name
-from ui.what_if.state import WhatIfState
+from ui.what_if.scenarios import current_scenario, fresh_name, travel, usual_name
 
 
 def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
@@ -134,27 +126,3 @@ def test_history__is_shown_and_gone_back_through() -> None:
     next(item for item in app.number_input if item.label.startswith("Go back")).set_value(0).run()
     press(app, "Go there")
     assert app.session_state["workspace"].k == 10
-
-
-def test_project__is_opened_where_it_fits_and_refused_where_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    import streamlit as st
-
-    messages: list[str] = []
-    monkeypatch.setattr(st, "rerun", lambda: messages.append("rerun"))
-    monkeypatch.setattr(st, "warning", lambda text, icon: messages.append(text))
-    monkeypatch.setattr(st, "error", lambda text, icon: messages.append(text))
-    ws = session()
-    choices = Settings(k=33, generalizer="refine")
-    assert ws.reading is not None
-    saved = Project(SCHEMA, dict(choices), (), History(), "hospital", ws.reading.sha256, len(TABLE))
-    open_project(ws, to_json(saved).encode())
-    assert (messages, ws.settings, ws.state(WhatIfState).note) == (["rerun"], choices, "")
-    other = json.loads(to_json(saved))
-    other["table"]["sha256"] = "0" * 64
-    open_project(ws, json.dumps(other).encode())
-    assert "not that of the table here" in ws.state(WhatIfState).note
-    before = ws.settings
-    for content in (b"{}", b"\xff", json.dumps(other | {"parameters": {"k": -1}}).encode()):
-        open_project(ws, content)
-        assert ws.settings == before
-    assert len([text for text in messages if text != "rerun"]) == 3

@@ -6,7 +6,6 @@ from dataclasses import replace
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
-from anonymizer.whatif.project import Project, from_json, to_json
 from anonymizer.whatif.scenarios import (
     MOST_COMPARED,
     History,
@@ -16,8 +15,9 @@ from anonymizer.whatif.scenarios import (
     schema_from,
     side_by_side,
 )
-from ui.controls import PAGES, count, plain, problem, share
-from ui.release.downloads import file_stem
+from ui.controls import PAGES, count, plain, share
+from ui.decisions.project_file import project_panel
+from ui.decisions.view import outcome
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
 
@@ -197,47 +197,6 @@ def history(ws: Workspace) -> None:
             moment = st.number_input("Go back to moment (0: the start)", 0, len(entries), ws.history.position)
             st.button("Go there", key="go there", on_click=travel, args=(ws, ws.history.at(int(moment))))
     with right:
-        project_file(ws)
-
-
-def project_file(ws: Workspace) -> None:
-    """Draw the buttons that save what was decided, without the table, and open it again."""
-    st.subheader("Project file", anchor=False)
-    reading, schema = ws.reading, ws.schema
-    assert reading is not None
-    assert schema is not None
-    st.caption("Roles, parameters, scenarios and history, and the SHA-256 of the table; no record of it.")
-    project = Project(
-        schema, dict(ws.settings), ws.scenarios, ws.history, reading.name, reading.sha256, len(reading.frame)
-    )
-    st.download_button(
-        "Save the project", lambda: to_json(project), f"{file_stem(reading.name)}-project.json", "application/json",
-        key="save project", icon=":material/save:", on_click="ignore",
-    )  # fmt: skip
-    upload = st.file_uploader("Open a project", ["json"], key=f"project {ws.version}")
-    if upload is not None:
-        open_project(ws, upload.getvalue())
-    note = ws.state(WhatIfState).note
-    if note:
-        st.warning(plain(note), icon=":material/info:")
-
-
-def open_project(ws: Workspace, content: bytes) -> None:
-    """Take a project over where it fits the table; say where it does not."""
-    assert ws.reading is not None
-    state = ws.state(WhatIfState)
-    state.note = ""
-    try:
-        project = from_json(content)
-        columns = [str(name) for name in ws.reading.frame.columns]
-        state.note = project.mismatch(ws.reading.sha256, columns)
-        if not project.fits(columns):
-            return
-        project.schema.check(ws.reading.frame)
-    except AnonymizerError as error:
-        problem(error)
-        return
-    ws.set_schema(project.schema)
-    ws.open(dict(project.parameters))
-    ws.scenarios, ws.history = project.scenarios, project.history
-    st.rerun()
+        st.subheader("Project file", anchor=False)
+        project_panel(ws)
+        outcome(ws)

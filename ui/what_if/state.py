@@ -10,7 +10,7 @@ class WhatIfState:
     """``view``: the one that is open. ``policy``: whose highest risk is accepted, or ``own_risk``. ``column``: whose
     loss is drawn. ``loss``, ``risk``: the axes of the frontier; ``curves``: how often its curves were other ones.
     ``row``: the person to begin with; ``columns``: those known about the person, the first two when ``None``.
-    ``note``: what to know of the project that was opened; ``problem``: why it or a moment could not be gone to.
+    ``problem``: why a moment could not be gone to.
     """
 
     view: str = ""
@@ -22,5 +22,4 @@ class WhatIfState:
     curves: int = 0
     row: int = 1
     columns: tuple[str, ...] | None = None
-    note: str = ""
     problem: AnonymizerError | None = None

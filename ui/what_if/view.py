@@ -16,6 +16,7 @@ from anonymizer.settings import Limits
 from anonymizer.whatif.chart import k_figure, k_sentence
 from anonymizer.whatif.frontier import POLICIES, Point, k_for, tree_frontier
 from ui.controls import count, next_step, place_of, plain, plural, problem, share
+from ui.decisions.browser import keep
 from ui.limits import limits_panel
 from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider
 from ui.release.view import check_text, headline, homogeneity
@@ -64,6 +65,7 @@ def explore(ws: Workspace) -> None:
             views[state.view](ws)
         except AnonymizerError as error:
             problem(error)
+    keep(ws, "what if")
 
 
 def make_release(ws: Workspace) -> bool:

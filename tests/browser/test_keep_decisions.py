@@ -1,0 +1,348 @@
+"""Decisions outlive a reload, a killed server and a forgotten page; records do not, and nothing of them is kept."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Dialog, Page, expect
+
+from anonymizer.whatif.project import from_json
+from tests.browser.steps import columns_known, download, drop, give_role, open_page, settle, step
+from tests.conftest import COMMAND, ROOT, Served, serve
+from tests.server import scan
+from ui.decisions.state import DAYS, MOST
+
+pytestmark = pytest.mark.browser
+
+MARK = "Zqwxcanary"
+PEOPLE = ("name,age,sex,city,level,income\n" + "".join(
+    f"{MARK}{n:04d},{20 + n % 60},{'fm'[n % 2]},{('Ulmqx', 'Bonnqx', 'Kielqx')[n % 3]},"
+    f"{('low', 'medium', 'high')[n % 3]},{('poorqx', 'richqx')[n % 2]}\n"
+    for n in range(300)
+)).encode()  # fmt: skip
+VALUES = ("Zqwxcanary", "qx", '"medium')
+"""Texts of which at least one stands in each text value of each record, and in none of the decisions."""
+LEVELS = "\n".join(["low", "medium", "high", "declared"])
+
+DUMP = """async () => {
+    const base = await new Promise(done => {
+        const request = indexedDB.open('copse');
+        request.onsuccess = () => done(request.result);
+    });
+    const all = (name, what) => new Promise(done => {
+        const request = base.transaction(name).objectStore(name)[what]();
+        request.onsuccess = () => done(request.result);
+    });
+    const [key] = await all('key', 'getAll');
+    const visits = await all('visits', 'getAllKeys');
+    const boxes = await all('visits', 'getAll');
+    const contents = [];
+    for (const [at, {iv, box}] of boxes.entries()) {
+        const how = {name: 'AES-GCM', iv, additionalData: new TextEncoder().encode(visits[at])};
+        contents.push(new TextDecoder().decode(await crypto.subtle.decrypt(how, key, box)));
+    }
+    const exported = key ? await crypto.subtle.exportKey('raw', key).then(() => true, () => false) : null;
+    const clear = visits.join() + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.cookie
+        + boxes.map(({box}) => new TextDecoder('latin1').decode(box)).join();
+    base.close();
+    return {visits, contents, clear, exported, bases: (await indexedDB.databases()).map(({name}) => name)};
+}"""
+MULTIPLY = """async ([most, days]) => {
+    const base = await new Promise(done => {
+        const request = indexedDB.open('copse');
+        request.onsuccess = () => done(request.result);
+    });
+    const ask = (name, what, ...words) => new Promise(done => {
+        const request = base.transaction(name, 'readwrite').objectStore(name)[what](...words);
+        request.onsuccess = () => done(request.result);
+    });
+    const [key] = await ask('key', 'getAll');
+    const [visit] = await ask('visits', 'getAllKeys');
+    const [{iv, box}] = await ask('visits', 'getAll');
+    const bytes = text => new TextEncoder().encode(text);
+    const how = name => ({name: 'AES-GCM', iv, additionalData: bytes(name)});
+    const content = JSON.parse(new TextDecoder().decode(await crypto.subtle.decrypt(how(visit), key, box)));
+    await ask('visits', 'put', {iv, box}, 'another name');
+    for (let day = 1; day <= most + days; day += 1) {
+        content.summary.saved = new Date(Date.now() - 86400000 * 3 * day).toISOString().replace('Z', '+00:00');
+        const name = 'old' + day;
+        const locked = await crypto.subtle.encrypt(how(name), key, bytes(JSON.stringify(content)));
+        await ask('visits', 'put', {iv, box: locked}, name);
+    }
+    base.close();
+}"""
+
+
+@pytest.fixture
+def prompts(page: Page) -> list[str]:
+    """What the browser asks on the page; everything is answered with yes."""
+    prompts: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        prompts.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", answer)
+    return prompts
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Iterator[tuple[Served, Path]]:
+    """A dashboard of its own, and its folder for temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    with serve(COMMAND, ROOT, tmp_path / "log", {**os.environ, "TMPDIR": str(folder), "HOME": str(folder)}) as running:
+        yield running, folder
+
+
+def bring(page: Page, data: bytes = PEOPLE, name: str = "people.csv") -> None:
+    drop(page, data, name)
+    expect(page.get_by_role("heading", name=name)).to_be_visible(timeout=60_000)
+    settle(page)
+
+
+def decide(page: Page) -> None:
+    """Say that the city is sensitive."""
+    step(page, "Roles").click()
+    settle(page)
+    give_role(page, 3, "Sensitive", columns_known(page) - 1)
+    settle(page)
+    expect(line(page)).to_contain_text("Decisions kept in this browser")
+
+
+def line(page: Page) -> Any:
+    """What the browser says of the decisions it keeps."""
+    return page.locator(".st-key-kept .line")
+
+
+def contents(page: Page) -> list[dict[str, Any]]:
+    """What the browser keeps, decrypted."""
+    return [json.loads(text) for text in page.evaluate(DUMP)["contents"]]
+
+
+def take_up(page: Page) -> None:
+    page.get_by_role("button", name="Take them up").click()
+    expect(page.get_by_text("hold again")).to_be_visible(timeout=30_000)
+    settle(page)
+
+
+def test_reload__asks_explains_and_gives_all_back(
+    temporary: tuple[Served, Path], page: Page, prompts: list[str], tmp_path: Path
+) -> None:
+    dashboard, folder = temporary
+    open_page(page, dashboard.address)
+    page.reload()
+    assert prompts == [], "nothing would be lost"
+    settle(page)
+    bring(page)
+    decide(page)
+    page.get_by_text("Order of levels").click()
+    page.get_by_role("combobox", name="Column").last.click()
+    page.get_by_role("option", name="level", exact=True).click()
+    settle(page)
+    page.get_by_role("textbox", name="Levels, one a line").fill(LEVELS)
+    page.get_by_role("button", name="Declare this domain").click()
+    settle(page)
+    step(page, "What if").click()
+    expect(page.get_by_text("This release is").first).to_be_visible(timeout=300_000)
+    settle(page)
+    page.get_by_role("slider").first.press("ArrowRight")
+    settle(page)
+    page.get_by_test_id("stButtonGroup").get_by_text("Scenarios").click()
+    settle(page)
+    page.get_by_role("textbox", name="Name").fill("for the board")
+    page.get_by_role("button", name="Keep this setting").click()
+    expect(page.get_by_text("for the board")).to_be_visible()
+    settle(page)
+    page.get_by_test_id("stButtonGroup").get_by_text("History and project").click()
+    settle(page)
+    saved = from_json(download(page, "Save the project", tmp_path).read_text("utf-8"))
+    assert prompts == [], "a download leaves the page where it is"
+    assert saved.parameters["k"] == 11
+    assert [scenario.name for scenario in saved.scenarios] == ["for the board"]
+
+    storage = page.evaluate(DUMP)
+    assert storage["exported"] is False, "the key cannot be taken out of the browser"
+    (content,) = storage["contents"]
+    assert from_json(json.loads(content)["text"]) == saved
+    assert not [text for text in (*VALUES, "people.csv", "income", "board") if text in storage["clear"]]
+    text, declared = json.dumps(json.loads(json.loads(content)["text"])), json.dumps(LEVELS.split("\n"))
+    assert declared in text, "levels that the steward declared are a decision"
+    assert not [value for value in VALUES if value in text.replace(declared, "")]
+    assert storage["bases"] == ["copse"]
+    assert scan.in_folder(folder, MARK) == []
+    assert scan.in_folder(folder, "for the board") == []
+
+    page.reload()
+    assert prompts == ["beforeunload"]
+    sentence = page.get_by_text("The page was loaded again, so the table left this server's memory")
+    expect(sentence).to_contain_text("people.csv (300 records × 6 columns) are still in this browser")
+    settle(page)
+    step(page, "Data").click()
+    settle(page)
+    bring(page, b"a,b\n1,x\n2,y\n", "other.csv")
+    expect(page.get_by_text("This is another file than the one before")).to_be_visible()
+    expect(page.get_by_role("button", name="Take them up")).to_have_count(0)
+    page.get_by_text("Bring another table").click()
+    bring(page, PEOPLE, "under another name.csv")
+    take_up(page)
+    step(page, "What if").click()
+    settle(page)
+    page.get_by_test_id("stButtonGroup").get_by_text("History and project").click()
+    settle(page)
+    again = from_json(download(page, "Save the project", tmp_path).read_text("utf-8"))
+    assert again.schema == saved.schema
+    assert (again.parameters, again.scenarios, again.history) == (saved.parameters, saved.scenarios, saved.history)
+    assert len(contents(page)) == 1, "the visit goes on where it was"
+
+
+def test_reload__can_be_called_off(app_server: str, page: Page) -> None:
+    open_page(page, app_server)
+    bring(page)
+    page.on("dialog", lambda dialog: dialog.dismiss())
+    page.evaluate("() => setTimeout(() => location.reload(), 0)")
+    page.wait_for_timeout(1500)
+    expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
+    step(page, "Roles").click()
+    expect(page.get_by_text("What could an attacker know?")).to_be_visible()
+
+
+def test_killed_server__is_said_and_what_was_decided_comes_back(page: Page, tmp_path: Path, prompts: list[str]) -> None:
+    with serve(COMMAND, ROOT, tmp_path / "log") as dashboard:
+        open_page(page, dashboard.address)
+        bring(page)
+        decide(page)
+        os.kill(dashboard.process, signal.SIGKILL)
+        message = page.get_by_role("dialog").filter(has_text="Copse no longer answers")
+        expect(message).to_be_visible(timeout=10_000)
+    expect(message).to_contain_text("the table and all results are gone")
+    expect(message).to_contain_text("are kept in this browser and come back with one click")
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(3000)
+    expect(message).to_be_visible()
+    expect(page.get_by_text("Streamlit server is not responding")).not_to_be_visible()
+    message.get_by_role("button", name="Load this page again").click()
+    expect(message).to_contain_text("It does not answer yet")
+    port = dashboard.address.rpartition(":")[2]
+    with serve(COMMAND, ROOT, tmp_path / "log again", port=int(port)):
+        expect(page.get_by_text("Copse was started again")).to_be_visible(timeout=60_000)
+        expect(message).to_have_count(0)
+        settle(page)
+        step(page, "Data").click()
+        settle(page)
+        bring(page)
+        take_up(page)
+        step(page, "Roles").click()
+        expect(page.get_by_text("What could an attacker know?")).to_be_visible()
+        settle(page)
+        assert columns_known(page) == 3
+    assert prompts == []
+
+
+def test_lost_connection__is_over_when_the_server_answers_again(page: Page, tmp_path: Path) -> None:
+    """The server stands still, and goes on: the session is the same, and so is the page."""
+    sockets: list[Any] = []
+    page.route_web_socket("**/_stcore/stream", lambda route: sockets.append((route, route.connect_to_server())))
+    with serve(COMMAND, ROOT, tmp_path / "log") as dashboard:
+        open_page(page, dashboard.address)
+        bring(page)
+        page.route("**/_stcore/health", lambda route: route.abort())
+        for route, server in sockets:
+            route.close(code=3000)
+            server.close(code=3000)
+        message = page.get_by_role("dialog").filter(has_text="Copse no longer answers")
+        expect(message).to_be_visible(timeout=10_000)
+        page.unroute("**/_stcore/health")
+        expect(message).to_have_count(0, timeout=60_000)
+        expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
+
+
+def test_forget_it__drops_what_is_kept_of_its_table(app_server: str, page: Page, prompts: list[str]) -> None:
+    open_page(page, app_server)
+    bring(page)
+    decide(page)
+    assert len(contents(page)) == 1
+    page.get_by_role("button", name="Forget it").click()
+    expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
+    settle(page)
+    page.wait_for_timeout(500)
+    assert contents(page) == []
+    page.reload()
+    assert prompts == []
+    settle(page)
+    expect(page.get_by_text("was loaded again")).to_have_count(0)
+
+
+def test_switched_off__all_is_dropped_and_nothing_more_is_kept(app_server: str, page: Page, prompts: list[str]) -> None:
+    open_page(page, app_server)
+    bring(page)
+    decide(page)
+    step(page, "Data").click()
+    settle(page)
+    page.get_by_text("Decisions and project file").click()
+    page.get_by_text("Keep my decisions in this browser").click()
+    settle(page)
+    page.wait_for_timeout(500)
+    emptied = page.evaluate(DUMP)
+    assert (emptied["contents"], emptied["exported"]) == ([], None), "neither decisions nor a key"
+    expect(line(page)).to_have_text("")
+    page.reload()
+    settle(page)
+    expect(page.get_by_text("No decisions about it are kept")).to_be_visible()
+    bring(page)
+    step(page, "Roles").click()
+    settle(page)
+    assert contents(page) == []
+
+
+def test_what_is_kept__is_bounded_in_number_and_age(app_server: str, page: Page, prompts: list[str]) -> None:
+    open_page(page, app_server)
+    bring(page)
+    decide(page)
+    page.evaluate(MULTIPLY, [MOST, DAYS])
+    page.reload()
+    settle(page)
+    expect(page.get_by_text("other visits of a table are kept too")).to_be_visible()
+    visits = page.evaluate(DUMP)["visits"]
+    assert len(visits) == min(MOST, 1 + (DAYS - 1) // 3)
+    assert "another name" not in visits, "what cannot be read is dropped"
+    assert {f"old{day}" for day in range(1, MOST)} <= set(visits)
+
+
+def test_without_encryption__nothing_is_kept_and_that_is_said(app_server: str, page: Page) -> None:
+    page.add_init_script("Object.defineProperty(Crypto.prototype, 'subtle', {get: () => undefined})")
+    open_page(page, app_server)
+    settle(page)
+    page.get_by_text("Decisions and project file").click()
+    expect(page.get_by_text("it encrypts only on pages of this computer, or over https")).to_be_visible()
+    bring(page)
+    step(page, "Roles").click()
+    settle(page)
+    expect(line(page)).to_have_text("")
+    assert page.evaluate("async () => (await indexedDB.databases()).length") == 0
+
+
+def test_project_file__opened_before_its_table(app_server: str, page: Page, tmp_path: Path, prompts: list[str]) -> None:
+    open_page(page, app_server)
+    bring(page)
+    decide(page)
+    step(page, "Data").click()
+    settle(page)
+    page.get_by_text("Decisions and project file").click()
+    file = download(page, "Save the project", tmp_path)
+    page.get_by_role("button", name="Forget it").click()
+    expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
+    settle(page)
+    page.get_by_text("Decisions and project file").click()
+    page.locator("input[type=file]").last.set_input_files(file)
+    expect(page.get_by_text("waits for its table")).to_contain_text("300 records × 6 columns")
+    settle(page)
+    bring(page)
+    expect(page.get_by_text("hold again")).to_be_visible()
+    step(page, "Roles").click()
+    settle(page)
+    assert columns_known(page) == 3

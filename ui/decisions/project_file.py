@@ -1,0 +1,148 @@
+"""The project file: saved, opened, and taken over by the table that it fits, at once or as soon as that comes."""
+
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.schema import Schema
+from anonymizer.whatif.project import Project, from_json, to_json
+from ui.controls import plural
+from ui.decisions.state import DAYS, MOST, Awaited
+from ui.release.downloads import file_stem
+from ui.server.sessions import drop_uploads
+from ui.workspace import Workspace
+
+WHAT = "how the file is read, roles, declared domains, settings, scenarios and history"
+
+
+def project_of(ws: Workspace) -> Project:
+    """Return what was decided about the table that is here; its roles as suggested where nobody gave any."""
+    reading = ws.reading
+    assert reading is not None
+    manner = None if ws.source is None else reading.options
+    return Project(
+        ws.schema or ws.suggest(), dict(ws.settings), ws.scenarios, ws.history, reading.name, reading.sha256,
+        len(reading.frame), manner,
+    )  # fmt: skip
+
+
+def open_project(ws: Workspace, content: str | bytes, visit: str = "") -> None:
+    """Have a project taken over when the page is next drawn, or as soon as its table is here. What is no project leaves
+    everything as it is, and ``ws.decisions.problem`` says why. ``visit``: whose it is, where the browser kept it."""
+    decisions = ws.decisions
+    decisions.files += 1
+    decisions.note, decisions.problem = "", None
+    try:
+        decisions.awaited = Awaited(from_json(content), content, visit)
+    except AnonymizerError as error:
+        decisions.problem = error
+
+
+def take_over(ws: Workspace) -> None:
+    """Take over the project that waits, if it fits the table that is here; tried once for each table, and what does not
+    fit is noted."""
+    decisions, awaited = ws.decisions, ws.decisions.awaited
+    reading = ws.reading if ws.doubt is None else ws.doubt[0]
+    if awaited is None or reading is None or awaited.tried == ws.edition:
+        return
+    project = awaited.project
+    awaited.tried = ws.edition
+    if reading.sha256 == project.table_sha256 and not read_as(ws, project):
+        decisions.awaited = None  # ws.failure says why
+        return
+    if ws.doubt is not None or ws.reading is None:  # its questions come first
+        return
+    columns = [str(name) for name in ws.reading.frame.columns]
+    decisions.note, decisions.fits = project.mismatch(ws.reading.sha256, columns), False
+    if not project.fits(columns):
+        return
+    try:
+        project = from_json(awaited.content, ws.suggest())
+        schema = Schema(tuple(project.schema[name] for name in columns), project.schema.target)
+        schema.check(ws.reading.frame)
+    except AnonymizerError as error:
+        decisions.problem, decisions.awaited = error, None
+        return
+    ws.set_schema(schema)
+    ws.open(dict(project.parameters))
+    ws.scenarios, ws.history = project.scenarios, project.history
+    decisions.visit = awaited.visit or decisions.visit
+    decisions.awaited, decisions.fits = None, not decisions.note
+    decisions.note = decisions.note or restored_text(project)
+
+
+def restored_text(project: Project) -> str:
+    """Return what holds again, in one sentence."""
+    when = f" of {moment(project.saved)}" if project.saved else ""
+    scenarios = f", {plural(len(project.scenarios), 'scenario')}" if project.scenarios else ""
+    changes = plural(len(project.history.entries), "decision")
+    return f"Roles, domains and settings{when} hold again: {changes} in the history{scenarios}."
+
+
+def moment(saved: str) -> str:
+    """Return a moment as people say it where the browser is: its time, and its day unless that is today."""
+    try:
+        zone: tzinfo = ZoneInfo(st.context.timezone or "UTC")
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        zone = UTC
+    then = datetime.fromisoformat(saved).astimezone(zone)
+    is_today = then.date() == datetime.now(zone).date()
+    return f"{then:%H:%M}" if is_today else f"{then.day:d} {then:%B %Y, %H:%M}"
+
+
+def read_as(ws: Workspace, project: Project) -> bool:
+    """Read the file of a project as the project says, where it was read otherwise or waits for an answer. False when it
+    cannot be."""
+    reading, source = (ws.reading, ws.source) if ws.doubt is None else ws.doubt
+    if reading is None or source is None or project.reading is None:
+        return True
+    if ws.doubt is None and reading.options == project.reading:
+        return True
+    with st.spinner("Reading the file as the project says …"):
+        is_read = ws.bring(source, reading.name, project.reading)
+    if ws.decisions.awaited is not None:
+        ws.decisions.awaited.tried = ws.edition
+    return is_read
+
+
+def project_panel(ws: Workspace) -> None:
+    """Draw where decisions are kept, and the buttons that save them as a project file and open one."""
+    decisions = ws.decisions
+    st.markdown(
+        f"Decisions are {WHAT}; no record of the table, and of its values only levels that you declared. This browser "
+        f"keeps them for {DAYS} days and the last {MOST} tables, encrypted with a key that does not leave it; *Forget "
+        "it* drops those of its table."
+    )
+    if decisions.obstacle:
+        st.warning(obstacle_text(decisions.obstacle), icon=":material/lock_open:")
+    else:
+        is_on = st.toggle(
+            "Keep my decisions in this browser", decisions.is_on, key=f"keep decisions {decisions.is_on}",
+            help="Switched off, all that this browser keeps is dropped at once, and nothing more is kept.",
+        )  # fmt: skip
+        if is_on != decisions.is_on:
+            decisions.switch(is_on)
+            st.rerun()
+    if ws.schema is not None and ws.table is not None:
+        project = project_of(ws)
+        st.download_button(
+            "Save the project", lambda: to_json(project, ws.suggest()), f"{file_stem(project.table_name)}-project.json",
+            "application/json", key="save project", icon=":material/save:", on_click="ignore",
+        )  # fmt: skip
+    file = st.file_uploader("Open a project", ["json"], key=f"project {ws.edition} {ws.version} {decisions.files}")
+    if file is not None:
+        drop_uploads()
+        open_project(ws, file.getvalue())
+        st.rerun()
+
+
+def obstacle_text(obstacle: str) -> str:
+    """Return why the browser keeps no decisions, and what helps."""
+    if obstacle == "insecure":
+        return (
+            "This browser keeps no decisions: it encrypts only on pages of this computer, or over https. Save the "
+            "project instead."
+        )
+    return "This browser gives no room to keep decisions in, as in a private window. Save the project instead."

@@ -1,0 +1,111 @@
+"""What is said of decisions that are kept: why a table is gone, what came back with its file, and what waits for it."""
+
+import streamlit as st
+
+from ui.controls import plain, plural, problem
+from ui.decisions.project_file import moment
+from ui.decisions.state import Backup
+from ui.workspace import Workspace
+
+MOST_OFFERED = 3
+REASONS = {
+    "": "",
+    "loaded": "The page was loaded again, so the table left this server's memory. ",
+    "restarted": "Copse was started again, or had lost this page for long, so the table left its memory. ",
+}
+
+
+def explanation(ws: Workspace) -> None:
+    """Draw, while there is no table, why it is gone and whose decisions are here: a project that was opened, or those
+    that the browser keeps."""
+    decisions = ws.decisions
+    reason = REASONS[decisions.reason]
+    if decisions.backups and decisions.awaited is None:
+        newest, others = decisions.backups[0], len(decisions.backups) - 1
+        more = f" Those for {plural(others, 'other visit')} of a table are kept too." if others else ""
+        st.info(
+            f"{reason}Your decisions of {moment(newest.saved)} for {table_text(newest)} are "
+            f"{'still' if reason else 'kept'} in this browser: **drop the same file again**.{more}",
+            icon=":material/restore:",
+        )
+    elif reason:
+        st.info(f"{reason}No decisions about it are kept in this browser; drop the file again.", icon=":material/info:")
+    outcome(ws)
+
+
+def offer(ws: Workspace) -> None:
+    """Draw, beside a table, what came of a project, and the decisions that the browser keeps for this very file, each
+    with the button that takes them up; those for another file are said to be."""
+    decisions, reading = ws.decisions, ws.reading if ws.doubt is None else ws.doubt[0]
+    if reading is None:
+        return
+    outcome(ws)
+    backups = decisions.of_table(reading.sha256)
+    for backup in backups[:MOST_OFFERED]:
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"offer {backup.visit}"):
+            st.markdown(
+                f":material/restore: **Your decisions of {moment(backup.saved)} for this very file are kept in this "
+                f"browser**: {contents_text(backup)}.",
+                width="stretch",
+            )
+            st.button(
+                "Take them up", key=f"take up {backup.visit}", type="primary", icon=":material/restore:",
+                on_click=decisions.tell, args=("send", backup.visit),
+                help="Reading, roles, domains, settings and scenarios hold as then, instead of what was decided since.",
+            )  # fmt: skip
+    if not backups and decisions.reason and decisions.backups and not decisions.note:
+        newest = decisions.backups[0]
+        st.info(
+            f"This is another file than the one before. Your decisions of {moment(newest.saved)} are for "
+            f"{table_text(newest)}; they do not apply here and stay kept.",
+            icon=":material/info:",
+        )
+
+
+def outcome(ws: Workspace) -> None:
+    """Draw what came of the project that was opened last, and which table it waits for."""
+    decisions = ws.decisions
+    if decisions.problem is not None:
+        problem(decisions.problem)
+    elif decisions.note and decisions.fits:
+        st.success(plain(decisions.note), icon=":material/task_alt:")
+    elif decisions.note:
+        st.warning(plain(decisions.note), icon=":material/info:")
+    awaited(ws)
+
+
+def awaited(ws: Workspace) -> None:
+    """Draw which table a project waits for, and the button that puts it away."""
+
+    def put_away() -> None:
+        ws.decisions.awaited, ws.decisions.note = None, ""
+
+    waiting = ws.decisions.awaited
+    if waiting is None:
+        return
+    project = waiting.project
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="awaited"):
+        name = f"**{plain(project.table_name)}**" if project.table_name else "a table"
+        shape = f"{plural(project.records, 'record')} × {plural(len(project.schema.columns), 'column')}"
+        saved = f", saved {moment(project.saved)}" if project.saved else ""
+        st.markdown(
+            f":material/hourglass_top: The project of {name} ({shape}{saved}) waits for its table: bring the file, or "
+            "another one with the same columns.",
+            width="stretch",
+        )
+        st.button("Put it away", key="put away", type="tertiary", icon=":material/close:", on_click=put_away)
+
+
+def table_text(backup: Backup) -> str:
+    """Return which table decisions are for: its file and its shape."""
+    shape = f"{plural(backup.records, 'record')} × {plural(backup.columns, 'column')}"
+    return f"*{plain(backup.name)}* ({shape})" if backup.name else f"a table of {shape}"
+
+
+def contents_text(backup: Backup) -> str:
+    """Return how much was decided."""
+    scenarios = f", {plural(backup.scenarios, 'scenario')}" if backup.scenarios else ""
+    changes = (
+        f"{plural(backup.decisions, 'change')} of roles and settings" if backup.decisions else "roles as suggested"
+    )
+    return changes + scenarios
