@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
+from anonymizer.json_value import MAX_BYTES
 from anonymizer.schema import Schema
 from anonymizer.whatif.project import Project, from_json, to_json
 from ui.controls import plural
@@ -111,9 +112,9 @@ def project_panel(ws: Workspace) -> None:
     """Draw where decisions are kept, and the buttons that save them as a project file and open one."""
     decisions = ws.decisions
     st.markdown(
-        f"Decisions are {WHAT}; no record of the table, and of its values only levels that you declared. This browser "
-        f"keeps them for {DAYS} days and the last {MOST} tables, encrypted with a key that does not leave it; *Forget "
-        "it* drops those of its table."
+        f"Decisions are {WHAT}, with the names of the file and its columns; no record of the table, and of its values "
+        f"only domains that you declared. This browser keeps them for {DAYS} days and the last {MOST} tables opened, "
+        "encrypted with a key that does not leave it; *Forget it* drops those of its table."
     )
     if decisions.obstacle:
         st.warning(obstacle_text(decisions.obstacle), icon=":material/lock_open:")
@@ -131,7 +132,10 @@ def project_panel(ws: Workspace) -> None:
             "Save the project", lambda: to_json(project, ws.suggest()), f"{file_stem(project.table_name)}-project.json",
             "application/json", key="save project", icon=":material/save:", on_click="ignore",
         )  # fmt: skip
-    file = st.file_uploader("Open a project", ["json"], key=f"project {ws.edition} {ws.version} {decisions.files}")
+    file = st.file_uploader(
+        "Open a project", ["json"], key=f"project {ws.edition} {ws.version} {decisions.files}",
+        max_upload_size=MAX_BYTES >> 20,
+    )  # fmt: skip
     if file is not None:
         drop_uploads()
         open_project(ws, file.getvalue())

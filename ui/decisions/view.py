@@ -42,7 +42,9 @@ def offer(ws: Workspace) -> None:
     outcome(ws)
     backups = decisions.of_table(reading.sha256)
     for backup in backups[:MOST_OFFERED]:
-        with st.container(border=True, horizontal=True, vertical_alignment="center", key=f"offer {backup.visit}"):
+        with st.container(
+            border=True, horizontal=True, wrap=False, vertical_alignment="center", key=f"offer {backup.visit}"
+        ):
             st.markdown(
                 f":material/restore: **Your decisions of {moment(backup.saved)} for this very file are kept in this "
                 f"browser**: {contents_text(backup)}.",
@@ -84,7 +86,7 @@ def awaited(ws: Workspace) -> None:
     if waiting is None:
         return
     project = waiting.project
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key="awaited"):
+    with st.container(border=True, horizontal=True, wrap=False, vertical_alignment="center", key="awaited"):
         name = f"**{plain(project.table_name)}**" if project.table_name else "a table"
         shape = f"{plural(project.records, 'record')} × {plural(len(project.schema.columns), 'column')}"
         saved = f", saved {moment(project.saved)}" if project.saved else ""
