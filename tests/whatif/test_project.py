@@ -40,8 +40,9 @@ def project() -> Project:
 
 
 def test_saved_and_opened__is_the_same() -> None:
-    text = to_json(project())
-    assert from_json(text) == from_json(text.encode()) == project()
+    saved = project()
+    text = to_json(saved)
+    assert from_json(text) == from_json(text.encode()) == saved
     assert CANARY not in text
     assert set(setting_names(*RUN)) <= set(SETTINGS)
 
