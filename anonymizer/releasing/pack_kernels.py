@@ -182,6 +182,89 @@ def clear(scale, hull):
     low[:], high[:], count[:], loss[:] = scale.n_codes, -1, 0, 0.0
 
 
+class Window(NamedTuple):
+    """Where the last group of a line may begin: up to s leaves, the hull from each to the end, in p columns.
+
+    ``place`` (s,): of the leaf's first record; ``before`` (s,): the least that the records before it lose; ``loss``
+    (s,): of the hull. Of each column (p, s), ``low`` and ``high``: the ends of its codes; ``count``: its levels, or
+    whether some are missing. ``latest`` (codes of all columns,): the place of the latest leaf with each code.
+    """
+
+    place: NDArray[np.int64]
+    before: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    count: NDArray[np.int32]
+    latest: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def window_for(size, scale):
+    """Return a window of ``size`` leaves."""
+    p = scale.n_codes.shape[0]
+    return Window(
+        place=np.empty(size, np.int64),
+        before=np.empty(size),
+        loss=np.empty(size),
+        low=np.empty((p, size), np.int32),
+        high=np.empty((p, size), np.int32),
+        count=np.empty((p, size), np.int32),
+        latest=np.full(scale.low.shape[0], -1),
+    )
+
+
+@njit(cache=True, nogil=True)
+def begin(window, slot, place, before, scale):
+    """Let a group begin at a leaf: a hull of no records."""
+    window.place[slot], window.before[slot], window.loss[slot] = place, before, 0.0
+    for j in range(scale.n_codes.shape[0]):
+        window.low[j, slot], window.high[j, slot], window.count[j, slot] = scale.n_codes[j], -1, 0
+
+
+@njit(cache=True, nogil=True)
+def shift(window, head, tail):
+    """Move the leaves of a window to its beginning."""
+    window.place[: tail - head] = window.place[head:tail]
+    window.before[: tail - head] = window.before[head:tail]
+    window.loss[: tail - head] = window.loss[head:tail]
+    for j in range(window.low.shape[0]):
+        window.low[j, : tail - head] = window.low[j, head:tail]
+        window.high[j, : tail - head] = window.high[j, head:tail]
+        window.count[j, : tail - head] = window.count[j, head:tail]
+
+
+@njit(cache=True, nogil=True)
+def extend(codes, i, window, head, tail, scale):
+    """Widen the hulls of a window by record ``i``.
+
+    A hull from an earlier leaf holds those from later ones: the first that holds the record's code ends the work.
+    """
+    newest = window.place[tail - 1]
+    for j in range(codes.shape[0]):
+        code, at = np.int64(codes[j, i]), tail
+        low, high, count = window.low[j], window.high[j], window.count[j]
+        if not scale.interval[j]:
+            latest = window.latest[scale.offset[j] + code]
+            while at > head and window.place[at - 1] > latest:
+                at -= 1
+                window.loss[at] += levels_loss(scale, j, count[at] + 1) - levels_loss(scale, j, count[at])
+                count[at] += 1
+            window.latest[scale.offset[j] + code] = newest
+        elif code == scale.missing_code[j]:
+            while at > head and count[at - 1] == 0:
+                at -= 1
+                loss = range_loss(scale, j, low[at], high[at], False)
+                count[at] = 1
+                window.loss[at] += range_loss(scale, j, low[at], high[at], True) - loss
+        else:
+            while at > head and not low[at - 1] <= code <= high[at - 1]:
+                at -= 1
+                loss = range_loss(scale, j, low[at], high[at], count[at] > 0)
+                low[at], high[at] = min(low[at], code), max(high[at], code)
+                window.loss[at] += range_loss(scale, j, low[at], high[at], count[at] > 0) - loss
+
+
 @njit(cache=True, nogil=True)
 def pack(codes, starts, ends, leaf_start, scale, k, wants, limited, lost, group_start):
     """Divide the line of each region into groups of whole leaves with k records, so that their hulls lose least in all.
@@ -191,38 +274,50 @@ def pack(codes, starts, ends, leaf_start, scale, k, wants, limited, lost, group_
     When ``limited``, groups must be as ``wants`` says: where no such b will do, longer groups are tried, an eighth
     longer each time, until one will. A region that cannot be divided is one group.
 
-    ``lost`` (n,): f up to and with each place; ``group_start`` (n,): where the group that ends there begins.
+    ``lost`` (n,): f up to and with the last record of each leaf; ``group_start`` (n,): where the group that ends there
+    begins.
     """
     p = codes.shape[0]
     hull = (np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p))
     stamps, stamp = np.zeros(scale.low.shape[0], np.int64), 0
+    # At most 2k leaves matter at a time; twice the room, so that they are seldom shifted.
+    window = window_for(2 * min(2 * k + 1, (ends - starts).max() + 1), scale)
     for region in range(starts.shape[0]):
         start, end = starts[region], ends[region]
-        for e in range(start + 1, end + 1):
-            lost[e - 1], group_start[e - 1] = np.inf, start
-            if e < end and leaf_start[e] != e:
-                continue
-            clear(scale, hull)
-            stamp += 1
-            loss, nearest, b = 0.0, -1, e
-            while b > start and (nearest < 0 or nearest - leaf_start[b - 1] < k):
-                loss += widen(codes, leaf_start[b - 1], b, scale, hull, stamps, stamp)
-                b = leaf_start[b - 1]
-                if e - b < k:
-                    continue
-                if nearest < 0:
-                    nearest = b
-                f = (e - b) * loss + (lost[b - 1] if b > start else 0.0)
-                if f < lost[e - 1] - TIE and (not limited or keeps(wants, b, e)):
-                    lost[e - 1], group_start[e - 1] = f, b
-            while limited and lost[e - 1] == np.inf and b > start and e - b >= k:
+        # Leaves head to tail are in the window; those up to near leave k records.
+        head, near, tail, e = 0, -1, 0, start
+        while e < end:
+            first = e
+            if tail == window.place.shape[0]:
+                shift(window, head, tail)
+                head, near, tail = 0, near - head, tail - head
+            begin(window, tail, first, lost[first - 1] if first > start else 0.0, scale)
+            tail += 1
+            e += 1
+            while e < end and leaf_start[e] == first:
+                e += 1
+            while near + 1 < tail and e - window.place[near + 1] >= k:
+                near += 1
+            while near >= head and window.place[near] - window.place[head] >= k:
+                head += 1
+            for i in range(first, e):
+                extend(codes, i, window, head, tail, scale)
+            least, its_start = np.inf, start
+            for slot in range(near, head - 1, -1):
+                b = window.place[slot]
+                f = (e - b) * window.loss[slot] + window.before[slot]
+                if f < least - TIE and (not limited or keeps(wants, b, e)):
+                    least, its_start = f, b
+            b = window.place[head]
+            while limited and least == np.inf and b > start and e - b >= k:
                 b = leaf_start[max(start, b - max(1, (e - b) // 8))]
                 before = lost[b - 1] if b > start else 0.0
                 if before < np.inf and keeps(wants, b, e):
                     clear(scale, hull)
                     stamp += 1
-                    loss = widen(codes, b, e, scale, hull, stamps, stamp)
-                    lost[e - 1], group_start[e - 1] = before + (e - b) * loss, b
+                    least = before + (e - b) * widen(codes, b, e, scale, hull, stamps, stamp)
+                    its_start = b
+            lost[e - 1], group_start[e - 1] = least, its_start
 
 
 @njit(cache=True, nogil=True)
