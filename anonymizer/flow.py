@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from anonymizer.attacks.isolation import Isolation, isolation
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, linkage_risk, look_alikes
+from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
 from anonymizer.errors import Progress
@@ -282,6 +283,11 @@ class Flow:
         """The classes of rows that are alike, in the released cells."""
         return look_alikes(self.released, self.quasi_identifying)
 
+    @stage(*RELEASE)
+    def cells(self) -> dict[str, ColumnCells]:
+        """The distinct released cells of each quasi-identifier, and those of each row."""
+        return read_cells(self.released, self.schema)
+
     @stage("quasi_identifying")
     def before(self) -> LinkageRisk:
         """The linking risk of the table as it stands."""
@@ -302,13 +308,15 @@ class Flow:
         """Every guarantee, computed again from the released cells, beside the original where that was wanted."""
         return verify(
             self.released, self.schema, original=self.original if self.against_original else None,
-            order=self.release.order, classes=self.look_alikes, **self.limits.required,
+            order=self.release.order, classes=self.look_alikes, cells=self.cells, **self.limits.required,
         )  # fmt: skip
 
     @stage(*RELEASE)
     def isolation(self) -> Isolation:
         """Who is singled out by an end or a level of their own box."""
-        return isolation(self.table, self.released, self.schema, self.release.order, self.look_alikes)
+        return isolation(
+            self.original, self.released, self.schema, self.release.order, self.look_alikes, self.cells
+        )
 
     @stage(*RELEASE)
     def utility(self) -> Utility:

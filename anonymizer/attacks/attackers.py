@@ -107,7 +107,7 @@ class CellColumn:
         cells = [parse_cell(None if pd.isna(text) else str(text), column.kind) for text in texts]
         of_row = np.asarray(codes, dtype=np.int64)
         values = comparable(original, column)
-        ends = np.array([_ends(cell) for cell in cells], dtype=np.float64)
+        ends = np.array([ends_of(cell) for cell in cells], dtype=np.float64)
         missing = np.array([cell.missing or cell.withheld for cell in cells], dtype=bool)
         if column.kind is not Kind.CATEGORICAL:
             return cls(of_row, values, ends[:, 0], ends[:, 1], missing)
@@ -136,7 +136,7 @@ class CellColumn:
         return np.asarray(inside | (np.isnan(values) & self.missing[cells][:, None]))
 
 
-def _ends(cell: Cell) -> tuple[float, float]:
+def ends_of(cell: Cell) -> tuple[float, float]:
     """Return the numbers that a cell admits, from and to; from infinity to its opposite: none."""
     if cell.withheld or cell.estimate:
         return -math.inf, math.inf

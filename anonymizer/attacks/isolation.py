@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.attacks.attackers import CellColumn, comparable
+from anonymizer.attacks.attackers import ends_of
 from anonymizer.attacks.outcome import Rate
-from anonymizer.cells import parse_cell
+from anonymizer.checking.candidates import Original, OriginalColumn, prepare
 from anonymizer.checking.linkage import LookAlikes, look_alikes
-from anonymizer.schema import Column, Kind, Schema
+from anonymizer.checking.released import ColumnCells, read_cells
+from anonymizer.schema import Kind, Schema
 
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -58,27 +59,34 @@ class Isolation:
 
 
 def isolation(
-    table: pd.DataFrame,
+    original: pd.DataFrame | Original,
     released: pd.DataFrame,
     schema: Schema,
     order: Rows,
     classes: LookAlikes | None = None,
+    cells: Mapping[str, ColumnCells] | None = None,
 ) -> Isolation:
-    """Return who is singled out by an end or a level of their box. ``table``: the original, n rows; ``released``: n
-    rows of text cells; ``order`` (n,): the original row of each released row; ``classes``: of rows that are alike.
+    """Return who is singled out by an end or a level of their box.
+
+    ``original``: n rows, or what :func:`anonymizer.checking.candidates.prepare` made of them; ``released``: n rows of
+    text cells; ``order`` (n,): the original row of each released row; ``classes``: of rows that are alike, and
+    ``cells``: of each quasi-identifier, when the caller has them.
 
     A mean or median shows no end. A withheld cell counts as the set of all levels, for a set of all of them is written
     so. An end is a value that is written, whether it is somebody's or was rounded.
     """
     names = schema.quasi_identifying
+    if not isinstance(original, Original):
+        original = prepare(original, schema)
     classes = classes or look_alikes(released, names)
+    cells = cells or read_cells(released, schema)
     groups, n = len(classes.sizes), len(order)
     of_ends = of_levels = (0, 0)
     everybody: Flags = np.zeros(n, dtype=np.bool_)
     by_column = {}
-    for name in names:
+    for name, codes, column in zip(names, original.codes.T, original.columns, strict=True):
         measure = alone_in_set if schema[name].kind is Kind.CATEGORICAL else alone_at_end
-        alone, ends, levels = measure(released[name], table[name], schema[name], order, classes)
+        alone, ends, levels = measure(cells[name], codes[order], column, classes)
         by_column[name] = Rate(int(alone.sum()), n)
         everybody |= alone
         of_ends = of_ends[0] + ends[0], of_ends[1] + ends[1]
@@ -91,48 +99,53 @@ Answer = tuple[Flags, tuple[int, int], tuple[int, int]]
 """Which rows hold something alone (n,); of how many ends, and of how many levels, there is one holder, and of all."""
 
 
-def alone_at_end(
-    released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column, order: Rows, classes: LookAlikes
-) -> Answer:
-    """Return who alone in their class holds an end of its interval, or is alone missing there; see :data:`Answer`."""
-    cells = CellColumn.of(released, original, column)
-    values, class_of = cells.value[order], classes.class_of
-    cell = cell_of_class(cells.of_row, classes)
-    low, high, missing = cells.low[cell], cells.high[cell], cells.missing[cell]
+def alone_at_end(cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn, classes: LookAlikes) -> Answer:
+    """Return who alone in their class holds an end of its interval, or is alone missing there; see :data:`Answer`.
+    ``codes`` (n,): the value of each row's person, as ``column`` says."""
+    class_of, cell = classes.class_of, cell_of_class(cells.index, classes)
+    ends = np.array([ends_of(one) for one in cells.cells])
+    missing = np.array([one.missing or one.withheld for one in cells.cells])[cell]
+    low, high = ends[cell].T
     has_range = np.isfinite(low) & (low < high)
-    alone = np.zeros(len(values), dtype=np.bool_)
-    ends = 0
+    alone = np.zeros(len(codes), dtype=np.bool_)
+    single_ends = 0
     for end in (low, high):
-        holds = values == end[class_of]
+        holds = codes == code_of(column.numbers, end)[class_of]
         holders = np.bincount(class_of[holds], minlength=len(low))
         alone |= holds & (holders == 1)[class_of]
-        ends += int(((holders == 1) & has_range).sum())
-    holds = np.isnan(values) & missing[class_of]
+        single_ends += int(((holders == 1) & has_range).sum())
+    holds = (codes == column.missing) & missing[class_of]
     holders = np.bincount(class_of[holds], minlength=len(low))
     alone |= holds & (holders == 1)[class_of]
     beside = missing & (low <= high)
-    return alone, (ends, 2 * int(has_range.sum())), (int(((holders == 1) & beside).sum()), int(beside.sum()))
+    return alone, (single_ends, 2 * int(has_range.sum())), (int(((holders == 1) & beside).sum()), int(beside.sum()))
 
 
-def alone_in_set(
-    released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column, order: Rows, classes: LookAlikes
-) -> Answer:
-    """Return who alone in their class holds a level of its set; see :data:`Answer`."""
-    people, levels = pd.factorize(comparable(original, column), use_na_sentinel=False)
-    texts = [None if pd.isna(level) else level for level in levels]
-    of_row, cells = pd.factorize(released.astype(object), use_na_sentinel=False)
-    parsed = [parse_cell(None if pd.isna(cell) else str(cell), column.kind) for cell in cells]
-    shows = [{*texts} if one.withheld else {*one.levels, *[None] * one.missing} for one in parsed]
-    cell = cell_of_class(of_row, classes)
-    size = np.array([len(one) for one in shows])[cell]
-    pairs, which, holders = np.unique(
-        classes.class_of * len(levels) + people[order], return_inverse=True, return_counts=True
-    )
-    group, level = np.divmod(pairs, len(levels))
-    single = holders == 1
-    single[single] = [texts[at] in shows[where] for at, where in zip(level[single], cell[group[single]], strict=True)]
+def code_of(numbers: NDArray[np.float64], values: NDArray[np.float64]) -> Rows:
+    """Return the place of each value among ``numbers``, which ascend; -1 where it is none of them."""
+    place = np.searchsorted(numbers, values)
+    return np.where(np.append(numbers, np.nan)[place] == values, place, -1)
+
+
+def alone_in_set(cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn, classes: LookAlikes) -> Answer:
+    """Return who alone in their class holds a level of its set; see :data:`Answer`. ``codes`` (n,): the level of each
+    row's person, as ``column`` says."""
+    cell = cell_of_class(cells.index, classes)
+    withheld = np.array([one.withheld for one in cells.cells])
+    shown = np.array([len(one.levels) + one.missing for one in cells.cells])
+    size = np.where(withheld, len(np.unique(codes)), shown)[cell]
+    in_sets = [
+        place * column.n_codes + code
+        for place, one in enumerate(cells.cells)
+        for code in (*(column.position.get(level, -1) for level in one.levels), *[column.missing] * one.missing)
+        if code >= 0
+    ]
+    which, pairs = pd.factorize(classes.class_of * column.n_codes + codes)
+    group, level = np.divmod(pairs, column.n_codes)
+    visible = withheld[cell[group]] | np.isin(cell[group] * column.n_codes + level, in_sets)
+    single = (np.bincount(which) == 1) & visible
     several = size > 1
-    return single[which.reshape(-1)], (0, 0), (int((single & several[group]).sum()), int(size[several].sum()))
+    return single[which], (0, 0), (int((single & several[group]).sum()), int(size[several].sum()))
 
 
 def cell_of_class(of_row: Rows, classes: LookAlikes) -> Rows:

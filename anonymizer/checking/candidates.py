@@ -5,7 +5,7 @@ found by sets of bits, 64 people at a time. The limits below keep memory and tim
 reported, never guessed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, kept_value, parse_cell
+from anonymizer.cells import Cell, kept_value
 from anonymizer.checking.linkage import LookAlikes, look_alikes
+from anonymizer.checking.released import ColumnCells, read_cells, require_column, texts_of
 from anonymizer.errors import AnonymizerError, SchemaError
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import numbers_of, value_text
+from anonymizer.values import numbers_of
 
 MAX_EDGES = 60_000_000
 """Most edges between distinct records and distinct boxes that are kept (4 bytes each)."""
@@ -67,7 +68,7 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     """
     names = schema.quasi_identifying
     for name in names:
-        _require_column(original, name, "original")
+        require_column(original, name, "original")
     parts = [_original_column(original[name], schema[name]) for name in names]
     codes = np.empty((len(original), len(names)), dtype=np.int32)
     for position, (its_codes, _) in enumerate(parts):
@@ -261,29 +262,21 @@ def _examples(classes: LookAlikes) -> NDArray[np.int64]:
     return example
 
 
-def sides_of(released: pd.DataFrame, original: Original, classes: LookAlikes | None = None) -> Sides:
-    """Return both tables' quasi-identifiers in codes. ``classes``: of equal released rows, when the caller has them."""
+def sides_of(
+    released: pd.DataFrame,
+    original: Original,
+    classes: LookAlikes | None = None,
+    cells: Mapping[str, ColumnCells] | None = None,
+) -> Sides:
+    """Return both tables' quasi-identifiers in codes. ``classes``: of equal released rows, and ``cells``: of each
+    column, when the caller has them."""
     names = original.schema.quasi_identifying
     if not names:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
-    index = np.empty((len(released), len(names)), dtype=np.int32)
-    cells = []
-    for position, (name, column) in enumerate(zip(names, original.columns, strict=True)):
-        _require_column(released, name, "release")
-        index[:, position], texts = texts_of(released[name])
-        kind = original.schema[name].kind
-        cells.append(_allowed_codes([parse_cell(text, kind) for text in texts], column))
-    classes = classes or look_alikes(released, names)
-    return Sides(original.codes, original.types, index, classes, tuple(cells))
-
-
-def _require_column(table: pd.DataFrame, name: str, what: str) -> None:
-    if name not in table.columns:
-        raise SchemaError(
-            f"The {what} has no column {name!r}, which is quasi-identifying.",
-            column=name,
-            remedy="Compare a release with the table it was made from, under the same schema.",
-        )
+    cells = cells or read_cells(released, original.schema)
+    index = np.column_stack([cells[name].index for name in names])
+    allowed = [_allowed_codes(cells[name].cells, column) for name, column in zip(names, original.columns, strict=True)]
+    return Sides(original.codes, original.types, index, classes or look_alikes(released, names), tuple(allowed))
 
 
 def _original_column(original: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int32], OriginalColumn]:
@@ -329,21 +322,6 @@ def _allowed_codes(cells: Sequence[Cell], column: OriginalColumn) -> AllowedCode
                 listed.append(missing)
         listed_starts[q + 1] = len(listed)
     return AllowedCodes(column.n_codes, low, high, listed_starts, np.array(listed, dtype=np.int32))
-
-
-def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.int32], list[str | None]]:
-    """Return codes (n,) and the distinct texts of a column; ``None`` is missing, the last when there is any."""
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        codes, distinct = values.cat.codes.to_numpy().astype(np.int32), list(values.cat.categories)
-    else:
-        factorized, uniques = pd.factorize(values)
-        codes, distinct = factorized.astype(np.int32), list(uniques)
-    texts: list[str | None] = [value_text(value) for value in distinct]
-    rank: dict[str | None, int] = {}
-    lookup = np.array([rank.setdefault(text, len(rank)) for text in texts] + [len(rank)], dtype=np.int32)
-    if (codes < 0).any():
-        rank[None] = len(rank)
-    return lookup[codes], list(rank)
 
 
 KEPT_ROLES = (Role.SENSITIVE, Role.INSENSITIVE)

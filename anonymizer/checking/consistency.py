@@ -6,7 +6,7 @@ Mazza and Tassa 2008; methods of tiered generalization in Y19). Equal records an
 counts first, so whole files are feasible.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from math import factorial, prod
@@ -30,6 +30,7 @@ from anonymizer.checking.candidates import (
     sides_of,
 )
 from anonymizer.checking.linkage import LookAlikes
+from anonymizer.checking.released import ColumnCells
 from anonymizer.errors import ParameterError
 from anonymizer.schema import Schema
 
@@ -98,16 +99,23 @@ def consistency(
     *,
     order: NDArray[np.integer[Any]] | None = None,
     classes: LookAlikes | None = None,
+    cells: Mapping[str, ColumnCells] | None = None,
+    enough: int | None = None,
     max_edges: int = MAX_EDGES,
     max_pairs: int = MAX_PAIRS,
 ) -> Consistency:
     """Compare a release (text cells) with the table that it was made from.
 
     ``original``: the table, or what :func:`anonymizer.checking.candidates.prepare` made of it under the same schema.
-    ``classes``: the release's classes on the quasi-identifiers, when they are known. ``order`` (n',): the original
-    row of each released row, when the caller knows it; containment is then checked row by row. Kept columns are the
-    sensitive and insensitive ones that both tables have; they must agree under the
-    assignment, but the attacker's graph uses quasi-identifiers only.
+    ``classes``: the release's classes on the quasi-identifiers, and ``cells``: of each of these columns, when they are
+    known. ``order`` (n',): the original row of each released row, when the caller knows it; containment is then
+    checked row by row. Kept columns are the sensitive and insensitive ones that both tables have; they must agree under
+    the assignment, but the attacker's graph uses quasi-identifiers only.
+
+    ``enough``: rows. When every row contains its person and every class has so many rows, that says enough, and nothing
+    else is computed: the people of a class and its rows all fit each other and can be exchanged, in every complete
+    assignment. So each person fits, and takes in some assignment, at least so many rows, each row fits so many people,
+    and no link is more probable than one in so many.
 
     Raises :class:`SchemaError` when a quasi-identifier is not in a table, :class:`CellError` for a cell that cannot
     be read, and :class:`EncodeError` for an original value that does not fit its column's kind.
@@ -116,15 +124,17 @@ def consistency(
         original = prepare(original, schema)
     elif original.schema is not schema and original.schema != schema:
         raise ParameterError("The original was prepared under another schema.", remedy="Prepare it under this one.")
-    sides = sides_of(released, original, classes)
+    sides = sides_of(released, original, classes, cells)
+    alike = len(released) == len(original)
+    columns = kept_columns(released, original) if alike else ()
+    own = {} if order is None or not alike else _row_by_row(sides, columns, np.asarray(order))
+    if enough is not None and own.get("contained") and sides.classes.sizes.min() >= enough:
+        return Consistency(True, None, None, None, None, None, None)
     graph = graph_of(sides, max_edges, max_pairs)
-    result = _counts(graph)
-    if len(released) != len(original):
+    result = replace(_counts(graph), **own)
+    if not alike:
         reason = f"the release has {len(released):,} rows, the original {len(original):,}"
         return replace(result, contained=False, mismatch=reason, reason=reason)
-    columns = kept_columns(released, original)
-    if order is not None:
-        result = replace(result, **_row_by_row(sides, columns, np.asarray(order)))
     if result.contained:
         match = np.empty(len(original), dtype=np.int32)
         match[np.asarray(order)] = graph.class_of

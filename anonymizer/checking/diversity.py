@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.candidates import texts_of
+from anonymizer.checking.released import texts_of
 from anonymizer.schema import Column, Kind
 from anonymizer.values import numbers_of
 

@@ -362,9 +362,11 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
         if comparison.contained:
             bound = 1 / evidence.smallest
             sentence = (
-                f"The highest chance of linking a person to a row was not computed ({comparison.reason}); by the size "
-                f"of the classes it is at most {bound:.3g}."
+                "The highest chance of linking a person to a row, for somebody who knows all quasi-identifiers, is at "
+                f"most {bound:.3g}: rows of a class can be exchanged."
             )
+            if comparison.reason:
+                sentence += f" Whether it is less was not computed: {comparison.reason}."
             return (Check(name, None, bound, None, "", sentence),)
         return (Check(name, None, None, None, "", f"The linking posterior was not computed: {comparison.reason}."),)
     how = "" if comparison.posterior.exact else " (an estimate by belief propagation; the true figure can differ)"

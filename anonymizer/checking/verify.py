@@ -5,6 +5,7 @@ The checker does not trust the maker: it knows cells and rows, not trees, groups
 Rows are in one *class* when all their quasi-identifying cells are identical; missing equals missing.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from anonymizer.checking.consistency import consistency
 from anonymizer.checking.diversity import class_histograms, class_spread
 from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.privacy_models import MODELS, Check, Evidence, rows_text
+from anonymizer.checking.released import ColumnCells
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.schema import Schema
 from anonymizer.settings import Limits
@@ -114,6 +116,7 @@ def verify(
     original: pd.DataFrame | Original | None = None,
     order: NDArray[np.integer[Any]] | None = None,
     classes: LookAlikes | None = None,
+    cells: Mapping[str, ColumnCells] | None = None,
     **limits: Any,
 ) -> Verification:
     """Check a release: a table of text cells, as :meth:`Release.frame` or a file that was read back gives it.
@@ -123,8 +126,10 @@ def verify(
     ``spread_min`` of every numeric one; all of them are reported in any case.
     ``original``: the table the release was made from, or what :func:`prepare` made of it once for many releases;
     without it only what the release shows is checked. ``order`` (n,): the original row of each released row, a secret
-    of whoever made the release. ``classes``: those of ``released`` on the quasi-identifiers, when they were found
-    already (:func:`anonymizer.checking.linkage.look_alikes`).
+    of whoever made the release; with it, a k-anonymous release is compared row by row, and what follows from that for
+    attackers who know the original is not counted again but bounded by the sizes of its classes. ``classes``: those of ``released`` on the quasi-identifiers
+    (:func:`anonymizer.checking.linkage.look_alikes`), and ``cells``: of each of these columns
+    (:func:`anonymizer.checking.released.read_cells`), when the caller has them.
 
     Raises :class:`ParameterError` for impossible requirements or an empty release, :class:`SchemaError` when a
     quasi-identifier is missing, and :class:`CellError` for a cell that cannot be read beside an original.
@@ -148,7 +153,9 @@ def verify(
             for name in schema.sensitive
             if name in released.columns
         ),
-        comparison=None if original is None else consistency(released, original, schema, order=order, classes=classes),
+        comparison=None
+        if original is None
+        else consistency(released, original, schema, order=order, classes=classes, cells=cells, enough=required.k),
         spreads=tuple(
             spread
             for name in schema.sensitive

@@ -326,3 +326,35 @@ def test_bad_input_is_named() -> None:
     for order in ([0, 0], [0], [0, 5]):
         with pytest.raises(ParameterError, match="order"):
             consistency(released, original, schema, order=np.array(order))
+
+
+@given(
+    values=st.lists(st.integers(0, 12), min_size=4, max_size=12),
+    k=st.integers(2, 4),
+    wrong=st.integers(-1, 11),
+    random=st.randoms(use_true_random=False),
+)
+def test_what_follows_from_large_classes_is_what_the_graph_says(values, k, wrong, random) -> None:
+    """Groups of at least k in one box each: the whole graph agrees with what is bounded without it."""
+    values = sorted(values)
+    cuts = [start for start in range(0, len(values), k) if len(values) - start >= k]
+    groups = [values[start:end] for start, end in zip(cuts, [*cuts[1:], len(values)], strict=True)]
+    ends = [(min(group), max(group)) for group in groups for _ in group]
+    if 0 <= wrong < len(ends):
+        ends[wrong] = (13, 14)
+    order = list(range(len(values)))
+    random.shuffle(order)
+    released, original, schema = interval_release(values, [ends[row] for row in order])
+    full = consistency(released, original, schema, order=np.array(order))
+    quick = consistency(released, original, schema, order=np.array(order), enough=k)
+    assert quick.contained == full.contained
+    if quick.rows_per_record is not None or not full.contained:
+        assert quick.reason == full.reason
+        assert quick.misfit == full.misfit
+        return
+    smallest = min(released["x"].value_counts())
+    assert smallest >= k
+    assert full.rows_per_record.min() >= smallest
+    assert full.records_per_row.min() >= smallest
+    assert full.matches_per_record.min() >= smallest
+    assert full.posterior.highest <= 1 / smallest + 1e-12

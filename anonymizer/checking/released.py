@@ -1,0 +1,59 @@
+"""A released table as cells: the distinct cells of a column are read once and handed to whatever asks for them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.cells import Cell, parse_cell
+from anonymizer.errors import SchemaError
+from anonymizer.schema import Schema
+from anonymizer.values import value_text
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCells:
+    """One released column: its distinct ``cells``, and the place among them of each row's (n,), ``index``."""
+
+    cells: tuple[Cell, ...]
+    index: NDArray[np.int32]
+
+
+def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]:
+    """Return the cells of each quasi-identifier.
+
+    Raises :class:`SchemaError` when one is not in the release, and :class:`CellError` for a text that is no cell.
+    """
+    columns = {}
+    for name in schema.quasi_identifying:
+        require_column(released, name, "release")
+        index, texts = texts_of(released[name])
+        columns[name] = ColumnCells(tuple(parse_cell(text, schema[name].kind) for text in texts), index)
+    return columns
+
+
+def require_column(table: pd.DataFrame, name: str, what: str) -> None:
+    """Raise :class:`SchemaError` when a quasi-identifier is not in a table; ``what``: which table that is."""
+    if name not in table.columns:
+        raise SchemaError(
+            f"The {what} has no column {name!r}, which is quasi-identifying.",
+            column=name,
+            remedy="Compare a release with the table it was made from, under the same schema.",
+        )
+
+
+def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.int32], list[str | None]]:
+    """Return codes (n,) and the distinct texts of a column; ``None`` is missing, the last when there is any."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        codes, distinct = values.cat.codes.to_numpy().astype(np.int32), list(values.cat.categories)
+    else:
+        factorized, uniques = pd.factorize(values)
+        codes, distinct = factorized.astype(np.int32), list(uniques)
+    texts: list[str | None] = [value_text(value) for value in distinct]
+    rank: dict[str | None, int] = {}
+    lookup = np.array([rank.setdefault(text, len(rank)) for text in texts] + [len(rank)], dtype=np.int32)
+    if (codes < 0).any():
+        rank[None] = len(rank)
+    return lookup[codes], list(rank)
