@@ -17,6 +17,7 @@ string. Therefore no level can imitate another cell, and no level can act.
 """
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
@@ -35,6 +36,8 @@ _DATE = re.compile(r"-?[0-9]{4,}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0
 _STRUCTURE = frozenset(',{}+:[]"')
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last four are full-width forms
 _COUNT = re.compile(r"[0-9]+")
+_IN_SET = re.compile(r"[^,}]*")
+_IN_CONCATENATION = re.compile(r"[^+:]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +172,7 @@ def number_of(text: str) -> float:
     """Return a number, or a date as microseconds since 1970. Raises :class:`CellError` on any other text."""
     if _NUMBER.fullmatch(text):
         number = float(text)
-        if np.isfinite(number):
+        if math.isfinite(number):
             return number
     elif _DATE.fullmatch(text):
         try:
@@ -267,7 +270,7 @@ def _set(text: str, kind: Kind) -> Cell:
     missing = False
     place = 1
     while True:
-        level, bare, place = _member(text, place, ",}")
+        level, bare, place = _member(text, place, _IN_SET)
         if missing or (missing := bare and level == MISSING_WORD):
             if not missing or text[place] != "}" or place != len(text) - 1:
                 _refuse(text, f"{MISSING_WORD!r} comes last in a set")
@@ -289,7 +292,7 @@ def _concatenation(text: str) -> Cell:
     missing = False
     place = 0
     while True:
-        level, bare, place = _member(text, place, "+:")
+        level, bare, place = _member(text, place, _IN_CONCATENATION)
         if missing:
             _refuse(text, f"{MISSING_WORD!r} comes last in a concatenation")
         if bare and level == MISSING_WORD:
@@ -310,17 +313,16 @@ def _concatenation(text: str) -> Cell:
     return Cell.concatenation(levels, missing, tuple(counts))
 
 
-def _member(text: str, place: int, stops: str) -> tuple[str, bool, int]:
-    """Return the level that starts at ``place``, whether it is bare (not a JSON string), and where it ends."""
+def _member(text: str, place: int, bare: re.Pattern[str]) -> tuple[str, bool, int]:
+    """Return the level that starts at ``place``, whether it is bare (not a JSON string), and where it ends.
+    ``bare``: what a bare level can hold."""
     if text.startswith('"', place):
         try:
             level, end = json.JSONDecoder().raw_decode(text, place)
         except ValueError:
             _refuse(text, "a quotation mark is never closed")
         return level, False, end
-    end = place
-    while end < len(text) and text[end] not in stops:
-        end += 1
+    end = bare.match(text, place).end()  # type: ignore[union-attr]
     if end == place:
         _refuse(text, "a level is empty")
     return text[place:end], True, end

@@ -2,9 +2,8 @@
 
     table + schema → encoded → tree → risk → pruning → parts → release → verification, utility → report
 
-A :class:`Flow` holds a table, its schema and the settings. Asking for a stage computes what stands before it, once.
-:meth:`Flow.but` gives another flow, which shares every stage that does not depend on what was changed: another k grows
-no tree. :func:`anonymizer.pipeline.anonymize`, the dashboard, the frontier, scenarios and evaluation all hold a Flow.
+Asking for a stage computes what stands before it, once. :meth:`Flow.but` gives another flow, which shares every stage
+that does not depend on what was changed: another k grows no tree.
 """
 
 from collections.abc import Callable, Mapping
@@ -151,10 +150,8 @@ class Flow:
 
         It shares the stages that do not depend on what was changed, those that are computed later too.
         """
-        return Flow(
-            self.table, schema or self.schema, self.settings.but(**changes), against_original=self.against_original,
-            reading=self.reading, rng=self.rng, stages=self._stages,
-        )  # fmt: skip
+        same: dict[str, Any] = {"against_original": self.against_original, "reading": self.reading, "rng": self.rng}
+        return Flow(self.table, schema or self.schema, self.settings.but(**changes), **same, stages=self._stages)
 
     def rows(self, rows: NDArray[np.int64]) -> "Flow":
         """Return the flow of some of the records, in the encoding of all of them."""
@@ -164,7 +161,7 @@ class Flow:
         return flow
 
     def ready(self, stage: str) -> bool:
-        """Return True when a stage is there already, so that asking for it costs nothing."""
+        """Return True when a stage is there already."""
         return self._stages[stage][1].ready
 
     def compute(self, *stages: str) -> None:
@@ -249,10 +246,8 @@ class Flow:
         """The records that share a box. Raises what :meth:`require_limits` raises."""
         self.require_limits()
         s = self.settings
-        return divide(
-            self.encoded, self.pruning, s.generalizer, s.k, limits=self.limits, leaf=self.leaf, rng=self.rng,
-            memory=self.memory,
-        )  # fmt: skip
+        of: dict[str, Any] = {"limits": self.limits, "leaf": self.leaf, "rng": self.rng, "memory": self.memory}
+        return divide(self.encoded, self.pruning, s.generalizer, s.k, **of)
 
     @stage(*TREE)
     def memory(self) -> dict[str, Any]:
@@ -269,9 +264,8 @@ class Flow:
         """The release, its rows in a secret order."""
         s = self.settings
         check_choices(s.generalizer, s.writing, s.numbers)
-        return release_of(
-            self.table, self.schema, self.encoded, self.parts, s.generalizer, s.writing, s.numbers, self.rng
-        )
+        how = s.generalizer, s.writing, s.numbers
+        return release_of(self.table, self.schema, self.encoded, self.parts, *how, self.rng)
 
     @stage(*RELEASE)
     def released(self) -> pd.DataFrame:
@@ -314,9 +308,8 @@ class Flow:
     @stage(*RELEASE)
     def isolation(self) -> Isolation:
         """Who is singled out by an end or a level of their own box."""
-        return isolation(
-            self.original, self.released, self.schema, self.release.order, self.look_alikes, self.cells
-        )
+        order = self.release.order
+        return isolation(self.original, self.released, self.schema, order, self.look_alikes, self.cells)
 
     @stage(*RELEASE)
     def utility(self) -> Utility:
@@ -327,7 +320,7 @@ class Flow:
     @stage(*RELEASE)
     def distributions(self) -> tuple[Distribution, ...]:
         """Each generalized column before and after, the one that changed most first."""
-        columns = [distribution(self.encoded, self.release, name) for name in self.encoded.names]
+        columns = (distribution(self.encoded, self.release, name) for name in self.encoded.names)
         return tuple(sorted(columns, key=lambda column: -column.moved))
 
     @stage(*RELEASE)
@@ -395,8 +388,8 @@ class Flow:
         for share, what, stage in (
             (0.0, "Encoding the table", "encoded"), (0.1, "Growing the tree", "tree"),
             (0.3, "Scoring its nodes", "risk"), (0.4, "Pruning it", "pruning"),
-            (0.5, "Generalizing the records", "release"),
-            (0.6, "Checking the release", "verification"), (0.9, "Measuring what is left", "report"),
+            (0.5, "Making groups", "parts"), (0.6, "Writing cells", "release"),
+            (0.7, "Checking the release", "verification"), (0.9, "Measuring what is left", "report"),
         ):  # fmt: skip
             say(share, what)
             self.compute(stage)

@@ -132,8 +132,8 @@ def alone_in_set(cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn
     row's person, as ``column`` says."""
     cell = cell_of_class(cells.index, classes)
     withheld = np.array([one.withheld for one in cells.cells])
-    shown = np.array([len(one.levels) + one.missing for one in cells.cells])
-    size = np.where(withheld, len(np.unique(codes)), shown)[cell]
+    levels = np.array([len(one.levels) + one.missing for one in cells.cells])
+    size = np.where(withheld, len(np.unique(codes)), levels)[cell]
     in_sets = [
         place * column.n_codes + code
         for place, one in enumerate(cells.cells)
@@ -148,7 +148,7 @@ def alone_in_set(cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn
     return single[which], (0, 0), (int((single & several[group]).sum()), int(size[several].sum()))
 
 
-def cell_of_class(of_row: Rows, classes: LookAlikes) -> Rows:
+def cell_of_class(of_row: NDArray[Any], classes: LookAlikes) -> Rows:
     """Return the cell that the rows of each class have (groups,)."""
     cell = np.empty(len(classes.sizes), np.int64)
     cell[classes.class_of] = of_row

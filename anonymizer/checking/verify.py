@@ -127,9 +127,9 @@ def verify(
     ``original``: the table the release was made from, or what :func:`prepare` made of it once for many releases;
     without it only what the release shows is checked. ``order`` (n,): the original row of each released row, a secret
     of whoever made the release; with it, a k-anonymous release is compared row by row, and what follows from that for
-    attackers who know the original is not counted again but bounded by the sizes of its classes. ``classes``: those of ``released`` on the quasi-identifiers
-    (:func:`anonymizer.checking.linkage.look_alikes`), and ``cells``: of each of these columns
-    (:func:`anonymizer.checking.released.read_cells`), when the caller has them.
+    attackers who know the original is not counted again but bounded by the sizes of its classes. ``classes``: those of
+    ``released`` on the quasi-identifiers (:func:`anonymizer.checking.linkage.look_alikes`), and ``cells``: of each of
+    these columns (:func:`anonymizer.checking.released.read_cells`), when the caller has them.
 
     Raises :class:`ParameterError` for impossible requirements or an empty release, :class:`SchemaError` when a
     quasi-identifier is missing, and :class:`CellError` for a cell that cannot be read beside an original.

@@ -186,7 +186,7 @@ class Window(NamedTuple):
     """Where the last group of a line may begin: up to s leaves, the hull from each to the end, in p columns.
 
     ``place`` (s,): of the leaf's first record; ``before`` (s,): the least that the records before it lose; ``loss``
-    (s,): of the hull. Of each column (p, s), ``low`` and ``high``: the ends of its codes; ``count``: its levels, or
+    (s,): of the hull. Of each column (p, s), ``low`` and ``high``: the ends of its codes; ``levels``: their number, or
     whether some are missing. ``latest`` (codes of all columns,): the place of the latest leaf with each code.
     """
 
@@ -195,7 +195,7 @@ class Window(NamedTuple):
     loss: NDArray[np.float64]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
-    count: NDArray[np.int32]
+    levels: NDArray[np.int32]
     latest: NDArray[np.int64]
 
 
@@ -209,7 +209,7 @@ def window_for(size, scale):
         loss=np.empty(size),
         low=np.empty((p, size), np.int32),
         high=np.empty((p, size), np.int32),
-        count=np.empty((p, size), np.int32),
+        levels=np.empty((p, size), np.int32),
         latest=np.full(scale.low.shape[0], -1),
     )
 
@@ -219,7 +219,7 @@ def begin(window, slot, place, before, scale):
     """Let a group begin at a leaf: a hull of no records."""
     window.place[slot], window.before[slot], window.loss[slot] = place, before, 0.0
     for j in range(scale.n_codes.shape[0]):
-        window.low[j, slot], window.high[j, slot], window.count[j, slot] = scale.n_codes[j], -1, 0
+        window.low[j, slot], window.high[j, slot], window.levels[j, slot] = scale.n_codes[j], -1, 0
 
 
 @njit(cache=True, nogil=True)
@@ -231,7 +231,7 @@ def shift(window, head, tail):
     for j in range(window.low.shape[0]):
         window.low[j, : tail - head] = window.low[j, head:tail]
         window.high[j, : tail - head] = window.high[j, head:tail]
-        window.count[j, : tail - head] = window.count[j, head:tail]
+        window.levels[j, : tail - head] = window.levels[j, head:tail]
 
 
 @njit(cache=True, nogil=True)
@@ -243,26 +243,26 @@ def extend(codes, i, window, head, tail, scale):
     newest = window.place[tail - 1]
     for j in range(codes.shape[0]):
         code, at = np.int64(codes[j, i]), tail
-        low, high, count = window.low[j], window.high[j], window.count[j]
+        low, high, levels = window.low[j], window.high[j], window.levels[j]
         if not scale.interval[j]:
             latest = window.latest[scale.offset[j] + code]
             while at > head and window.place[at - 1] > latest:
                 at -= 1
-                window.loss[at] += levels_loss(scale, j, count[at] + 1) - levels_loss(scale, j, count[at])
-                count[at] += 1
+                window.loss[at] += levels_loss(scale, j, levels[at] + 1) - levels_loss(scale, j, levels[at])
+                levels[at] += 1
             window.latest[scale.offset[j] + code] = newest
         elif code == scale.missing_code[j]:
-            while at > head and count[at - 1] == 0:
+            while at > head and levels[at - 1] == 0:
                 at -= 1
                 loss = range_loss(scale, j, low[at], high[at], False)
-                count[at] = 1
+                levels[at] = 1
                 window.loss[at] += range_loss(scale, j, low[at], high[at], True) - loss
         else:
             while at > head and not low[at - 1] <= code <= high[at - 1]:
                 at -= 1
-                loss = range_loss(scale, j, low[at], high[at], count[at] > 0)
+                loss = range_loss(scale, j, low[at], high[at], levels[at] > 0)
                 low[at], high[at] = min(low[at], code), max(high[at], code)
-                window.loss[at] += range_loss(scale, j, low[at], high[at], count[at] > 0) - loss
+                window.loss[at] += range_loss(scale, j, low[at], high[at], levels[at] > 0) - loss
 
 
 @njit(cache=True, nogil=True)
