@@ -7,7 +7,6 @@ that does not depend on what was changed: another k grows no tree.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
@@ -93,21 +92,6 @@ def stage(*needs: str) -> "Callable[[Callable[[Flow], Answer]], Stage[Answer]]":
     return of
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
-    """Every stage of one run."""
-
-    schema: Schema
-    encoded: EncodedTable
-    tree: Tree
-    risk: NodeRisk
-    pruning: Pruning
-    release: Release
-    verification: Verification
-    utility: Utility
-    report: Report
-
-
 class Flow:
     """A table, its schema, the settings, and the stages that follow from them.
 
@@ -135,6 +119,7 @@ class Flow:
         self.against_original = against_original
         self.reading = reading
         self.rng = rng
+        self.progress: Progress = lambda share, what: None
         keys = {name: tuple(self._dependency(on) for on in DEPENDS[name]) for name in DEPENDS}
         shared = stages or {}
         self._stages: dict[str, tuple[Any, Place[Any]]] = {
@@ -152,6 +137,12 @@ class Flow:
         """
         same: dict[str, Any] = {"against_original": self.against_original, "reading": self.reading, "rng": self.rng}
         return Flow(self.table, schema or self.schema, self.settings.but(**changes), **same, stages=self._stages)
+
+    def watch(self, progress: Progress) -> "Flow":
+        """Return the same flow, whose long work calls ``progress``; an exception that it raises ends the work."""
+        flow = self.but()
+        flow.progress = progress
+        return flow
 
     def rows(self, rows: NDArray[np.int64]) -> "Flow":
         """Return the flow of some of the records, in the encoding of all of them."""
@@ -247,6 +238,7 @@ class Flow:
         self.require_limits()
         s = self.settings
         of: dict[str, Any] = {"limits": self.limits, "leaf": self.leaf, "rng": self.rng, "memory": self.memory}
+        of["progress"] = self.progress
         return divide(self.encoded, self.pruning, s.generalizer, s.k, **of)
 
     @stage(*TREE)
@@ -377,24 +369,3 @@ class Flow:
             raise too_few(self.encoded.n_records, self.settings.k)
         if not self.pruning.satisfied:
             raise shortfall_of_all(self.tree, self.risk, self.encoded, self.limits)
-
-    def result(self, progress: Progress | None = None) -> Result:
-        """Return every stage, computed in turn. ``progress``: called with a share from 0 to 1 and what is being done.
-
-        Raises :class:`GuaranteeError` when a limit cannot be kept, and whatever the stages raise.
-        """
-        s, say = self.settings, progress or (lambda share, what: None)
-        check_choices(s.generalizer, s.writing, s.numbers)
-        for share, what, stage in (
-            (0.0, "Encoding the table", "encoded"), (0.1, "Growing the tree", "tree"),
-            (0.3, "Scoring its nodes", "risk"), (0.4, "Pruning it", "pruning"),
-            (0.5, "Making groups", "parts"), (0.6, "Writing cells", "release"),
-            (0.7, "Checking the release", "verification"), (0.9, "Measuring what is left", "report"),
-        ):  # fmt: skip
-            say(share, what)
-            self.compute(stage)
-        say(1.0, "Done")
-        return Result(
-            self.schema, self.encoded, self.tree, self.risk, self.pruning, self.release, self.verification,
-            self.utility, self.report,
-        )  # fmt: skip

@@ -15,19 +15,55 @@ Every step is a function of its own that can be called alone. In the order of th
 :class:`anonymizer.flow.Flow` strings them together, once; :class:`anonymizer.settings.Settings` is what can be chosen.
 """
 
+from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from anonymizer.checking.verify import Verification
 from anonymizer.errors import Progress
-from anonymizer.flow import Flow, Result
+from anonymizer.flow import Flow
+from anonymizer.groups.prune import Pruning
+from anonymizer.groups.risk import NodeRisk
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.tree import Tree
+from anonymizer.measuring.utility import Utility
 from anonymizer.reading.files import Reading
+from anonymizer.releasing.generalize import check_choices
+from anonymizer.releasing.release import Release
+from anonymizer.reporting.report import Report
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
 
-__all__ = ["Result", "anonymize"]
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What comes of one run, stage by stage."""
+
+    schema: Schema
+    encoded: EncodedTable
+    tree: Tree
+    risk: NodeRisk
+    pruning: Pruning
+    release: Release
+    verification: Verification
+    utility: Utility
+    report: Report
+
+
+STEPS = (
+    (0.0, "Encoding the table", "encoded"),
+    (0.1, "Growing the tree", "tree"),
+    (0.2, "Scoring its nodes", "risk"),
+    (0.3, "Pruning it", "pruning"),
+    (0.4, "Making groups", "parts"),
+    (0.6, "Writing cells", "release"),
+    (0.7, "Checking the release", "verification"),
+    (0.9, "Measuring what is left", "report"),
+)
+"""The stages of a run in order: how far it is before each, 0 to 1, and what it does."""
 
 
 def anonymize(
@@ -60,7 +96,29 @@ def anonymize(
     is not one, and whatever the stages raise.
     """
     flow = Flow(table, schema, Settings(**settings), against_original=against_original, reading=reading, rng=rng)
-    return flow.result(progress)
+    return run(flow, progress)
+
+
+def run(flow: Flow, progress: Progress | None = None) -> Result:
+    """Return every stage of a flow, computed in turn. ``progress``: see :func:`anonymize`.
+
+    Raises :class:`GuaranteeError` when a limit cannot be kept, and whatever the stages raise.
+    """
+    say = progress or flow.progress
+    check_choices(flow.settings.generalizer, flow.settings.writing, flow.settings.numbers)
+    for (start, what, stage), end in zip(STEPS, [*(start for start, _, _ in STEPS[1:]), 1.0], strict=True):
+        say(start, what)
+        flow.watch(part_of(say, start, end)).compute(stage)
+    say(1.0, "Done")
+    return Result(
+        flow.schema, flow.encoded, flow.tree, flow.risk, flow.pruning, flow.release, flow.verification, flow.utility,
+        flow.report,
+    )  # fmt: skip
+
+
+def part_of(progress: Progress, start: float, end: float) -> Progress:
+    """Return the progress of a part of some work, which lasts from ``start`` to ``end`` of it."""
+    return lambda share, what: progress(start + share * (end - start), what)
 
 
 _fixed = [

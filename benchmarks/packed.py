@@ -23,6 +23,8 @@ from benchmarks._tables import TABLES
 
 EIGHT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 """The quasi-identifiers of ARX's example of Adult."""
+SECRET = ("pack", "polish")
+"""Generalizers that draw a secret."""
 TRAINING = 30_162
 """Records of the training part of Adult without missing values: they come first."""
 
@@ -47,6 +49,8 @@ def ways(flow: Flow) -> dict[str, Settings]:
         "packed alone": Settings(generalizer="pack", **whole),
         "cuts alone": Settings(generalizer="refine", **whole),
         "packed in the papers' groups": Settings(generalizer="pack"),
+        "polished alone": Settings(generalizer="polish", **whole),
+        "polished in the papers' groups": Settings(generalizer="polish"),
         "the papers' groups": Settings(generalizer="uniform"),
         "least, with cuts": Settings(grouping="least", generalizer="refine"),
         "median Mondrian": Settings(grouping="median-mondrian", generalizer="uniform"),
@@ -61,7 +65,7 @@ def print_losses(name: str, flow: Flow, ks: Sequence[int], secrets: int) -> None
         cells = []
         for k in ks:
             losses, seconds = [], []
-            for secret in range(secrets if settings.generalizer == "pack" else 1):
+            for secret in range(secrets if settings.generalizer in SECRET else 1):
                 run = Flow(flow.table, flow.schema, settings.but(k=k), rng=np.random.default_rng(secret))
                 run.compute("leaf", "pruning")
                 start = time.perf_counter()

@@ -32,7 +32,8 @@ from anonymizer.cli.options import (
 from anonymizer.cli.reports import add_reports, attacks_of, print_attacks, report_paths, write_reports
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.errors import AnonymizerError, ParameterError
-from anonymizer.flow import Flow, Result
+from anonymizer.flow import Flow
+from anonymizer.pipeline import Result, run
 from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import FORMATS, kind_of_cells, read_release
 from anonymizer.reporting.report import digest, released_otherwise, schema_from
@@ -105,6 +106,9 @@ def commands() -> argparse.ArgumentParser:
     add_reading(make)
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
     add_settings(make, *setting_names(*RUN))
+    make.add_argument(
+        "--polish", action="store_const", const="polish", dest="generalizer", help="--generalizer polish, in short"
+    )
     make.add_argument("--out", help="where the release goes: .csv, .csv.gz or .parquet")
     make.add_argument("--report", help="where the JSON report goes")
     make.add_argument("--override", default="", help="why a release that fails a check is written all the same")
@@ -143,7 +147,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     reading = reading_of(options.input, options)
     schema = schema_of(reading.frame, options)
     flow = Flow(reading.frame, schema, settings, reading=reading)
-    result = flow.result(show)
+    result = run(flow, show)
     show.end()
     passed = result.verification.passed
     report = result.report

@@ -155,10 +155,15 @@ def pack(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     limits = groups.limits or Limits(k=k)
     if not summable(limits):
         return refine_groups(groups, k, rng)
-    lines: Lines = groups.memory.get("lines") or groups.memory.setdefault("lines", Lines(groups.encoded, rng))
-    line = lines.line(groups.group[groups.leaf])
+    line = line_of(groups, rng)
     group = pack_line(line, max(k, limits.k), wants_of(line, groups.encoded, limits))
     return disjoint(group, int(group.max()) + 1)
+
+
+def line_of(groups: Groups, rng: np.random.Generator) -> Line:
+    """Return the line of all groups under the secret of their tree, which is drawn when it is first asked for."""
+    lines: Lines = groups.memory.get("lines") or groups.memory.setdefault("lines", Lines(groups.encoded, rng))
+    return lines.line(groups.group[groups.leaf])
 
 
 def summable(limits: Limits) -> bool:

@@ -107,14 +107,29 @@ def lay(codes, order, starts, ends, whole, sample, scale, leaf_start):
 
 
 @njit(cache=True, nogil=True)
-def keeps(wants, start, end):
-    """Return True when records ``start`` to ``end`` of the line, as a group, have all that is wanted but k."""
-    n = end - start
+def keeps(wants, start, end, classes, numbers):
+    """Return True when records ``start`` to ``end`` of the line, as a group, have all that is wanted but k.
+
+    ``classes`` (c,), ``numbers`` (2r,): room for their sums.
+    """
+    for c in range(classes.shape[0]):
+        classes[c] = wants.classes[end, c] - wants.classes[start, c]
+    for b in range(numbers.shape[0]):
+        numbers[b] = wants.numbers[end, b] - wants.numbers[start, b]
+    return enough(wants, classes, numbers, end - start)
+
+
+@njit(cache=True, nogil=True)
+def enough(wants, classes, numbers, n):
+    """Return True when a group of n records has all that is wanted but k.
+
+    ``classes`` (c,): its records of each class; ``numbers`` (2r,): its Σy, then its Σy².
+    """
     for g in range(wants.first.shape[0] - 1):
         values, entropy, moved, running = 0, 0.0, 0.0, 0.0
         first, last = wants.first[g], wants.first[g + 1]
         for c in range(first, last):
-            share = (wants.classes[end, c] - wants.classes[start, c]) / n
+            share = classes[c] / n
             if share > 0.0:
                 values += 1
                 entropy -= share * np.log(share)
@@ -133,8 +148,7 @@ def keeps(wants, start, end):
             return False
     r = wants.variance.shape[0]
     for b in range(r):
-        total = wants.numbers[end, b] - wants.numbers[start, b]
-        squares = wants.numbers[end, r + b] - wants.numbers[start, r + b]
+        total, squares = numbers[b], numbers[r + b]
         own = max(0.0, squares - total * total / n)
         rsd = min(1.0, own / squares) if squares > SINGULAR else 1.0
         spread = np.sqrt(own / n / wants.variance[b]) if wants.variance[b] > 0.0 else 1.0
@@ -280,6 +294,7 @@ def pack(codes, starts, ends, leaf_start, scale, k, wants, limited, lost, group_
     p = codes.shape[0]
     hull = (np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p))
     stamps, stamp = np.zeros(scale.low.shape[0], np.int64), 0
+    classes, numbers = np.empty(wants.classes.shape[1], np.int64), np.empty(wants.numbers.shape[1])
     # At most 2k leaves matter at a time; twice the room, so that they are seldom shifted.
     window = window_for(2 * min(2 * k + 1, (ends - starts).max() + 1), scale)
     for region in range(starts.shape[0]):
@@ -306,13 +321,13 @@ def pack(codes, starts, ends, leaf_start, scale, k, wants, limited, lost, group_
             for slot in range(near, head - 1, -1):
                 b = window.place[slot]
                 f = (e - b) * window.loss[slot] + window.before[slot]
-                if f < least - TIE and (not limited or keeps(wants, b, e)):
+                if f < least - TIE and (not limited or keeps(wants, b, e, classes, numbers)):
                     least, its_start = f, b
             b = window.place[head]
             while limited and least == np.inf and b > start and e - b >= k:
                 b = leaf_start[max(start, b - max(1, (e - b) // 8))]
                 before = lost[b - 1] if b > start else 0.0
-                if before < np.inf and keeps(wants, b, e):
+                if before < np.inf and keeps(wants, b, e, classes, numbers):
                     clear(scale, hull)
                     stamp += 1
                     least = before + (e - b) * widen(codes, b, e, scale, hull, stamps, stamp)

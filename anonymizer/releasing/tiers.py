@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import GuaranteeError
+from anonymizer.errors import GuaranteeError, Progress
 from anonymizer.groups.refine import refine_nodes
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
@@ -26,7 +26,8 @@ class Groups:
 
     ``leaf`` (n,): each record's leaf; ``group`` (m,): the node of the pruned tree's leaf that is at or above each
     node, -1 above them. ``limits``: what groups must keep when they are divided. ``memory``: what
-    generalizers keep, by name, for other groups of the same tree and the same records.
+    generalizers keep, by name, for other groups of the same tree and the same records. ``progress``: what a
+    generalizer that takes long calls as it goes on; what it raises ends the work.
     """
 
     tree: Tree
@@ -35,6 +36,7 @@ class Groups:
     group: NDArray[np.int32]
     limits: Limits | None = None
     memory: dict[str, Any] = field(default_factory=dict)
+    progress: Progress = lambda share, what: None
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,7 @@ PAPERS: Mapping[str, str] = {
     "tiered-strict": "Tiered, strict: Copse's own change of Yang et al. 2019, which is k-anonymous.",
     "refine": "Refinement where hulls lose least: Copse's own, after LeFevre et al. 2006.",
     "pack": "Packed groups: Copse's own, after Hansen and Mukherjee 2003.",
+    "polish": "Packed groups, polished by local search: Copse's own.",
 }
 """Where each grouping and generalizer comes from."""
 

@@ -1,0 +1,135 @@
+"""Packed groups, polished: records change groups inside their region as long as that saves detail.
+
+The line of :mod:`anonymizer.releasing.pack` is cut into pieces of neighbouring groups, and in each piece records move
+to other groups, or change places, by the loss of the hulls alone. Every other round the pieces begin half a piece
+further, so that nothing is kept apart by where they end. Groups are no longer unions of leaves of the line.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.errors import Progress
+from anonymizer.releasing.pack import THREADS, Line, Places, line_of, pack_line, summable, wants_of
+from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
+from anonymizer.settings import Limits
+
+if TYPE_CHECKING:
+    from anonymizer.releasing.pack_kernels import Wants
+    from anonymizer.releasing.polish_kernels import Members
+
+Flags = NDArray[np.bool_]
+
+PIECE = 128
+"""Most groups of a piece."""
+PARTNERS = 3
+"""Groups among which a record's new one is sought: those in which it costs least."""
+ROUNDS = 6
+"""Most rounds over all records."""
+ENOUGH = 0.01
+"""A round that saves less than this share of the loss is the last."""
+
+
+def polish(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+    """Return packed groups (:func:`anonymizer.releasing.pack.pack`), among which records have moved until little more
+    is saved. ``rng``: the secret. Raises what ``groups.progress`` raises, between two pieces."""
+    limits = groups.limits or Limits(k=k)
+    if not summable(limits):
+        return refine_groups(groups, k, rng)
+    line = line_of(groups, rng)
+    k, wants = max(k, limits.k), wants_of(line, groups.encoded, limits)
+    group = np.empty_like(line.order)
+    group[line.order] = polish_line(line, pack_line(line, k, wants)[line.order], k, wants, groups.progress)
+    return disjoint(group, int(group.max()) + 1)
+
+
+def polish_line(
+    line: Line, group: Places, k: int, wants: "Wants | None" = None, progress: Progress = lambda share, what: None
+) -> Places:
+    """Return the group of each place of a line (n,), polished. ``group`` (n,): before, with numbers that are neighbours
+    where groups are, as packing gives them; ``wants``: what groups must have besides k records."""
+    from anonymizer.releasing import polish_kernels
+    from anonymizer.releasing.pack_kernels import NOTHING
+
+    needs = wants or NOTHING
+    codes, ends = np.ascontiguousarray(line.codes.T), np.maximum.reduceat(group, line.starts) + 1
+    g = int(ends[-1])
+    members = members_of(group, g + 2 * len(pieces_of(ends, PIECE // 2)), line, needs)
+    polish_kernels.gather(codes, members, line.scale, needs)
+
+    def polish_pieces(shift: int, awake: Flags, turn: int) -> Flags:
+        """Polish all pieces once and return the groups that changed; records of ``awake`` groups (g,) are looked at."""
+        what = f"Polishing groups, round {turn + 1} of at most {ROUNDS}"
+        changes = np.zeros(g, np.bool_)
+        pieces = pieces_of(ends, shift)
+        by_group = np.argsort(members.group, kind="stable")
+        starts = np.searchsorted(members.group[by_group], np.arange(g + 1))
+
+        def work(number: int) -> None:
+            first, last = pieces[number]
+            records = np.sort(by_group[starts[first] : starts[last]])
+            choice = (k, line.scale, needs, wants is not None, PARTNERS)
+            polish_kernels.polish(codes, members, records, first, last, *choice, g + 2 * number, awake, changes)
+
+        for done, _ in enumerate(in_threads(work, len(pieces))):
+            progress((turn + done / len(pieces)) / ROUNDS, what)
+        return changes
+
+    awake, before = np.ones(g, np.bool_), np.inf
+    for turn in range(ROUNDS):
+        loss = float(members.size @ members.loss[:g])
+        if before - loss < ENOUGH * loss:
+            break
+        awake = polish_pieces(PIECE // 2 * (turn % 2), awake, turn)
+        before = loss
+    return members.group
+
+
+def pieces_of(ends: Places, shift: int) -> list[tuple[int, int]]:
+    """Return the first group of each piece and the one after its last. ``ends`` (regions,): where the groups of each
+    region end; ``shift``: groups of the first piece of a region, 0 for as many as any has."""
+    starts = np.concatenate([[0], ends[:-1]])
+    cuts = [[*range(start + (shift or PIECE), end, PIECE), end] for start, end in zip(starts, ends, strict=True)]
+    return [
+        (int(first), int(last))
+        for start, region in zip(starts, cuts, strict=True)
+        for first, last in pairwise([start, *region])
+    ]
+
+
+def members_of(group: Places, rows: int, line: Line, wants: "Wants") -> "Members":
+    """Return groups that :func:`anonymizer.releasing.polish_kernels.gather` fills, with ``rows`` hulls."""
+    from anonymizer.releasing.polish_kernels import WORD, Members
+
+    n, g, p = len(group), int(group.max()) + 1, len(line.codes)
+    words = np.where(line.scale.interval, 0, -(-line.scale.n_codes // WORD))
+    hulls = np.empty((3, rows, p), np.int64)
+    return Members(
+        group=group.copy(),
+        first=np.empty(g, np.int64),
+        next_=np.empty(n, np.int64),
+        previous=np.empty(n, np.int64),
+        size=np.empty(g, np.int64),
+        low=hulls[0],
+        high=hulls[1],
+        levels=hulls[2],
+        bits=np.zeros((rows, int(words.sum())), np.uint64),
+        word=np.cumsum(words) - words,
+        loss=np.zeros(rows),
+        classes=np.zeros((g, wants.classes.shape[1]), np.int64),
+        numbers=np.zeros((g, wants.numbers.shape[1])),
+    )
+
+
+def in_threads(work: Callable[[int], None], count: int) -> Iterator[None]:
+    """Do the work for each number below ``count``, side by side, and yield after each; what is left is not begun when
+    the caller stops."""
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        yield from pool.map(work, range(count))
+    finally:
+        pool.shutdown(cancel_futures=True)
