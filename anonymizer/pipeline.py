@@ -96,10 +96,10 @@ def anonymize(
     is not one, and whatever the stages raise.
     """
     flow = Flow(table, schema, Settings(**settings), against_original=against_original, reading=reading, rng=rng)
-    return run(flow, progress)
+    return run_flow(flow, progress)
 
 
-def run(flow: Flow, progress: Progress | None = None) -> Result:
+def run_flow(flow: Flow, progress: Progress | None = None) -> Result:
     """Return every stage of a flow, computed in turn. ``progress``: see :func:`anonymize`.
 
     Raises :class:`GuaranteeError` when a limit cannot be kept, and whatever the stages raise.

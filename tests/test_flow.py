@@ -8,7 +8,7 @@ import pytest
 
 from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.flow import DEPENDS, Flow
-from anonymizer.pipeline import anonymize, run
+from anonymizer.pipeline import anonymize, run_flow
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
@@ -90,7 +90,7 @@ def test_result__is_that_of_anonymize() -> None:
     settings = {"k": 8, "grouping": "error-risk", "generalizer": "refine", "l": 2}
     shares: list[float] = []
     flow = Flow(TABLE, SCHEMA, Settings(**settings), rng=np.random.default_rng(1))
-    result = run(flow, lambda share, what: shares.append(share))
+    result = run_flow(flow, lambda share, what: shares.append(share))
     same = anonymize(TABLE, SCHEMA, **settings, rng=np.random.default_rng(1))
     pd.testing.assert_frame_equal(result.release.frame(), same.release.frame())
     assert result.report.provenance.parameters == same.report.provenance.parameters
@@ -116,7 +116,7 @@ def test_a_stage_that_fails__is_tried_again(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(GuaranteeError, match="fewer than k = 301"):
         flow.but(k=301, l=None).compute("release")
     with pytest.raises(ParameterError, match="counts"):
-        run(flow.but(l=None, generalizer="tiered", writing="weighted"))
+        run_flow(flow.but(l=None, generalizer="tiered", writing="weighted"))
 
 
 def test_threads__compute_a_stage_once() -> None:

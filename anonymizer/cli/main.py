@@ -33,7 +33,7 @@ from anonymizer.cli.reports import add_reports, attacks_of, print_attacks, repor
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.flow import Flow
-from anonymizer.pipeline import Result, run
+from anonymizer.pipeline import Result, run_flow
 from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import FORMATS, kind_of_cells, read_release
 from anonymizer.reporting.report import digest, released_otherwise, schema_from
@@ -147,7 +147,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     reading = reading_of(options.input, options)
     schema = schema_of(reading.frame, options)
     flow = Flow(reading.frame, schema, settings, reading=reading)
-    result = run(flow, show)
+    result = run_flow(flow, show)
     show.end()
     passed = result.verification.passed
     report = result.report

@@ -100,7 +100,7 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
     from anonymizer.flow import Flow
     from anonymizer.forest.domains import code, domains_of
     from anonymizer.forest.forest import grow_forest
-    from anonymizer.pipeline import run
+    from anonymizer.pipeline import run_flow
     from anonymizer.reading.samples import customers, employees, hospital
 
     work: list[tuple[str, Callable[[], object]]] = [("Loading the drawing of trees", lambda: svg("digraph { a }"))]
@@ -112,7 +112,9 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
         flow = Flow(table, an.suggest(table)).but(grouping=grouping, k=2)
         work.append((f"Compiling: trees of {title}", partial(flow.compute, "pruning", "frontier")))
         for generalizer in an.GENERALIZERS:
-            work.append((f"Compiling: {generalizer} boxes of {title}", partial(run, flow.but(generalizer=generalizer))))
+            work.append(
+                (f"Compiling: {generalizer} boxes of {title}", partial(run_flow, flow.but(generalizer=generalizer)))
+            )
     table = customers()
     forest = code(table, domains_of(table, str(table.columns[-1])))
     work.append(("Compiling: estimates of linking", estimate_links))

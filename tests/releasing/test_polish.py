@@ -12,7 +12,7 @@ import anonymizer as an
 from anonymizer.errors import CancelledError
 from anonymizer.flow import Flow
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.pipeline import run
+from anonymizer.pipeline import run_flow
 from anonymizer.releasing import polish as module
 from anonymizer.releasing.pack import Line, pack_line, wants_of
 from anonymizer.releasing.polish import pieces_of, polish_line
@@ -111,7 +111,7 @@ def test_progress__says_how_far_it_is_and_can_end_the_work() -> None:
             raise CancelledError("Stopped.")
 
     with pytest.raises(CancelledError):
-        run(flow, stop)
+        run_flow(flow, stop)
     assert words[-1].startswith("Polishing groups, round 1")
     assert not flow.ready("parts")
-    assert run(flow).verification.k_anonymous
+    assert run_flow(flow).verification.k_anonymous
