@@ -5,6 +5,7 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from ui.controls import problem
 from ui.guard import lacks
+from ui.job import groups_ready
 from ui.release.attacks import attacks
 from ui.release.downloads import downloads
 from ui.release.reports import reports
@@ -19,6 +20,8 @@ def main() -> None:
         return
     st.title("Check and download", anchor=False)
     choices(ws)
+    if not groups_ready(ws):
+        return
     try:
         report = make_report(ws)
         release = ws.flow.release

@@ -12,6 +12,7 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.groups.prune import Pruning
 from ui.controls import next_step, plain, plural, problem
 from ui.guard import lacks
+from ui.job import groups_ready
 from ui.session import workspace
 from ui.tree.choices import method, view_choices
 from ui.tree.panel import parts_in_view, show_groups, show_legend, show_node, show_parts, show_worst
@@ -87,8 +88,9 @@ def main() -> None:
         problem(error)
         return
     try:
-        with st.spinner(wait_text("Making look-alike groups…"), show_time=True):
-            ws.flow.compute("bands", "after", "utility")
+        if groups_ready(ws):
+            with st.spinner(wait_text("Making look-alike groups…"), show_time=True):
+                ws.flow.compute("bands", "after", "utility")
     except AnonymizerError as error:
         problem(error, "Nothing can be released like this; the tree below shows what there is.")
     st.fragment(show)(ws, pruning)

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError, CancelledError
+from anonymizer.releasing.generalize import TAKES_LONG
 from ui.controls import duration, plain, problem
 from ui.workspace import Workspace
 
@@ -55,6 +56,12 @@ class Job:
         """Note how far the work is, 0 to 1, and what it does."""
         self.share, self.what = min(max(share, 0.0), 1.0), what
 
+    def go_on(self, share: float, what: str) -> None:
+        """Note how far the work is; raises :class:`CancelledError` when it should end."""
+        self.say(share, what)
+        if self.cancelled():
+            raise CancelledError("This was stopped.")
+
     @property
     def left(self) -> float | None:
         """Seconds that are left if it goes on at its pace; ``None`` as long as that is not known."""
@@ -87,14 +94,25 @@ def stop_job(ws: Workspace, name: str) -> None:
         job.stopped.set()
 
 
+def groups_ready(ws: Workspace) -> bool:
+    """Return True when the records are in groups, or soon will be. Until then, generalizers that take long work in the
+    background, and what they do, or why there are no groups, is drawn here."""
+    if ws.settings.generalizer not in TAKES_LONG or ws.ready("parts"):
+        return True
+    flow = ws.flow
+    answer_of_job(ws, "groups", (flow.schema, flow.settings), "", lambda job: flow.watch(job.go_on).compute("parts"))
+    return ws.ready("parts")
+
+
 def answer_of_job(ws: Workspace, name: str, key: Any, label: str, work: Callable[[Job], Any]) -> Any:
-    """Return the answer of a job, ``None`` as long as there is none; draws its button, progress and Cancel."""
+    """Return the answer of a job, ``None`` as long as there is none; draws its button, progress and Cancel. Without a
+    ``label`` there is no button, and it begins at once."""
     job = ws.jobs.get(name)
     if job is not None and job.key != key:
         stop_job(ws, name)
         job = None
     if job is None:
-        if not st.button(label, key=f"begin {name}", type="primary", icon=":material/calculate:"):
+        if label and not st.button(label, key=f"begin {name}", type="primary", icon=":material/calculate:"):
             return None
         job = start_job(ws, name, key, work)
     if not job.done.is_set():

@@ -184,6 +184,10 @@ GENERALIZERS: dict[str, Callable[[Groups, int, np.random.Generator], Parts]] = {
 """Every way to generalize: of groups, k and a source of randomness, which records share a box."""
 
 
+TAKES_LONG = {"polish"}
+"""Generalizers that take seconds for every ten thousand records: pages let them work in the background."""
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """What a generalizer promises, in plain words, and what it does not. ``strict``: k-anonymous by construction

@@ -79,7 +79,7 @@ def add_up(members, i, g, sign, wants):
 
 @njit(cache=True, nogil=True)
 def transfer(members, a, i, b, s, sign, wants):
-    """Change the sums of two groups as if record ``i`` went from a to b, and ``s`` (-1: none) back; sign -1: undo it."""
+    """Change the sums of two groups as if record ``i`` went from a to b, and ``s`` (-1: none) back; sign -1: undo."""
     add_up(members, i, a, -sign, wants)
     add_up(members, i, b, sign, wants)
     if s >= 0:

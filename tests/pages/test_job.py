@@ -5,9 +5,14 @@ import threading
 import weakref
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+from anonymizer.errors import CancelledError
+from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.releasing.tiers import Groups, Parts, uniform
 from tests.groups.test_refine import random_table
+from tests.pages.test_release import open_page
 from ui.job import Job, start_job
 from ui.workspace import Workspace, sample_reading
 
@@ -69,3 +74,36 @@ def test_job__another_takes_its_place_and_cancel_ends_it() -> None:
     assert ws.jobs["job"] is second
     second.stopped.set()
     assert second_ended.wait(PATIENCE)
+
+
+def test_groups__that_take_long_are_made_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says how far they are and offers Cancel; after it, Try again makes them and the page goes on."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+        begun.set()
+        while not go_on.wait(0.01):
+            groups.progress(0.25, "Polishing groups, round 2")
+        return uniform(groups, k, rng)
+
+    monkeypatch.setitem(GENERALIZERS, "polish", slowly)
+    ws = session()
+    ws.set(generalizer="polish", k=3)
+    app = open_page(ws)
+    assert not app.exception
+    assert begun.wait(PATIENCE)
+    assert not ws.ready("parts")
+    assert [button.label for button in app.button if button.key == "cancel groups"] == ["Cancel"]
+    assert not app.get("download_button")
+    app.button(key="cancel groups").click().run()
+    job = ws.jobs["groups"]
+    assert job.done.wait(PATIENCE)
+    assert isinstance(job.failure, CancelledError)
+    app.run()
+    assert any("Stopped" in info.value for info in app.info)
+    go_on.set()
+    app.button(key="again groups").click().run()
+    assert ws.jobs["groups"].done.wait(PATIENCE)
+    app.run()
+    assert ws.flow.verification.k_anonymous
+    assert app.get("download_button")

@@ -17,6 +17,7 @@ from anonymizer.whatif.chart import k_figure, k_sentence
 from anonymizer.whatif.frontier import POLICIES, Point, k_for, tree_frontier
 from ui.controls import count, next_step, place_of, plain, plural, problem, share
 from ui.decisions.browser import keep
+from ui.job import groups_ready
 from ui.limits import limits_panel
 from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider
 from ui.release.view import check_text, headline, homogeneity
@@ -72,6 +73,9 @@ def make_release(ws: Workspace) -> bool:
     """Return True after the release was made and its figures drawn; where that is impossible, say why."""
     try:
         ws.flow.compute("pruning")
+        if not groups_ready(ws):
+            undo_redo(ws)
+            return False
         ws.flow.compute("after")
         ws.flow.compute("utility")
         strip_here(ws)
