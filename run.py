@@ -24,6 +24,9 @@ HELP = """python run.py [COMMAND] [OPTIONS]
              says where their seeds begin)
   lint       set up, and check style, types and the imports between modules
   bench      set up, and run the benchmarks; options go to them
+  sbom       print the bill of materials (CycloneDX) of what Copse installs: python run.py sbom > copse.cdx.json
+  audit-packages
+             set up, and look up whether a weakness of any package is known
   docs       set up, and write the pages that are made from the code: docs/API.md and docs/walk.ipynb
   help       this text"""
 
@@ -56,6 +59,14 @@ def main(arguments: list[str]) -> int:
             return lint()
         if command == "bench":
             return call([compile_package(set_up(TO_BENCH)), "-m", "benchmarks", *options])
+        if command == "sbom" and not options:
+            import supply
+
+            return supply.print_bill()
+        if command == "audit-packages" and not options:
+            import supply
+
+            return supply.audit(set_up(TO_TEST))
         if command == "docs" and not options:
             return call([set_up(TO_OPEN), "-m", "docs.generate"])
     except SetupError as problem:

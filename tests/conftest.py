@@ -149,18 +149,22 @@ class Served(NamedTuple):
     process: int
 
 
+def free_port() -> int:
+    """A port of this machine on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
 def serve(
-    command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None, port: int = 0
+    command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None, port: int | None = None
 ) -> Iterator[Served]:
     """Start the dashboard with a command that takes options of Streamlit, and serve it for as long as the block lasts.
 
-    It runs in ``folder``, writes what it says to ``log``, and listens to this machine on a port, by default a free one.
+    It runs in ``folder``, writes what it says to ``log``, and listens to this machine on ``port``, or on a free one.
     """
-    if not port:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+    port = port or free_port()
     options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     with log.open("wb") as output:

@@ -16,8 +16,10 @@ import pytest
 
 import anonymizer
 from anonymizer.cli.main import main
+from anonymizer.cli.operating import CHOICES
 from docs import generate
 from tests.conftest import ROOT, run_python
+from ui.door.login import read_login
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 IDS = [document.relative_to(ROOT).as_posix() for document in DOCUMENTS]
@@ -189,6 +191,25 @@ def test_walk__runs_and_prints_what_it_shows() -> None:
     notebook = json.loads(text)
     assert (notebook["nbformat"], len(text) < 20_000) == (4, True)
     assert generate.walked(notebook) == text, STALE
+
+
+def test_operating__lists_every_option_and_variable_of_the_operator() -> None:
+    text = (ROOT / "docs" / "OPERATING.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (?:`([\w-]+)`)? ?\| (.+) \| (.+) \|$", text, re.MULTILINE)
+    assert rows == [(choice.variable, choice.option, choice.default, choice.words) for choice in CHOICES]
+    used = {
+        name
+        for folder in ("anonymizer", "ui", "pages")
+        for file in (ROOT / folder).rglob("*.py")
+        for name in re.findall(r"\bCOPSE_[A-Z_]+\b", file.read_text("utf-8"))
+    }
+    assert used == {choice.variable for choice in CHOICES if choice.variable.startswith("COPSE_")}
+
+
+def test_operating__login_file_can_be_read(tmp_path: Path) -> None:
+    (example,) = (block for block in blocks(ROOT / "docs" / "OPERATING.md", "toml") if "issuer" in block)
+    (tmp_path / "login.toml").write_text(example, "utf-8")
+    assert read_login(tmp_path / "login.toml", "s").operators == ("olga@example.org",)
 
 
 def test_citation__is_of_this_version() -> None:

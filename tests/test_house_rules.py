@@ -184,7 +184,8 @@ def test_locks__pin_what_the_requirements_ask_for() -> None:
 def test_locks__pin_every_dependency_of_the_package_within_its_range() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     locked = pins((ROOT / "requirements.txt").read_text("utf-8"))
-    for dependency in map(Requirement, project["dependencies"]):
+    extras = [dependency for extra in project["optional-dependencies"].values() for dependency in extra]
+    for dependency in map(Requirement, [*project["dependencies"], *extras]):
         versions = [version for name, version in locked if name == dependency.name]
         assert versions, f"requirements.txt was not locked anew: it has no {dependency.name}"
         assert all(version in dependency.specifier for version in versions), dependency.name
@@ -216,12 +217,13 @@ def pins(text: str) -> set[tuple[str, str]]:
 def test_run__tells_its_commands(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(arguments) == status
     output = capsys.readouterr().out
-    assert all(command in output for command in ("test", "lint", "bench", "docs", "help"))
+    assert all(command in output for command in ("test", "lint", "bench", "sbom", "audit-packages", "docs", "help"))
 
 
 def test_run__needs_nothing_but_the_standard_library() -> None:
-    used = {module.partition(".")[0] for module in list_imports(ast.parse((ROOT / "run.py").read_text("utf-8")))}
-    assert used <= sys.stdlib_module_names
+    for name, own in (("run.py", {"supply"}), ("supply.py", set())):
+        used = {module.partition(".")[0] for module in list_imports(ast.parse((ROOT / name).read_text("utf-8")))}
+        assert used - own <= sys.stdlib_module_names
 
 
 def test_run__is_understood_by_old_pythons() -> None:

@@ -1,5 +1,7 @@
 """The frame around every page: the steps and how far they are, where the data is, and the strip of figures."""
 
+from functools import partial
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -7,8 +9,9 @@ from ui.controls import PAGES, plain
 from ui.decisions.browser import browser
 from ui.decisions.project_file import take_over
 from ui.decisions.view import explanation
+from ui.door.login import login
 from ui.scroll import start_at_top
-from ui.server.sessions import draw, drop_uploads
+from ui.server.sessions import draw, drop_uploads, go
 from ui.session import emptying, workspace
 from ui.strip import strip
 from ui.visit import FrameState
@@ -73,6 +76,17 @@ def steps_done(ws: Workspace) -> frozenset[str]:
     return visit.steps
 
 
+def stage(ws: Workspace) -> str:
+    """Return how far a session is, as the title of its last step that is done."""
+    done = ws.state(FrameState).steps if ws.table is not None else ()
+    return next((title for step, title, _ in reversed(STEPS) if step in done), "No table")
+
+
+def table_memory(ws: Workspace) -> int:
+    """Return the bytes that the table of a session takes."""
+    return 0 if ws.table is None else int(ws.table.memory_usage(deep=False).sum())
+
+
 def host_text() -> str:
     """Return where the session's memory is, in words."""
     host = (st.context.url or "").split("//")[-1].split("/")[0]
@@ -86,17 +100,35 @@ def frame(ws: Workspace, name: str) -> DeltaGenerator:
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="frame"):
         start_at_top(f"{name} {ws.edition}")
         where = f"in this session's memory on **{plain(host_text())}**: never written to disk, never sent on."
-        if ws.reading is None:
-            st.caption(f":material/lock: Your table stays {where}", width="stretch")
-            return st.container(width="content", key="kept")
-        st.caption(f":material/lock: {plain(ws.title)} is {where}", width="stretch")
+        title = "Your table stays" if ws.reading is None else f"{plain(ws.title)} is"
+        st.caption(f":material/lock: {title} {where}", width="stretch")
         place = st.container(width="content", key="kept")
         help = "Drop the table, all results, and what this browser keeps of your decisions on it, now"
-        if st.button("Forget it", icon=":material/delete:", type="tertiary", help=help):
+        if ws.reading is not None and st.button("Forget it", icon=":material/delete:", type="tertiary", help=help):
             ws.forget()
             drop_uploads()
             st.switch_page(PAGES / "data.py")
+        if login() is not None:
+            sign_out(ws)
         return place
+
+
+def sign_out(ws: Workspace) -> None:
+    """Draw who is signed in, and how to leave: everything of this browser's sessions is dropped.
+
+    The browser itself goes on to where the server signs it out, once it has dropped what it keeps.
+    """
+
+    def leave() -> None:
+        ws.forget()
+        drop_uploads()
+        go()
+        ws.decisions.tell("sign out")
+
+    who = st.user.get("email") if st.user.get("email_verified") is True else st.user.get("sub")
+    st.caption(f":material/person: {plain(who)}", width="content")
+    help = "Drop the table, all results, and all that this browser keeps of your decisions, and leave"
+    st.button("Sign out", icon=":material/logout:", type="tertiary", help=help, on_click=leave)
 
 
 def main() -> None:
@@ -107,7 +139,7 @@ def main() -> None:
     st.html(STYLE.replace("BACKGROUND", colours["background"]).replace("LINK", colours["link"]))
     st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(theme, "#1f6f43")), size="large")
     ws = workspace()
-    draw(emptying())
+    draw(emptying(), partial(stage, ws), partial(table_memory, ws))
     done = steps_done(ws)
     pages = [
         st.Page(

@@ -62,7 +62,7 @@ from tests.conftest import COMMAND, ROOT, serve
 from tests.server.alone import bring_up_loopback, canary
 bring_up_loopback()
 folder = Path(sys.argv[1])
-with serve([*COMMAND, "--server.address", "0.0.0.0"], ROOT, folder / "server.log", canary(folder)):
+with serve([*COMMAND, "--server.address", "0.0.0.0", "--i-know"], ROOT, folder / "server.log", canary(folder)):
     pass
 """
 

@@ -149,6 +149,10 @@ class Page {
   }
 
   async obey({ what, of }) {
+    if (what === "sign out") {
+      if (!this.obstacle) await this.vault.clear().catch(() => null);
+      location.href = "auth/logout";
+    }
     if (this.obstacle) return;
     if (what === "on") localStorage.removeItem(OFF);
     if (what === "off") {

@@ -24,7 +24,7 @@ LONGEST_REPORT = 200
 
 class Order(NamedTuple):
     """What the browser is to do, once for each number: "forget" the table with this digest, "off" (drop all and keep
-    nothing more), "on", or "send" the decisions of a visit."""
+    nothing more), "on", "send" the decisions of a visit, or "sign out" (drop all, and go to be signed out)."""
 
     number: int = 0
     what: str = ""

@@ -15,15 +15,16 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime import get_instance
 
-from ui.server.sessions import CONNECTION, SESSIONS
+from ui.server.sessions import BROWSER, CONNECTION, LEAVING, LINES, SESSIONS, Line
 
 COOKIE = "copse_browser"
-BROWSER = "x-copse-browser"
-"""The header that names the browser: the digest of its cookie. Whatever a client writes there is overwritten."""
 GOING_AWAY = 1001
 """The code with which a browser closes a WebSocket when its page is closed, reloaded or left (RFC 6455, 7.4.1)."""
+RESTARTED = 1012
+"""The code with which a WebSocket is closed so that its page connects anew (IANA's registry of RFC 6455's codes)."""
 
 
 def require_binding() -> None:
@@ -43,6 +44,13 @@ def began(session: str, browser: str) -> bool:
     client = get_instance().get_client(session)
     context = client.client_context if client is not None else None
     return context is not None and (BROWSER, browser) in context.headers
+
+
+def beginning() -> bytes:
+    """Return the framework's message that has a page load anew: one that only connects anew keeps what it shows."""
+    message = ForwardMsg()
+    message.auth_redirect.url = f"{st.get_option('server.baseUrlPath').rstrip('/')}/"
+    return message.SerializeToString()
 
 
 class Browsers:
@@ -73,15 +81,31 @@ class Browsers:
                 SESSIONS.leave(connection)
             return message
 
+        async def sending(message: Message) -> None:
+            if connection in LINES or message["type"] == "websocket.close":
+                await send(message)
+
+        async def hang_up() -> None:
+            if LINES.pop(connection, None) is not None:
+                if connection not in LEAVING:
+                    await send({"type": "websocket.send", "bytes": beginning()})
+                await send({"type": "websocket.close", "code": RESTARTED})
+
+        LINES[connection] = Line(name, hang_up)
         self.pages[name] += 1
         try:
-            await self.app(scope, listening, send)
+            await self.app(scope, listening, sending)
         finally:
+            LINES.pop(connection, None)
+            LEAVING.discard(connection)
             self.pages[name] -= 1
             self.pages += Counter()  # drops those that have none
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request if it is for everybody or for this browser; give the browser a cookie if it has none."""
+        """Answer a request if it is for everybody or for this browser; give the browser a cookie if it has none.
+
+        With a request that another site began, as the provider of a login does, it sends none even if it has one.
+        """
         name = browser_of(HTTPConnection(scope))
         if not self.may(name, scope["path"].removeprefix(st.get_option("server.baseUrlPath").rstrip("/"))):
             return await PlainTextResponse("This belongs to a session that is not yours.", 403)(scope, receive, send)
@@ -93,7 +117,8 @@ class Browsers:
                 MutableHeaders(scope=message).append("Set-Cookie", cookie)
             await send(message)
 
-        await self.app(scope, receive, send if name else with_cookie)
+        elsewhere = HTTPConnection(scope).headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        await self.app(scope, receive, send if name or elsewhere else with_cookie)
 
     def may(self, name: str, path: str) -> bool:
         """Return whether the browser of this name may ask for a path, below the server's own base path."""

@@ -53,7 +53,7 @@ HEADERS = {
 
 
 class Headers:
-    """Middleware that writes :data:`HEADERS` on every answer."""
+    """Middleware that writes :data:`HEADERS` on every answer; one that has a policy of its own keeps it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -61,7 +61,8 @@ class Headers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                headers.update({name: value for name, value in HEADERS.items() if name not in headers})
             await send(message)
 
         await self.app(scope, receive, with_headers)

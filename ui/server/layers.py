@@ -10,18 +10,21 @@ from starlette.middleware import Middleware
 
 from anonymizer.cli.app import OVERWRITING
 from ui import warm
+from ui.door import operator
+from ui.door.doors import Doors
 from ui.server import browsers, sessions, uploads
 from ui.server.headers import Headers
 from ui.server.origins import Origins
 
-MIDDLEWARE = (Middleware(Headers), Middleware(Origins), Middleware(browsers.Browsers))
-"""From the outermost: what all answers say, who may ask, and what is whose."""
+MIDDLEWARE = (Middleware(Headers), Middleware(Origins), Middleware(Doors), Middleware(browsers.Browsers))
+"""From the outermost: what all answers say, which pages may ask, who may come in, and what is whose."""
 
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Run what goes on for as long as the server runs."""
     browsers.require_binding()
+    operator.say_key()
     uploads.keep_in_memory()
     if not os.environ.items() >= OVERWRITING.items():
         logging.getLogger(__name__).warning(

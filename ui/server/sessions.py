@@ -7,7 +7,7 @@ connection was lost, before the framework would drop it unseen (``server.disconn
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -19,6 +19,8 @@ from ui.warm import sweep
 
 CONNECTION = "x-copse-connection"
 """The header that names a connection between browser and server; the server itself writes it."""
+BROWSER = "x-copse-browser"
+"""The header that names the browser: the digest of its cookie. Whatever a client writes there is overwritten."""
 PERIOD = 1.0
 """Seconds between two looks at the sessions."""
 FILES_PERIOD = 4.0
@@ -31,15 +33,21 @@ MARGIN = 10.0
 class Visit:
     """A session that drew a page.
 
-    ``connection``: the newest one. ``empty``: drops all that is held of the session. ``left``: whether the page was
-    closed, reloaded or left. ``lost``: since when it has had no browser, in seconds of the monotonic clock; ``None``
-    while it has one.
+    ``connection``: the newest one. ``empty``: drops all that is held of the session. ``browser``: the name of its
+    browser. ``stage`` and ``memory``: say how far the session is, in words of ours, and how many bytes its table takes.
+    ``left``: whether the page was closed, reloaded or left. ``lost``: since when it has had no browser. ``began``,
+    ``last``: when the session drew its first page, and its last. Times are seconds of the monotonic clock.
     """
 
     connection: str
     empty: Callable[[], None]
+    browser: str = ""
+    stage: Callable[[], str] = str
+    memory: Callable[[], int] = int
     left: bool = False
     lost: float | None = None
+    began: float = 0.0
+    last: float = 0.0
 
 
 class Sessions:
@@ -49,8 +57,9 @@ class Sessions:
         self.visits: dict[str, Visit] = {}
 
     def draw(self, session: str, visit: Visit) -> None:
-        """Note that a session draws a page."""
-        self.visits[session] = visit
+        """Note that a session draws a page; it began when it drew its first."""
+        before = self.visits.get(session)
+        self.visits[session] = visit if before is None else replace(visit, began=before.began)
 
     def leave(self, connection: str) -> None:
         """Note that the page at the other end of a connection is gone for good."""
@@ -72,15 +81,41 @@ class Sessions:
         return ended
 
 
+@dataclass(frozen=True)
+class Line:
+    """A connection: the name of the ``browser`` at its other end, and what ends it."""
+
+    browser: str
+    hang_up: Callable[[], Awaitable[None]]
+
+
 SESSIONS = Sessions()
+LINES: dict[str, Line] = {}
+"""The connections that stand, by name."""
+LEAVING: set[str] = set()
+"""The names of those whose pages are on their way elsewhere: nothing may lead them back."""
 
 
-def draw(empty: Callable[[], None]) -> None:
+async def hang_up(ends: Callable[[str, Line], bool]) -> None:
+    """End the connections for which ``ends``, of name and line, is true."""
+    for name, line in tuple(LINES.items()):
+        if ends(name, line):
+            await line.hang_up()
+
+
+def draw(empty: Callable[[], None], stage: Callable[[], str], memory: Callable[[], int]) -> None:
     """Note that the running session draws a page: from now on it is known here. ``empty`` drops all that is held of
-    it."""
+    it; ``stage`` and ``memory`` say how far it is and what it takes."""
     context = get_script_run_ctx()
     if context is not None:
-        SESSIONS.draw(context.session_id, Visit(st.context.headers.get(CONNECTION, ""), empty))
+        headers, now = st.context.headers, time.monotonic()
+        names = {"connection": headers.get(CONNECTION, ""), "browser": headers.get(BROWSER, "")}
+        SESSIONS.draw(context.session_id, Visit(**names, empty=empty, stage=stage, memory=memory, began=now, last=now))
+
+
+def go() -> None:
+    """Note that the page of the running session is on its way elsewhere."""
+    LEAVING.add(st.context.headers.get(CONNECTION, ""))
 
 
 def drop_uploads() -> None:
@@ -96,6 +131,24 @@ def close(runtime: Runtime, session: str, visit: Visit) -> None:
     runtime.uploaded_file_mgr.remove_session_files(session)
     runtime.media_file_mgr.clear_session_refs(session)
     visit.empty()
+
+
+async def forget(ends: Callable[[str, Visit], bool]) -> int:
+    """End the sessions for which ``ends``, of name and visit, is true, and all that was held of them, at once; return
+    how many.
+
+    Their pages, where they are still open, begin a session that holds nothing.
+    """
+    runtime = get_instance()
+    ended = {session: visit for session, visit in SESSIONS.visits.items() if ends(session, visit)}
+    for session, visit in ended.items():
+        SESSIONS.visits.pop(session, None)
+        close(runtime, session, visit)
+    connections = {visit.connection for visit in ended.values()}
+    await hang_up(lambda name, _: name in connections)
+    if ended:
+        await asyncio.to_thread(sweep)
+    return len(ended)
 
 
 async def watch(runtime: Runtime) -> None:

@@ -1,0 +1,46 @@
+"""What whoever runs the dashboard may set: the options of ``copse app``, and environment variables."""
+
+from typing import NamedTuple
+
+
+class Choice(NamedTuple):
+    """One thing that the operator may set.
+
+    ``variable``: its environment variable. ``default``: what holds without it. ``words``: what it says. ``option``: of
+    ``copse app``, where it has one.
+    """
+
+    variable: str
+    default: str
+    words: str
+    option: str = ""
+
+
+CHOICES = (
+    Choice(
+        "STREAMLIT_SERVER_ADDRESS",
+        "127.0.0.1",
+        "the address to listen to; for others' machines, a login is needed",
+        "--address",
+    ),
+    Choice("STREAMLIT_SERVER_PORT", "8501", "the port to listen to", "--port"),
+    Choice("COPSE_LOGIN", "no login", "the file that says who may enter, and how they sign in", "--login"),
+    Choice("COPSE_CLIENT_SECRET", "from the file", "what the provider gave as the secret of this client"),
+    Choice(
+        "COPSE_I_KNOW",
+        "no",
+        "others may open the dashboard without a login of Copse: something else asks who they are",
+        "--i-know",
+    ),
+    Choice("COPSE_DATA_FOLDER", "none", "the full path of a folder on the server, of which files may be read"),
+    Choice(
+        "COPSE_READ_MEMORY",
+        "64 × the file, from 1024 to half of the machine's",
+        "MiB of memory that the reading of one file may take",
+    ),
+    Choice("COPSE_READ_SECONDS", "2 a MiB of the file, at least 10", "seconds of processor time that reading may take"),
+    Choice("COPSE_READ_CELLS", "1000000000", "rows times columns of one file"),
+    Choice("STREAMLIT_SERVER_MAX_UPLOAD_SIZE", "1000", "MiB of one file that is dropped on the page"),
+    Choice("FORWARDED_ALLOW_IPS", "127.0.0.1", "addresses of proxies whose word on who asks, and by TLS, is believed"),
+)
+"""In the order of the page that documents them."""

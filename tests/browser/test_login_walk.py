@@ -1,0 +1,103 @@
+"""People sign in and out in a real browser, with a real provider."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import drop, settle, step
+from tests.browser.test_forgotten import MARK, PEOPLE, canaries, until_gone
+from tests.door.provider import run_provider
+from tests.door.signing_in import Guarded, serve_guarded
+from tests.server import scan
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A dashboard with a login, and its provider: to the browser another site."""
+    with run_provider() as provider, serve_guarded(tmp_path_factory.mktemp("guarded"), provider) as running:
+        yield running
+
+
+def enter(page: Page, guarded: Guarded, person: str) -> None:
+    """Sign in as a person."""
+    page.goto(guarded.address)
+    expect(page.get_by_text("Sign in first: ")).to_be_visible()
+    page.get_by_role("link", name="Sign in").click()
+    page.get_by_role("link", name=person, exact=True).click()
+
+
+def bring_canaries(page: Page) -> None:
+    drop(page, canaries(), "people.csv")
+    expect(page.get_by_role("heading", name="people.csv")).to_be_visible(timeout=60_000)
+    settle(page)
+
+
+def test_person_on_the_list__signs_in_works_and_signs_out(guarded: Guarded, page: Page) -> None:
+    """Another page of the same browser is emptied too, and can ask for nothing more."""
+    enter(page, guarded, "ana")
+    expect(step(page, "Data")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile("Ana@.?Example.org"))).to_be_visible()
+    bring_canaries(page)
+    other = page.context.new_page()
+    other.goto(f"{guarded.address}/")
+    expect(step(other, "Data")).to_be_visible(timeout=60_000)
+    bring_canaries(other)
+    can_scan = Path("/proc/self/pagemap").exists() and scan.may_read(guarded.process)
+    assert not can_scan or scan.in_memory(guarded.process, MARK) >= 2 * PEOPLE, "the scan has to see what is there"
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("Sign in first: ")).to_be_visible(timeout=30_000)
+    assert guarded.provider.signed_out
+    assert not [cookie for cookie in page.context.cookies() if cookie["name"].startswith("_streamlit_user")]
+    if can_scan:
+        assert until_gone(lambda: scan.in_memory(guarded.process, MARK)) == 0
+    expect(other.get_by_text("Sign in first: ")).to_be_visible()
+
+
+def test_signing_in_on_one_page__leaves_another_able_to_bring_tables(guarded: Guarded, page: Page) -> None:
+    """The browser comes back from another site, and sends no strict cookie: it gets no new one for that."""
+    enter(page, guarded, "ana")
+    expect(step(page, "Data")).to_be_visible(timeout=60_000)
+    other = page.context.new_page()
+    other.goto(f"{guarded.address}/sign-in")
+    other.get_by_role("link", name="ana", exact=True).click()
+    expect(step(other, "Data")).to_be_visible(timeout=60_000)
+    bring_canaries(page)
+
+
+@pytest.mark.parametrize("person", ["eve", "ben"])
+def test_person_not_on_the_list__gets_one_sentence_and_may_go(guarded: Guarded, page: Page, person: str) -> None:
+    enter(page, guarded, person)
+    expect(page.get_by_text("is not among the people who may open this dashboard.")).to_be_visible()
+    assert page.get_by_test_id("stApp").count() == 0
+    page.get_by_role("link", name="Sign out").click()
+    expect(page.get_by_text("Sign in first: ")).to_be_visible()
+
+
+def test_token_that_was_forged__gets_one_sentence(guarded: Guarded, page: Page) -> None:
+    guarded.provider.fault = "signature"
+    try:
+        enter(page, guarded, "ana")
+        expect(page.get_by_text("gave no answer that this dashboard can trust")).to_be_visible()
+    finally:
+        guarded.provider.fault = ""
+    page.get_by_role("link", name="Try again").click()
+    page.get_by_role("link", name="ana", exact=True).click()
+    expect(step(page, "Data")).to_be_visible(timeout=60_000)
+
+
+def test_notices__fit_a_narrow_window_in_both_themes(guarded: Guarded, browser: Any) -> None:
+    for theme in ("light", "dark"):
+        context = browser.new_context(color_scheme=theme, viewport={"width": 360, "height": 640})
+        narrow = context.new_page()
+        narrow.goto(guarded.address)
+        assert narrow.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        background = narrow.evaluate("getComputedStyle(document.body).backgroundColor")
+        red = int(re.findall(r"\d+", background)[0])
+        assert (red > 200) == (theme == "light")
+        context.close()
