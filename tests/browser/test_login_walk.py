@@ -17,6 +17,16 @@ from tests.server import scan
 pytestmark = pytest.mark.browser
 
 
+BACKUPS = """async () => {
+    const answered = request => new Promise(done => { request.onsuccess = () => done(request.result); });
+    const base = await answered(indexedDB.open("copse", 1));
+    const count = await answered(base.transaction("visits").objectStore("visits").count());
+    base.close();
+    return count;
+}"""
+"""How many visits' decisions the browser keeps."""
+
+
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     """A dashboard with a login, and its provider: to the browser another site."""
@@ -68,6 +78,20 @@ def test_signing_in_on_one_page__leaves_another_able_to_bring_tables(guarded: Gu
     other.get_by_role("link", name="ana", exact=True).click()
     expect(step(other, "Data")).to_be_visible(timeout=60_000)
     bring_canaries(page)
+
+
+def test_signing_out__drops_the_decisions_that_the_browser_keeps(guarded: Guarded, page: Page) -> None:
+    """Else whoever signs in next would be offered them, with the names of files."""
+    enter(page, guarded, "ana")
+    page.get_by_role("button", name="Use").first.click()
+    expect(page.get_by_role("button", name="Forget it")).to_be_visible(timeout=60_000)
+    settle(page)
+    step(page, "Roles").click()
+    expect(page.get_by_text("Decisions kept in this browser")).to_be_visible(timeout=60_000)
+    assert page.evaluate(BACKUPS) == 1
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("Sign in first: ")).to_be_visible(timeout=60_000)
+    assert page.evaluate(BACKUPS) == 0
 
 
 @pytest.mark.parametrize("person", ["eve", "ben"])

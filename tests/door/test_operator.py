@@ -75,6 +75,8 @@ def test_operator__sees_no_data_and_forgets_one_and_all(own: Guarded, page: Page
     assert MARK not in content
     assert VERSION in content
     assert all(choice.variable in content for choice in CHOICES)
+    row = operator.locator("tr").filter(has_text="STREAMLIT_SERVER_PORT")
+    expect(row).to_contain_text(own.address.rpartition(":")[2])
     first, second = (operator.locator("table").first.locator("tr").nth(number) for number in (1, 2))
     expect(first).to_contain_text("Roles")
     expect(second).to_contain_text("No table")

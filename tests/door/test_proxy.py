@@ -24,7 +24,6 @@ from tests.door.signing_in import Guarded, serve_guarded
 from tests.server import scan
 from tests.test_docs import blocks
 
-pytestmark = pytest.mark.browser
 AROUND = """
 daemon off; pid FOLDER/pid; error_log FOLDER/error.log;
 events {}

@@ -34,7 +34,9 @@ table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--border); vertical-align: top; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .scroll { overflow-x: auto; }
-details { display: inline-block; }
+details { margin: 0 0 1rem; }
+label { display: block; margin: 0 0 .8rem; }
+label input { display: block; margin: .3rem 0 0; }
 summary { cursor: pointer; }
 details[open] > summary { margin-bottom: .5rem; }
 form { margin: 0; }

@@ -13,6 +13,7 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 
+import streamlit as st
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -31,6 +32,8 @@ COOKIE = "copse_operator"
 KEY, PASS = secrets.token_urlsafe(16), secrets.token_urlsafe(32)
 """What the operator types, and what the browser gets for it; both are made anew at each start."""
 BEGAN = time.monotonic()
+FRAMEWORK = "STREAMLIT_"
+"""How environment variables begin that set an option of the framework, which can be set in other ways, too."""
 ALL = "all"
 
 
@@ -135,9 +138,9 @@ def sessions_table(visits: Sequence[tuple[str, Visit]], now: float) -> str:
     question = f"<p>Drop the tables and results of {number} now? Nobody gets them back; open pages begin anew.</p>"
     button = form(f'<button name="forget" value="{ALL}" class="last">Forget all now</button>')
     ask = f'<details><summary class="button">Forget all …</summary>{question}{button}</details>'
-    heads = ("Session", "Stage", "Age", "Last drawn", "Table", "Page", "")
+    heads = ("Session", "Stage", "Age", "Idle", "Table", "Page", "")
     again = f'<a class="button" href="{escape(address_of(PATH))}">Look again</a>'
-    return f"{table(heads, rows)}<p></p>{again} {ask}"
+    return f"{table(heads, rows)}<p></p><p>{again}</p>{ask}"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -150,6 +153,9 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def in_effect(choice: Choice) -> str:
     """Return what holds of something that the operator may set: a number as it is, and that anything else is set."""
     value = os.environ.get(choice.variable, "").strip()
+    if choice.variable.startswith(FRAMEWORK):
+        section, first, *rest = choice.variable.removeprefix(FRAMEWORK).lower().split("_")
+        value = str(st.get_option(f"{section}.{first}{''.join(map(str.title, rest))}"))
     if not value:
         return escape(choice.default)
     return escape(value) if value.replace(".", "").replace(":", "").isdigit() else "set"
