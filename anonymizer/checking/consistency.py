@@ -112,10 +112,10 @@ def consistency(
     checked row by row. Kept columns are the sensitive and insensitive ones that both tables have; they must agree under
     the assignment, but the attacker's graph uses quasi-identifiers only.
 
-    ``enough``: rows. When every row contains its person and every class has so many rows, that says enough, and nothing
-    else is computed: the people of a class and its rows all fit each other and can be exchanged, in every complete
-    assignment. So each person fits, and takes in some assignment, at least so many rows, each row fits so many people,
-    and no link is more probable than one in so many.
+    ``enough``: rows. When the release contains the original and every class has so many rows, that says enough, and
+    nothing else is computed: the people of a class and its rows all fit each other and can be exchanged, in every
+    complete assignment. So each person fits, and takes in some assignment, at least so many rows, each row fits so many
+    people, and no link is more probable than one in so many.
 
     Raises :class:`SchemaError` when a quasi-identifier is not in a table, :class:`CellError` for a cell that cannot
     be read, and :class:`EncodeError` for an original value that does not fit its column's kind.
@@ -128,7 +128,8 @@ def consistency(
     alike = len(released) == len(original)
     columns = kept_columns(released, original) if alike else ()
     own = {} if order is None or not alike else _row_by_row(sides, columns, np.asarray(order))
-    if enough is not None and own.get("contained") and sides.classes.sizes.min() >= enough:
+    large = enough is not None and alike and sides.classes.sizes.min() >= enough
+    if large and (own["contained"] if own else _fits(_full(sides, columns, max_edges, max_pairs))):
         return Consistency(True, None, None, None, None, None, None)
     graph = graph_of(sides, max_edges, max_pairs)
     result = replace(_counts(graph), **own)
@@ -139,7 +140,7 @@ def consistency(
         match = np.empty(len(original), dtype=np.int32)
         match[np.asarray(order)] = graph.class_of
     else:
-        full = graph_of(sides.with_column(*as_one(columns)), max_edges, max_pairs) if columns else graph
+        full = _full(sides, columns, max_edges, max_pairs) if columns else graph
         if full.starts is None:
             return replace(result, reason=full.reason)
         match = _assign(full, np.full(len(original), -1, dtype=np.int32))
@@ -155,6 +156,17 @@ def consistency(
         reason = "no assignment gives every person a row of their own in which all cells contain the person's values"
         return replace(result, reason=reason)
     return _complete(graph, match, result, order)
+
+
+def _full(sides: Sides, columns: tuple[KeptColumn, ...], max_edges: int, max_pairs: int) -> Graph:
+    """Return the graph in which kept columns agree as well."""
+    return graph_of(sides.with_column(*as_one(columns)) if columns else sides, max_edges, max_pairs)
+
+
+def _fits(full: Graph) -> bool:
+    """Return True when people can be assigned to rows one to one; False as well when that is too much to compute."""
+    none = np.full(len(full.type_of), -1, dtype=np.int32)
+    return full.starts is not None and bool((_assign(full, none) >= 0).all())
 
 
 def _counts(graph: Graph) -> Consistency:

@@ -126,8 +126,8 @@ def verify(
     ``spread_min`` of every numeric one; all of them are reported in any case.
     ``original``: the table the release was made from, or what :func:`prepare` made of it once for many releases;
     without it only what the release shows is checked. ``order`` (n,): the original row of each released row, a secret
-    of whoever made the release; with it, a k-anonymous release is compared row by row, and what follows from that for
-    attackers who know the original is not counted again but bounded by the sizes of its classes. ``classes``: those of
+    of whoever made the release. When a release is k-anonymous and contains the original, what follows from that for
+    attackers who know the original is not counted but bounded by the sizes of its classes. ``classes``: those of
     ``released`` on the quasi-identifiers (:func:`anonymizer.checking.linkage.look_alikes`), and ``cells``: of each of
     these columns (:func:`anonymizer.checking.released.read_cells`), when the caller has them.
 

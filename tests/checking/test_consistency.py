@@ -347,7 +347,13 @@ def test_what_follows_from_large_classes_is_what_the_graph_says(values, k, wrong
     released, original, schema = interval_release(values, [ends[row] for row in order])
     full = consistency(released, original, schema, order=np.array(order))
     quick = consistency(released, original, schema, order=np.array(order), enough=k)
+    blind = consistency(released, original, schema, enough=k)
     assert quick.contained == full.contained
+    if quick.contained:
+        assert blind.contained
+        assert blind.rows_per_record is None
+    else:
+        assert blind.contained == consistency(released, original, schema).contained
     if quick.rows_per_record is not None or not full.contained:
         assert quick.reason == full.reason
         assert quick.misfit == full.misfit
