@@ -81,8 +81,10 @@ def print_folds(name: str, ks: Sequence[int], folds: int, run: int | None, seed:
     table, schema = TABLES[name].read()
     papers = "error-digression" if schema.by_numbers else "error-risk"
     best = "regression-mondrian" if schema.by_numbers else "infogain-mondrian"
-    pairs = [(papers, "pack"), (papers, "uniform"), ("least", "refine"), ("median-mondrian", "uniform"),
-             (best, "uniform")]  # fmt: skip
+    pairs = [
+        *((papers, generalizer) for generalizer in ("pack", "polish", "uniform")),
+        ("least", "refine"), ("median-mondrian", "uniform"), (best, "uniform"),
+    ]  # fmt: skip
     outcomes: dict[tuple[str, str, int], Outcome] = {}
     for grouping, generalizer in pairs:
         blocks = evaluate(
