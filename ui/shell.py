@@ -46,7 +46,7 @@ STYLE = """<style>
   [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .55rem; }
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
 }
-.st-key-scroll { position: absolute; }
+.st-key-scroll, [class*="st-key-browser-"] { position: absolute; }
 [data-copse-lost] [data-testid="stDialog"] { display: none; }
 [data-testid="stDownloadButton"] { transition: opacity .2s; }
 [data-stale="true"] [data-testid="stDownloadButton"] { pointer-events: none; opacity: .5; transition-delay: .2s; }

@@ -30,6 +30,7 @@ LONGEST_NAME = 200
 LONGEST_COMMENT = 5_000
 LONGEST_COLUMN = 10_000
 MOST_TEXTS = 2_000
+MOST_FIELDS = 20
 
 SUGGESTED = "suggested"
 """What stands for a domain that is the one suggested for the column, from the table itself."""
@@ -45,7 +46,8 @@ class Project:
 
     ``table_sha256``: of the bytes of its file, hexadecimal, "" when it came from none; ``table_name``; ``records``: its
     number of rows. ``parameters``: by name, see :data:`anonymizer.settings.SETTINGS`. ``reading``: how the file was
-    read; ``None`` when that is not known. ``saved``: when, ISO 8601 with its zone; "" for now.
+    read; ``None`` when that is not known. ``spent``: privacy budget (ε) spent on the table; ``words``: what was written
+    for the reports, by field. ``saved``: when, ISO 8601 with its zone; "" for now.
     """
 
     schema: Schema
@@ -56,6 +58,8 @@ class Project:
     table_sha256: str = ""
     records: int = 0
     reading: ReadOptions | None = None
+    spent: float = 0.0
+    words: Mapping[str, str] = field(default_factory=dict)
     saved: str = field(default="", compare=False)
 
     def mismatch(self, sha256: str, columns: Sequence[str]) -> str:
@@ -93,6 +97,8 @@ def to_json(project: Project, suggested: Schema | None = None) -> str:
         "saved": project.saved or datetime.now(UTC).isoformat(timespec="seconds"),
         "table": {"name": project.table_name, "sha256": project.table_sha256, "records": project.records},
         "reading": None if project.reading is None else asdict(project.reading),
+        "spent": project.spent,
+        "words": dict(project.words),
         "schema": json.loads(project.schema.to_json()),
         "parameters": dict(project.parameters),
         "scenarios": [
@@ -145,6 +151,8 @@ def from_json(text: str | bytes, suggested: Schema | None = None) -> Project:
         table_sha256=table.field("sha256").sha256(),
         records=table.field("records").whole(),
         reading=_reading(project.field("reading")),
+        spent=0.0 if project.field("spent").absent else project.field("spent").number(0),
+        words={} if project.field("words").absent else _words(project.field("words")),
         saved="" if project.field("saved").absent else project.field("saved").time(),
     )
 
@@ -188,6 +196,13 @@ def _reading(value: JsonValue) -> ReadOptions | None:
         else:
             choices[name] = None if option.absent else option.text(LONGEST_NAME)
     return value.build(lambda: ReadOptions(**choices))
+
+
+def _words(value: JsonValue) -> dict[str, str]:
+    words = value.fields()
+    if len(words) > MOST_FIELDS:
+        value.refuse(f"at most {MOST_FIELDS} fields were expected")
+    return {name: text.text(LONGEST_COMMENT) for name, text in words.items()}
 
 
 def _parameters(value: JsonValue) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from tests.pages.what_if import SCHEMA, TABLE, VIEWS, open_view, press, session
 from ui.decisions.browser import content, hear, receive
 from ui.decisions.project_file import moment, open_project, project_of, take_over
 from ui.decisions.state import Backup
+from ui.release.state import ReleaseState
 from ui.workspace import Workspace
 
 PEOPLE = ("name;age;dose;city;income\n" + "".join(
@@ -38,6 +39,8 @@ def people(*, decided: bool = True) -> Workspace:
         ws.set_schema(ws.suggest().with_column("city", role=Role.INSENSITIVE).with_column("age", domain=(0, 120)))
         ws.set(k=7)
         ws.remember()
+        ws.state(ReleaseState).fill({"purpose": "a study of sleep", "approvers": "Ann, Ben"})
+        ws.spent[ws.reading.sha256] = 1.5
     return ws
 
 
@@ -58,7 +61,7 @@ def file_of(ws: Workspace) -> bytes:
 
 
 def state(ws: Workspace) -> tuple[Any, ...]:
-    return (ws.schema, ws.settings, ws.scenarios, ws.history)
+    return (ws.schema, ws.settings, ws.scenarios, ws.history, ws.state(ReleaseState).words, ws.spent)
 
 
 # What the browser is handed.
@@ -268,6 +271,21 @@ def test_a_moment__has_its_day_unless_that_is_today() -> None:
     now = datetime.now(UTC)
     assert moment(now.isoformat()) == f"{now:%H:%M}"
     assert moment((now - timedelta(days=2)).isoformat()) != f"{now:%H:%M}"
+
+
+def test_a_budget_that_was_spent__is_never_given_back() -> None:
+    before, ws = people(), people(decided=False)
+    ws.spent[ws.reading.sha256] = 2.0
+    open_project(ws, file_of(before))
+    take_over(ws)
+    assert ws.schema == before.schema
+    assert ws.spent == {ws.reading.sha256: 2.0}
+    other = Workspace()
+    assert other.bring(PEOPLE.replace(b";20;", b";21;"), "other.csv")
+    open_project(other, file_of(before))
+    take_over(other)
+    assert other.schema is not None
+    assert other.spent == {}, "it was spent on another table"
 
 
 # Project files.

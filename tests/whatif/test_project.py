@@ -64,11 +64,11 @@ def test_suggested_levels__are_named_and_suggested_again() -> None:
     assert saved.history.start["column dose"]["domain"] == levels, "writing changes nothing"
 
 
-def test_how_the_file_is_read__is_a_decision() -> None:
+def test_all_that_was_decided__comes_back() -> None:
     options = ReadOptions(delimiter=";", decimal=",", encoding="cp1252", missing=("", "?"), header=False, sheet="A")
-    saved = replace(project(), reading=options, saved="2026-01-31T12:00:00+00:00")
+    saved = replace(project(), reading=options, spent=2.5, words={"purpose": "x"}, saved="2026-01-31T12:00:00+00:00")
     again = from_json(to_json(saved))
-    assert again.reading == options
+    assert again == saved
     assert again.saved == saved.saved
     assert project().reading is None
 
@@ -122,7 +122,9 @@ def change(path: list[Any], value: Any) -> str:
         (["reading"], "csv"), (["reading"], {"decimal": ";"}), (["reading"], {"decimal": 1}),
         (["reading"], {"dates": "x"}),
         (["reading"], {"missing": "?"}), (["reading"], {"missing": [1]}), (["reading"], {"header": 1}),
-        (["reading"], {"keep": ["x"] * 3000}), (["reading"], {"shell": "rm"}), (["saved"], "now"), (["saved"], 3),
+        (["reading"], {"keep": ["x"] * 3000}), (["reading"], {"shell": "rm"}), (["spent"], -1), (["spent"], "1"),
+        (["words"], []),
+        (["words"], {"purpose": 1}), (["words"], {str(n): "" for n in range(50)}), (["saved"], "now"), (["saved"], 3),
         (["schema", "columns", 0, "domain"], "all"),
         (["history", "start", "column age"], None), (["history", "start", "x"], 1), (["history", "start", "target"], 4),
     ],

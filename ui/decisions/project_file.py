@@ -12,10 +12,11 @@ from anonymizer.whatif.project import Project, from_json, to_json
 from ui.controls import plural
 from ui.decisions.state import DAYS, MOST, Awaited
 from ui.release.downloads import file_stem
+from ui.release.state import ReleaseState
 from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
 
-WHAT = "how the file is read, roles, declared domains, settings, scenarios and history"
+WHAT = "how the file is read, roles, declared domains, settings, scenarios, history and what you write for reports"
 
 
 def project_of(ws: Workspace) -> Project:
@@ -25,7 +26,7 @@ def project_of(ws: Workspace) -> Project:
     manner = None if ws.source is None else reading.options
     return Project(
         ws.schema or ws.suggest(), dict(ws.settings), ws.scenarios, ws.history, reading.name, reading.sha256,
-        len(reading.frame), manner,
+        len(reading.frame), manner, ws.spent.get(reading.sha256, 0.0), ws.state(ReleaseState).words,
     )  # fmt: skip
 
 
@@ -69,6 +70,9 @@ def take_over(ws: Workspace) -> None:
     ws.set_schema(schema)
     ws.open(dict(project.parameters))
     ws.scenarios, ws.history = project.scenarios, project.history
+    ws.state(ReleaseState).fill(project.words)
+    if ws.reading.sha256 == project.table_sha256:  # what was answered cannot be taken back
+        ws.spent[project.table_sha256] = max(project.spent, ws.spent.get(project.table_sha256, 0.0))
     decisions.visit = awaited.visit or decisions.visit
     decisions.awaited, decisions.fits = None, not decisions.note
     decisions.note = decisions.note or restored_text(project)

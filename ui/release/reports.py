@@ -9,6 +9,7 @@ from anonymizer.reporting.findings import Approval, Statement, findings_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.reporting.report import Report, digest
+from ui.decisions.browser import keep
 from ui.release.attacks import outcome_of
 from ui.release.downloads import file_stem, is_reason, reason_for
 from ui.release.state import ReleaseState
@@ -65,6 +66,7 @@ def statement(ws: Workspace) -> None:
         placeholder="Names, separated by commas; lines to sign are left open",
         max_chars=LONGEST,
     )
+    keep(ws, "statement")
 
 
 def statement_of(ws: Workspace) -> Statement:

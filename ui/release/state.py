@@ -1,5 +1,6 @@
 """What is chosen and written on the Release page beside the settings."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -12,3 +13,13 @@ class ReleaseState:
     reason: str = ""
     statement: dict[str, str] = field(default_factory=dict)
     approvers: str = ""
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What the steward wrote for the reports, by field, as a project keeps it; empty fields are left out."""
+        return {name: text for name, text in {**self.statement, "approvers": self.approvers}.items() if text}
+
+    def fill(self, words: Mapping[str, str]) -> None:
+        """Take over what a project keeps."""
+        self.statement = {name: text for name, text in words.items() if name != "approvers"}
+        self.approvers = words.get("approvers", "")
