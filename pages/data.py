@@ -86,6 +86,8 @@ def decisions(ws: Workspace) -> None:
 def main() -> None:
     ws = workspace()
     if ws.doubt is not None:
+        if ws.failure is not None:
+            problem(ws.failure)
         offer(ws)
         questions_form(ws)
         with st.expander("Bring another file instead", icon=":material/upload_file:", key=f"instead {ws.edition}"):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from anonymizer.checking.linkage import singling_out
-from anonymizer.errors import AnonymizerError, ParameterError
+from anonymizer.errors import AnonymizerError, CancelledError, ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import Reading, ReadOptions
@@ -106,16 +106,22 @@ class Workspace:
         return int(self.settings.k)
 
     def bring(
-        self, source: Any, name: str, options: ReadOptions | None = None, progress: Callable[..., Any] | None = None
+        self,
+        source: Any,
+        name: str,
+        options: ReadOptions | None = None,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Read a file (bytes, or a path the operator allows) and make it the table. False when it cannot be read.
+        """Read a file (bytes, or a path the operator allows) and make it the table. False when it cannot be read, or
+        when ``cancelled`` says so.
 
         What can be read in two ways is not the table yet: it waits in ``doubt`` until its questions are answered.
         On failure the previous table stays, and ``failure`` says why. Read again in another way, a table of the
         same columns keeps the roles somebody chose; what was only suggested is suggested anew.
         """
         try:
-            reading = read_in_child(source, name=name, options=options, progress=progress)
+            reading = read_in_child(source, name=name, options=options, progress=progress, cancelled=cancelled)
         except AnonymizerError as error:
             self._refuse(error)
             return False
@@ -127,15 +133,16 @@ class Workspace:
             self.manner = options
         return True
 
-    def answer(self, answers: Iterable[ReadingAnswer]) -> bool:
-        """Read the file that waits in ``doubt`` again, with these answers. False when that does not work."""
+    def answer(self, answers: Iterable[ReadingAnswer], **watch: Any) -> bool:
+        """Read the file that waits in ``doubt`` again, with these answers. False when that does not work. ``watch``:
+        as for :meth:`bring`."""
         if self.doubt is None:
             return False
         reading, source = self.doubt
         options = reading.options
         for answer in answers:
             options = answer.apply(options)
-        return self.bring(source, reading.name, options)
+        return self.bring(source, reading.name, options, **watch)
 
     def bring_sample(self, name: str) -> bool:
         """Make one of the built-in samples the table. False, with ``failure`` set, when it cannot be had."""
@@ -147,11 +154,19 @@ class Workspace:
         self._accept(sample_reading(name, frame), None)
         return True
 
-    def read_again(self, options: ReadOptions) -> bool:
-        """Read the kept bytes in another way. False, with ``failure`` set, when that does not work."""
+    def read_again(self, options: ReadOptions, **watch: Any) -> bool:
+        """Read the kept bytes in another way. False, with ``failure`` set, when that does not work. ``watch``: as for
+        :meth:`bring`."""
         if self.reading is None or self.source is None:
             return False
-        return self.bring(self.source, self.reading.name, options)
+        return self.bring(self.source, self.reading.name, options, **watch)
+
+    def stop_reading(self, name: str, edition: int) -> None:
+        """Say that the reading of a file was stopped, unless it ended meanwhile; what was there before stays.
+        ``edition``: when the reading began."""
+        if edition == self.edition:
+            self.failure = CancelledError(f"The reading of {name} was stopped.")
+            self.edition += 1
 
     def forget(self) -> None:
         """Drop the table, everything derived from it, and what is kept of it in the browser; the count of editions and

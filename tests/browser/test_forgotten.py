@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.steps import download, drop, open_page, settle, step
+from tests.browser.test_cancel_reading import readers
 from tests.conftest import COMMAND, ROOT, Served, serve
 from tests.server import scan
 
@@ -123,4 +125,17 @@ def test_another_table__leaves_nothing_of_the_first(dashboard: Served, temporary
     page.get_by_text("Bring another table").click()
     drop(page, b"age,income\n" + b"30,low\n40,high\n" * 10, "other.csv")
     expect(page.get_by_role("heading", name="other.csv")).to_be_visible(timeout=60_000)
+    assert_gone(dashboard, temporary)
+
+
+def test_a_reading_that_was_stopped__leaves_nothing(dashboard: Served, temporary: Path, page: Page) -> None:
+    open_page(page, dashboard.address)
+    settle(page)
+    for waiting in readers(dashboard.process):
+        os.kill(waiting, signal.SIGSTOP)
+    drop(page, canaries(), "people.csv")
+    expect(page.get_by_text("2 seconds")).to_be_visible()
+    assert scan.in_memory(dashboard.process, MARK) >= PEOPLE, "the scan has to see what is there"
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("The reading of people.csv was stopped.")).to_be_visible()
     assert_gone(dashboard, temporary)

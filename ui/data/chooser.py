@@ -9,7 +9,7 @@ import streamlit as st
 from anonymizer.errors import ReadError
 from anonymizer.reading.files import formats_by_name
 from anonymizer.reading.samples import SAMPLES
-from ui.controls import plain, size
+from ui.data.progress import ReadingBar
 from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
 
@@ -85,11 +85,11 @@ def from_folder(ws: Workspace, folder: Path) -> None:
 
 
 def take(ws: Workspace, source: bytes | Path, name: str) -> None:
-    """Read the file with a progress bar, then draw the page again."""
+    """Read the file with a progress bar and a Cancel, then draw the page again."""
     n_bytes = len(source) if isinstance(source, bytes) else source.stat().st_size
-    what = f"Reading {plain(name)} ({size(n_bytes)})"
-    bar = st.progress(0.0, f"{what} …")
-    ws.bring(source, name, progress=lambda done, words: bar.progress(min(done, 1.0), f"{what} · {plain(words)}"))
+    ws.edition += 1  # the upload is dealt with, whatever comes of it
+    bar = ReadingBar(ws, name, n_bytes)
+    ws.bring(source, name, progress=bar.progress, cancelled=bar.cancelled)
     st.rerun()
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 from anonymizer.reading.files import DEFAULT_MISSING, DELIMITERS, ENCODINGS, Problem, ReadOptions
 from anonymizer.reading.options import Answer
 from ui.controls import count, plain, plural
+from ui.data.progress import ReadingBar
 from ui.workspace import Workspace
 
 MARKS = {",": "comma  ,", ";": "semicolon  ;", "\t": "tab", "|": "bar  |", " ": "space", ":": "colon  :"}
@@ -45,11 +46,13 @@ def reading_form(ws: Workspace) -> None:
             accept_new_options=True,
             help="Take a text out of this list when it is a real category, such as NA for Namibia; add any other mark.",
         )
-        if st.form_submit_button("Read again", icon=":material/refresh:"):
-            keep = tuple(mark for mark in marks if mark not in missing)
-            with st.spinner("Reading again …"):
-                ws.read_again(replace(options, missing=tuple(missing), keep=keep))
-            st.rerun()
+        again = st.form_submit_button("Read again", icon=":material/refresh:")
+    if again:
+        keep = tuple(mark for mark in marks if mark not in missing)
+        bar = ReadingBar(ws, reading.name, reading.size)
+        options = replace(options, missing=tuple(missing), keep=keep)
+        ws.read_again(options, progress=bar.progress, cancelled=bar.cancelled)
+        st.rerun()
 
 
 def questions_form(ws: Workspace) -> None:
@@ -70,13 +73,13 @@ def questions_form(ws: Workspace) -> None:
                 key=f"question {ws.edition} {number}",
             )
             picked += [] if place is None else [question.answers[place]]
-        if st.form_submit_button("Read it so", icon=":material/check:", type="primary"):
-            if len(picked) < len(reading.questions):
-                st.warning("Each of these needs an answer.")
-                return
-            with st.spinner("Reading again …"):
-                ws.answer(picked)
-            st.rerun()
+        pressed = st.form_submit_button("Read it so", icon=":material/check:", type="primary")
+    if pressed and len(picked) < len(reading.questions):
+        st.warning("Each of these needs an answer.")
+    elif pressed:
+        bar = ReadingBar(ws, reading.name, reading.size)
+        ws.answer(picked, progress=bar.progress, cancelled=bar.cancelled)
+        st.rerun()
 
 
 def sample_text(answer: Answer) -> str:

@@ -1,0 +1,98 @@
+"""A file that takes long can be given up: the process that reads it is gone, and what was there before is still there.
+
+The process that waits for files is halted, so that what it reads next takes as long as the test wants.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import drop, number, open_page, settle, step
+from tests.conftest import COMMAND, ROOT, Served, serve
+
+pytestmark = pytest.mark.browser
+
+FIRST = b"age,income\n" + b"30,low\n40,high\n" * 10
+SECOND = b"age,city\n" + b"30,Ulm\n40,Kiel\n" * 20
+WITHIN = 10
+"""Seconds after which a process that nobody needs has ended."""
+
+
+def readers(server: int) -> list[int]:
+    """The processes of a server that read files or wait for one."""
+    ids = [int(word) for path in Path(f"/proc/{server}/task").glob("*/children") for word in path.read_text().split()]
+    return [one for one in ids if b"anonymizer.reading.child" in Path(f"/proc/{one}/cmdline").read_bytes()]
+
+
+def is_there(process: int) -> bool:
+    """Whether a process goes on."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def assert_ends(process: int) -> None:
+    until = time.monotonic() + WITHIN
+    while is_there(process) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not is_there(process)
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A dashboard of its own, whose processes are nobody else's."""
+    if not Path("/proc/self/task").exists():
+        pytest.skip("the processes of a program cannot be listed here")
+    with serve(COMMAND, ROOT, tmp_path_factory.mktemp("dashboard") / "server.log") as running:
+        yield running
+
+
+@pytest.fixture
+def halted(dashboard: Served, page: Page) -> Iterator[int]:
+    """The process that gets the next file, halted; the page has a table already."""
+    open_page(page, dashboard.address)
+    drop(page, FIRST, "first.csv")
+    expect(page.get_by_role("heading", name="first.csv")).to_be_visible(timeout=60_000)
+    settle(page)
+    page.get_by_text("Bring another table").click()
+    (waiting,) = readers(dashboard.process)
+    os.kill(waiting, signal.SIGSTOP)
+    drop(page, SECOND, "second.csv")
+    expect(page.get_by_text("Reading second.csv (")).to_be_visible()
+    expect(page.get_by_text("3 seconds")).to_be_visible()
+    yield waiting
+    if is_there(waiting):
+        os.kill(waiting, signal.SIGKILL)
+
+
+def test_cancel__ends_the_process_and_keeps_the_table(dashboard: Served, page: Page, halted: int) -> None:
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("The reading of second.csv was stopped.")).to_be_visible()
+    assert_ends(halted)
+    expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
+    expect(number(page, "Records")).to_have_text("20")
+    settle(page)
+    page.get_by_text("Bring another table").click()
+    drop(page, SECOND, "second.csv")
+    expect(page.get_by_role("heading", name="second.csv")).to_be_visible(timeout=60_000)
+    expect(number(page, "Records")).to_have_text("40")
+    expect(page.get_by_text("was stopped")).to_have_count(0)
+
+
+def test_another_page__ends_it_too(page: Page, halted: int) -> None:
+    step(page, "Roles").click()
+    expect(page.get_by_role("heading", name="What could an attacker know?")).to_be_visible()
+    assert_ends(halted)
+    step(page, "Data").click()
+    expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
+
+
+def test_closing_the_page__ends_it_too(page: Page, halted: int) -> None:
+    page.close()
+    assert_ends(halted)
