@@ -15,8 +15,13 @@ def replace_file(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file beside ``path`` for writing; it takes the place of ``path`` when all of it is on the disk.
 
     When writing fails, or the process is killed, what was at ``path`` before is still there, whole. A link keeps
-    pointing where it points, and the file there is replaced.
+    pointing where it points, and the file there is replaced. What is no file (a pipe, a terminal, a device) is never
+    replaced: it gets the bytes as they come.
     """
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as sink:
+            yield sink
+        return
     path = Path(os.path.realpath(path))
     mode = path.stat().st_mode & 0o777 if path.exists() else None
     try:

@@ -1,0 +1,87 @@
+"""Killed in the middle of a write, whichever: what stood under the name is whole, and half a file stands nowhere."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from anonymizer.cli.main import commands, main
+from tests.conftest import ROOT
+
+ROWS = "age,sex,pay\n" + "".join(f"{20 + n % 9},{'fm'[n % 2]},{['low', 'high'][n % 3 > 0]}\n" for n in range(60))
+ROLES = ["--quasi-identifying", "age,sex", "--sensitive", "pay"]
+RUN = ["anonymize", "people.csv", *ROLES, "--k", "3", "--attack-seconds", "1"]
+COMPARISON = ["evaluate", "people.csv", *ROLES, "--k", "3", "--folds", "2", "--groupings", "least"]
+TREE = ["disclosure", "people.csv", *ROLES[:2], "--target", "pay", "--max-depth", "2"]
+FOREST = ["forest", "people.csv", "--target", "pay"]
+WRITES = [
+    (*RUN, "--out", "x.csv"), (*RUN, "--out", "x.csv.gz"), (*RUN, "--out", "x.parquet"), (*RUN, "--report", "x.json"),
+    (*RUN, "--internal", "x.html"), (*RUN, "--internal", "x.pdf"), (*RUN, "--external", "x.html"),
+    (*RUN, "--external", "x.pdf"), (*COMPARISON, "--out", "x.csv"), (*COMPARISON, "--plot", "x.html"),
+    (*TREE, "--out", "x.json"), (*TREE, "--out", "x.txt"), (*TREE, "--out", "x.pmml"),
+    (*FOREST, "--rules", "x.json"), (*FOREST, "--rules", "x.csv"), (*FOREST, "--rules", "x.txt"),
+]  # fmt: skip
+"""A command for each file that any command writes; the last two words say which."""
+LIMIT = 40
+"""Bytes of a file after which the system kills the program that writes."""
+KILLER = f"""
+import resource
+import signal
+
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+resource.setrlimit(resource.RLIMIT_FSIZE, ({LIMIT}, {LIMIT}))
+"""
+"""Runs before anything else: what writes more than the limit is killed in that very call."""
+
+
+def name_of(write: tuple[str, ...]) -> str:
+    return f"{write[0]} {write[-2]} {write[-1]}"
+
+
+def test_every_write__is_tried() -> None:
+    choices = next(action.choices for action in commands()._actions if isinstance(action.choices, dict))
+    options = {(name, f"--{one}") for name, parser in choices.items() for one in parser.get_default("writes") or ()}
+    assert options == {(write[0], write[-2]) for write in WRITES}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "people.csv").write_text(ROWS)
+    (tmp_path / "sitecustomize.py").write_text(KILLER)
+    return tmp_path
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="no limit of the size of files")
+@pytest.mark.parametrize("write", WRITES, ids=name_of)
+def test_kill__in_the_middle_of_a_write(folder: Path, write: tuple[str, ...]) -> None:
+    path = folder / write[-1]
+    path.write_text("old")
+    paths = os.pathsep.join((str(folder), str(ROOT)))
+    answer = subprocess.run(
+        [sys.executable, "-m", "anonymizer", *write], cwd=folder,
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert answer.returncode == -signal.SIGXFSZ, answer.stderr
+    halves = [half for half in folder.iterdir() if half.suffix == ".part"]
+    assert [half.stat().st_size for half in halves] == [LIMIT], "it was killed elsewhere"
+    assert path.read_text() == "old"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_pipe__gets_the_file_and_stays_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    os.mkfifo("pipe.json")
+    texts: list[str] = []
+    reader = threading.Thread(target=lambda: texts.append(Path("pipe.json").read_text("utf-8")))
+    reader.start()
+    assert main([*RUN, "--report", "pipe.json", "--out", "x.csv"]) == 0
+    reader.join(60)
+    assert texts[0].startswith("{")
+    assert stat.S_ISFIFO(os.stat("pipe.json").st_mode)
