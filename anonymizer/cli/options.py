@@ -147,8 +147,9 @@ def print_json(value: Any) -> None:
 
 def close_output() -> None:
     """Let what is still to be printed go nowhere: whoever read standard output does not any more."""
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 class ProgressBar:
