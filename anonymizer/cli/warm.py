@@ -12,8 +12,15 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anonymizer.errors import Progress
+from anonymizer.releasing.files import write_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from anonymizer.schema import Schema
 
 PACKAGE = Path(__file__).parents[1]
 MARK = "copse-compiled.txt"
@@ -82,7 +89,7 @@ def compile_loops(progress: Progress | None = None) -> None:
     mark = mark_path()
     if can_write(mark.parent.parent):
         mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.write_text(sources(), encoding="utf-8")
+        write_file(mark, sources())
 
 
 def forget_loops() -> None:
@@ -104,12 +111,14 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
     from anonymizer.reading.samples import customers, employees, hospital
 
     work: list[tuple[str, Callable[[], object]]] = [("Loading the drawing of trees", lambda: svg("digraph { a }"))]
-    for title, table, grouping in (
-        ("classes", customers(), "error-risk"),
-        ("numbers", employees(), "error-digression"),
-        ("a larger table", hospital(400), "error-risk"),
+    for title, table, schema in (
+        ("classes", customers(), an.suggest(customers())),
+        ("numbers", employees(), an.suggest(employees())),
+        ("a larger table", hospital(2000), an.suggest(hospital(2000))),
+        ("many classes", *many_classes()),
     ):
-        flow = Flow(table, an.suggest(table)).but(grouping=grouping, k=2)
+        grouping = "error-digression" if schema.by_numbers else "error-risk"
+        flow = Flow(table, schema).but(grouping=grouping, k=min(10, len(table) // 7))
         work.append((f"Compiling: trees of {title}", partial(flow.compute, "pruning", "frontier")))
         for generalizer in an.GENERALIZERS:
             work.append(
@@ -117,18 +126,30 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
             )
     table = customers()
     forest = code(table, domains_of(table, str(table.columns[-1])))
-    work.append(("Compiling: estimates of linking", estimate_links))
+    work.append(("Compiling: chances of linking", check_links))
     work.append(("Compiling: private forests", lambda: grow_forest(forest, 100.0)))
     return work
 
 
-def estimate_links() -> None:
-    """Check a release whose linking probabilities are too many to count, so that they are estimated."""
+def many_classes() -> tuple["pd.DataFrame", "Schema"]:
+    """Return made-up records that all have a class of their own, so that its code takes more bits, and their schema."""
+    import pandas as pd
+
+    from anonymizer.schema import Schema
+
+    place = pd.Series(range(300))
+    table = pd.DataFrame({"x": place, "y": place * 7 % 31, "label": place.map(str)})
+    return table, Schema.of(table, quasi_identifying=["x", "y"], sensitive=["label"])
+
+
+def check_links() -> None:
+    """Check two releases: one whose chances of linking are counted, and one where they are too many and estimated."""
     import pandas as pd
 
     from anonymizer.checking.consistency import consistency
     from anonymizer.schema import Schema
 
-    people = pd.DataFrame({"x": range(30)})
-    rows = pd.DataFrame({"x": [f"[{max(0, x - 1)}, {min(29, x + 1)}]" for x in range(30)]})
-    consistency(rows, people, Schema.of(people, quasi_identifying=["x"]))
+    for n in (6, 30):
+        people = pd.DataFrame({"x": range(n)})
+        rows = pd.DataFrame({"x": [f"[{max(0, x - 1)}, {min(n - 1, x + 1)}]" for x in range(n)]})
+        consistency(rows, people, Schema.of(people, quasi_identifying=["x"]))

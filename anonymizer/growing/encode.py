@@ -78,6 +78,9 @@ class EncodedTable:
     others: tuple[ClassTarget, ...] = ()
     by_numbers: bool = False
 
+    def __post_init__(self) -> None:
+        self.codes.flags.writeable = False  # always: loops are compiled for arrays of one kind
+
     @property
     def n_records(self) -> int:
         """Number of records n."""
@@ -118,7 +121,6 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
     for position, codes in enumerate(column_codes):
         matrix[:, position] = codes
         column_codes[position] = codes[:0]
-    matrix.flags.writeable = False
     by_numbers = schema.by_numbers
     numeric, others, sensitive_notes = encode_sensitive(table, schema)
     target = (

@@ -84,3 +84,45 @@ def test_a_read_only_package_and_home__compile_into_a_folder_that_goes(tmp_path:
     folder = Path(answer.stdout.strip())
     assert "copse-loops-" in folder.name
     assert not folder.exists()
+
+
+COMPILED = """
+import importlib
+import pkgutil
+
+import anonymizer as an
+from anonymizer.attacks.attack import attack
+from anonymizer.cli.warm import compile_loops
+from anonymizer.flow import Flow
+from anonymizer.pipeline import run_flow
+from anonymizer.reading.samples import hospital
+
+modules = [module.name for module in pkgutil.walk_packages(an.__path__, "anonymizer.") if "kernel" in module.name]
+names = [importlib.import_module(name) for name in modules]
+
+
+def compiled():
+    loops = [(module.__name__, name, loop) for module in names for name, loop in vars(module).items()]
+    return {(*place, str(kinds)) for *place, loop in loops for kinds in getattr(loop, "overloads", ())}
+
+
+compile_loops()
+before = compiled()
+assert before
+table = hospital(2000)
+for generalizer in an.GENERALIZERS:
+    flow = Flow(table, an.suggest(table)).but(k=10, generalizer=generalizer)
+    run_flow(flow)
+attack(flow.table, flow.released, flow.schema, flow.encoded, flow=flow, seconds=1)
+flow.compute("frontier", "by_k")
+print(sorted(compiled() - before))
+"""
+
+
+def test_the_sample__waits_for_no_compiler_after_compiling() -> None:
+    """Loops are compiled for each kind of array that they get; a kind that was left out is compiled at a click."""
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", COMPILED], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.strip() == "[]"
