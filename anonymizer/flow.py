@@ -7,6 +7,7 @@ that does not depend on what was changed: another k grows no tree.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
@@ -47,6 +48,12 @@ TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits")
 PARTS = (*PRUNING, "generalizer")
 RELEASE = (*PARTS, "writing", "numbers")
+
+LONG = ("frontier", "by_k", "report")
+"""Stages that take longer than a move of a slider, beside the tree and whatever waits for it."""
+
+Turn = Callable[[bool], AbstractContextManager[Any]]
+"""What a flow asks for before it computes, such as a turn among other sessions; it is told whether that takes long."""
 
 DEPENDS: dict[str, tuple[str, ...]] = {}
 """Each stage, and what it depends on beside the table: what :func:`stage` was told where it stands."""
@@ -97,7 +104,7 @@ class Flow:
 
     ``against_original``: let the checker also compare with the table. ``reading``: how the table came in, for the
     report. ``rng``: for whatever a release draws; by default a fresh secret. ``stages``: answers to share, by stage
-    and what it depends on: see :meth:`but`.
+    and what it depends on: see :meth:`but`. ``turn``: what stands around whatever is computed.
 
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
@@ -112,6 +119,7 @@ class Flow:
         reading: Reading | None = None,
         rng: np.random.Generator | None = None,
         stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
+        turn: Turn = nullcontext,
     ) -> None:
         self.table = table
         self.schema = schema
@@ -120,6 +128,7 @@ class Flow:
         self.reading = reading
         self.rng = rng
         self.progress: Progress = lambda share, what: None
+        self.turn = turn
         keys = {name: tuple(self._dependency(on) for on in DEPENDS[name]) for name in DEPENDS}
         shared = stages or {}
         self._stages: dict[str, tuple[Any, Place[Any]]] = {
@@ -136,7 +145,8 @@ class Flow:
         It shares the stages that do not depend on what was changed, those that are computed later too.
         """
         same: dict[str, Any] = {"against_original": self.against_original, "reading": self.reading, "rng": self.rng}
-        return Flow(self.table, schema or self.schema, self.settings.but(**changes), **same, stages=self._stages)
+        settings, shared = self.settings.but(**changes), {"stages": self._stages, "turn": self.turn}
+        return Flow(self.table, schema or self.schema, settings, **same, **shared)
 
     def watch(self, progress: Progress) -> "Flow":
         """Return the same flow, whose long work calls ``progress``; an exception that it raises ends the work."""
@@ -147,7 +157,9 @@ class Flow:
     def rows(self, rows: NDArray[np.int64]) -> "Flow":
         """Return the flow of some of the records, in the encoding of all of them."""
         table = self.table.iloc[rows]
-        flow = Flow(table, self.schema, self.settings, against_original=self.against_original, rng=self.rng)
+        flow = Flow(
+            table, self.schema, self.settings, against_original=self.against_original, rng=self.rng, turn=self.turn
+        )
         flow._once("encoded", lambda: rows_of(self.encoded, rows))
         return flow
 
@@ -156,12 +168,23 @@ class Flow:
         return self._stages[stage][1].ready
 
     def compute(self, *stages: str) -> None:
-        """Compute some stages now, for whoever needs them to be there."""
-        for stage in stages:
-            getattr(self, stage)
+        """Compute some stages now, in one turn, for whoever needs them to be there."""
+        missing = [stage for stage in stages if not self.ready(stage)]
+        if missing:
+            with self.turn(any(map(self.is_long, missing))):
+                for stage in missing:
+                    getattr(self, stage)
+
+    def is_long(self, stage: str) -> bool:
+        """Return True when computing a stage takes longer than a move of a slider."""
+        return stage in LONG or ("recipe" in DEPENDS[stage] and not self.ready("tree"))
 
     def _once(self, stage: str, compute: Callable[[], Answer]) -> Answer:
-        return self._stages[stage][1].get(compute)  # type: ignore[no-any-return]
+        place: Place[Answer] = self._stages[stage][1]
+        if place.ready:
+            return place.get(compute)
+        with self.turn(self.is_long(stage)):  # before the place's lock: who waits for a turn must hold nothing up
+            return place.get(compute)
 
     # What follows from schema and settings alone.
 

@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import psutil
@@ -50,13 +50,20 @@ SETTLED = f"""() => {{
 }}"""
 
 
+class Served(NamedTuple):
+    """A dashboard that runs: its address, and the id of its process."""
+
+    address: str
+    process: int
+
+
 @contextmanager
-def serve() -> Iterator[str]:
-    """Serve a dashboard of its own, and yield its address."""
+def serve() -> Iterator[Served]:
+    """Serve a dashboard as `python run.py` does, and yield where."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", "anonymizer", "app", "--server.port", str(port)]
     command += ["--server.headless", "true", "--server.fileWatcherType", "none"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
@@ -66,25 +73,31 @@ def serve() -> Iterator[str]:
                     break
                 except OSError:
                     time.sleep(0.2)
-            yield f"http://127.0.0.1:{port}"
+            yield Served(f"http://127.0.0.1:{port}", server.pid)
         finally:
             server.terminate()
 
 
-def measure(table: Path, moves: int, generalizer: str) -> list[float]:
-    """Return the milliseconds from mouse-up until nothing on the page changes any more, one entry a move of k."""
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Open Chromium and yield its page."""
     from playwright.sync_api import sync_playwright
 
     browser_path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    with serve() as address, sync_playwright() as driver:
+    with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=browser_path, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(180_000)
-        what_if(page, address, table, guarantee_of(generalizer).title)
-        page.evaluate(WATCH)
-        times = [drag(page, step) for step in range(moves)]
+        yield page
         browser.close()
-    return times
+
+
+def measure(table: Path, moves: int, generalizer: str) -> list[float]:
+    """Return the milliseconds from mouse-up until nothing on the page changes any more, one entry a move of k."""
+    with serve() as served, chromium() as page:
+        what_if(page, served.address, table, guarantee_of(generalizer).title)
+        page.evaluate(WATCH)
+        return [drag(page, step) for step in range(moves)]
 
 
 def what_if(page: Any, address: str, table: Path, generalizer: str) -> None:

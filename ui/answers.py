@@ -1,7 +1,10 @@
 """Answers that are computed once, each kept as long as what it depends on stays the same."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, TypeVar
+
+from anonymizer.flow import Turn
 
 Answer = TypeVar("Answer")
 
@@ -9,10 +12,12 @@ Answer = TypeVar("Answer")
 class Answers:
     """Answers by name, each with the key that it depends on. A key is compared by ``==``: tables and trees by identity.
 
-    Kept in the session's workspace alone: whoever holds answers may hold the table.
+    Kept in the session's workspace alone: whoever holds answers may hold the table. ``turn``: what stands around
+    whatever is computed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, turn: Turn = nullcontext) -> None:
+        self._turn = turn
         self._entries: dict[str, tuple[Any, Any]] = {}
 
     def get(self, name: str, key: Any, compute: Callable[[], Answer]) -> Answer:
@@ -20,7 +25,8 @@ class Answers:
         if name in self._entries and self._entries[name][0] == key:
             return self._entries[name][1]  # type: ignore[no-any-return]
         self._entries.pop(name, None)
-        answer = compute()
+        with self._turn(False):
+            answer = compute()
         self._entries[name] = (key, answer)
         return answer
 

@@ -4,6 +4,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,8 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError, CancelledError
 from anonymizer.releasing.generalize import TAKES_LONG
 from ui.controls import duration, plain, problem
+from ui.server.turns import Owner, Work
+from ui.turn import TURNS, before_text
 from ui.workspace import Workspace
 
 SAYS_LITTLE = 3.0
@@ -22,11 +25,14 @@ SAYS_LITTLE = 3.0
 class Job:
     """Work in a thread of its own, so that it can be watched and stopped.
 
-    ``key``: what the answer depends on; ``unwanted``: True when nobody waits for it any more.
+    ``key``: what the answer depends on; ``unwanted``: True when nobody waits for it any more. ``owner``: the session in
+    whose turn it works; ``before``: how many sessions wait before it, ``None`` while it works.
     """
 
     key: Any
     unwanted: Callable[[], bool]
+    owner: Owner = field(default_factory=Owner)
+    before: int | None = None
     share: float = 0.0
     what: str = "Beginning"
     answer: Any = None
@@ -40,7 +46,9 @@ class Job:
 
         def run() -> None:
             try:
-                self.answer = work(self)
+                with TURNS.turn(self.owner, Work.BACKGROUND, self._look):
+                    self.before = None
+                    self.answer = work(self)
             except Exception as error:
                 self.failure = error
             finally:
@@ -49,8 +57,22 @@ class Job:
         threading.Thread(target=run, daemon=True).start()
 
     def cancelled(self) -> bool:
-        """Return True when the work should end: Cancel was pressed, or nobody waits for it any more."""
+        """Return True when the work should end: Cancel was pressed, or nobody waits for it any more.
+
+        Work asks between its pieces, so that here is where others go before.
+        """
+        with suppress(CancelledError):
+            TURNS.rest(self.owner, self._look)
+        self.before = None
+        return self._ends()
+
+    def _ends(self) -> bool:
         return self.stopped.is_set() or self.unwanted()
+
+    def _look(self, before: int) -> None:
+        if self._ends():
+            raise CancelledError("This was stopped.")
+        self.before = before
 
     def say(self, share: float, what: str) -> None:
         """Note how far the work is, 0 to 1, and what it does."""
@@ -82,7 +104,7 @@ def start_job(ws: Workspace, name: str, key: Any, work: Callable[[Job], Any]) ->
         now = session()
         return now is None or now.reading is not reading
 
-    job = ws.jobs[name] = Job(key, unwanted)
+    job = ws.jobs[name] = Job(key, unwanted, ws.owner)
     job.start(work)
     return job
 
@@ -142,6 +164,8 @@ def watch(job: Job, name: str, timed: bool = False) -> None:
         st.rerun()
     left = job.left if timed else None
     st.progress(job.share, text=plain(job.what) + ("" if left is None else f" · about {duration(left)} left"))
+    if job.before is not None:
+        st.caption(f":material/hourglass_top: {before_text(job.before)}")
     ending = job.stopped.is_set()
     label = "Ending …" if ending else "Cancel"
     st.button(label, key=f"cancel {name}", icon=":material/cancel:", disabled=ending, on_click=job.stopped.set)

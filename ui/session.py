@@ -1,5 +1,6 @@
 """The only place that touches the session's state: its workspace, and what widgets hold."""
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -7,6 +8,7 @@ import streamlit as st
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.server.places import PLACES
 from ui.workspace import Workspace
 
 
@@ -26,8 +28,20 @@ def emptying() -> Callable[[], None]:
         if session is not None:
             session.session_state.clear()
         ws.forget()
+        PLACES.leave(ws.owner)
 
     return empty
+
+
+def wait_for_place(ws: Workspace) -> int:
+    """Return 0 when this session has a place on the server, or its place in the line."""
+    session = weakref.ref(ws)
+
+    def measure() -> int:
+        now = session()
+        return 0 if now is None else now.memory
+
+    return PLACES.enter(ws.owner, measure)
 
 
 def widget_state(key: str) -> Any:

@@ -5,15 +5,17 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ui.controls import PAGES, plain
+from ui.controls import PAGES, count, plain, plural
 from ui.decisions.browser import browser
 from ui.decisions.project_file import take_over
 from ui.decisions.view import explanation
 from ui.door.login import login
 from ui.scroll import start_at_top
+from ui.server.places import PLACES
 from ui.server.sessions import draw, drop_uploads, go
-from ui.session import emptying, workspace
+from ui.session import emptying, wait_for_place, workspace
 from ui.strip import strip
+from ui.turn import TURNS
 from ui.visit import FrameState
 from ui.warm import sweep
 from ui.workspace import Workspace
@@ -59,6 +61,8 @@ STYLE = """<style>
 }
 .st-key-strip [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.3; padding: 0; }
 </style>"""
+LINE_PERIOD = 2.0
+"""Seconds between two looks whether there is a place for a session that waits."""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 
 
@@ -131,6 +135,20 @@ def sign_out(ws: Workspace) -> None:
     st.button("Sign out", icon=":material/logout:", type="tertiary", help=help, on_click=leave)
 
 
+@st.fragment(run_every=LINE_PERIOD)
+def no_place(ws: Workspace) -> None:
+    """Draw that this server is full, until there is a place."""
+    waiting = wait_for_place(ws)
+    if not waiting:
+        st.rerun()
+    st.title("No place is free", anchor=False)
+    st.markdown(
+        f"This server works for {plural(PLACES.capacity.sessions, 'session')} at once, and every place is taken. "
+        f"You are number **{count(waiting)}** in the line. Leave this page open: it goes on by itself as soon as "
+        "others have closed theirs. Who runs this server can allow more sessions."
+    )
+
+
 def main() -> None:
     """Draw a page in its frame, once. Names are local: what a script leaves behind lives until the next one."""
     st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
@@ -151,7 +169,11 @@ def main() -> None:
         )
         for number, (step, title, explanation) in enumerate(STEPS, start=1)
     ]
-    page = st.navigation(pages, position="top")
+    waiting = wait_for_place(ws)
+    page = st.navigation(pages, position="hidden" if waiting else "top")
+    if waiting:
+        no_place(ws)
+        return
     visit = ws.state(FrameState)
     if visit.page != page.url_path:
         visit.page, visit.panels = page.url_path, {}
@@ -159,15 +181,16 @@ def main() -> None:
     place = frame(ws, page.url_path or "data")
     if ws.table is None and ws.doubt is None:
         explanation(ws)
-    page.run()
-    ws.remember()
-    if page.url_path:
-        ws.failure = None  # it was said on the Data page
-    steps_done(ws)  # remembered for the next time: drawn again now, the files of the page would get new addresses
-    with place:
-        browser(ws)
-    if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
-        strip(ws)
+    with TURNS.keeping(ws.owner):
+        page.run()
+        ws.remember()
+        if page.url_path:
+            ws.failure = None  # it was said on the Data page
+        steps_done(ws)  # remembered for the next time: drawn again now, the files of the page would get new addresses
+        with place:
+            browser(ws)
+        if page.url_path != "what_if":  # it draws the figures itself, beside its sliders
+            strip(ws)
     visit = ws.state(FrameState)  # another one when the page brought a table
     if visit.edition != ws.edition:
         visit.edition = ws.edition

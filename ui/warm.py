@@ -5,9 +5,11 @@ compiled. Only made-up records are used. What stays loaded then is kept out of t
 """
 
 import gc
+import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 NAME = "warm-up"
@@ -21,7 +23,38 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     yield
 
 
+@dataclass
+class WarmUp:
+    """How far it is: ``done``, or why it ended before, as a sentence."""
+
+    done: bool = False
+    failure: str = ""
+
+    def health(self) -> tuple[int, str]:
+        """Return the HTTP status that says whether a tree can be grown, and words for it."""
+        if self.failure:
+            return 503, self.failure
+        return 200, "ok" if self.done else "Warming up: compiled code is being loaded; a first tree waits for it."
+
+
+WARM_UP = WarmUp()
+"""That of this process."""
+
+
 def begin() -> None:
+    """Load the libraries and compile, and note whether that worked."""
+    try:
+        load()
+        WARM_UP.done = True
+    except Exception as error:  # of whatever kind: nothing but this note would say that no tree can be grown
+        logging.getLogger(__name__).exception("The warm-up failed")
+        WARM_UP.failure = (
+            f"No tree can be grown: Copse's compiled code could not be loaded ({type(error).__name__}: {error}). "
+            "Start Copse anew; if that does not help, install it anew."
+        )
+
+
+def load() -> None:
     """Load the libraries and compile, and sweep after each."""
     from anonymizer.attacks import attack  # noqa: F401
     from anonymizer.cli.warm import compile_loops

@@ -33,6 +33,10 @@ from anonymizer.settings import SETTINGS, Settings
 from anonymizer.whatif.scenarios import History, Scenario, choices_of
 from ui.answers import Answers
 from ui.decisions.state import Decisions
+from ui.server.memory import size_of
+from ui.server.places import PLACES
+from ui.server.turns import Owner
+from ui.turn import turns_of
 
 if TYPE_CHECKING:
     from ui.job import Job
@@ -61,6 +65,7 @@ class Workspace:
     ``scenarios``: settings that were kept; ``history``: every decision on this table; ``manner``: how its file is to be
     read, where somebody said that.
     ``decisions``: what of all this is kept in the browser or waits in a project file; it outlives the tables.
+    ``owner``: stands for the session where turns of work are given out.
     """
 
     reading: Reading | None = None
@@ -71,7 +76,7 @@ class Workspace:
     version: int = 0
     states: dict[type, Any] = field(default_factory=dict)
     jobs: dict[str, "Job"] = field(default_factory=dict)
-    answers: Answers = field(default_factory=Answers)
+    answers: Answers = field(init=False)
     failure: AnonymizerError | None = None
     doubt: tuple[Reading, Any] | None = None
     spent: dict[str, float] = field(default_factory=dict)
@@ -79,12 +84,22 @@ class Workspace:
     history: History = field(default_factory=History)
     manner: ReadOptions | None = None
     decisions: Decisions = field(default_factory=Decisions)
+    owner: Owner = field(default_factory=Owner)
     _flow: Flow | None = None
+
+    def __post_init__(self) -> None:
+        self.turn = turns_of(self.owner)
+        self.answers = Answers(self.turn)
 
     @property
     def table(self) -> pd.DataFrame | None:
         """Return the table, or ``None`` as long as none was brought."""
         return None if self.reading is None else self.reading.frame
+
+    @property
+    def memory(self) -> int:
+        """Return the bytes that this session holds, about: its table and what was worked out of it."""
+        return size_of((self.reading, self.source, self.doubt, self._flow, self.answers, self.states))
 
     @property
     def title(self) -> str:
@@ -122,6 +137,7 @@ class Workspace:
         """
         try:
             reading = read_in_child(source, name=name, options=options, progress=progress, cancelled=cancelled)
+            PLACES.require(self.owner, name, size_of(reading.frame))
         except AnonymizerError as error:
             self._refuse(error)
             return False
@@ -148,6 +164,7 @@ class Workspace:
         """Make one of the built-in samples the table. False, with ``failure`` set, when it cannot be had."""
         try:
             frame = SAMPLES[name].load()
+            PLACES.require(self.owner, SAMPLES[name].title, size_of(frame))
         except AnonymizerError as error:
             self._refuse(error)
             return False
@@ -176,7 +193,8 @@ class Workspace:
             self.decisions.forget(reading.sha256)
         for place in (self.states, self.jobs, self.answers):  # Streamlit may keep them, with widgets that are gone
             place.clear()
-        self.__dict__.update(Workspace(edition=self.edition + 1, spent=self.spent, decisions=self.decisions).__dict__)
+        fresh = Workspace(edition=self.edition + 1, spent=self.spent, decisions=self.decisions, owner=self.owner)
+        self.__dict__.update(fresh.__dict__)
 
     def _refuse(self, error: AnonymizerError) -> None:
         self.failure, self.doubt = error, None
@@ -249,7 +267,7 @@ class Workspace:
         table, schema, settings = self._need_table(), self._need_schema(), self.settings
         if settings.criterion in ("sse", "entropy", "gini") and (settings.criterion == "sse") != schema.by_numbers:
             settings = settings.but(criterion=None)
-        flow = self._flow or Flow(table, schema, settings, reading=self.reading)
+        flow = self._flow or Flow(table, schema, settings, reading=self.reading, turn=self.turn)
         if flow.schema != schema or flow.settings != settings:
             flow = flow.but(schema, **settings)
         self._flow = flow

@@ -205,7 +205,7 @@ def operator_allowance(environment: Mapping[str, str] = os.environ) -> Allowance
 
     Raises :class:`ParameterError` for what is no number above zero.
     """
-    memory, seconds, cells = (_number(environment.get(name, ""), name) for name in VARIABLES.values())
+    memory, seconds, cells = (operator_number(environment.get(name, ""), name) for name in VARIABLES.values())
     standard = Allowance()
     return Allowance(
         standard.memory if memory is None else int(memory * MIB),
@@ -214,7 +214,11 @@ def operator_allowance(environment: Mapping[str, str] = os.environ) -> Allowance
     )
 
 
-def _number(text: str, name: str) -> float | None:
+def operator_number(text: str, name: str) -> float | None:
+    """Return what an environment variable of the operator says; ``None`` when it is empty. ``name``: of the variable.
+
+    Raises :class:`ParameterError` for what is no number above zero.
+    """
     if not text.strip():
         return None
     try:

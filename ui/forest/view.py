@@ -91,7 +91,7 @@ def grow(ws: Workspace, order: Order, measure: bool, buy: bool) -> None:
     sha, state = ws.reading.sha256, ws.state(ForestState)
     try:
         table = code(ws.reading.frame, order.domains)
-        with st.spinner("Growing the forest…", show_time=True):
+        with st.spinner("Growing the forest…", show_time=True), ws.turn(True):
             ws.spent[sha] = ws.spent.get(sha, 0.0) + order.epsilon
             measured = grow_and_measure(table, order.epsilon, **parameters) if measure else None
             paid = Budget(order.epsilon)

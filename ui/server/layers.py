@@ -14,10 +14,11 @@ from ui.door import operator
 from ui.door.doors import Doors
 from ui.server import browsers, sessions, uploads
 from ui.server.headers import Headers
+from ui.server.health import Health
 from ui.server.origins import Origins
 
-MIDDLEWARE = (Middleware(Headers), Middleware(Origins), Middleware(Doors), Middleware(browsers.Browsers))
-"""From the outermost: what all answers say, which pages may ask, who may come in, and what is whose."""
+MIDDLEWARE = tuple(map(Middleware, (Headers, Origins, Doors, browsers.Browsers, Health)))
+"""From the outermost: what all answers say, which pages may ask, who may come in, what is whose, how the server is."""
 
 
 @asynccontextmanager

@@ -76,8 +76,7 @@ def make_release(ws: Workspace) -> bool:
         if not groups_ready(ws):
             undo_redo(ws)
             return False
-        ws.flow.compute("after")
-        ws.flow.compute("utility")
+        ws.flow.compute("after", "utility")
         strip_here(ws)
     except AnonymizerError as error:
         problem(error, "Nothing can be released with this setting.")
