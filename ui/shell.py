@@ -17,7 +17,7 @@ from ui.session import emptying, wait_for_place, workspace
 from ui.strip import strip
 from ui.turn import TURNS
 from ui.visit import FrameState
-from ui.warm import sweep
+from ui.warm import WARM_UP, sweep
 from ui.workspace import Workspace
 
 STEPS = (
@@ -61,8 +61,7 @@ STYLE = """<style>
 }
 .st-key-strip [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.3; padding: 0; }
 </style>"""
-LINE_PERIOD = 2.0
-"""Seconds between two looks whether there is a place for a session that waits."""
+LINE_PERIOD = 2.0  # seconds between two looks whether there is a place for a session that waits
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 
 
@@ -181,6 +180,8 @@ def main() -> None:
     place = frame(ws, page.url_path or "data")
     if ws.table is None and ws.doubt is None:
         explanation(ws)
+    if WARM_UP.failure:
+        st.error(plain(WARM_UP.failure), icon=":material/error:")
     with TURNS.keeping(ws.owner):
         page.run()
         ws.remember()

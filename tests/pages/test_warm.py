@@ -76,3 +76,10 @@ def test_wait_text__says_that_loops_are_compiled_as_long_as_they_are() -> None:
     done.set()
     thread.join()
     assert wait_text("Growing…") == "Growing…"
+
+
+def test_frame__says_that_no_tree_can_be_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = AppTest.from_file(SHELL, default_timeout=60).run()
+    assert not app.error
+    monkeypatch.setattr(warm.WARM_UP, "failure", "No tree can be grown: a_file_ is missing.")
+    assert app.run().error[0].value == r"No tree can be grown\: a\_file\_ is missing\."

@@ -10,8 +10,10 @@ import pytest
 import requests
 
 from tests.conftest import COMMAND, PATIENCE, ROOT, serve
+from tests.server.visitor import Visitor
 from ui import warm
 from ui.server import health
+from ui.server.browsers import COOKIE
 from ui.warm import WarmUp
 
 MADE_UP = "numba.py"
@@ -25,14 +27,17 @@ async def framework(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"ok of the framework"})
 
 
-def answer_of(path: str = health.PATH, method: str = "GET", status: int = 200) -> tuple[int, str, dict[bytes, bytes]]:
+def answer_of(
+    path: str = health.PATH, method: str = "GET", status: int = 200, cookie: str = ""
+) -> tuple[int, str, dict[bytes, bytes]]:
     """Status, text and headers of the answer about health."""
     said: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
         said.append(dict(message))
 
-    scope = {"type": "http", "method": method, "path": path, "headers": [], "status": status}
+    headers = [(b"cookie", cookie.encode())] if cookie else []
+    scope = {"type": "http", "method": method, "path": path, "headers": headers, "status": status}
     asyncio.run(health.Health(framework)(scope, None, send))  # type: ignore[arg-type]
     return said[0]["status"], said[1]["body"].decode(), dict(said[0]["headers"])
 
@@ -71,6 +76,12 @@ def test_health__is_503_with_the_reason_when_the_warm_up_failed(
     assert not warm_up.done
 
 
+def test_health__a_browser_is_let_in_to_read_the_reason(warm_up: WarmUp) -> None:
+    warm_up.failure = "No tree can be grown."
+    assert answer_of(cookie=f"{COOKIE}={'x' * 43}")[:2] == (200, "No tree can be grown.")
+    assert answer_of(cookie=f"{COOKIE}=short")[0] == 503
+
+
 def test_health__other_answers_are_the_framework_s(warm_up: WarmUp) -> None:
     warm_up.failure = "No tree can be grown."
     assert answer_of("/elsewhere")[:2] == (200, "ok of the framework")
@@ -89,5 +100,8 @@ def test_server__whose_loops_cannot_be_loaded_is_not_healthy(tmp_path: Path) -> 
             assert "Warming up" in answer.text
             time.sleep(0.2)
             answer = requests.get(dashboard.address + health.PATH, timeout=30)
+        with Visitor(dashboard.address) as visitor:
+            visitor.open()
+            assert visitor.shows("the compiler is broken"), "its page is not dead"
     assert answer.status_code == 503
     assert "the compiler is broken" in answer.text

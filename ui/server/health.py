@@ -2,8 +2,10 @@
 
 import streamlit as st
 from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ui.server.browsers import browser_of
 from ui.warm import WARM_UP
 
 PATH = "/_stcore/health"
@@ -11,7 +13,10 @@ PATH = "/_stcore/health"
 
 
 class Health:
-    """Middleware that answers for the warm-up, too: that it goes on, or 503 and the reason when it failed."""
+    """Middleware that answers for the warm-up, too: that it goes on, or 503 and the reason when it failed.
+
+    A browser that has the page asks here before it connects. It is let in, with 200, and the page says the reason.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -21,6 +26,8 @@ class Health:
         if scope["type"] != "http" or scope["path"].removeprefix(base) != PATH or scope["method"] != "GET":
             return await self.app(scope, receive, send)
         status, words = WARM_UP.health()
+        if browser_of(HTTPConnection(scope)):
+            status = 200
         body, answers = words.encode(), True
 
         async def with_words(message: Message) -> None:
