@@ -141,7 +141,7 @@ def measure(served: Served, n_sessions: int, n_movers: int, seconds: float, in_b
         pool.submit(beat)
         crowd = Crowd(served.address, n_sessions)
         stop.set()
-    held = (process.memory_info().rss - before) / 1e6 / max(1, len(crowd.inside))
+    each = (process.memory_info().rss - before) / 1e6 / max(1, len(crowd.inside))
     print(f"\n{n_sessions} sessions at once, each brings Adult and opens the Tree page")
     print(f"  first page          {words(crowd.pages)}")
     print(f"  tree drawn          {words(crowd.trees)}")
@@ -149,18 +149,18 @@ def measure(served: Served, n_sessions: int, n_movers: int, seconds: float, in_b
     print(f"  refused             {len(crowd.refused)}: {sorted(set(crowd.refused))}")
     print(f"  without a sentence  {len(crowd.lost)}: {sorted(set(crowd.lost))}")
     print(
-        f"  memory              {held:.0f} MB a session, {process.memory_info().rss / 1e6:,.0f} MB in all", flush=True
+        f"  memory              {each:.0f} MB a session, {process.memory_info().rss / 1e6:,.0f} MB in all", flush=True
     )
 
     def probe(n_working: int, ask: Callable[[], float]) -> tuple[list[float], list[float], list[float]]:
-        asked, answers = [], []
+        pages, answers = [], []
         with working(crowd.inside[:n_working]) as moves:
             until = time.monotonic() + seconds
             while time.monotonic() < until:
-                asked.append(ask())
+                pages.append(ask())
                 answers.append(health(served.address))
                 time.sleep(1.0)
-        return asked, answers, moves
+        return pages, answers, moves
 
     pages, answers, moves = probe(n_sessions, lambda: first_page(served.address))
     print(f"\n{len(crowd.inside)} sessions working")

@@ -25,10 +25,10 @@ def small_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield dashboard.address
 
 
-def eventually(wanted: Callable[[], bool]) -> None:
+def eventually(condition: Callable[[], bool]) -> None:
     """Return as soon as something is so; fail when it never is."""
     until = time.monotonic() + PATIENCE
-    while not wanted():
+    while not condition():
         assert time.monotonic() < until
         time.sleep(0.2)
 
@@ -72,14 +72,14 @@ def test_memory__a_table_too_large_for_what_is_left_is_refused_in_a_sentence(sma
 def test_bomb__of_one_session_does_not_disturb_another(app_server: str) -> None:
     """While a file unfolds, another session opens pages, brings a table and gets its tree."""
     done = threading.Event()
-    told: list[str] = []
+    answers: list[str] = []
 
     def bring_bombs() -> None:
         with Visitor(app_server) as hostile:
             hostile.open()
             for bomb in (many_cells, far_corner):
                 hostile.upload(bomb(), "people.xlsx")
-                told.extend(hostile.words())
+                answers.extend(hostile.words())
         done.set()
 
     with Visitor(app_server) as other:
@@ -94,7 +94,7 @@ def test_bomb__of_one_session_does_not_disturb_another(app_server: str) -> None:
         assert other.shows("after")
         thread.join(2 * PATIENCE)
     assert done.is_set()
-    assert any("people.xlsx" in line for line in told), "each bomb was refused in a sentence"
+    assert any("people.xlsx" in line for line in answers), "each bomb was refused in a sentence"
 
 
 def test_session__that_ends_while_it_waits_leaves_the_line(small_server: str, tmp_path: Path) -> None:

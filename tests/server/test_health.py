@@ -31,15 +31,15 @@ def answer_of(
     path: str = health.PATH, method: str = "GET", status: int = 200, cookie: str = ""
 ) -> tuple[int, str, dict[bytes, bytes]]:
     """Status, text and headers of the answer about health."""
-    said: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
-        said.append(dict(message))
+        messages.append(dict(message))
 
     headers = [(b"cookie", cookie.encode())] if cookie else []
     scope = {"type": "http", "method": method, "path": path, "headers": headers, "status": status}
     asyncio.run(health.Health(framework)(scope, None, send))  # type: ignore[arg-type]
-    return said[0]["status"], said[1]["body"].decode(), dict(said[0]["headers"])
+    return messages[0]["status"], messages[1]["body"].decode(), dict(messages[0]["headers"])
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ PATIENCE = 20.0
 
 
 class Asking:
-    """A thread that asks for a turn, says so, and keeps it until it is told to end."""
+    """A thread that asks for a turn, says so, and keeps it until it may end."""
 
     def __init__(
         self, turns: Turns, owner: Owner, work: Work = Work.SHORT, order: list[str] | None = None, name: str = "",
@@ -193,10 +193,10 @@ def test_turns__work_that_fails_gives_its_turn_back() -> None:
 
 
 def test_turns__who_leaves_the_line_is_waited_for_by_nobody() -> None:
-    turns, told = Turns(1), list[int]()
+    turns, numbers = Turns(1), list[int]()
 
     def look(before: int) -> None:
-        told.append(before)
+        numbers.append(before)
         raise RuntimeError("another choice was made")
 
     with all_taken(turns):
@@ -204,23 +204,23 @@ def test_turns__who_leaves_the_line_is_waited_for_by_nobody() -> None:
         leaver = Asking(turns, Owner(), look=look)
         leaver.thread.join(PATIENCE)
         assert leaver.error is not None
-        assert told == [1]
+        assert numbers == [1]
         assert turns.waiting() == 1
     assert ahead.granted.wait(PATIENCE)
     ahead.finish()
 
 
 def test_turns__tell_how_many_are_before() -> None:
-    turns, told = Turns(1), list[int]()
+    turns, numbers = Turns(1), list[int]()
     last = Owner()
     Asking(turns, last).finish()
     with all_taken(turns):
         asking = [Asking(turns, Owner()) for _ in range(3)]
-        seen = threading.Event()
-        asking.append(Asking(turns, last, look=lambda before: (told.append(before), seen.set())[0]))  # type: ignore[func-returns-value]
-        assert seen.wait(PATIENCE)
+        looked = threading.Event()
+        asking.append(Asking(turns, last, look=lambda before: (numbers.append(before), looked.set())[0]))  # type: ignore[func-returns-value]
+        assert looked.wait(PATIENCE)
     finish_in_turn(asking)
-    assert told[0] == 3
+    assert numbers[0] == 3
 
 
 def test_rest__lets_others_go_before_and_goes_on() -> None:

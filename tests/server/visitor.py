@@ -75,8 +75,8 @@ class Visitor:
 
     def words(self) -> list[str]:
         """What is written on the page, in its order, without Markdown's escapes."""
-        written = (words_of(element) for _, element in sorted(self.elements.items()))
-        return [words.replace("\\", "") for words in written if words]
+        texts = (words_of(element) for _, element in sorted(self.elements.items()))
+        return [words.replace("\\", "") for words in texts if words]
 
     def shows(self, words: str) -> bool:
         """Whether these words stand on the page."""
@@ -169,15 +169,15 @@ class Visitor:
             raise Refusal(" ".join(self.words()))
         return took
 
-    def receive(self, wanted: Callable[[ForwardMsg], bool], seconds: float | None = None) -> ForwardMsg:
-        """Take messages until one is wanted, and return it; raises :class:`TimeoutError`."""
+    def receive(self, fits: Callable[[ForwardMsg], bool], seconds: float | None = None) -> ForwardMsg:
+        """Take messages until one fits, and return it; raises :class:`TimeoutError`."""
         until = time.perf_counter() + (self.patience if seconds is None else seconds)
         while True:
             data = self.line.recv(timeout=max(0.0, until - time.perf_counter()))
             message = ForwardMsg()
             message.ParseFromString(data)  # type: ignore[arg-type]
             self.take(message)
-            if wanted(message):
+            if fits(message):
                 return message
 
     def take(self, message: ForwardMsg) -> None:

@@ -37,14 +37,14 @@ class Work(IntEnum):
 class Owner:
     """A session that has turns. ``served``: the number of its newest turn, in its pages and in the background.
     ``run``: the drawing of a page that asked last, and ``rank`` its place: one drawing keeps it for all that it asks.
-    ``keeps``: whether it keeps its next turn for a while, and ``kept``: whether it does so now.
+    ``keeps``: whether it keeps its next turn for a while, and ``has_kept``: whether it does so now.
     """
 
     served: dict[bool, int] = field(default_factory=lambda: {False: 0, True: 0})
     run: Any = None
     rank: int = 0
     keeps: bool = False
-    kept: bool = False
+    has_kept: bool = False
 
 
 @dataclass(eq=False)
@@ -104,8 +104,8 @@ class Turns:
         finally:
             with self._lock:
                 owner.keeps = False
-                if owner.kept:
-                    owner.kept = False
+                if owner.has_kept:
+                    owner.has_kept = False
                     self._drop(owner)
                     self._grant()
 
@@ -203,8 +203,8 @@ class Turns:
     def _use(self, owner: Owner, work: Work) -> None:
         holding = self._holdings.setdefault(owner, Holding(0, work))
         holding.threads += 1
-        if owner.keeps and not owner.kept:
-            owner.kept = True
+        if owner.keeps and not owner.has_kept:
+            owner.has_kept = True
             holding.threads += 1
 
     def _drop(self, owner: Owner) -> None:
