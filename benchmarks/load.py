@@ -1,10 +1,11 @@
 """What many sessions at once take: first pages, the slider, the health answer, memory, refusals.
 
-    python run.py bench load --sessions 20 --movers 8 --browser
+    python run.py bench load --sessions 20 --movers 8 --turns 2 1000 --browser
 
 A server is started as the README says. Every session is a page over a WebSocket that speaks the framework's protocol:
 it brings Adult, gives roles, opens the Tree page and moves k. Sessions that *work* move k without a pause. Client and
-server share the machine. Adult is read from ``../shared/data``.
+server share the machine. ``--turns``: how many sessions may compute at once (COPSE_TURNS), one server each; a thousand
+is as if there were no turns. Adult is read from ``../shared/data``.
 """
 
 import argparse
@@ -125,6 +126,37 @@ def health(address: str) -> float:
     return time.perf_counter() - began
 
 
+class Meter:
+    """The processor time that the server takes in a block, and how much of the machine is busy."""
+
+    def __init__(self, served: Served) -> None:
+        self.process = psutil.Process(served.process)
+
+    def __enter__(self) -> "Meter":
+        self.began, self.used, self.busy = time.perf_counter(), self.processor_time(), busy_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.perf_counter() - self.began
+        self.used, self.busy = self.processor_time() - self.used, busy_time() - self.busy
+
+    def processor_time(self) -> float:
+        """Return the seconds of processors that the server used until now."""
+        times = self.process.cpu_times()
+        return times.user + times.system
+
+    def words(self, moves: int) -> str:
+        """Return what was used in words. ``moves``: of k in the block."""
+        a_move = f"{self.used / moves:.2f} s a move, " if moves else ""
+        return f"{a_move}{self.used / self.seconds:.2f} cores of {self.busy / self.seconds:.2f} that were busy"
+
+
+def busy_time() -> float:
+    """Return the seconds for which the processors of this machine were busy until now."""
+    times = psutil.cpu_times()
+    return float(sum(times) - times.idle - times.iowait)
+
+
 def measure(served: Served, n_sessions: int, n_movers: int, seconds: float, in_browser: bool) -> None:
     """Let the sessions in and print every figure."""
     process = psutil.Process(served.process)
@@ -152,35 +184,29 @@ def measure(served: Served, n_sessions: int, n_movers: int, seconds: float, in_b
         f"  memory              {each:.0f} MB a session, {process.memory_info().rss / 1e6:,.0f} MB in all", flush=True
     )
 
-    def probe(n_working: int, ask: Callable[[], float]) -> tuple[list[float], list[float], list[float]]:
-        pages, answers = [], []
-        with working(crowd.inside[:n_working]) as moves:
+    def probe(n_working: int, pause: float, what: str, ask: Callable[[], float] | None) -> None:
+        answers, beats = list[float](), list[float]()
+        with Meter(served) as meter, working(crowd.inside[:n_working], pause) as moves:
             until = time.monotonic() + seconds
             while time.monotonic() < until:
-                pages.append(ask())
-                answers.append(health(served.address))
+                if ask is not None:
+                    answers.append(ask())
+                beats.append(health(served.address))
                 time.sleep(1.0)
-        return pages, answers, moves
+        print(f"\n{n_working} sessions move k " + (f"every {pause:g} s" if pause else "without a pause"))
+        print(f"  their slider        {words(moves)}\n  health              {words(beats)}")
+        if ask is not None:
+            print(f"  {what:<20}{words(answers)}")
+        print(f"  processor           {meter.words(len(moves))}", flush=True)
 
-    pages, answers, moves = probe(n_sessions, lambda: first_page(served.address))
-    print(f"\n{len(crowd.inside)} sessions working")
-    print(f"  first page          {words(pages)}\n  health              {words(answers)}")
-    print(f"  their slider        {words(moves)}", flush=True)
+    probe(n_sessions, 0.0, "first page", lambda: first_page(served.address))
     if in_browser:
         with working(crowd.inside):
             print(f"  in Chromium         first page {chromium_page(served.address):.2f} s", flush=True)
-    idle, at = crowd.inside[n_movers:], itertools.cycle(MOVES)
-    if idle:
-        sliders, answers, moves = probe(n_movers, lambda: idle[0].move(K, next(at)))
-        print(f"\n{n_movers} sessions working")
-        print(f"  slider of another   {words(sliders)}\n  health              {words(answers)}")
-        print(f"  their slider        {words(moves)}", flush=True)
-    with working(crowd.inside[:n_movers], PACE) as moves:
-        time.sleep(seconds)
-    print(f"\n{n_movers} sessions that move k every {PACE:g} s\n  slider              {words(moves)}")
-    with working(crowd.inside[:1]) as moves:
-        time.sleep(seconds / 2)
-    print(f"\none session alone, without a pause\n  slider              {words(moves)}", flush=True)
+    idle, at = crowd.inside[-1], itertools.cycle(MOVES)
+    for pause in (0.0, PACE):
+        probe(n_movers, pause, "slider of another", lambda: idle.move(K, next(at)))
+    probe(1, 0.0, "", None)
     crowd.leave()
 
 
@@ -200,12 +226,20 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--movers", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=30.0, help="of each measurement")
     parser.add_argument("--browser", action="store_true", help="one first page in Chromium, too")
+    parser.add_argument("--turns", type=int, nargs="+", default=[0], help="one server for each; 0: the default")
     options = parser.parse_args(arguments)
     if not ADULT.exists():
         print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
         return 1
-    load = psutil.getloadavg()[0]
-    with serve() as served:
-        measure(served, options.sessions, options.movers, options.seconds, options.browser)
-    print(f"\nmachine load {load:.1f} before, {psutil.getloadavg()[0]:.1f} after, on {os.cpu_count()} cores")
+    for turns in options.turns:
+        if turns:
+            os.environ["COPSE_TURNS"] = str(turns)
+        load = psutil.getloadavg()[0]
+        with serve() as served:
+            print(f"\nCOPSE_TURNS: {os.environ.get('COPSE_TURNS', 'as by default')}")
+            measure(served, options.sessions, options.movers, options.seconds, options.browser)
+        print(
+            f"\nmachine load {load:.1f} before, {psutil.getloadavg()[0]:.1f} after, on {os.cpu_count()} cores",
+            flush=True,
+        )
     return 0
