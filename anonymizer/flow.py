@@ -145,8 +145,8 @@ class Flow:
         It shares the stages that do not depend on what was changed, those that are computed later too.
         """
         same: dict[str, Any] = {"against_original": self.against_original, "reading": self.reading, "rng": self.rng}
-        settings, shared = self.settings.but(**changes), {"stages": self._stages, "turn": self.turn}
-        return Flow(self.table, schema or self.schema, settings, **same, **shared)
+        same |= {"stages": self._stages, "turn": self.turn}
+        return Flow(self.table, schema or self.schema, self.settings.but(**changes), **same)
 
     def watch(self, progress: Progress) -> "Flow":
         """Return the same flow, whose long work calls ``progress``; an exception that it raises ends the work."""
