@@ -225,27 +225,42 @@ def test_turns__tell_how_many_are_before() -> None:
 
 def test_rest__lets_others_go_before_and_goes_on() -> None:
     turns, owner = Turns(1), Owner()
-    with turns.turn(owner, Work.BACKGROUND):
-        turns.rest(owner)
-        assert turns.working() == 1, "nobody waits, so nothing is given back"
-        other = Asking(turns, Owner())
-        resting = threading.Thread(target=turns.rest, args=(owner,), daemon=True)
-        resting.start()
-        assert other.granted.wait(PATIENCE)
-        assert resting.is_alive()
-        other.finish()
-        resting.join(PATIENCE)
-        assert not resting.is_alive()
-        assert turns.working() == 1
+    begun, waits, rested, end = (threading.Event() for _ in range(4))
+
+    def work() -> None:
+        with turns.turn(owner, Work.BACKGROUND), turns.turn(owner, Work.LONG):
+            turns.rest(owner)  # nobody waits, so nothing is given back
+            begun.set()
+            assert waits.wait(PATIENCE)
+            turns.rest(owner)
+            rested.set()
+            assert end.wait(PATIENCE)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    assert begun.wait(PATIENCE)
+    assert turns.working() == 1
+    other = Asking(turns, Owner())
+    waits.set()
+    assert other.granted.wait(PATIENCE)
+    assert not rested.is_set()
+    other.finish()
+    assert rested.wait(PATIENCE)
+    assert turns.working() == 1
+    end.set()
+    thread.join(PATIENCE)
     assert turns.working() == 0
 
 
 def test_rest__not_while_another_thread_of_the_session_works() -> None:
     turns, owner = Turns(1), Owner()
-    with turns.turn(owner, Work.BACKGROUND), turns.turn(owner, Work.SHORT):
+    with turns.turn(owner, Work.BACKGROUND):
+        same = Asking(turns, owner)
+        assert same.granted.wait(PATIENCE)
         other = Asking(turns, Owner())
         turns.rest(owner)
         assert not other.granted.is_set()
+        same.finish()
     assert other.granted.wait(PATIENCE)
     other.finish()
 

@@ -10,6 +10,7 @@ background leaves one turn to the pages, where there are two or more.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ PERIOD = 0.25
 """Seconds between two looks at how many are before."""
 PASSED = 3
 """Turns in a row that may pass over work of a later kind."""
+
+PAGE = -1
+"""Stands for a page among the threads that use a turn."""
 
 Look = Callable[[int], None]
 """What a waiting thread calls with the number of sessions before it. What it raises ends the waiting."""
@@ -54,6 +58,7 @@ class Request:
     owner: Owner
     work: Work
     rank: int
+    thread: int = field(default_factory=threading.get_ident)
     granted: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -64,10 +69,13 @@ class Request:
 
 @dataclass
 class Holding:
-    """A turn: how many threads of its session use it, and what it was taken for."""
+    """A turn: what it was taken for, and the threads of its session that use it, each as often as it asked.
 
-    threads: int
+    The page that keeps it counts as the thread :data:`PAGE`.
+    """
+
     work: Work
+    threads: Counter[int] = field(default_factory=Counter)
 
 
 class Turns:
@@ -92,7 +100,7 @@ class Turns:
             yield
         finally:
             with self._lock:
-                self._drop(owner)
+                self._drop(owner, threading.get_ident())
                 self._grant()
 
     @contextmanager
@@ -106,24 +114,29 @@ class Turns:
                 owner.keeps = False
                 if owner.has_kept:
                     owner.has_kept = False
-                    self._drop(owner)
+                    self._drop(owner, PAGE)
                     self._grant()
 
     def rest(self, owner: Owner, look: Look | None = None) -> None:
         """Let others go before, between two pieces of work in the background; nothing where another thread of the
         session uses the turn, too."""
+        thread = threading.get_ident()
         with self._lock:
             holding = self._holdings.get(owner)
-            if holding is None or holding.threads != 1 or not self._waiting:
+            if holding is None or set(holding.threads) != {thread} or not self._waiting:
                 return
-            self._drop(owner)
+            del self._holdings[owner]
             self._grant()
+        more = holding.threads[thread] - 1
         try:
             self._enter(owner, Work.BACKGROUND, look)
-        except BaseException:
-            with self._lock:  # its block ends now, and gives this back
-                self._use(owner, Work.BACKGROUND)
+        except BaseException:  # its blocks end now, and give this back
+            more += 1
             raise
+        finally:
+            with self._lock:
+                for _ in range(more):
+                    self._use(owner, Work.BACKGROUND, thread)
 
     def waiting(self) -> int:
         """Return how many sessions wait for a turn."""
@@ -151,7 +164,7 @@ class Turns:
         except BaseException:
             with self._lock:
                 if request.granted.is_set():
-                    self._drop(owner)
+                    self._drop(owner, request.thread)
                 else:
                     self._waiting.remove(request)
                 self._grant()
@@ -197,18 +210,19 @@ class Turns:
 
     def _admit(self, request: Request) -> None:
         self._waiting.remove(request)
-        self._use(request.owner, request.work)
+        self._use(request.owner, request.work, request.thread)
         request.granted.set()
 
-    def _use(self, owner: Owner, work: Work) -> None:
-        holding = self._holdings.setdefault(owner, Holding(0, work))
-        holding.threads += 1
+    def _use(self, owner: Owner, work: Work, thread: int) -> None:
+        holding = self._holdings.setdefault(owner, Holding(work))
+        holding.threads[thread] += 1
         if owner.keeps and not owner.has_kept:
             owner.has_kept = True
-            holding.threads += 1
+            holding.threads[PAGE] += 1
 
-    def _drop(self, owner: Owner) -> None:
+    def _drop(self, owner: Owner, thread: int) -> None:
         holding = self._holdings[owner]
-        holding.threads -= 1
+        holding.threads[thread] -= 1
+        holding.threads += Counter()  # drops those that are done
         if not holding.threads:
             del self._holdings[owner]
