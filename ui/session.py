@@ -39,7 +39,7 @@ def wait_for_place(ws: Workspace) -> int:
 
     def measure() -> int:
         now = session()
-        return 0 if now is None else now.memory
+        return 0 if now is None else now.memory()
 
     return PLACES.enter(ws.owner, measure)
 

@@ -85,11 +85,6 @@ def stage(ws: Workspace) -> str:
     return next((title for step, title, _ in reversed(STEPS) if step in done), "No table")
 
 
-def table_memory(ws: Workspace) -> int:
-    """Return the bytes that the table of a session takes."""
-    return 0 if ws.table is None else int(ws.table.memory_usage(deep=False).sum())
-
-
 def host_text() -> str:
     """Return where the session's memory is, in words."""
     host = (st.context.url or "").split("//")[-1].split("/")[0]
@@ -156,7 +151,7 @@ def main() -> None:
     st.html(STYLE.replace("BACKGROUND", colours["background"]).replace("LINK", colours["link"]))
     st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(theme, "#1f6f43")), size="large")
     ws = workspace()
-    draw(emptying(), partial(stage, ws), partial(table_memory, ws))
+    draw(emptying(), partial(stage, ws), ws.memory)
     done = steps_done(ws)
     pages = [
         st.Page(

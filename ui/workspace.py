@@ -96,7 +96,6 @@ class Workspace:
         """Return the table, or ``None`` as long as none was brought."""
         return None if self.reading is None else self.reading.frame
 
-    @property
     def memory(self) -> int:
         """Return the bytes that this session holds, about: its table and what was worked out of it."""
         return size_of((self.reading, self.source, self.doubt, self._flow, self.answers, self.states))

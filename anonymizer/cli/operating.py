@@ -40,6 +40,22 @@ CHOICES = (
     ),
     Choice("COPSE_READ_SECONDS", "2 a MiB of the file, at least 10", "seconds of processor time that reading may take"),
     Choice("COPSE_READ_CELLS", "1000000000", "rows times columns of one file"),
+    Choice("COPSE_SESSIONS", "40", "sessions that may be open at once; who comes later waits for a place"),
+    Choice(
+        "COPSE_TURNS",
+        "as many as cores, at most 4",
+        "sessions that may compute at once; the others wait for their turn",
+    ),
+    Choice(
+        "COPSE_MEMORY",
+        "half of the machine's",
+        "MiB that the tables of all sessions, and what is worked out of them, may take",
+    ),
+    Choice(
+        "COPSE_SESSION_MEMORY",
+        "as COPSE_MEMORY",
+        "MiB that the table of one session, and what is worked out of it, may take",
+    ),
     Choice("STREAMLIT_SERVER_MAX_UPLOAD_SIZE", "1000", "MiB of one file that is dropped on the page"),
     Choice("FORWARDED_ALLOW_IPS", "127.0.0.1", "addresses of proxies whose word on who asks, and by TLS, is believed"),
 )

@@ -25,7 +25,10 @@ from ui.controls import duration, plural, size
 from ui.door.doors import PERSON, address_of
 from ui.door.login import login
 from ui.door.notices import document, notice
+from ui.server.places import PLACES
 from ui.server.sessions import SESSIONS, Visit, forget
+from ui.turn import TURNS
+from ui.warm import WARM_UP
 
 PATH = "operator"
 COOKIE = "copse_operator"
@@ -99,12 +102,15 @@ async def body() -> str:
     """Return the page's HTML: the server, its sessions, its limits."""
     visits = sorted(SESSIONS.visits.items(), key=lambda entry: entry[1].began)
     now, (ready, words) = time.monotonic(), await get_instance().is_ready_for_browser_connection
+    words = WARM_UP.health()[1] if ready else words
     facts = {
         "Version": VERSION,
-        "Health": "ready" if ready else words,
+        "Health": "ready" if words == "ok" else words,
+        "Sessions that compute": f"{TURNS.working()}, and {TURNS.waiting()} wait for their turn",
+        "Sessions that wait for a place": f"{PLACES.waiting()}",
         "Running for": duration(now - BEGAN),
         "Memory of the server": memory_of_process(),
-        "Memory of all tables": size(sum(visit.memory() for _, visit in visits)),
+        "Memory of all sessions": size(sum(visit.memory() for _, visit in visits)),
     }
     parts = [
         f"<h1>{plural(len(visits), 'session')}</h1>",
@@ -138,7 +144,7 @@ def sessions_table(visits: Sequence[tuple[str, Visit]], now: float) -> str:
     question = f"<p>Drop the tables and results of {number} now? Nobody gets them back; open pages begin anew.</p>"
     button = form(f'<button name="forget" value="{ALL}" class="last">Forget all now</button>')
     ask = f'<details><summary class="button">Forget all …</summary>{question}{button}</details>'
-    heads = ("Session", "Stage", "Age", "Idle", "Table", "Page", "")
+    heads = ("Session", "Stage", "Age", "Idle", "Memory", "Page", "")
     again = f'<a class="button" href="{escape(address_of(PATH))}">Look again</a>'
     return f"{table(heads, rows)}<p></p><p>{again}</p>{ask}"
 
