@@ -38,9 +38,11 @@ def add_forest(subparsers: Any) -> None:
         choices=list(MODES),
         help="best takes strict or scorecard; paper is NOT differentially private",
     )
-    grow.add_argument("--trees", type=int, default=1, help="τ, each with another column at its root (default: 1)")
-    grow.add_argument("--max-depth", type=int, default=5, help="δ, most nodes on a path (default: 5)")
-    grow.add_argument("--min-size", type=float, default=100, help="fewest noisy records of a divided node (not strict)")
+    grow.add_argument("--trees", type=int, help="τ, each with another column at its root (default: 1)")
+    grow.add_argument("--max-depth", type=int, help="δ, most nodes on a path (default: 5)")
+    grow.add_argument(
+        "--min-size", type=float, help="fewest noisy records of a divided node (default: 100; not strict)"
+    )
     grow.add_argument("--domains", metavar="JSON", help="the public values of each column; without, they are read")
     grow.add_argument(
         "--cut-share", type=float, default=0.0, metavar="SHARE", help="share of the budget that buys cut points"
@@ -88,14 +90,18 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
             "The share for cut points must be from 0 to below 1, and cannot be combined with --hold-out.",
             remedy="0.1 is usual.",
         )
+    of_trees = {"n_trees": options.trees, "max_depth": options.max_depth, "min_size": options.min_size}
+    parameters: dict[str, Any] = {name: value for name, value in of_trees.items() if value is not None}
+    if parameters and not MODES[options.mode].trees:
+        raise ParameterError(
+            f"--mode {options.mode} has no trees.", remedy="Leave --trees, --max-depth and --min-size out."
+        )
+    parameters["mode"] = options.mode
     domains = public_domains(reading, options)
     paid = Budget(options.epsilon)
     if options.cut_share:
         domains = buy_cuts(reading.frame, domains, paid, options.cut_share * options.epsilon)
     left, table = options.epsilon - paid.spent, code(reading.frame, domains)
-    parameters = {
-        "mode": options.mode, "n_trees": options.trees, "max_depth": options.max_depth, "min_size": options.min_size,
-    }  # fmt: skip
     extra: dict[str, Any] = {}
     if options.hold_out is not None:
         trial = grow_and_measure(table, options.epsilon, test_share=options.hold_out, **parameters)

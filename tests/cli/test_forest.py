@@ -46,6 +46,13 @@ def test_forest_command__text_warns_of_domains_and_of_the_printed_algorithm(
     assert "accuracy" in text
 
 
+@pytest.mark.parametrize("option", [["--trees", "2"], ["--max-depth", "3"], ["--min-size", "10"]])
+def test_scorecard__takes_no_option_of_trees(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["forest", "sample:customers", "--target", "Decision", "--mode", "scorecard", *option]
+    assert main(arguments) == 2
+    assert "has no trees" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("mode", ["scorecard", "best"])
 def test_forest_command__modes_that_give_points(mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = pd.DataFrame({"a": ["x", "y"] * 300, "b": ["p", "q", "r"] * 200, "t": ["u", "v"] * 300})
