@@ -24,7 +24,7 @@ from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import cut_error, cut_gcp, gcp, majorities, node_ncp
-from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.releasing.generalize import GENERALIZERS, TAKES_LONG
 
 if TYPE_CHECKING:
     from anonymizer.flow import Flow
@@ -214,7 +214,7 @@ def fitting_methods(encoded: EncodedTable) -> tuple[Method, ...]:
         unfit = {"infogain-mondrian", "regression-mondrian"}
     papers = "error-digression" if encoded.by_numbers else "error-risk"
     return (
-        *(Method("least", generalizer) for generalizer in GENERALIZERS if generalizer != "uniform"),
+        *(Method("least", generalizer) for generalizer in GENERALIZERS if generalizer not in {"uniform", *TAKES_LONG}),
         *(Method(papers, generalizer) for generalizer in ("refine", "pack")),
         *(Method(grouping) for grouping in MONDRIAN if grouping not in unfit),
         *(Method("least", "uniform", weight) for weight in BLENDS),

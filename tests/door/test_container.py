@@ -79,6 +79,8 @@ def test_dashboard__runs_where_nothing_can_be_written_and_compiles_nothing(tmp_p
         pytest.skip("no file system of its own can be made here (unshare --mount)")
     if not is_compiled():
         pytest.skip("the loops of this checkout are not compiled")
+    if any(Path(place).is_relative_to("/tmp") for place in (ROOT, sys.executable)):
+        pytest.skip("an empty folder takes the place of /tmp, where this checkout or its Python lies")
     if tmp_path.is_relative_to("/tmp"):
         folder = ROOT / "test-output" / "loops"
         shutil.rmtree(folder, ignore_errors=True)

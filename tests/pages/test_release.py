@@ -213,6 +213,8 @@ def test_tiered__offers_no_writing_that_counts() -> None:
 def test_generalizer__comes_with_its_honest_label(generalizer: str) -> None:
     app = open_page(session(3))
     app.selectbox(key="release generalizer").set_value(generalizer).run()
+    assert all(job.done.wait(60) for job in session_of(app).jobs.values())
+    app.run()
     assert not app.exception
     assert session_of(app).flow.release.method == generalizer
     words = plain_text(app)

@@ -14,7 +14,7 @@ from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
-from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, generalize
+from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, divide, generalize
 from anonymizer.releasing.pack import SAMPLE, SPREAD
 from anonymizer.releasing.tiers import Groups
 from anonymizer.schema import Schema
@@ -80,6 +80,7 @@ def test_boxes__agree_with_the_slow_twins_and_k_holds(case):
         "tiered-strict": naive.strict_cells(pruning.tree, encoded, leaf, group, k),
         "refine": pieces_of(encoded, group[leaf], k),
         "pack": groups_of(encoded, group[leaf], k, np.random.default_rng(1)),
+        "polish": parts_of(divide(encoded, pruning, "polish", k, leaf=leaf, rng=np.random.default_rng(1))),
     }
     assert set(members) == set(GENERALIZERS)
     for method, sets in members.items():
@@ -99,6 +100,11 @@ def pieces_of(encoded, group, k):
     pieces = [piece for g in np.unique(group) for piece in slow_pieces(encoded, list(np.flatnonzero(group == g)), k)]
     home = {row: set(piece) for piece in pieces for row in piece}
     return [home[row] for row in range(len(group))]
+
+
+def parts_of(parts):
+    """For every record the records of its part; tests/releasing/test_polish.py answers for the parts."""
+    return [set(np.flatnonzero(parts.part == part)) for part in parts.part]
 
 
 def groups_of(encoded, region, k, rng):
