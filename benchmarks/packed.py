@@ -2,6 +2,7 @@
 
     python run.py bench packed                      # the loss on whole tables, and how long packing takes
     python run.py bench packed --folds 10           # and under cross-validation, beside every baseline
+    python run.py bench packed --rows 45222 452220  # how long it takes
 
 Packing draws a secret, so figures are medians over several. All releases that are compared are k-anonymous. Tables are
 read from ``../shared/data``.
@@ -20,6 +21,7 @@ from anonymizer.measuring.experiment import ORIGINAL, Outcome, evaluate
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from benchmarks._tables import TABLES
+from benchmarks.flow import adult
 
 EIGHT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 """The quasi-identifiers of ARX's example of Adult."""
@@ -76,6 +78,33 @@ def print_losses(name: str, flow: Flow, ks: Sequence[int], secrets: int) -> None
         print(f"| {way} | " + " | ".join(cells) + " |", flush=True)
 
 
+def print_scale(rows: Sequence[int], k: int) -> None:
+    """Print seconds of growing, packing and cutting for Adult of so many rows, drawn again with other numbers."""
+    print(
+        f"\n### Adult drawn again, k = {k}: seconds\n\n| rows | growing | packing | cuts | ratio |\n|---|---|---|---|---|"
+    )
+    for n in rows:
+        table, rng = adult(n), np.random.default_rng(1)
+        for name, least, most in (("age", 17, 90), ("hours-per-week", 1, 99)):
+            table[name] = np.clip(table[name] + rng.integers(-3, 4, n), least, most)
+        table["fnlwgt"] = rng.integers(0, 60_000, n)
+        columns = [name for name in table.columns if name != "income"]
+        flow = Flow(table, Schema.of(table, quasi_identifying=columns, sensitive=["income"]), Settings(k=k))
+        flow.compute("encoded")
+        seconds = [seconds_of(flow, "leaf", "pruning"), seconds_of(flow, "parts")]
+        seconds.append(seconds_of(flow.but(generalizer="refine"), "parts"))
+        growing, packing, cuts = seconds
+        ratio = (growing + packing) / (growing + cuts)
+        print(f"| {n:,} | {growing:.2f} | {packing:.2f} | {cuts:.2f} | {ratio:.2f} |", flush=True)
+
+
+def seconds_of(flow: Flow, *stages: str) -> float:
+    """Return how long some stages take."""
+    start = time.perf_counter()
+    flow.compute(*stages)
+    return time.perf_counter() - start
+
+
 def print_folds(name: str, ks: Sequence[int], folds: int, run: int | None, seed: int) -> None:
     """Print what is measured under cross-validation, with the p-value of the difference from packed groups."""
     table, schema = TABLES[name].read()
@@ -112,7 +141,11 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--only", type=int, help="run only so many of the folds")
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=list(TABLES), help="to cross-validate")
     parser.add_argument("--seed", type=int, default=0, help="of the folds")
+    parser.add_argument("--rows", nargs="+", type=int, help="how long packing takes for so many rows")
     options = parser.parse_args(arguments)
+    if options.rows:
+        print_scale(options.rows, options.k[0])
+        return
     if options.folds:
         for name in options.tables:
             print_folds(name, options.k, options.folds, options.only, options.seed)
