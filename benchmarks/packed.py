@@ -80,9 +80,8 @@ def print_losses(name: str, flow: Flow, ks: Sequence[int], secrets: int) -> None
 
 def print_scale(rows: Sequence[int], k: int) -> None:
     """Print seconds of growing, packing and cutting for Adult of so many rows, drawn again with other numbers."""
-    print(
-        f"\n### Adult drawn again, k = {k}: seconds\n\n| rows | growing | packing | cuts | ratio |\n|---|---|---|---|---|"
-    )
+    print(f"\n### Adult drawn again, k = {k}: seconds\n\n| rows | growing | packing | cuts | ratio |")
+    print("|---|---|---|---|---|")
     for n in rows:
         table, rng = adult(n), np.random.default_rng(1)
         for name, least, most in (("age", 17, 90), ("hours-per-week", 1, 99)):
