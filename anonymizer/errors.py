@@ -6,6 +6,11 @@ from typing import Any
 Progress = Callable[[float, str], None]
 """What long work calls as it goes on: a share from 0 to 1, and what is being done."""
 
+
+def no_progress(share: float, what: str) -> None:
+    """Return nothing: the progress of work that nobody watches."""
+
+
 Cancelled = Callable[[], bool]
 """What long work asks as it goes on: whether it was stopped; then it raises :class:`CancelledError`."""
 

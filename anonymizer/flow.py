@@ -20,7 +20,7 @@ from anonymizer.checking.linkage import LinkageRisk, LookAlikes, linkage_risk, l
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
-from anonymizer.errors import Progress
+from anonymizer.errors import Progress, no_progress
 from anonymizer.groups.limits import shortfall_of_all, too_few
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, with_criterion
@@ -127,7 +127,7 @@ class Flow:
         self.against_original = against_original
         self.reading = reading
         self.rng = rng
-        self.progress: Progress = lambda share, what: None
+        self.progress: Progress = no_progress
         self.turn = turn
         keys = {name: tuple(self._dependency(on) for on in DEPENDS[name]) for name in DEPENDS}
         shared = stages or {}
@@ -261,8 +261,7 @@ class Flow:
         self.require_limits()
         s = self.settings
         of: dict[str, Any] = {"limits": self.limits, "leaf": self.leaf, "rng": self.rng, "memory": self.memory}
-        of["progress"] = self.progress
-        return divide(self.encoded, self.pruning, s.generalizer, s.k, **of)
+        return divide(self.encoded, self.pruning, s.generalizer, s.k, progress=self.progress, **of)
 
     @stage(*TREE)
     def memory(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from anonymizer.disclosure.constraints import Candidate, Knowledge, Residuals, r
 from anonymizer.disclosure.multiway import Floats, x_log_x
 from anonymizer.disclosure.outline import KeyedTree
 from anonymizer.disclosure.program import CONVERGED, Solution, build, solve
-from anonymizer.errors import Cancelled, CancelledError, Progress
+from anonymizer.errors import Cancelled, CancelledError, Progress, no_progress
 
 BROKEN = 1e-7
 """An internal constraint counts as broken beyond this impurity a record."""
@@ -88,7 +88,7 @@ def maximum_entropy(
     :class:`CancelledError`.
     """
     began = time.perf_counter()
-    say = progress or (lambda share, what: None)
+    say = progress or no_progress
     stopped = cancelled or (lambda: False)
     base, method, status, variables = without_internal(tree, knowledge, stopped)
     entropy = conditional_entropy(tree, base)

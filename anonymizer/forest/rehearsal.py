@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anonymizer.errors import ParameterError, Progress
+from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.forest.domains import CodedTable
 from anonymizer.forest.forest import rehearsed_accuracy
 
@@ -51,7 +51,7 @@ def accuracy_curve(
 
     if table.n_records < 2 * folds:
         raise ParameterError("There are too few records to hold some out.", remedy="Use a larger public table.")
-    say = progress or (lambda share, what: None)
+    say = progress or no_progress
     curves = []
     for place, mode in enumerate(modes):
         scores = []

@@ -7,14 +7,14 @@ Two choices are free of each other: which records share a box (:data:`GENERALIZE
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError, Progress
+from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
@@ -99,7 +99,7 @@ def divide(
     leaf: NDArray[np.int32] | None = None,
     rng: np.random.Generator | None = None,
     memory: dict[str, Any] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> Parts:
     """Return which records share a box, by a key of :data:`GENERALIZERS`; see :func:`generalize` for the others.
 
@@ -109,11 +109,8 @@ def divide(
         from anonymizer.growing.records import descend
 
         leaf = descend(pruning.tree, encoded)
-    groups = Groups(pruning.tree, encoded, leaf, np.asarray(pruning.group_of_node(after)), limits)
-    if memory is not None:
-        groups = replace(groups, memory=memory)
-    if progress is not None:
-        groups = replace(groups, progress=progress)
+    group, memory = np.asarray(pruning.group_of_node(after)), {} if memory is None else memory
+    groups = Groups(pruning.tree, encoded, leaf, group, limits, memory, progress)
     return GENERALIZERS[method](groups, k, rng or fresh_secret())
 
 
@@ -251,8 +248,9 @@ GUARANTEES: dict[str, Guarantee] = {
         "Packed groups, among which records move and change places as long as that makes boxes tighter: every row "
         "still looks like at least k − 1 others, and limits on sensitive values that were asked for hold in every "
         "group. It takes some seconds for every ten thousand records.",
-        "What packing does not promise. Groups are no longer made of neighbours along one line, so which other records "
-        "would have come into a group cannot be said.",
+        "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
+        "what a whole group has in common. The ends of an interval are values of real people. It begins with packing's "
+        "secret, which is no proof; what running the method again gives away was tried for packing, not for this.",
     ),
 }
 """For each key of :data:`GENERALIZERS` what it guarantees, said so that a steward can repeat it."""

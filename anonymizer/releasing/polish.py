@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import Progress
+from anonymizer.errors import Progress, no_progress
 from anonymizer.releasing.pack import THREADS, Line, Places, line_of, pack_line, summable, wants_of
 from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits
@@ -48,7 +48,7 @@ def polish(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
 
 
 def polish_line(
-    line: Line, group: Places, k: int, wants: "Wants | None" = None, progress: Progress = lambda share, what: None
+    line: Line, group: Places, k: int, wants: "Wants | None" = None, progress: Progress = no_progress
 ) -> Places:
     """Return the group of each place of a line (n,), polished. ``group`` (n,): before, with numbers that are neighbours
     where groups are, as packing gives them; ``wants``: what groups must have besides k records."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import GuaranteeError, Progress
+from anonymizer.errors import GuaranteeError, Progress, no_progress
 from anonymizer.groups.refine import refine_nodes
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
@@ -36,7 +36,7 @@ class Groups:
     group: NDArray[np.int32]
     limits: Limits | None = None
     memory: dict[str, Any] = field(default_factory=dict)
-    progress: Progress = lambda share, what: None
+    progress: Progress = no_progress
 
 
 @dataclass(frozen=True, eq=False)
