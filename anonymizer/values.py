@@ -39,7 +39,7 @@ def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], 
     if column.kind is Kind.DATE:
         _refuse_day_or_month(values, column)
         try:
-            stamps = pd.to_datetime(values)
+            stamps = _stamps(values)
         except (ValueError, TypeError) as error:
             readable = pd.to_datetime(values.astype(object), errors="coerce", format="mixed", utc=True).notna()
             wrong = np.flatnonzero(~readable.to_numpy() & values.notna().to_numpy())
@@ -96,6 +96,14 @@ def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], 
             )
         numbers = numbers + 0.0  # -0.0 and 0.0 are one value
     return numbers, lambda same: same
+
+
+def _stamps(values: "pd.Series[Any]") -> "pd.Series[Any]":
+    """Return values as stamps; text in one form, or in ISO 8601, where days may stand beside times of a day."""
+    try:
+        return pd.to_datetime(values)
+    except (ValueError, TypeError):
+        return pd.to_datetime(values, format="ISO8601")
 
 
 def _refuse_day_or_month(values: "pd.Series[Any]", column: Column) -> None:

@@ -197,7 +197,7 @@ def _join(
 ) -> Graph:
     """Return the edges, by sets of bits: a box holds the types that all of its cells hold.
 
-    Types are sorted by the ``leading`` column, so that a cell of that column cuts out one run of them.
+    Types are sorted by the ``leading`` column, so that a cell of that column that is a range cuts out one run of them.
     """
     from anonymizer.checking import consistency_kernels as kernels
 
@@ -206,7 +206,8 @@ def _join(
     first = np.zeros(n_classes, dtype=np.int64)
     last = np.full(n_classes, n_types, dtype=np.int64)
     lead = columns[leading]
-    ranged = lead.low[index[:, leading]] <= lead.high[index[:, leading]]
+    runs = (lead.low <= lead.high) & (np.diff(lead.listed_starts) == 0)  # one that allows missing as well is no run
+    ranged = runs[index[:, leading]]
     sorted_codes = codes[:, leading]
     first[ranged] = np.searchsorted(sorted_codes, lead.low[index[ranged, leading]], side="left")
     last[ranged] = np.searchsorted(sorted_codes, lead.high[index[ranged, leading]], side="right")

@@ -196,6 +196,11 @@ class Guarantee:
     does_not: str
 
 
+OF_NUMBERS = (
+    " (those that the groups know: not l or t of numbers and dates, nor anything of numbers where the target is a "
+    "category; the checker alone judges these)"
+)
+
 GUARANTEES: dict[str, Guarantee] = {
     "uniform": Guarantee(
         "Uniform: one box for each group",
@@ -226,8 +231,8 @@ GUARANTEES: dict[str, Guarantee] = {
         "Refine: groups cut further where boxes lose least",
         True,
         "Groups of at least 2k are cut where the boxes of the two sides lose least, and still every row looks like "
-        "at least k − 1 others; limits on sensitive values that were asked for hold in every part. Boxes are much "
-        "tighter.",
+        f"at least k − 1 others; limits on sensitive values that were asked for hold in every part{OF_NUMBERS}. Boxes "
+        "are much tighter.",
         "The cuts do not look at the target, so how well it can be predicted should be compared. It does not hide what "
         "a whole group has in common. The ends of an interval are values of real people.",
     ),
@@ -236,7 +241,8 @@ GUARANTEES: dict[str, Guarantee] = {
         True,
         "Inside each group, records that are alike stand side by side, and are divided into the groups of at least k "
         "that lose least: every row looks like at least k − 1 others, and limits on sensitive values that were asked "
-        "for hold in every group. Which groups it makes depends on a secret, drawn anew for each run and recorded "
+        f"for hold in every group{OF_NUMBERS}. Which groups it makes depends on a secret, drawn anew for each run and "
+        "recorded "
         "nowhere (one serves every k while a table is open on these pages), so a second run gives mostly other groups.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
         "what a whole group has in common. The ends of an interval are values of real people. The secret is no proof: "
@@ -247,7 +253,7 @@ GUARANTEES: dict[str, Guarantee] = {
         True,
         "Packed groups, among which records move and change places as long as that makes boxes tighter: every row "
         "still looks like at least k − 1 others, and limits on sensitive values that were asked for hold in every "
-        "group. It takes some seconds for every ten thousand records.",
+        f"group{OF_NUMBERS}. It takes some seconds for every ten thousand records.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
         "what a whole group has in common. The ends of an interval are values of real people. It begins with packing's "
         "secret, which is no proof; what running the method again gives away was tried for packing, not for this.",

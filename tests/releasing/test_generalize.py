@@ -14,6 +14,7 @@ from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
+from anonymizer.pipeline import anonymize
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, divide, generalize
 from anonymizer.releasing.pack import SAMPLE, SPREAD
 from anonymizer.releasing.tiers import Groups
@@ -385,3 +386,15 @@ def test_groups__hold_what_generalizers_need():
     for make in GENERALIZERS.values():
         parts = make(groups, 3, np.random.default_rng(1))
         assert sorted(np.unique(parts.part)) == list(range(parts.n_parts))
+
+
+@pytest.mark.parametrize("method", ["refine", "pack", "polish"])
+def test_limits_on_numbers__are_left_to_the_checker_and_the_guarantee_says_so(method):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"age": rng.integers(20, 60, 80), "pay": rng.choice([1.0, 2.0], 80, p=[0.9, 0.1])})
+    table["illness"] = rng.choice(["a", "b", "c"], 80)
+    schema = Schema.of(table, quasi_identifying=["age"], sensitive=["illness", "pay"])
+    verification = anonymize(table, schema, k=3, l=2, generalizer=method).verification
+    assert verification["distinct l-diversity of illness"].passed is True
+    assert verification["distinct l-diversity of pay"].passed is False
+    assert "not l or t of numbers" in GUARANTEES[method].gives
