@@ -36,6 +36,9 @@ STAMP = VENV / "copse-setup.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Programs, looked for on the PATH, that the browser walks can drive."""
 
+PIPE_CLOSED = 141
+"""As a shell says of a program that wrote to a pipe which nobody reads any more."""
+
 TO_OPEN = ("requirements.txt",)
 TO_TEST = ("requirements.txt", "requirements-dev.txt")
 TO_BENCH = ("requirements.txt", "requirements-bench.txt")
@@ -46,6 +49,19 @@ class SetupError(Exception):
 
 
 def main(arguments: list[str]) -> int:
+    """Do what the command line says, quietly where nobody reads what is printed any more; the exit status."""
+    try:
+        try:
+            return run(arguments)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        return PIPE_CLOSED
+
+
+def run(arguments: list[str]) -> int:
     """Do what the command line says; the exit status."""
     command, options = (arguments[0], arguments[1:]) if arguments else ("", [])
     try:

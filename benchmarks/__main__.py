@@ -5,6 +5,8 @@ import pkgutil
 import sys
 
 import benchmarks
+from anonymizer.cli.main import PIPE_CLOSED
+from anonymizer.cli.options import close_output
 
 
 def main(arguments: list[str]) -> int:
@@ -18,4 +20,12 @@ def main(arguments: list[str]) -> int:
     return int(importlib.import_module(f"benchmarks.{name}").main(options) or 0)
 
 
-sys.exit(main(sys.argv[1:]))
+try:
+    try:
+        status = main(sys.argv[1:])
+    finally:
+        sys.stdout.flush()
+except BrokenPipeError:
+    close_output()
+    status = PIPE_CLOSED
+sys.exit(status)

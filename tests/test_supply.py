@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from referencing import Registry, Resource
 
+import run
 import supply
 from tests.conftest import ROOT
 from tests.test_house_rules import pins
@@ -46,6 +47,18 @@ def test_bill__is_printed_without_anything_installed() -> None:
         encoding="utf-8",
     )  # fmt: skip
     assert json.loads(answer.stdout) == supply.bill()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes that break differ elsewhere")
+@pytest.mark.parametrize("command", ["sbom", "help"])
+def test_closed_pipe__ends_quietly(command: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as pipe:
+        answer = subprocess.run(
+            [sys.executable, "run.py", command], cwd=ROOT, stdout=pipe, stderr=subprocess.PIPE, check=False, timeout=60
+        )
+    assert (answer.returncode, answer.stderr) == (run.PIPE_CLOSED, b"")
 
 
 FLAW = {"id": "PYSEC-2026-1", "fix_versions": ["2.0"], "aliases": [], "description": "…"}

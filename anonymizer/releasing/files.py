@@ -1,13 +1,23 @@
 """Files that are written whole or not at all, and never over one of the others that a command names."""
 
+import glob
 import os
+import stat
+import sys
 import tempfile
+import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from anonymizer.errors import ParameterError
+
+if sys.platform != "win32":
+    import fcntl
+
+MARK = "copse-"
+"""Stands in the name of every half file, so that no other program's are taken for one."""
 
 
 @contextmanager
@@ -16,7 +26,7 @@ def replace_file(path: str | Path) -> Iterator[BinaryIO]:
 
     When writing fails, or the process is killed, what was at ``path`` before is still there, whole. A link keeps
     pointing where it points, and the file there is replaced. What is no file (a pipe, a terminal, a device) is never
-    replaced: it gets the bytes as they come.
+    replaced: it gets the bytes as they come. Half files that killed processes left beside ``path`` are removed.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as sink:
@@ -25,7 +35,8 @@ def replace_file(path: str | Path) -> Iterator[BinaryIO]:
     path = Path(os.path.realpath(path))
     mode = path.stat().st_mode & 0o777 if path.exists() else None
     try:
-        handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        _remove_left(path)
+        handle, beside, lock = _half_file(path)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
     try:
@@ -40,7 +51,45 @@ def replace_file(path: str | Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError) and error.filename is None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+    finally:
+        if lock is not None:
+            os.close(lock)
     _sync_folder(path.parent)
+
+
+def _half_file(path: Path) -> tuple[int, str, int | None]:
+    """Return a new file beside ``path``: open, its name, and a second descriptor that keeps it locked until closed.
+
+    ``None`` where files cannot be locked so. The system unlocks it when the process is killed.
+    """
+    while True:
+        handle, beside = tempfile.mkstemp(prefix=f".{path.name}.{MARK}", suffix=".part", dir=path.parent)
+        if sys.platform == "win32":
+            return handle, beside, None
+        lock = os.dup(handle)
+        with suppress(OSError):  # where nothing can be locked, nothing is taken for left, either
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.exists(beside):
+            return handle, beside, lock
+        os.close(handle)  # it was taken for left by another process, before it was locked
+        os.close(lock)
+
+
+def _remove_left(path: Path) -> None:
+    """Remove the half files of ``path`` that this user's processes left when they were killed: unlocked, so not in
+    use."""
+    if sys.platform == "win32":
+        return
+    for name in glob.glob(glob.escape(f".{path.name}.{MARK}") + "?" * 8 + ".part", root_dir=path.parent):
+        with suppress(OSError):
+            half = os.open(path.parent / name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                status = os.fstat(half)
+                if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+                    fcntl.flock(half, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(path.parent / name)
+            finally:
+                os.close(half)
 
 
 def write_file(path: str | Path, content: bytes | str) -> None:
@@ -53,31 +102,32 @@ def require_different_files(inputs: Mapping[str, str | Path | None], outputs: Ma
     """Raise :class:`ParameterError` when something would be written over an input, or two outputs are one file.
 
     Both: what each file is called on the command line, and its path, ``None`` or "" when there is none. Links, hard
-    links and different spellings of one path count as one file.
+    links and different spellings of one path count as one file, and so do names that differ in case only, which are
+    one file on many systems: a pair of files must not be lost when it is copied there.
     """
     names: dict[object, str] = {}
     for name, path in inputs.items():
-        if path:
-            names.setdefault(_identity(path), name)
+        for identity, _ in _identities(path):
+            names.setdefault(identity, name)
     for name, path in outputs.items():
-        if not path:
-            continue
-        other = names.setdefault(_identity(path), name)
-        if other != name:
-            raise ParameterError(
-                f"{name} and {other} are one file: {path}.", value=str(path), remedy="Give them different names."
-            )
+        for identity, what in _identities(path):
+            other = names.setdefault(identity, name)
+            if other != name:
+                raise ParameterError(
+                    f"{name} and {other} {what}: {path}.", value=str(path), remedy="Give them different names."
+                )
 
 
-def _identity(path: str | Path) -> object:
-    """Return what two names of one file have in common, whether it exists or not."""
+def _identities(path: str | Path | None) -> Iterator[tuple[object, str]]:
+    """Yield each thing by which two names may be of one file, whether it exists or not, and what that is in words."""
+    if not path:
+        return
     real = os.path.realpath(path)
-    try:
+    with suppress(OSError):
         status = os.stat(real)
-    except OSError:
-        folder, name = os.path.split(real)
-        return (os.path.normcase(folder), os.path.normcase(name))
-    return (status.st_dev, status.st_ino)
+        yield (status.st_dev, status.st_ino), "are one file"
+    yield (real,), "are one file"
+    yield unicodedata.normalize("NFC", real).casefold(), "differ in upper and lower case only"
 
 
 def _umask() -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from anonymizer.cli.main import commands, main
+from anonymizer.releasing.files import write_file
 from tests.conftest import ROOT
 
 ROWS = "age,sex,pay\n" + "".join(f"{20 + n % 9},{'fm'[n % 2]},{['low', 'high'][n % 3 > 0]}\n" for n in range(60))
@@ -72,6 +73,8 @@ def test_kill__in_the_middle_of_a_write(folder: Path, write: tuple[str, ...]) ->
     halves = [half for half in folder.iterdir() if half.suffix == ".part"]
     assert [half.stat().st_size for half in halves] == [LIMIT], "it was killed elsewhere"
     assert path.read_text() == "old"
+    write_file(path, "new")
+    assert not list(folder.glob(".*.part"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")

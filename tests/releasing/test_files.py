@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from anonymizer.errors import ParameterError
+from anonymizer.releasing import files
 from anonymizer.releasing.files import replace_file, require_different_files, write_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +56,7 @@ def test_a_link__keeps_pointing(tmp_path: Path) -> None:
 
 KILLED = """
 import sys
+from anonymizer.releasing import files
 from anonymizer.releasing.files import replace_file
 with replace_file(sys.argv[1]) as sink:
     while True:
@@ -71,6 +74,52 @@ def test_kill__in_the_middle_of_a_write_leaves_the_old_file(tmp_path: Path) -> N
         time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
     assert path.read_text() == "old"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files are not locked so elsewhere")
+def test_half_files__of_killed_writes_go_with_the_next_one_and_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    others = [".out.csv.abcdefgh.part", ".more.csv.copse-abcdefgh.part", ".out.csv.copse-abcdefgh.part~"]
+    for other in others:
+        (tmp_path / other).touch()
+    (tmp_path / ".out.csv.copse-linked00.part").symlink_to(others[0])
+    others += [".out.csv.copse-linked00.part"]
+    writer = [sys.executable, "-c", KILLED, str(path)]
+    with (
+        subprocess.Popen(writer, cwd=ROOT, stdout=subprocess.PIPE) as killed,
+        subprocess.Popen(writer, cwd=ROOT, stdout=subprocess.PIPE) as busy,
+    ):
+        for process in (killed, busy):
+            assert process.stdout is not None
+            process.stdout.readline()
+        assert len(os.listdir(tmp_path)) == len(others) + 2
+        killed.kill()
+        killed.wait()
+        write_file(path, "new")
+        assert len(os.listdir(tmp_path)) == len(others) + 2, "the file, and the half file that is being written"
+        busy.kill()
+    write_file(path, "newer")
+    assert sorted(os.listdir(tmp_path)) == sorted([*others, "out.csv"])
+    assert path.read_text() == "newer"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files are not locked so elsewhere")
+def test_half_file__is_made_again_when_another_process_took_it_for_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, removed = files.tempfile.mkstemp, []
+
+    def make_and_lose(**options: Any) -> tuple[int, str]:
+        handle, name = real(**options)
+        if not removed:
+            os.unlink(name)
+            removed.append(name)
+        return handle, name
+
+    monkeypatch.setattr(files.tempfile, "mkstemp", make_and_lose)
+    write_file(tmp_path / "out.csv", "x")
+    assert os.listdir(tmp_path) == ["out.csv"]
+    assert removed
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
@@ -104,3 +153,17 @@ def test_one_file_by_two_names__is_refused(tmp_path: Path) -> None:
             {"the input": table}, {"--out": other, "--report": str(tmp_path / "x" / ".." / "other.csv")}
         )
     require_different_files({"the input": table}, {"--out": other, "--report": None, "--plot": ""})
+
+
+def test_names_that_differ_in_case_only__are_refused(tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("a\n1\n")
+    for outputs in (
+        {"--out": "a.csv", "--report": "A.CSV"},
+        {"--out": "straße.csv", "--report": "STRASSE.csv"},
+        {"--out": "cafe\u0301.csv", "--report": "Caf\u00e9.csv"},
+        {"--out": "People.csv"},
+    ):
+        with pytest.raises(ParameterError, match="differ in upper and lower case only"):
+            require_different_files({"the input": table}, {name: tmp_path / path for name, path in outputs.items()})
+    require_different_files({"the input": table}, {"--out": tmp_path / "a.csv", "--report": tmp_path / "b.csv"})
