@@ -149,8 +149,8 @@ def test_dictionary__describes_every_column():
 def test_dates_and_times_of_a_day_in_one_column__are_read_back():
     moments = ["2024-05-17", "2024-05-17T10:30:00", None, "1999-12-31T23:59:59.000001"]
     stamps = pd.Series([pd.Timestamp(moment) for moment in moments])
-    seen = ReleasedColumn("seen", Role.SENSITIVE, Kind.DATE, (), True, values=stamps)
-    release = Release((cell_column("city", Kind.CATEGORICAL, [Cell.value("a")] * 4), seen), np.arange(4), "uniform")
+    visit = ReleasedColumn("seen", Role.SENSITIVE, Kind.DATE, (), True, values=stamps)
+    release = Release((cell_column("city", Kind.CATEGORICAL, [Cell.value("a")] * 4), visit), np.arange(4), "uniform")
     for format in FORMATS:
         back = read_release(release.to_bytes(format), schema_of(release))
         assert [None if pd.isna(value) else pd.Timestamp(value) for value in back["seen"]] == [
