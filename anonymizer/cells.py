@@ -182,6 +182,16 @@ def number_of(text: str) -> float:
     _refuse(text, "a finite number or a date (2024-05-17) was expected")
 
 
+def is_number(text: str) -> bool:
+    """Return whether a text is written as a number is."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text is written as a date is."""
+    return _DATE.fullmatch(text) is not None
+
+
 def member_text(level: str) -> str:
     """Return a level as it is written in a cell: bare, or a JSON string where bare text would be misread."""
     return _quote(level) if _must_quote(level) or not _STRUCTURE.isdisjoint(level) else level

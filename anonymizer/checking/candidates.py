@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from anonymizer.cells import Cell, kept_value
 from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.released import ColumnCells, read_cells, require_column, texts_of
-from anonymizer.errors import AnonymizerError, SchemaError
+from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import numbers_of
 
@@ -84,6 +84,16 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
             distinct = np.unique(numbers[~np.isnan(numbers)])
             kept_numbers[column.name] = (distinct, _place(numbers, distinct))
     return Original(original, schema, codes, tuple(column for _, column in parts), types, kept_numbers)
+
+
+def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:
+    """Return a table as comparisons need it, unless it is so already. Raises what :func:`prepare` raises, and
+    :class:`ParameterError` when it was prepared under another schema."""
+    if not isinstance(original, Original):
+        return prepare(original, schema)
+    if original.schema is not schema and original.schema != schema:
+        raise ParameterError("The original was prepared under another schema.", remedy="Prepare it under this one.")
+    return original
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from anonymizer.checking.candidates import (
     as_one,
     graph_of,
     kept_columns,
-    prepare,
+    original_of,
     sides_of,
 )
 from anonymizer.checking.linkage import LookAlikes
@@ -120,10 +120,7 @@ def consistency(
     Raises :class:`SchemaError` when a quasi-identifier is not in a table, :class:`CellError` for a cell that cannot
     be read, and :class:`EncodeError` for an original value that does not fit its column's kind.
     """
-    if not isinstance(original, Original):
-        original = prepare(original, schema)
-    elif original.schema is not schema and original.schema != schema:
-        raise ParameterError("The original was prepared under another schema.", remedy="Prepare it under this one.")
+    original = original_of(original, schema)
     sides = sides_of(released, original, classes, cells)
     alike = len(released) == len(original)
     columns = kept_columns(released, original) if alike else ()

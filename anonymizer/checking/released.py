@@ -1,13 +1,14 @@
 """A released table as cells: the distinct cells of a column are read once and handed to whatever asks for them."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, parse_cell
+from anonymizer.cells import Cell, is_number, parse_cell
 from anonymizer.errors import SchemaError
 from anonymizer.schema import Schema
 from anonymizer.values import value_text
@@ -32,6 +33,14 @@ def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]
         index, texts = texts_of(released[name])
         columns[name] = ColumnCells(tuple(parse_cell(text, schema[name].kind) for text in texts), index)
     return columns
+
+
+@lru_cache(maxsize=1 << 16)
+def is_plain(text: str) -> bool:
+    """Return whether a number or date is written as :func:`anonymizer.values.value_text` writes it."""
+    if not is_number(text):
+        return value_text(np.datetime64(text, "us")) == text
+    return text == value_text(float(text)) or (text.lstrip("-").isdecimal() and text == str(int(text)))
 
 
 def require_column(table: pd.DataFrame, name: str, what: str) -> None:

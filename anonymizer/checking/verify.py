@@ -5,7 +5,7 @@ The checker does not trust the maker: it knows cells and rows, not trees, groups
 Rows are in one *class* when all their quasi-identifying cells are identical; missing equals missing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.candidates import Original, prepare
+from anonymizer.checking.candidates import Original, original_of, prepare
 from anonymizer.checking.consistency import consistency
 from anonymizer.checking.diversity import class_histograms, class_spread
+from anonymizer.checking.form import cells_check, file_check, sensitive_check
 from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.privacy_models import MODELS, Check, Evidence, rows_text
 from anonymizer.checking.released import ColumnCells
@@ -117,6 +118,7 @@ def verify(
     order: NDArray[np.integer[Any]] | None = None,
     classes: LookAlikes | None = None,
     cells: Mapping[str, ColumnCells] | None = None,
+    beside: Sequence[str] | None = None,
     **limits: Any,
 ) -> Verification:
     """Check a release: a table of text cells, as :meth:`Release.frame` or a file that was read back gives it.
@@ -129,10 +131,12 @@ def verify(
     of whoever made the release. When a release is k-anonymous and contains the original, what follows from that for
     attackers who know the original is not counted but bounded by the sizes of its classes. ``classes``: those of
     ``released`` on the quasi-identifiers (:func:`anonymizer.checking.linkage.look_alikes`), and ``cells``: of each of
-    these columns (:func:`anonymizer.checking.released.read_cells`), when the caller has them.
+    these columns (:func:`anonymizer.checking.released.read_cells`), when the caller has them. ``beside``: what the file
+    holds beside its rows, when one was read (:func:`anonymizer.checking.released_file.read_file`): anything fails.
 
-    Raises :class:`ParameterError` for impossible requirements or an empty release, :class:`SchemaError` when a
-    quasi-identifier is missing, and :class:`CellError` for a cell that cannot be read beside an original.
+    Cells that are none, or outside the domain, fail; the release is then not compared with the original. Raises
+    :class:`ParameterError` for impossible requirements or an empty release, and :class:`SchemaError` when a
+    quasi-identifier is missing.
     """
     required = Limits(k=k, **limits)
     if not len(released):
@@ -142,6 +146,8 @@ def verify(
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
     classes = classes or look_alikes(released, names)
     class_of, sizes = classes.class_of, classes.sizes
+    original = None if original is None else original_of(original, schema)
+    in_order, readable = cells_check(released, schema, classes, original, cells)
     evidence = Evidence(
         released=released,
         schema=schema,
@@ -154,7 +160,7 @@ def verify(
             if name in released.columns
         ),
         comparison=None
-        if original is None
+        if original is None or not readable
         else consistency(released, original, schema, order=order, classes=classes, cells=cells, enough=required.k),
         spreads=tuple(
             spread
@@ -163,5 +169,6 @@ def verify(
             and (spread := class_spread(released[name], schema[name], class_of, sizes)) is not None
         ),
     )
-    checks = [check for model in MODELS.values() for check in model(evidence)]
-    return Verification(tuple(checks), required.k, len(released))
+    form = (*file_check(beside), in_order, *sensitive_check(released, schema, required))
+    checks = (check for model in MODELS.values() for check in model(evidence))
+    return Verification((*form, *checks), required.k, len(released))

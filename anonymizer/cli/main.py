@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
+from anonymizer.checking.released_file import kind_of_cells, read_file
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
@@ -34,9 +35,11 @@ from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.flow import Flow
 from anonymizer.pipeline import Result, run_flow
+from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
-from anonymizer.releasing.release import FORMATS, kind_of_cells, read_release
-from anonymizer.reporting.report import digest, released_otherwise, schema_from
+from anonymizer.releasing.release import FORMATS
+from anonymizer.reporting.claim import Claim, claim_from, roles_text
+from anonymizer.reporting.report import digest, schema_digest, schema_from
 from anonymizer.schema import Column, Role, Schema, kind_of
 from anonymizer.settings import RUN, Limits, setting_names
 from anonymizer.version import VERSION
@@ -120,7 +123,7 @@ def commands() -> argparse.ArgumentParser:
     check.add_argument("input", help="the released csv, csv.gz or parquet file")
     add_roles(check)
     add_reading(check)
-    check.add_argument("--report", metavar="JSON", help="its report: checks that the file is the one it speaks of")
+    check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
     check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
     add_settings(check, *Limits().required)
     check.add_argument("--json", action="store_true", help="print the checks as JSON")
@@ -195,44 +198,56 @@ def show_compiling() -> None:
 def run_verify(options: argparse.Namespace) -> int:
     """Run ``verify``: print every check; return 1 when a required one fails."""
     limits = settings_of(options).limits.required
-    plain = read_release(options.input)
+    claim = claim_from(options.report) if options.report else None
+    file = read_file(options.input)
     original = reading_of(options.original, options).frame if options.original else None
-    schema = released_schema(plain, original, options)
-    released = read_release(options.input, schema)
+    schema = released_schema(file.rows, original, options, claim)
+    file = file.under(schema)
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
-    verification = verify(released, schema, original=original, **limits)
-    difference = released_otherwise(Path(options.input), len(released), options.report) if options.report else ""
+    verification = verify(file.rows, schema, original=original, beside=file.beside, **limits)
+    content = digest(Path(options.input).read_bytes())
+    differences = () if claim is None else claim.differences(content, len(file.rows), schema)
+    passed = verification.passed and not differences
     if options.json:
-        described = verification.to_dict()
-        if options.report:
-            described |= {"is_the_reported_file": not difference, "passed": verification.passed and not difference}
+        described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed}
+        if claim is not None:
+            described |= {"is_the_reported_file": not differences, "differences": list(differences)}
         print_json(described)
     else:
         print_checks(verification)
-        if options.report:
-            print(difference or "This is the file that the report speaks of.")
-    return 0 if verification.passed and not difference else 1
+        print(roles_text(schema))
+        if claim is not None:
+            print(" ".join(differences) or "This is the file that the report speaks of, under its roles.")
+    return 0 if passed else 1
 
 
-def released_schema(released: pd.DataFrame, original: pd.DataFrame | None, options: argparse.Namespace) -> Schema:
-    """Return the schema of a released file: kinds from its cells, or from the original where a column was kept."""
+def released_schema(
+    released: pd.DataFrame, original: pd.DataFrame | None, options: argparse.Namespace, claim: Claim | None
+) -> Schema:
+    """Return the schema of a released file: from a file, or of the options, with kinds from its cells, or from the
+    original where a column was kept. A column that the original does not have, or that none of the options names and
+    whose header speaks of people's names or numbers, is none that may be there."""
     if options.schema:
-        schema = schema_from(options.schema)
-        needed = (c for c in schema.columns if c.name in released.columns or c.role is Role.QUASI_IDENTIFYING)
-        return Schema(tuple(needed))
+        return schema_from(options.schema)
+    if claim is not None and not options.quasi_identifying:
+        return claim.schema
     roles = schema_of(released, options)
+    named = {*options.quasi_identifying, *options.sensitive, *options.kinds}
     columns = []
     for column in roles.columns:
+        role = column.role
+        if original is not None and column.name not in original.columns:
+            continue
+        if column.name not in named and any(one.role is Role.IDENTIFYING for one in meanings_of(column.name)):
+            role = Role.IDENTIFYING
         if column.name in options.kinds:
             kind = column.kind
-        elif column.role is Role.QUASI_IDENTIFYING:
-            kind = kind_of_cells(released[column.name])
-        elif original is not None and column.name in original.columns:
+        elif role is not Role.QUASI_IDENTIFYING and original is not None:
             kind = kind_of(original[column.name])
         else:
-            kind = kind_of_cells(released[column.name])
-        columns.append(Column(column.name, column.role, kind))
+            kind = kind_of_cells(released[column.name], role)
+        columns.append(Column(column.name, role, kind))
     return Schema(tuple(columns), roles.target)
 
 

@@ -4,7 +4,6 @@ What must stay behind is not in the files: no identifying column, no row or grou
 where a row came from. :func:`read_release` gives back what :meth:`Release.write` wrote.
 """
 
-import csv
 import gzip
 import io
 from dataclasses import dataclass
@@ -15,16 +14,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, kept_text, kept_value, parse_cell
-from anonymizer.errors import AnonymizerError, CellError, ParameterError, ReadError
+from anonymizer.cells import Cell, kept_text
+from anonymizer.checking.released_file import read_file
+from anonymizer.errors import ParameterError
 from anonymizer.releasing.files import replace_file
-from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import numbers_of, value_text
+from anonymizer.schema import Kind, Role, Schema
+from anonymizer.values import value_text
 
 FORMATS = ("csv", "csv.gz", "parquet")
 """What a release can be written as; also the file endings."""
 
 _BATCH = 1 << 17
+_ROW_GROUP = 1 << 20
 _MOST_LISTED = 1000
 
 
@@ -126,13 +127,9 @@ class Release:
             self._write(sink, format)
 
     def _write(self, sink: BinaryIO, format: str) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet
-
         _check_format(format)
         if format == "parquet":
-            table = pa.Table.from_pandas(self.frame(), preserve_index=False).replace_schema_metadata(None)
-            pa.parquet.write_table(table, sink, compression="zstd")
+            _write_parquet(self, sink)
         elif format == "csv.gz":
             # No file name and no time in the header: equal releases are equal files.
             with gzip.GzipFile(filename="", mode="wb", fileobj=sink, compresslevel=6, mtime=0) as packed:
@@ -148,6 +145,25 @@ def _check_format(format: str) -> None:
             value=format,
             remedy="Use .csv, .csv.gz or .parquet.",
         )
+
+
+def _write_parquet(release: Release, sink: BinaryIO) -> None:
+    """Write the rows and nothing else: text as plain text, so that a dictionary in the file has no level that no row
+    has, in no order but that of the rows; no metadata, no statistics of columns."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    table = pa.Table.from_pandas(release.frame(), preserve_index=False).replace_schema_metadata(None)
+    plain = pa.schema(
+        [
+            (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+            for field in table.schema
+        ]
+    )
+    options = {"compression": "zstd", "store_schema": False, "write_statistics": False}
+    with pa.parquet.ParquetWriter(sink, plain, **options) as writer:
+        for first in range(0, max(1, release.n_records), _ROW_GROUP):
+            writer.write_table(table.slice(first, _ROW_GROUP).cast(plain))
 
 
 def _write_csv(release: Release, sink: BinaryIO) -> None:
@@ -217,97 +233,11 @@ def read_release(source: str | Path | bytes | BinaryIO, schema: Schema | None = 
 
     CSV: every column comes back as the text that is in the file, nothing is guessed, and empty cells are NA. With
     a ``schema`` the kept columns are values again: numbers, dates, and text without its protecting quotes. CSV
-    keeps values, not number types: 3.0 is written as 3. Parquet keeps types.
+    keeps values, not number types: 3.0 is written as 3. Parquet keeps types. What else is in the file, and should not
+    be, :func:`anonymizer.checking.released_file.read_file` says.
 
-    Raises :class:`ReadError` when the content is not a table, and what :func:`anonymizer.values.numbers_of` raises
-    when a kept column of the schema does not hold what its kind says.
+    Raises :class:`ReadError` when the content is not a table, or a kept column of the schema does not hold what its
+    kind says.
     """
-    if isinstance(source, (str, Path)):
-        try:
-            with Path(source).open("rb") as stream:
-                return _read(stream, schema)
-        except OSError as error:
-            raise ReadError(f"The file cannot be opened: {error.strerror}.", remedy="Check its name.") from error
-    return _read(io.BytesIO(source) if isinstance(source, bytes) else source, schema)
-
-
-def _read(stream: BinaryIO, schema: Schema | None) -> pd.DataFrame:
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    start = stream.read(4)
-    stream.seek(0)
-    try:
-        if start == b"PAR1":
-            return pa.parquet.read_table(stream).to_pandas()
-        frame = _read_csv(cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if start[:2] == b"\x1f\x8b" else stream)
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-        reason = str(error).splitlines()[0] if not isinstance(error, UnicodeDecodeError) else "it is not UTF-8 text"
-        raise ReadError(
-            f"This is not a release that can be read: {reason[:200]}.",
-            remedy="Bring the CSV, CSV.GZ or Parquet file as it was downloaded.",
-        ) from error
-    if schema is None:
-        return frame
-    for column in schema.columns:
-        if column.name in frame.columns and column.role is not Role.QUASI_IDENTIFYING:
-            frame[column.name] = _kept_values(frame[column.name], column)
-    return frame
-
-
-def _read_csv(stream: BinaryIO) -> pd.DataFrame:
-    import pyarrow as pa
-    import pyarrow.csv
-
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-    header = next(csv.reader(text), [])
-    text.detach()
-    stream.seek(0)
-    names = [kept_value(name) for name in header]
-    if not names or len(set(names)) != len(names):
-        raise ReadError("The file has no header, or two columns of one name.", remedy="Check the first line.")
-    table = pa.csv.read_csv(
-        stream,
-        read_options=pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=1 << 24),
-        parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-        convert_options=pa.csv.ConvertOptions(
-            column_types={name: pa.dictionary(pa.int32(), pa.string()) for name in names},
-            null_values=[""],
-            strings_can_be_null=True,
-        ),
-    )
-    return cast(pd.DataFrame, table.unify_dictionaries().to_pandas())
-
-
-def _kept_values(cells: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":
-    distinct = cells.cat.categories
-    codes = cells.cat.codes.to_numpy()
-    if column.kind is Kind.CATEGORICAL:
-        values: Any = pd.Series([kept_value(text) for text in distinct], dtype="str")
-    else:
-        try:
-            numbers, restore = numbers_of(pd.Series(distinct, dtype=object), column)
-        except AnonymizerError as error:
-            raise ReadError(error.problem, column=column.name, value=error.value, remedy=error.remedy) from error
-        values = pd.Series(restore(numbers))
-    return cast("pd.Series[Any]", values.reindex(codes).set_axis(cells.index).rename(column.name))
-
-
-def kind_of_cells(column: "pd.Series[Any]") -> Kind:
-    """Return the kind that released cells speak of: numbers or dates when every cell holds one or an interval of
-    them."""
-    if column.dtype.kind in "iuf":
-        return Kind.NUMERIC
-    if column.dtype.kind == "M":
-        return Kind.DATE
-    texts = [str(text) for text in pd.unique(column.dropna())]
-    for kind in (Kind.NUMERIC, Kind.DATE):
-        try:
-            cells = [parse_cell(text, kind) for text in texts]
-        except CellError:
-            continue
-        ends = [cell.ends for cell in cells if not cell.withheld]
-        are_dates = [pair is not None and "-" in pair[0][1:] and "e" not in pair[0].lower() for pair in ends]
-        if ends and None not in ends and all(is_date is (kind is Kind.DATE) for is_date in are_dates):
-            return kind
-    return Kind.CATEGORICAL
+    file = read_file(source)
+    return file.rows if schema is None else file.under(schema).rows

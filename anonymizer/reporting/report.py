@@ -42,8 +42,8 @@ SHORT_PATH = "TABLE"
 class Provenance:
     """Where a release came from: enough to recognise the input, repeat the run and recognise the output.
 
-    Digests are SHA-256 in hexadecimal, of the bytes of the files; ``output`` maps a format to the digest of
-    the file in that format. ``read_with``: how the input was read, where that differs from the defaults.
+    Digests are SHA-256 in hexadecimal, of the bytes of the files; ``output`` maps a format to the digest of the file
+    in that format. ``read_with``: how the input was read, where that differs from the defaults.
     """
 
     input_name: str
@@ -69,6 +69,7 @@ class Provenance:
             },
             "output_sha256": dict(self.output),
             "schema": json.loads(self.schema.to_json()),
+            "schema_sha256": schema_digest(self.schema),
             "parameters": dict(self.parameters),
             "command": self.command,
             "python": self.python,
@@ -348,20 +349,10 @@ def schema_from(path: str | Path) -> Schema:
     return Schema.from_value(document if run.absent else run.field("schema"))
 
 
-def released_otherwise(released: Path, rows: int, report: str | Path) -> str:
-    """Return how a released file differs from the one that a report speaks of, in a sentence; "" when it is the one.
-
-    Raises :class:`ReadError` when the report cannot be read, or speaks of no file.
-    """
-    described = read_json(report, "report", "Give the report that was written with the file.")
-    digests = [value.text(64) for value in described.field("provenance").field("output_sha256").fields().values()]
-    if not digests:
-        described.refuse("it speaks of no released file")
-    if digest(released.read_bytes()) in digests:
-        return ""
-    expected = described.field("verification").field("rows").whole()
-    counted = "" if expected == rows else f" It has {rows:,} rows; the report speaks of {expected:,}."
-    return f"This is not the file that the report speaks of: its SHA-256 is another.{counted}"
+def schema_digest(schema: Schema) -> str:
+    """Return the SHA-256 of what a schema says of its columns: names, roles, kinds, domains; no reasons."""
+    columns = [replace(column, reason="").to_dict() for column in schema.columns]
+    return digest(json.dumps(columns, ensure_ascii=False, sort_keys=True, allow_nan=False).encode())
 
 
 def digest(content: bytes) -> str:

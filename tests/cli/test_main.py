@@ -181,11 +181,13 @@ def test_verify__agrees_with_the_run(generalizer: str, ending: str, capsys: Capt
     alone = ["verify", f"out.{ending}", *CHECKED, "--k", "5", "--json"]
     assert main(alone) == status
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks.pop("file")["passed"] is True
     assert "containment" not in checks
     assert set(checks) < set(made)
     beside = [*alone, "--original", "people.csv"]
     assert main(beside) == status
     checks |= {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks.pop("file")["passed"] is True
     assert set(checks) == set(made)
     for name, check in made.items():
         assert (checks[name]["required"], checks[name]["passed"]) == (check["required"], check["passed"]), name

@@ -1,0 +1,229 @@
+"""The form of a release: what has to be in order before any figure of it means anything.
+
+Cells are judged by the grammar of :mod:`anonymizer.cells`, by the domains that the schema declares, and beside an
+original by what occurs there. A cell has one spelling: another one could mark a row, or make equal rows look unlike.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from anonymizer.cells import Cell, is_date, number_of, parse_cell
+from anonymizer.checking.candidates import Original, OriginalColumn
+from anonymizer.checking.linkage import LookAlikes
+from anonymizer.checking.privacy_models import Check, rows_text
+from anonymizer.checking.released import ColumnCells, is_plain, texts_of
+from anonymizer.errors import AnonymizerError, CellError
+from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.settings import Limits
+from anonymizer.values import level_order, numbers_of, value_text
+
+ON_SENSITIVE = ("l", "entropy_l", "t", "rsd_min", "spread_min")
+"""Limits that speak of sensitive columns."""
+
+
+def file_check(beside: Sequence[str] | None) -> tuple[Check, ...]:
+    """Return the check that a file holds its rows and nothing else. ``beside``: what else it holds, a sentence each;
+    ``None`` when no file was read."""
+    if beside is None:
+        return ()
+    sentence = " ".join(beside) or "The file holds its rows and nothing else, written in one way."
+    return (Check("file", 0, len(beside), not beside, "", sentence),)
+
+
+def sensitive_check(released: pd.DataFrame, schema: Schema, required: Limits) -> tuple[Check, ...]:
+    """Return the check that the columns that limits speak of are in the release; none when no limit does."""
+    on = [name for name in ON_SENSITIVE if required[name] is not None]
+    if not on:
+        return ()
+    absent = [name for name in schema.sensitive if name not in released.columns]
+    if "rsd_min" in on or "spread_min" in on:
+        absent += [
+            name
+            for name in schema.sensitive
+            if name in released.columns
+            and schema[name].kind is not Kind.CATEGORICAL
+            and not _has_numbers(released, schema[name])
+        ]
+    sentence = "Every sensitive column is in the release."
+    if not schema.sensitive:
+        sentence = f"No column is sensitive, so {', '.join(on)} cannot hold of any."
+    elif absent:
+        sentence = f"{', '.join(on)} cannot hold: the release lacks the sensitive values of {', '.join(absent)}."
+    passed = bool(schema.sensitive) and not absent
+    return (Check("sensitive columns", 0, len(absent), passed, ", ".join(absent), sentence),)
+
+
+def _has_numbers(released: pd.DataFrame, column: Column) -> bool:
+    try:
+        numbers_of(released[column.name], column)
+    except AnonymizerError:
+        return False
+    return True
+
+
+def cells_check(
+    released: pd.DataFrame,
+    schema: Schema,
+    classes: LookAlikes,
+    original: Original | None,
+    cells: Mapping[str, ColumnCells] | None = None,
+) -> tuple[Check, bool]:
+    """Return the check that every cell is one, in its one spelling, within the domain, and whether all can be read.
+
+    ``cells``: of each quasi-identifier, when the caller has read them.
+    """
+    wrong, worst, sentences, readable = 0, "", [], True
+    for column in schema.columns:
+        if column.name not in released.columns or column.role is Role.IDENTIFYING:
+            continue
+        index, texts = texts_of(released[column.name])
+        rows = np.bincount(index, minlength=len(texts))
+        if column.role is Role.QUASI_IDENTIFYING:
+            have = None if original is None else original.columns[schema.quasi_identifying.index(column.name)]
+            ready = {} if cells is None else dict(zip(texts, cells[column.name].cells, strict=True))
+            judge = _Judge(column, have, ready)
+            problems = {place: problem for place, text in enumerate(texts) if text and (problem := judge.problem(text))}
+            problems |= _wrong_counts(judge.cells, texts, index, classes, problems)
+            if original is not None:
+                problems |= _strange(judge.cells, texts, column, original, problems)
+            readable &= judge.readable
+        else:
+            problems = _outside(texts, column)
+        if problems:
+            place = max(problems, key=lambda one: (rows[one], -one))
+            count = int(sum(rows[one] for one in problems))
+            wrong += count
+            excerpt = _excerpt(texts[place] or "")
+            worst = worst or f"{column.name} {excerpt}"
+            sentences.append(f"{rows_text(count)} of {column.name} ({excerpt}: {problems[place]}).")
+    if not wrong:
+        return Check("cells", 0, 0, True, "", "Every cell is written in its one way and within the domain."), True
+    return Check("cells", 0, wrong, False, worst, f"Cells are not in order: {' '.join(sentences)}"), readable
+
+
+def _excerpt(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+class _Judge:
+    """Judges the distinct cells of one quasi-identifier. ``cells``: those that could be read, by their text, of which
+    some may be ``ready``."""
+
+    def __init__(self, column: Column, original: OriginalColumn | None, ready: dict[str | None, Cell]) -> None:
+        self.column = column
+        self.ready = ready
+        self.original = original
+        self.cells: dict[str, Cell] = {}
+        self.readable = True
+        domain = column.domain or ()
+        self.place = {str(level): at for at, level in enumerate(domain)} if column.kind is Kind.CATEGORICAL else {}
+        self.ends = None
+        if domain and column.kind is not Kind.CATEGORICAL:
+            low, high = (
+                number_of(value_text(pd.Timestamp(end) if column.kind is Kind.DATE else end)) for end in domain
+            )
+            self.ends = (low, high)
+
+    def problem(self, text: str) -> str:
+        """Return what is wrong with a cell; "" when nothing is."""
+        try:
+            cell = self.ready.get(text) or parse_cell(text, self.column.kind)
+        except CellError as error:
+            self.readable = False
+            return error.problem.rpartition(": ")[2].rstrip(".") or "it is no cell"
+        self.cells[text] = cell
+        if cell.text() != text:
+            return "a cell has one spelling, and this is another"
+        if cell.withheld or cell == Cell.MISSING:
+            return ""
+        return self._of_levels(cell) if self.column.kind is Kind.CATEGORICAL else self._of_numbers(cell)
+
+    def _of_levels(self, cell: Cell) -> str:
+        if cell.ends is not None:
+            return "an interval in a column of levels"
+        if self.place:
+            if unknown := [level for level in cell.levels if level not in self.place]:
+                return f"{_excerpt(unknown[0])} is outside the declared domain"
+            places = [self.place[level] for level in cell.levels]
+        else:
+            orders = (sorted(cell.levels), sorted(cell.levels, key=level_order(list(cell.levels))))
+            places = [] if list(cell.levels) in map(list, orders) else [1, 0]
+        return "the levels are not in their order" if places != sorted(places) else ""
+
+    def _of_numbers(self, cell: Cell) -> str:
+        of_dates = self.column.kind is Kind.DATE
+        if cell.ends is None:
+            return f"levels in a column of {'dates' if of_dates else 'numbers'}"
+        low, high = cell.low, cell.high
+        assert low is not None
+        assert high is not None
+        for text in cell.ends:
+            if is_date(text) is not of_dates:
+                return f"a {'number' if of_dates else 'date'} in a column of {'dates' if of_dates else 'numbers'}"
+            if not is_plain(text):
+                return "a number or date has one spelling, and this is another"
+        if self.ends is not None and not self.ends[0] <= low <= high <= self.ends[1]:
+            return "it is outside the declared domain"
+        numbers = None if self.original is None else self.original.numbers
+        if cell.estimate and numbers is not None and not (len(numbers) and numbers[0] <= low <= numbers[-1]):
+            return "no value of the original is as low, or as high"
+        return ""
+
+
+def _wrong_counts(
+    cells: dict[str, Cell], texts: list[str | None], index: "np.ndarray", classes: LookAlikes, others: dict[int, str]
+) -> dict[int, str]:
+    """Return the cells whose counts do not add up to the groups that have them: a class is one such group, or some."""
+    totals = np.array([sum(cells[text].counts) if text in cells else 0 for text in texts], dtype=np.int64)
+    counted = np.flatnonzero(totals[index] > 0)
+    sizes = classes.sizes[classes.class_of[counted]]
+    odd = np.unique(index[counted[sizes % totals[index[counted]] != 0]])
+    return {int(place): "its counts do not add up to a group of rows" for place in odd if int(place) not in others}
+
+
+def _strange(
+    cells: dict[str, Cell], texts: list[str | None], column: Column, original: Original, others: dict[int, str]
+) -> dict[int, str]:
+    """Return the cells with levels or counts that the original does not have; a declared domain has its levels."""
+    if column.kind is not Kind.CATEGORICAL:
+        return {}
+    position = original.schema.quasi_identifying.index(column.name)
+    have = original.columns[position]
+    records = np.bincount(original.codes[:, position], minlength=have.n_codes)
+    declared = set(map(str, column.domain or ()))
+    strange: dict[int, str] = {}
+    for place, text in enumerate(texts):
+        cell = cells.get(text or "")
+        if cell is None or place in others:
+            continue
+        unknown = [level for level in cell.levels if level not in have.position and level not in declared]
+        if unknown:
+            strange[place] = f"{_excerpt(unknown[0])} is nowhere in the original"
+            continue
+        codes = [have.position.get(level, -1) for level in cell.levels] + [have.missing] * cell.missing
+        for code, count in zip(codes, cell.counts, strict=False):
+            if code < 0 or count > records[code]:
+                strange[place] = "it counts more records than the original has"
+    return strange
+
+
+def _outside(texts: list[str | None], column: Column) -> dict[int, str]:
+    """Return the values of a kept column that are outside the domain that is declared for it."""
+    if column.domain is None:
+        return {}
+    if column.kind is Kind.CATEGORICAL:
+        inside = set(map(str, column.domain))
+        return {
+            at: "it is outside the declared domain"
+            for at, text in enumerate(texts)
+            if text is not None and text not in inside
+        }
+    try:
+        numbers = numbers_of(pd.Series(texts, dtype=object), column)[0]
+        low, high = numbers_of(pd.Series(list(column.domain), dtype=object), column)[0]
+    except AnonymizerError:
+        what = "dates" if column.kind is Kind.DATE else "numbers"
+        return {0: f"the values are not {what}, which their domain is declared of"}
+    return {int(at): "it is outside the declared domain" for at in np.flatnonzero((numbers < low) | (numbers > high))}

@@ -1,0 +1,258 @@
+"""A released file, read by the checker itself: its rows, and what else is in the file that no row needs.
+
+A file is in order when nothing is in it but the rows, written in one way throughout: whatever else there is, a level
+that no row has, a comment, an index, a line that is written unlike the others, can carry what was to stay behind.
+"""
+
+import csv
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import pandas as pd
+
+from anonymizer.cells import is_date, is_number, kept_text, kept_value, parse_cell
+from anonymizer.checking.released import is_plain
+from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
+from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
+from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.values import numbers_of
+
+INDEX_NAME = "__index_level_"
+WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+QUOTE = '"'
+MARK = b"\xef\xbb\xbf"
+MANNERS = tuple(
+    (quoting, end, last) for end in ("\n", "\r\n") for quoting in ("present", "needed", "all") for last in (True, False)
+)
+"""The ways to write all lines of a CSV file: which cells are quoted, how lines end, and whether the last one does."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedFile:
+    """What was in a file. ``rows``: as a table; ``beside``: what else there is, a sentence each. ``texts``: whether all
+    of its cells are text, as in CSV, so that kept columns are values only :meth:`under` a schema."""
+
+    rows: pd.DataFrame
+    beside: tuple[str, ...]
+    texts: bool
+
+    def under(self, schema: Schema) -> "ReleasedFile":
+        """Return the same with kept columns as values: numbers, dates, and text without its protecting quotes.
+
+        Raises :class:`ReadError` when a kept column does not hold what its kind says.
+        """
+        if not self.texts:
+            return self
+        rows, beside = self.rows.copy(deep=False), list(self.beside)
+        for column in schema.columns:
+            if column.name in rows.columns and column.role is not Role.QUASI_IDENTIFYING:
+                rows[column.name], written_twice = _kept_values(rows[column.name], column)
+                if written_twice:
+                    beside.append(f"Column {column.name!r} has values that are written in more than one way.")
+        return ReleasedFile(rows, tuple(beside), False)
+
+
+def read_file(source: str | Path | bytes | BinaryIO) -> ReleasedFile:
+    """Return what is in a released file: CSV, gzipped CSV or Parquet, told by its content.
+
+    CSV: every column comes back as the text that is in the file, nothing is guessed, and empty cells are NA.
+
+    Raises :class:`ReadError` when the content is not a table, or one of a kind that no release is written as.
+    """
+    if isinstance(source, (str, Path)):
+        try:
+            data = Path(source).read_bytes()
+        except OSError as error:
+            raise ReadError(f"The file cannot be opened: {error.strerror}.", remedy="Check its name.") from error
+    else:
+        data = source if isinstance(source, bytes) else source.read()
+    import pyarrow as pa
+
+    try:
+        return _read(data)
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
+        reason = "it is not UTF-8 text"
+        if not isinstance(error, UnicodeDecodeError):
+            reason = (str(error).splitlines() or [""])[0][:200].rstrip(".")
+        raise ReadError(
+            f"This is not a release that can be read: {reason}.",
+            remedy="Bring the CSV, CSV.GZ or Parquet file as it was downloaded.",
+        ) from error
+
+
+def read_released(
+    data: bytes, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
+) -> Content:
+    """Return a released file as the reading of any table gives it; what is beside its rows are problems.
+
+    It is a reader for :func:`anonymizer.reading.child.read_in_child`, so that a file of a stranger is read there.
+    """
+    file = read_file(data)
+    rows = file.rows
+    for label in rows.columns:
+        if isinstance(rows[label].dtype, pd.DatetimeTZDtype):
+            rows[label] = rows[label].dt.tz_convert("UTC").dt.tz_localize(None)
+    how = [] if file.texts else [Problem("info", TYPED)]
+    return Content(rows, options, [Problem("warning", sentence) for sentence in file.beside] + how)
+
+
+TYPED = "The columns have types."
+
+
+def _read(data: bytes) -> ReleasedFile:
+    if data.startswith(WORKBOOKS):
+        raise ReadError(
+            "This is a workbook, in which sheets, columns, comments, names and properties can be hidden: no release is "
+            "written as one.",
+            remedy="Bring the CSV, CSV.GZ or Parquet file as it was downloaded.",
+        )
+    if data[:4] in (b"PAR1", b"PARE"):
+        from anonymizer.checking.parquet_file import parquet_rows
+
+        table, beside = parquet_rows(data)
+        rows = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
+        return ReleasedFile(rows, (*_index_columns(rows), *beside), False)
+    packing: list[str] = []
+    if data[:2] == b"\x1f\x8b":
+        data, packing = _unpacked(data)
+    rows = _read_csv(data)
+    return ReleasedFile(rows, (*packing, *_index_columns(rows), *_beside_lines(data)), True)
+
+
+def _index_columns(rows: pd.DataFrame) -> list[str]:
+    names = [name for name in map(str, rows.columns) if name.startswith(INDEX_NAME) or not name.strip()]
+    return [f"Column {name!r} looks like the index of a table: it can say where a row came from." for name in names]
+
+
+def _unpacked(data: bytes) -> tuple[bytes, list[str]]:
+    """Return the text of a gzip file, and what else it holds."""
+    beside = []
+    if data[3] & 0b11100:
+        beside.append("The packed file has a name, a comment or other notes in its header.")
+    unpack = zlib.decompressobj(wbits=31)
+    text = unpack.decompress(data) + unpack.flush()
+    if not unpack.eof:
+        raise EOFError("it is cut off")
+    if unpack.unused_data:
+        beside.append("The packed file goes on after its end: there is a second part.")
+    return text, beside
+
+
+def _read_csv(data: bytes) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.csv
+
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+    names = [kept_value(name) for name in next(csv.reader(text), [])]
+    if not names or len(set(names)) != len(names):
+        raise ReadError("The file has no header, or two columns of one name.", remedy="Check the first line.")
+    table = pa.csv.read_csv(
+        pa.BufferReader(data),
+        read_options=pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=1 << 24),
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        convert_options=pa.csv.ConvertOptions(
+            column_types={name: pa.dictionary(pa.int32(), pa.string()) for name in names},
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )
+    return cast(pd.DataFrame, table.unify_dictionaries().to_pandas())
+
+
+def _beside_lines(data: bytes) -> Iterator[str]:
+    """Yield what is in a CSV file beside the cells: a mark at its start, a line that is written unlike the others."""
+    if data.startswith(MARK):
+        yield "The file begins with a byte-order mark."
+    if b"\x00" in data:
+        yield "The file has NUL characters."
+    text = data.removeprefix(MARK).decode()
+    furthest = 0
+    for quoting, end, last in MANNERS:
+        same = _lines_alike(text, quoting, end, last)
+        if same is None:
+            return
+        furthest = max(furthest, same)
+    yield (
+        f"Line {furthest + 1:,} of the file is not written as those above it are: quotation marks, blanks and ends of "
+        "lines can carry marks."
+    )
+
+
+def _lines_alike(text: str, quoting: str, end: str, last: bool) -> int | None:
+    """Return how many lines are written in one manner; ``None``: all. The header may be quoted where others are not."""
+    place = count = 0
+    for number, fields in enumerate(csv.reader(io.StringIO(text, newline=""))):
+        count = number
+        if not fields:
+            return count
+        for how in (quoting, "all") if not number else (quoting,):
+            line = _line(fields, how, end)
+            if not last and place + len(line) > len(text):
+                line = line.removesuffix(end)
+            if text.startswith(line, place):
+                place += len(line)
+                break
+        else:
+            return count
+    return None if place == len(text) and text.endswith(end) is last else count
+
+
+def _line(fields: list[str], quoting: str, end: str) -> str:
+    """Return a line, its cells quoted where that is "needed", where they are "present" (not missing), or "all"."""
+    if quoting == "needed":
+        sink = io.StringIO()
+        csv.writer(sink, lineterminator=end).writerow(fields)
+        return sink.getvalue()
+    every = quoting == "all" or len(fields) == 1
+    return ",".join(f'"{field.replace(QUOTE, 2 * QUOTE)}"' if field or every else "" for field in fields) + end
+
+
+def _kept_values(cells: "pd.Series[Any]", column: Column) -> "tuple[pd.Series[Any], bool]":
+    """Return a kept column as values, and whether they are written in more than one way."""
+    levels = cells.cat.categories
+    codes = cells.cat.codes.to_numpy()
+    if column.kind is Kind.CATEGORICAL:
+        values: Any = pd.Series([kept_value(text) for text in levels], dtype="str")
+        twice = any(kept_text(value) != text for value, text in zip(values, levels, strict=True))
+    else:
+        try:
+            numbers, restore = numbers_of(pd.Series(levels, dtype=object), column)
+        except AnonymizerError as error:
+            raise ReadError(error.problem, column=column.name, value=error.value, remedy=error.remedy) from error
+        values = pd.Series(restore(numbers))
+        twice = len(np.unique(numbers)) < len(levels) or not _alike(list(levels))
+    return cast("pd.Series[Any]", values.reindex(codes).set_axis(cells.index).rename(column.name)), twice
+
+
+def _alike(texts: list[str]) -> bool:
+    """Return whether numbers or dates are all written plainly, or all with as many digits behind a point."""
+    if not all(is_number(text) or is_date(text) for text in texts):
+        return False
+    return all(map(is_plain, texts)) or len({len(text.partition(".")[2]) for text in texts}) == 1
+
+
+def kind_of_cells(column: "pd.Series[Any]", role: Role = Role.QUASI_IDENTIFYING) -> Kind:
+    """Return the kind that released cells speak of: numbers or dates when every cell holds one or, in a column that is
+    quasi-identifying, an interval of them."""
+    if column.dtype.kind in "iuf":
+        return Kind.NUMERIC
+    if column.dtype.kind == "M":
+        return Kind.DATE
+    texts = [str(text) for text in pd.unique(column.dropna())]
+    for kind in (Kind.NUMERIC, Kind.DATE):
+        try:
+            cells = [parse_cell(text, kind) for text in texts]
+        except CellError:
+            continue
+        if role is not Role.QUASI_IDENTIFYING and not all(cell.is_single for cell in cells):
+            return Kind.CATEGORICAL
+        ends = [cell.ends for cell in cells if not cell.withheld]
+        are_dates = [pair is not None and "-" in pair[0][1:] and "e" not in pair[0].lower() for pair in ends]
+        if ends and None not in ends and all(is_date is (kind is Kind.DATE) for is_date in are_dates):
+            return kind
+    return Kind.CATEGORICAL

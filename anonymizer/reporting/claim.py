@@ -1,0 +1,94 @@
+"""What a report claims of a release, so that a file can be held against it: which file, which columns, which limits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anonymizer.json_value import JsonValue, parse, read_json
+from anonymizer.reporting.report import schema_digest
+from anonymizer.schema import Role, Schema
+from anonymizer.settings import Limits
+
+REMEDY = "Give the report that was written with the file."
+REQUIRED = frozenset(Limits().required)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """``schema``: roles, kinds and domains; ``outputs``: the digests of the file in each format; ``rows``; ``limits``:
+    what the release has to keep, by name."""
+
+    schema: Schema
+    outputs: Mapping[str, str]
+    rows: int
+    limits: Mapping[str, Any]
+
+    def differences(self, content_sha256: str, rows: int, schema: Schema) -> tuple[str, ...]:
+        """Return how a file of this digest and these rows, checked under a schema, is not what the report speaks of: a
+        sentence each; none when it is."""
+        sentences = []
+        if content_sha256 not in self.outputs.values():
+            counted = "" if rows == self.rows else f" It has {rows:,} rows; the report speaks of {self.rows:,}."
+            sentences.append(f"This is not the file that the report speaks of: its SHA-256 is another.{counted}")
+        if other := other_roles(schema, self.schema):
+            sentences.append(f"These are not the roles that the report speaks of: {other}.")
+        return tuple(sentences)
+
+
+def other_roles(schema: Schema, claimed: Schema) -> str:
+    """Return how roles, or the kinds of quasi-identifiers, differ from those that were claimed, in words; "" when they
+    do not. Columns that never leave are passed over."""
+    mine = {column.name: column for column in schema.columns}
+    for column in claimed.columns:
+        if column.role is Role.IDENTIFYING:
+            continue
+        name = column.name
+        if name not in mine:
+            return f"{name!r} was {column.role}, and is no column here"
+        if mine[name].role is not column.role:
+            return f"{name!r} was {column.role}, and is {mine[name].role} here"
+        if column.role is Role.QUASI_IDENTIFYING and mine[name].kind is not column.kind:
+            return f"{name!r} was {column.kind}, and is {mine[name].kind} here"
+        if mine[name].domain not in (None, column.domain):
+            return f"{name!r} has another domain"
+    return ""
+
+
+def claim_from(source: str | Path | bytes) -> Claim:
+    """Return what a report claims: a path, or the bytes of its file.
+
+    Raises :class:`ReadError` when it cannot be read, speaks of no file, or its roles are not those that
+    it states the digest of.
+    """
+    document = parse(source, "report", REMEDY) if isinstance(source, bytes) else read_json(source, "report", REMEDY)
+    run = document.field("provenance")
+    outputs = {name: value.sha256() for name, value in run.field("output_sha256").fields().items()}
+    if not outputs:
+        document.refuse("it speaks of no released file")
+    schema, stated = Schema.from_value(run.field("schema")), run.field("schema_sha256")
+    if stated.sha256() != schema_digest(schema):
+        stated.refuse("it is not that of the roles that stand there")
+    return Claim(
+        schema=schema,
+        outputs=outputs,
+        rows=document.field("verification").field("rows").whole(),
+        limits=_limits(run.field("parameters")),
+    )
+
+
+def _limits(parameters: JsonValue) -> dict[str, Any]:
+    figures = {
+        name: value.number() for name, value in parameters.fields().items() if name in REQUIRED and not value.absent
+    }
+    return parameters.build(lambda: Limits(**figures).required)
+
+
+def roles_text(schema: Schema) -> str:
+    """Return the roles of a schema in words, with the digest that binds them."""
+    parts = [
+        f"{role} {', '.join(f'{name} ({schema[name].kind})' for name in names)}"
+        for role in (Role.QUASI_IDENTIFYING, Role.SENSITIVE, Role.INSENSITIVE)
+        if (names := schema.names(role))
+    ]
+    return f"Checked as: {'; '.join(parts)}. SHA-256 of these roles: {schema_digest(schema)}."
