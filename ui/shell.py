@@ -29,6 +29,7 @@ STEPS = (
     ("evaluate", "Evaluate", "Compare methods under cross-validation"),
     ("forest", "Forest", "A private forest instead of a table"),
     ("disclosure", "Disclosure", "What a published tree gives away"),
+    ("verify", "Verify", "Check a released file"),
 )
 LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32" role="img" aria-label="Copse">
 <g fill="COLOUR"><path d="M12 3 4 17h5l-4 7h14l-4-7h5z"/><path d="M25 9l-6 10h3.6l-3 5h10.8l-3-5H31z" opacity=".72"/>

@@ -18,10 +18,13 @@ import pandas as pd
 from anonymizer.cells import is_date, is_number, kept_text, kept_value, parse_cell
 from anonymizer.checking.released import is_plain
 from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
+from anonymizer.reading.files import Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import numbers_of
 
+BESIDE = "warning"
+TYPED = "The columns have types."
 INDEX_NAME = "__index_level_"
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 QUOTE = '"'
@@ -40,6 +43,12 @@ class ReleasedFile:
     rows: pd.DataFrame
     beside: tuple[str, ...]
     texts: bool
+
+    @classmethod
+    def of_reading(cls, reading: Reading) -> "ReleasedFile":
+        """Return what :func:`read_released` read in another process."""
+        beside = tuple(problem.text for problem in reading.problems if problem.level == BESIDE)
+        return cls(reading.frame, beside, not any(problem.text == TYPED for problem in reading.problems))
 
     def under(self, schema: Schema) -> "ReleasedFile":
         """Return the same with kept columns as values: numbers, dates, and text without its protecting quotes.
@@ -97,11 +106,8 @@ def read_released(
     for label in rows.columns:
         if isinstance(rows[label].dtype, pd.DatetimeTZDtype):
             rows[label] = rows[label].dt.tz_convert("UTC").dt.tz_localize(None)
-    how = [] if file.texts else [Problem("info", TYPED)]
-    return Content(rows, options, [Problem("warning", sentence) for sentence in file.beside] + how)
-
-
-TYPED = "The columns have types."
+    typed = [] if file.texts else [Problem("info", TYPED)]
+    return Content(rows, options, [Problem(BESIDE, sentence) for sentence in file.beside] + typed)
 
 
 def _read(data: bytes) -> ReleasedFile:

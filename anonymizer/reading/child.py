@@ -25,7 +25,7 @@ import pandas as pd
 import pyarrow as pa
 
 from anonymizer.errors import CancelledError, Progress, ReadError
-from anonymizer.reading.files import READERS, Reading, read_table
+from anonymizer.reading.files import READERS, Reader, Reading, read_table
 from anonymizer.reading.options import (
     MIB,
     Allowance,
@@ -67,10 +67,13 @@ def read_in_child(
     progress: Progress | None = None,
     allowance: Allowance | None = None,
     cancelled: Callable[[], bool] = lambda: False,
+    reader: Reader | None = None,
 ) -> Reading:
     """Return what :func:`anonymizer.reading.files.read_table` returns, read in a process of its own.
 
     ``source``: bytes or a path. ``allowance``: what the child may take; ``None``: what the operator set.
+    ``reader``: a function of a module that reads the bytes as they came, whatever their format.
+
     Raises :class:`ReadError` when no table can be made of the file, or when that takes more than is allowed, and
     :class:`CancelledError` when ``cancelled`` says so, which is asked ten times a second.
     """
@@ -83,7 +86,8 @@ def read_in_child(
         "path": None if path is None else str(path.absolute()),
         "size": size,
         "options": asdict(options or ReadOptions()),
-        "readers": {kind: (reader.__module__, reader.__qualname__) for kind, reader in READERS.items()},
+        "readers": {kind: (each.__module__, each.__qualname__) for kind, each in READERS.items()},
+        "reader": reader and (reader.__module__, reader.__qualname__),
         "allowance": asdict(replace(allowance, memory=allowance.memory_for(size), seconds=allowance.seconds_for(size))),
     }
     child = _take()
@@ -301,10 +305,18 @@ def main() -> None:
     for kind, (module, function) in request["readers"].items():
         if kind not in READERS:  # added from outside, from where the child takes it as well
             READERS[kind] = getattr(importlib.import_module(module), function)
+    module, function = request["reader"] or ("", "")
+    reader = getattr(importlib.import_module(module), function) if module else None
     try:
         source = request["path"] or sys.stdin.buffer.read()
-        options = ReadOptions(**request["options"])
-        reading = read_table(source, name=request["name"], options=options, progress=progress, allowance=allowance)
+        reading = read_table(
+            source,
+            name=request["name"],
+            options=ReadOptions(**request["options"]),
+            progress=progress,
+            allowance=allowance,
+            reader=reader,
+        )
     except ReadError as error:
         value = error.value if isinstance(error.value, str | int | float) else None
         where = {"column": error.column, "row": error.row, "value": value}

@@ -83,6 +83,7 @@ def read_table(
     options: ReadOptions | None = None,
     progress: Progress | None = None,
     allowance: Allowance | None = None,
+    reader: "Reader | None" = None,
 ) -> Reading:
     """Return the table in ``source``; the format is recognised by its first bytes, not by its name.
 
@@ -90,6 +91,7 @@ def read_table(
     (categorical when values repeat). Leading zeros and numbers of more than 15 digits stay text. ``name``: what
     to call the file. ``progress``: called with a share from 0 to 1 and a few words. ``allowance``: how far the table
     may reach; ``None``: what the operator set. :func:`anonymizer.reading.child.read_in_child` holds to all of it.
+    ``reader``: reads the bytes as they came, whatever their format.
 
     Raises :class:`ReadError`, and nothing else, when no table can be made of it.
     """
@@ -102,10 +104,10 @@ def read_table(
         refuse_too_large(extent, name, size, allowance)
 
     try:
-        if data[:2] == b"\x1f\x8b":
+        if data[:2] == b"\x1f\x8b" and reader is None:
             data = unpack(data, name, min(MAX_BYTES, allowance.memory_for(size) // 2))
-        kind = _format_of(data, name)
-        content = READERS[kind](data, name, options or ReadOptions(), stop, progress)
+        kind = "released" if reader else _format_of(data, name)
+        content = (reader or READERS[kind])(data, name, options or ReadOptions(), stop, progress)
         problems = content.problems + _constant_columns(content.frame)
     except ReadError:
         raise

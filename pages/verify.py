@@ -1,0 +1,20 @@
+"""Verify page: any released file and its report, for whoever gives it and whoever gets it."""
+
+import streamlit as st
+
+from ui.session import workspace
+from ui.verify.view import bring, outcome
+
+
+def main() -> None:
+    ws = workspace()
+    st.title("Is this release what its report says?", anchor=False)
+    st.markdown(
+        "Drop a released file and the report that came with it. The checker reads the **whole file**: its cells, and "
+        "whatever else stands in it. No table has to be open, and nothing of the file is kept."
+    )
+    bring(ws)
+    outcome(ws)
+
+
+main()
