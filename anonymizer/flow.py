@@ -35,6 +35,7 @@ from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import check_choices, divide, release_of
+from anonymizer.releasing.grid import coarsen
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.tiers import Parts
 from anonymizer.reporting.report import Report, report_of
@@ -46,7 +47,7 @@ Answer = TypeVar("Answer")
 
 TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits")
-PARTS = (*PRUNING, "generalizer")
+PARTS = (*PRUNING, "generalizer", "public_k")
 RELEASE = (*PARTS, "writing", "numbers")
 
 LONG = ("frontier", "by_k", "report")
@@ -137,7 +138,7 @@ class Flow:
         }
 
     def _dependency(self, name: str) -> Any:
-        return getattr(self, name) if hasattr(type(self), name) or name == "schema" else self.settings[name]
+        return getattr(self, name) if hasattr(type(self), name) or name == "schema" else getattr(self.settings, name)
 
     def but(self, schema: Schema | None = None, **changes: Any) -> "Flow":
         """Return another flow of the same table, with some settings changed, or in other roles.
@@ -225,6 +226,11 @@ class Flow:
         """The table in codes."""
         return encode(self.table, self.schema)
 
+    @stage("schema", "public_k")
+    def coarse(self) -> EncodedTable:
+        """The table in codes as wide as they are written, so that what hulls lose is what is released."""
+        return coarsen(self.encoded, self.schema, self.settings.public_k)
+
     @stage(*TREE)
     def tree(self) -> Tree:
         """The grown tree, unpruned."""
@@ -240,10 +246,10 @@ class Flow:
         """Risk and error of every node of the grown tree."""
         return annotate(self.tree, self.encoded)
 
-    @stage(*TREE)
+    @stage(*TREE, "public_k")
     def node_ncp(self) -> NDArray[np.float64]:
         """(m, p) the loss of each column if a node is released as one group, from the hulls alone."""
-        return node_ncp(self.tree, self.encoded.encodings)
+        return node_ncp(self.tree, self.coarse.encodings)
 
     @stage(*PRUNING)
     def pruning(self) -> Pruning:
@@ -261,9 +267,9 @@ class Flow:
         self.require_limits()
         s = self.settings
         of: dict[str, Any] = {"limits": self.limits, "leaf": self.leaf, "rng": self.rng, "memory": self.memory}
-        return divide(self.encoded, self.pruning, s.generalizer, s.k, progress=self.progress, **of)
+        return divide(self.coarse, self.pruning, s.generalizer, s.k, progress=self.progress, **of)
 
-    @stage(*TREE)
+    @stage(*TREE, "numbers")
     def memory(self) -> dict[str, Any]:
         """The work that generalizers keep of a tree while its groups change, such as the lines of packing."""
         return {}
@@ -279,7 +285,7 @@ class Flow:
         s = self.settings
         check_choices(s.generalizer, s.writing, s.numbers)
         how = s.generalizer, s.writing, s.numbers
-        return release_of(self.table, self.schema, self.encoded, self.parts, *how, self.rng)
+        return release_of(self.table, self.schema, self.encoded, self.parts, *how, s.k, self.rng)
 
     @stage(*RELEASE)
     def released(self) -> pd.DataFrame:
@@ -357,12 +363,12 @@ class Flow:
         """The number of coefficients of the regression that the release keeps; ``None`` where there is none."""
         return None if self.regression is None else agreement(self.regression, self.boxed)
 
-    @stage(*TREE, "limits_beside_k")
+    @stage(*TREE, "limits_beside_k", "numbers")
     def frontier(self) -> tuple[Point, ...]:
         """The risk and loss of every k in the groupings that are cuts of the tree."""
         return tree_frontier(self)
 
-    @stage(*TREE, "grouping", "limits_beside_k")
+    @stage(*TREE, "grouping", "limits_beside_k", "numbers")
     def by_k(self) -> tuple[Point, ...]:
         """The risk and loss of every k in this grouping."""
         return tree_frontier(self, groupings=(self.grouping,))

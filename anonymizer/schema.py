@@ -39,6 +39,9 @@ MOST_COLUMNS = 100_000
 
 Domain = tuple[float, float] | tuple[str, ...]
 
+DATE_STEPS = {"day": 1.0, "week": 7.0, "month": 30.4375, "quarter": 91.3125, "year": 365.25}
+"""The steps of a public grid of dates, and about how many days each has."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -46,7 +49,9 @@ class Column:
 
     ``domain``: numeric and date: (lowest, highest), dates as ISO text; categorical: all levels, in their
     order. ``None`` means "read it from the data". ``ordered``: the levels have a natural order, and splits
-    respect it. ``reason``: why the role was suggested, in words; never part of a comparison.
+    respect it. ``reason``: why the role was suggested, in words; never part of a comparison. ``grid``: of numbers and
+    dates, the step of the public grid in which ends are written (a number, or one of :data:`DATE_STEPS`) and a number
+    that is on it (0 for dates); ``None``: proposed.
     """
 
     name: str
@@ -55,6 +60,7 @@ class Column:
     domain: Domain | None = None
     ordered: bool = False
     reason: str = ""
+    grid: tuple[float | str, float] | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -72,6 +78,8 @@ class Column:
     def _normalize(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
         object.__setattr__(self, "kind", Kind(self.kind))
+        if self.grid is not None:
+            object.__setattr__(self, "grid", self._step(*self.grid))
         if self.domain is None:
             return
         domain = tuple(self.domain)
@@ -93,6 +101,21 @@ class Column:
                     remedy="Write it as lowest, highest.",
                 )
         object.__setattr__(self, "domain", domain)
+
+    def _step(self, step: object, origin: object = 0.0) -> tuple[float | str, float]:
+        """Return the step and the origin of a grid, as they are kept."""
+        if self.kind is Kind.DATE and step in DATE_STEPS:
+            return str(step), 0.0
+        if self.kind is Kind.NUMERIC and not isinstance(step, str):
+            number, start = float(cast(float, step)), float(cast(float, origin))
+            if 0 < number < np.inf and np.isfinite(start):
+                return number, start
+        raise SchemaError(
+            f"The grid of {self.name!r} cannot have the step {str(step)[:40]!r}.",
+            column=self.name,
+            value=step,
+            remedy=f"Give a number above 0, or for dates one of {', '.join(DATE_STEPS)}.",
+        )
 
     def _end(self, end: object) -> float | str:
         """Return one end of a numeric or date domain, as it is kept."""
@@ -125,6 +148,8 @@ class Column:
             entry["domain"] = list(self.domain)
         if self.ordered:
             entry["ordered"] = True
+        if self.grid is not None:
+            entry["grid"] = list(self.grid)
         if self.reason:
             entry["reason"] = self.reason
         return entry
@@ -132,7 +157,7 @@ class Column:
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "reason"))
+        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "grid", "reason"))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
         ends = [] if domain.absent else domain.items()
@@ -140,6 +165,10 @@ class Column:
             values: list[Any] = [end.number() for end in ends]
         else:
             values = [end.text() for end in ends]
+        grid = entry.field("grid")
+        step: list[Any] = [] if grid.absent else grid.items()
+        if step:
+            step = [step[0].text() if kind == Kind.DATE else step[0].number(), *(part.number() for part in step[1:])]
         return entry.build(
             lambda: cls(
                 name=entry.field("name").text(fewest=1),
@@ -148,6 +177,7 @@ class Column:
                 domain=None if domain.absent else tuple(values),
                 ordered="ordered" in fields and fields["ordered"].flag(),
                 reason=fields["reason"].text() if "reason" in fields else "",
+                grid=None if grid.absent else tuple(step),
             )
         )
 
@@ -194,6 +224,7 @@ class Schema:
         kinds: Mapping[str, str] | None = None,
         domains: Mapping[str, Sequence[Any]] | None = None,
         ordered: Iterable[str] = (),
+        grids: Mapping[str, Sequence[Any]] | None = None,
     ) -> "Schema":
         """Return a schema from lists of names; every other column of ``table`` is insensitive and kept.
 
@@ -201,7 +232,7 @@ class Schema:
         """
         roles: dict[str, Role] = {}
         ordered = set(ordered)
-        kinds, domains = dict(kinds or {}), dict(domains or {})
+        kinds, domains, grids = dict(kinds or {}), dict(domains or {}), dict(grids or {})
         check_headers(table)
         for role, names in (
             (Role.IDENTIFYING, identifying),
@@ -216,7 +247,7 @@ class Schema:
                         remedy="Give it one.",
                     )
                 roles[name] = role
-        for name in [*roles, *kinds, *domains, *ordered]:
+        for name in [*roles, *kinds, *domains, *ordered, *grids]:
             if name not in table.columns:
                 raise SchemaError(
                     f"There is no column {name!r} in the table.",
@@ -231,6 +262,7 @@ class Schema:
                     kind=kinds.get(name, kind_of(table[name])),  # type: ignore[arg-type]
                     domain=domains.get(name),  # type: ignore[arg-type]
                     ordered=name in ordered,
+                    grid=grids.get(name),  # type: ignore[arg-type]
                 )
                 for name in table.columns
             ),

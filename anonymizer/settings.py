@@ -258,6 +258,11 @@ class Settings(Mapping[str, Any]):
         return {name: value for name, value in self._values.items() if SETTINGS[name].part in parts}
 
     @property
+    def public_k(self) -> int | None:
+        """The k of the public grids in which boxes are written; ``None`` where ends are values."""
+        return self.k if self.numbers == "public" else None
+
+    @property
     def limits(self) -> "Limits":
         """The limits that every group must satisfy."""
         return Limits(**self.of("limit"))

@@ -6,6 +6,7 @@ from anonymizer.errors import AnonymizerError
 from ui.controls import problem
 from ui.guard import lacks
 from ui.job import groups_ready
+from ui.method import price_of_ends
 from ui.release.attacks import attacks
 from ui.release.downloads import downloads
 from ui.release.reports import reports
@@ -19,7 +20,7 @@ def main() -> None:
     if lacks(ws, "There is nothing to release yet", text):
         return
     st.title("Check and download", anchor=False)
-    choices(ws)
+    place = choices(ws)
     if not groups_ready(ws):
         return
     try:
@@ -28,6 +29,7 @@ def main() -> None:
     except AnonymizerError as error:
         problem(error)
         return
+    price_of_ends(ws, place)
     headline(report.verification)
     left, right = st.columns([3, 2], gap="large")
     with left:

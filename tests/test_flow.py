@@ -11,7 +11,7 @@ from anonymizer.flow import DEPENDS, Flow
 from anonymizer.pipeline import anonymize, run_flow
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Role, Schema
-from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
+from anonymizer.settings import RUN, Settings, setting_names
 
 TABLE = hospital(300)
 SCHEMA = Schema.of(TABLE, quasi_identifying=["age", "sex", "postcode"], sensitive=["diagnosis", "days_of_stay"])
@@ -25,7 +25,7 @@ def stages(flow: Flow) -> dict[str, object]:
 def test_stages__depend_on_what_a_flow_has() -> None:
     flow = Flow(TABLE, SCHEMA)
     for needs in DEPENDS.values():
-        assert all(hasattr(flow, name) or name in SETTINGS for name in needs)
+        assert all(hasattr(flow, name) or hasattr(flow.settings, name) for name in needs)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
             {"k": 20},
             {
                 "encoded",
+                "coarse",
                 "original",
                 "before",
                 "regression",
@@ -49,17 +50,20 @@ def test_stages__depend_on_what_a_flow_has() -> None:
         ),
         (
             {"grouping": "least"},
-            {"encoded", "original", "before", "regression", "tree", "leaf", "risk", "node_ncp", "memory", "frontier"},
+            {
+                *("encoded", "coarse", "original", "before", "regression"),
+                *("tree", "leaf", "risk", "node_ncp", "memory", "frontier"),
+            },
         ),
         ({"generalizer": "refine"}, set(DEPENDS) - {name for name in DEPENDS if "generalizer" in DEPENDS[name]}),
         ({"numbers": "mean"}, set(DEPENDS) - {name for name in DEPENDS if "numbers" in DEPENDS[name]}),
-        ({"min_leaf": 9}, {"encoded", "original", "before", "regression"}),
+        ({"min_leaf": 9}, {"encoded", "coarse", "original", "before", "regression"}),
         ({"prosecutor_limit": 3}, set(DEPENDS)),
-        ({"grouping": "median-mondrian"}, {"encoded", "original", "before", "regression"}),
+        ({"grouping": "median-mondrian"}, {"encoded", "coarse", "original", "before", "regression"}),
     ],
 )
 def test_but__shares_what_does_not_depend_on_the_change(change: dict, shared: set) -> None:
-    settings = Settings(k=5, generalizer="uniform")
+    settings = Settings(k=5, generalizer="uniform", numbers="range")
     flow = Flow(TABLE, SCHEMA, settings)
     before = stages(flow)
     other = flow.but(**change)
@@ -68,6 +72,16 @@ def test_but__shares_what_does_not_depend_on_the_change(change: dict, shared: se
     fresh = Flow(TABLE, SCHEMA, settings.but(**change))
     assert np.array_equal(other.pruning.cut(), fresh.pruning.cut())
     assert other.utility.gcp == pytest.approx(fresh.utility.gcp, abs=1e-12)
+
+
+def test_public_ends__another_k_has_other_bounds_and_the_same_tree() -> None:
+    flow = Flow(TABLE, SCHEMA, Settings(k=5, numbers="public"))
+    flow.compute("tree", "coarse", "node_ncp", "memory", "by_k")
+    other = flow.but(k=20)
+    assert [name for name in ("tree", "memory", "by_k", "coarse", "node_ncp") if other.ready(name)] == [
+        "tree", "memory", "by_k",
+    ]  # fmt: skip
+    assert not flow.but(numbers="range").ready("memory")
 
 
 def test_but__shares_what_is_computed_later() -> None:

@@ -4,13 +4,15 @@
 """
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.recipe import fitting_groupings, grouping_words
 from anonymizer.growing.grow import CRITERIA
-from anonymizer.releasing.generalize import guarantee_of
+from anonymizer.releasing.generalize import INTERVALS, NUMBERS, guarantee_of
 from anonymizer.settings import SETTINGS, names_of
-from ui.controls import plain, slider_ends
+from anonymizer.whatif.ends import loss_by_ends
+from ui.controls import plain, share, slider_ends
 from ui.session import optional_number, set_at_once
 from ui.workspace import Workspace
 
@@ -67,6 +69,31 @@ def generalizer_choice(ws: Workspace, page: str) -> None:
         key=f"{page} generalizer",
     )
     ws.set(generalizer=generalizer)
+
+
+def numbers_choice(ws: Workspace, page: str) -> DeltaGenerator:
+    """Draw the box of ways to write numbers and dates, and return the place for what the ends cost."""
+    names = [name for name in NUMBERS if ws.settings.generalizer != "tiered" or name in INTERVALS]
+    now = ws.settings.numbers
+    way = st.selectbox(
+        SETTINGS["numbers"].title,
+        names,
+        names.index(now) if now in names else 0,
+        format_func=lambda name: NUMBERS[name].title,
+        key=f"{page} numbers {len(names)}",
+    )
+    ws.set(numbers=way)
+    return st.empty()
+
+
+def price_of_ends(ws: Workspace, place: DeltaGenerator) -> None:
+    """Draw what is lost with public ends of intervals, and with ends that are values, once the release is there."""
+    losses = ws.answers.get("loss by ends", ws.flow.release, lambda: loss_by_ends(ws.flow))
+    if losses:
+        place.caption(
+            f"Detail lost by these groups (GCP): {share(losses['public'])} with public ends, {share(losses['range'])} "
+            "with ends that are values."
+        )
 
 
 def number_setting(ws: Workspace, name: str, key: str, *, empty: str = "off") -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from anonymizer.drawing.charts import two_way_sentence
 from anonymizer.measuring.utility import cut_error, cut_gcp
+from anonymizer.releasing.generalize import INTERVALS
 from ui.controls import count, plain, share
 from ui.workspace import Workspace
 
@@ -34,7 +35,7 @@ def figures(ws: Workspace) -> list[Figure]:
     released = flow.after if flow.ready("after") else None
     utility = flow.utility if flow.ready("utility") else None
     tree, cut = pruning.tree, pruning.cut()
-    foreseen = ws.settings.generalizer == "uniform" and ws.settings.numbers == "range"
+    foreseen = ws.settings.generalizer == "uniform" and ws.settings.numbers in INTERVALS
     sizes, aimed = tree.n[cut], bool(ws.flow.encoded.target.name)
     groups = smallest = highest = loss = error = "–"
     if released is not None:

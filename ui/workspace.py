@@ -28,6 +28,7 @@ from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import Answer as ReadingAnswer
 from anonymizer.reading.profile import ColumnFacts, profile, suggest, suggest_again
 from anonymizer.reading.samples import SAMPLES, sample_reading
+from anonymizer.releasing.generalize import INTERVALS
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings
 from anonymizer.whatif.scenarios import History, Scenario, choices_of
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 State = TypeVar("State")
 
-WITH_SHARED_RECORDS = ("sets", "concatenate", "range")
+WITH_SHARED_RECORDS = ("sets", "concatenate", *INTERVALS)
 """Ways to write cells that do not count, so they suit boxes that share records."""
 
 

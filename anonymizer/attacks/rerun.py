@@ -25,6 +25,7 @@ from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.records import descend
 from anonymizer.releasing.generalize import divide
+from anonymizer.releasing.grid import grids_of
 from anonymizer.releasing.tiers import Parts
 
 if TYPE_CHECKING:
@@ -75,13 +76,13 @@ def rerun(
     runs. ``most``: contents that are tried of a record at most: every one that differs in one column first, then some
     of the others, drawn by ``rng``. Contents are made of values that somebody has. Where not all were tried, a record
     can be called certain that another content would have cleared: the figures are upper bounds. ``grid``: where ends
-    are rounded outward to public cells; by default they are values.
+    are rounded outward to public cells; by default as the flow writes them.
     """
     if len(flow.parts.shared_record):
         return None
     end = time.monotonic() + seconds
     others = other_values(flow)
-    grid = grid or [np.arange(encoding.n_codes) for encoding in flow.encoded.encodings]
+    grid = grid or cells_of(flow)
     published = groups_of(flow.encoded, flow.parts, others, grid)
     everything = Counter(published.of)
     truth = []
@@ -144,16 +145,23 @@ class Groups:
 def runs(flow: "Flow", others: Rows, seeds: Sequence[int], grid: Grid, codes: Codes | None = None) -> Iterator[Groups]:
     """Yield the groups of a flow under each secret, or of other ``codes`` (n, p) in its place; none when these cannot
     keep the limits."""
-    s, encoded, pruning, leaf = flow.settings, flow.encoded, flow.pruning, flow.leaf
+    s, encoded, pruning, leaf = flow.settings, flow.coarse, flow.pruning, flow.leaf
     if codes is not None:
-        encoded = replace(encoded, codes=codes)
-        tree = grow_by(flow.recipe, encoded)
-        pruning = group(tree, annotate(tree, encoded), encoded, flow.grouping, flow.limits)
-        leaf = descend(tree, encoded)
+        exact, encoded = replace(flow.encoded, codes=codes), replace(encoded, codes=codes)
+        tree = grow_by(flow.recipe, exact)
+        pruning = group(tree, annotate(tree, exact), exact, flow.grouping, flow.limits)
+        leaf = descend(tree, exact)
     for seed in seeds if pruning.satisfied else ():
         rng = np.random.default_rng(seed)
         parts = divide(encoded, pruning, s.generalizer, s.k, limits=flow.limits, leaf=leaf, rng=rng)
         yield groups_of(encoded, parts, others, grid)
+
+
+def cells_of(flow: "Flow") -> Grid:
+    """Return the public cell of each code where ends are public, else the codes."""
+    k, encodings = flow.settings.public_k, flow.encoded.encodings
+    grids = {} if k is None else grids_of(flow.encoded, flow.schema, k)
+    return [grids[e.name].cells(e.low) if e.name in grids else np.arange(e.n_codes) for e in encodings]
 
 
 def other_values(flow: "Flow") -> Rows:

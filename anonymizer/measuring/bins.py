@@ -102,7 +102,7 @@ def _shares_of_intervals(bins: Bins, edges: Floats, cells: Sequence[Cell]) -> Fl
     encoding = bins.encoding
     whole = encoding.domain
     ends = [whole if cell.low is None or cell.high is None else (cell.low, cell.high) for cell in cells]
-    low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
+    low, high = np.clip(np.array(ends, dtype=np.float64).reshape(-1, 2), *whole).T
     numbers, half = (encoding.low + encoding.high) / 2, whole_step(encoding) / 2
     inside = np.maximum(1, np.searchsorted(numbers, high, "right") - np.searchsorted(numbers, low, "left"))
     missing = np.array([_missing_share(*pair, encoding) for pair in zip(cells, inside.tolist(), strict=True)])

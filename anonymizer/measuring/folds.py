@@ -27,6 +27,7 @@ from anonymizer.measuring.two_way import two_way
 from anonymizer.measuring.utility import mape, relative_squared_distance
 from anonymizer.releasing.boxes import Boxes, interval_cells, level_cells
 from anonymizer.releasing.generalize import divide
+from anonymizer.releasing.grid import grids_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.settings import SETTINGS, setting_names
 
@@ -127,9 +128,9 @@ class Fold:
         flow.require_limits()
         limits = flow.limits.but(significance=None)
         rng = np.random.default_rng(self.seed)
-        parts = divide(flow.encoded, flow.pruning, generalizer, k, limits=limits, leaf=flow.leaf, rng=rng)
+        parts = divide(flow.coarse, flow.pruning, generalizer, k, limits=limits, leaf=flow.leaf, rng=rng)
         self.pause()
-        boxed = self.boxed(Boxes.of(parts))
+        boxed = self.boxed(Boxes.of(parts), k)
         seconds = growth.seconds + time.perf_counter() - start
         tree, leaf = (flow.tree, flow.leaf) if parts.tree is None or parts.leaf is None else (parts.tree, parts.leaf)
         features = boxed.features()
@@ -145,15 +146,21 @@ class Fold:
         first = self.growths[flow.recipe]
         return Growth(first.flow.but(**flow.settings), first.seconds)
 
-    def boxed(self, boxes: Boxes) -> BoxedTable:
-        """Return the training records in the cells of their boxes."""
-        columns = []
+    def boxed(self, boxes: Boxes, k: int) -> BoxedTable:
+        """Return the training records in the cells of their boxes. ``k``: of public grids."""
+        columns, grids = [], grids_of(self.train.encoded, self.train.schema, k)
         flow, encoded = self.train, self.train.encoded
         for position, encoding in enumerate(encoded.encodings):
             codes, name = encoded.codes[:, position], encoding.name
             if encoding.is_interval:
                 cells, of_box, _ = interval_cells(
-                    flow.table[name], flow.schema[name], codes, encoding, boxes, flow.settings.numbers
+                    flow.table[name],
+                    flow.schema[name],
+                    codes,
+                    encoding,
+                    boxes,
+                    flow.settings.numbers,
+                    grids.get(name),
                 )
             else:
                 cells, of_box = level_cells(codes, encoding, boxes, flow.settings.writing)

@@ -27,10 +27,10 @@ Floats = NDArray[np.float64]
 def cell_ncp(cell: Cell, encoding: Encoding) -> float:
     """Return the normalized certainty penalty of one cell, Y19 (11): the share of the domain that it leaves open.
 
-    0 for a single value; interval width / domain width; number of levels / number of levels of the domain; 1 when
-    withheld, and for a mean or median, which bounds nobody's value. "Missing" counts as a level of a categorical
-    column, and as a share w = 1 / b of a numeric domain of b codes: an interval that may also be missing has
-    (1 − w) · width + w. A constant column has 0.
+    0 for a single value; interval width / domain width, of what lies in the domain; number of levels / number of levels
+    of the domain; 1 when withheld, and for a mean or median, which bounds nobody's value. "Missing" counts as a level
+    of a categorical column, and as a share w = 1 / b of a numeric domain of b codes: an interval that may also be
+    missing has (1 − w) · width + w. A constant column has 0.
     """
     if cell.is_single:
         return 0.0
@@ -38,7 +38,8 @@ def cell_ncp(cell: Cell, encoding: Encoding) -> float:
         return 1.0 if encoding.n_codes > 1 else 0.0
     if cell.low is not None and cell.high is not None:
         w = encoding.missing_share if cell.missing else 0.0
-        return (1 - w) * _width_share(cell.high - cell.low, encoding) + w
+        low, high = np.clip((cell.low, cell.high), *encoding.domain).tolist()
+        return (1 - w) * _width_share(high - low, encoding) + w
     return (len(cell.levels) + cell.missing) / encoding.domain[1]
 
 

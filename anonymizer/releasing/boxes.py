@@ -1,6 +1,8 @@
 """Boxes of records, and the cells that say what a box holds: ranges, means, sets, concatenations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 from anonymizer.cells import Cell
 from anonymizer.errors import EncodeError
 from anonymizer.growing.encode import Encoding
+from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import ReleasedColumn
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind
@@ -47,11 +50,18 @@ class Boxes:
 
 
 def interval_cells(
-    values: "pd.Series[Any]", column: Column, codes: NDArray[Any], encoding: Encoding, boxes: Boxes, numbers: str
+    values: "pd.Series[Any]",
+    column: Column,
+    codes: NDArray[Any],
+    encoding: Encoding,
+    boxes: Boxes,
+    numbers: str,
+    grid: Grid | None,
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64], tuple[str, ...]]:
     """Return the distinct cells of a numeric or date column, the cell of every box, and the domain as text.
 
-    ``numbers``: "range", "mean" or "median". A box with one value says that value, whatever the writing.
+    ``numbers``: "public" (from end to end of the ``grid``), "range", "mean" or "median". A box with one value says that
+    value unless its ends are public. The domain as text is the declared one, that of the grid, or of the ranges.
     """
     from anonymizer.releasing import tier_kernels
 
@@ -65,10 +75,17 @@ def interval_cells(
     tier_kernels.ranges(codes, *boxes.arguments(), b, low, high, absent)
     if column.domain is not None:
         domain = tuple(_domain_text(end, column.kind) for end in column.domain)
+    elif grid is not None and numbers != "range":
+        domain = grid.domain
     else:
         domain = (value_text(labels[0]), value_text(labels[-1])) if b else ()
-    ranges, index = _ranges(labels, low, high, absent)
-    if numbers == "range":
+    if numbers == "public" and grid is not None:
+        cell = grid.cells(exact)
+        low, high = np.append(cell, len(grid.low))[low], np.append(cell, -1)[high]
+        return (*_ranges(grid.low_text, grid.high_text, len(grid.low), low, high, absent), domain)
+    text = cache(lambda code: value_text(labels[code]))
+    ranges, index = _ranges(text, text, b, low, high, absent)
+    if numbers in ("range", "public"):
         return ranges, index, domain
     wide = np.flatnonzero(low < high)
     estimates = centres(exact, codes, boxes, numbers)[wide]
@@ -85,15 +102,19 @@ def interval_cells(
 
 
 def _ranges(
-    labels: NDArray[Any], low: NDArray[np.int64], high: NDArray[np.int64], absent: NDArray[np.bool_]
+    low_text: Callable[[int], str],
+    high_text: Callable[[int], str],
+    b: int,
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    absent: NDArray[np.bool_],
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
-    b = len(labels)
+    """Return the distinct cells of boxes, and the cell of every box. ``low_text``, ``high_text``: of b codes."""
     keys, index = np.unique((low * (b + 1) + high + 1) * 2 + absent, return_inverse=True)
     pairs, missing = np.divmod(keys, 2)
     lows, highs = np.divmod(pairs, b + 1)
-    texts = {int(code): value_text(labels[code]) for code in np.union1d(lows, highs - 1) if 0 <= code < b}
     cells = tuple(
-        Cell.MISSING if at_most < at_least else Cell.interval(texts[at_least], texts[at_most], bool(or_missing))
+        Cell.MISSING if at_most < at_least else Cell.interval(low_text(at_least), high_text(at_most), bool(or_missing))
         for at_least, at_most, or_missing in zip(lows.tolist(), (highs - 1).tolist(), missing, strict=True)
     )
     return cells, index

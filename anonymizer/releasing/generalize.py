@@ -18,6 +18,7 @@ from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
+from anonymizer.releasing.grid import coarsen, grids_of
 from anonymizer.releasing.pack import pack
 from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
@@ -84,8 +85,9 @@ def generalize(
             remedy="Encode this table with this schema first.",
         )
     rng = rng or fresh_secret()
-    parts = divide(encoded, pruning, method, k, limits=limits, after=after, leaf=leaf, rng=rng)
-    return release_of(table, schema, encoded, parts, method, writing, numbers, rng)
+    coarse = coarsen(encoded, schema, k if numbers == "public" else None)
+    parts = divide(coarse, pruning, method, k, limits=limits, after=after, leaf=leaf, rng=rng)
+    return release_of(table, schema, encoded, parts, method, writing, numbers, k, rng)
 
 
 def divide(
@@ -127,9 +129,11 @@ def release_of(
     method: str,
     writing: str,
     numbers: str,
+    k: int,
     rng: np.random.Generator | None = None,
 ) -> Release:
     """Return the release in which records of one part share their cells; see :func:`generalize` for the others."""
+    grids = grids_of(encoded, schema, k)
     boxes = Boxes.of(parts)
     order = (rng or fresh_secret()).permutation(len(table))
     box = boxes.of_record[order]
@@ -142,7 +146,7 @@ def release_of(
         position = encoded.names.index(name)
         encoding, codes = encoded.encodings[position], encoded.codes[:, position]
         if encoding.is_interval:
-            cells, index, domain = interval_cells(table[name], column, codes, encoding, boxes, numbers)
+            cells, index, domain = interval_cells(table[name], column, codes, encoding, boxes, numbers, grids.get(name))
         else:
             cells, index = level_cells(codes, encoding, boxes, writing)
             domain = tuple(value_text(level) for level in encoding.labels)
@@ -163,7 +167,7 @@ def check_choices(method: str, writing: str, numbers: str) -> None:
             raise ParameterError(
                 f"There is no {what} {name!r}.", value=name, remedy="Choose one of: " + ", ".join(names) + "."
             )
-    if method == "tiered" and (writing == "weighted" or numbers != "range"):
+    if method == "tiered" and (writing == "weighted" or numbers not in INTERVALS):
         raise ParameterError(
             f"{method!r} shares records between boxes, so counts, means and medians of a box would count people twice.",
             remedy="Write sets and ranges, or choose uniform, refine or tiered-strict.",
@@ -291,6 +295,15 @@ WRITINGS: dict[str, Guarantee] = {
 """How the levels of a box are written, and what that gives away besides."""
 
 NUMBERS: dict[str, Guarantee] = {
+    "public": Guarantee(
+        "Public ends: [25, 64]",
+        True,
+        "A cell is the smallest interval between ends of a public grid that holds the values of its box: multiples of "
+        "a round step, or days to years, as declared or proposed. Where few people lie, the outermost steps are one. "
+        "No end depends on anybody's exact value, and the data dictionary names the ends of the grid.",
+        "Boxes are a little wider. Where all values of a column lie on the grid, as whole years of age do when the "
+        "step is 1, a cell can still be a single value. A step that is proposed follows from the range of the data.",
+    ),
     "range": Guarantee(
         "Range: [29, 61]",
         True,
@@ -314,6 +327,9 @@ NUMBERS: dict[str, Guarantee] = {
     ),
 }
 """How the numbers and dates of a box are written, and what that gives away besides."""
+
+INTERVALS = ("public", "range")
+"""Keys of :data:`NUMBERS` that write intervals which hold every value."""
 
 
 offer("generalizer", GENERALIZERS)

@@ -14,7 +14,7 @@ memory, moving k keeps it (:class:`Lines`).
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +163,8 @@ def pack(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
 def line_of(groups: Groups, rng: np.random.Generator) -> Line:
     """Return the line of all groups under the secret of their tree, which is drawn when it is first asked for."""
     lines: Lines = groups.memory.get("lines") or groups.memory.setdefault("lines", Lines(groups.encoded, rng))
-    return lines.line(groups.group[groups.leaf])
+    line = lines.line(groups.group[groups.leaf])
+    return replace(line, scale=scale_of(groups.encoded.encodings, lines.scale.weight))
 
 
 def summable(limits: Limits) -> bool:

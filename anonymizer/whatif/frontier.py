@@ -24,7 +24,8 @@ from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import cut_error, cut_gcp, gcp, majorities, node_ncp
-from anonymizer.releasing.generalize import GENERALIZERS, TAKES_LONG
+from anonymizer.releasing.generalize import GENERALIZERS, INTERVALS, TAKES_LONG
+from anonymizer.releasing.grid import coarsen
 
 if TYPE_CHECKING:
     from anonymizer.flow import Flow
@@ -174,12 +175,16 @@ def tree_frontier(
         raise ParameterError("k must be at least 1.", remedy="Choose how many must look alike.")
     fails = ~np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, limits)])
     offends = offenders(tree, risk, limits)
-    scores = _Scores.of(tree, risk, encoded, flow.node_ncp)
 
     def point(setting: tuple[str, int]) -> Point | None:
         grouping, k = setting
         pruning = collapse(tree, risk, grouping, k, fails | (tree.n < k), offends)
-        return scores.point(pruning.cut(), grouping, "uniform", k) if pruning.satisfied else None
+        if not pruning.satisfied:
+            return None
+        losses = flow.node_ncp
+        if flow.settings.public_k is not None:
+            losses = node_ncp(tree, coarsen(encoded, flow.schema, k).encodings)
+        return _Scores.of(tree, risk, encoded, losses).point(pruning.cut(), grouping, "uniform", k)
 
     with ThreadPoolExecutor(THREADS) as pool:
         points = list(pool.map(point, [(grouping, k) for grouping in groupings for k in ks]))
@@ -239,13 +244,14 @@ def record_frontier(
     """
     methods = fitting_methods(flow.encoded) if methods is None else tuple(methods)
     points: list[Point] = []
+    numbers = flow.settings.numbers if flow.settings.numbers in INTERVALS else "range"
     tries = [(method, k) for method in methods for k in ks if k <= flow.encoded.n_records]
     for number, (method, k) in enumerate(tries):
         if cancelled is not None and cancelled():
             break
         if progress is not None:
             progress(number / len(tries), f"{', '.join(method[:2])}, k = {k:,}")
-        setting = flow.but(k=k, writing="sets", numbers="range", **method.settings)
+        setting = flow.but(k=k, writing="sets", numbers=numbers, **method.settings)
         if setting.pruning.satisfied:
             points.append(_point(setting, method))
     return tuple(points)
@@ -257,9 +263,9 @@ def _point(flow: "Flow", method: Method) -> Point:
     if method.generalizer == "uniform":
         scores, cut = _Scores.of(flow.tree, flow.risk, flow.encoded, flow.node_ncp), flow.pruning.cut()
     elif method.generalizer == "refine":
-        pruning = refine(flow.pruning, flow.encoded, flow.limits, leaf=flow.leaf)
+        pruning = refine(flow.pruning, flow.coarse, flow.limits, leaf=flow.leaf)
         tree, cut = pruning.tree, pruning.cut()
-        losses = node_ncp(tree, flow.encoded.encodings)
+        losses = node_ncp(tree, flow.coarse.encodings)
         scores = _Scores.of(tree, annotate(tree, flow.encoded), flow.encoded, losses)
     else:
         return _released_point(flow, method)

@@ -300,9 +300,11 @@ def test_weights_and_means__are_read_by_the_models():
     tree = grow(encoded, min_leaf=20)
     boxes = Boxes.of(disjoint(descend(tree, encoded), tree.n_nodes))
     rows = np.arange(200)
-    plain = Fold.of(Flow(table, schema), rows, rows).boxed(boxes).features()
+    plain = Fold.of(Flow(table, schema), rows, rows).boxed(boxes, 10).features()
     weighted = (
-        Fold.of(Flow(table, schema, Settings(writing="weighted", numbers="mean")), rows, rows).boxed(boxes).features()
+        Fold.of(Flow(table, schema, Settings(writing="weighted", numbers="mean")), rows, rows)
+        .boxed(boxes, 10)
+        .features()
     )
     sides = [features[boxes.of_record] for features in (plain, weighted)]
     assert sides[0].shape == sides[1].shape

@@ -18,7 +18,7 @@ from anonymizer.drawing.charts import loss_sentence, moved_sentence
 from anonymizer.measuring.coefficients import agreement, regression_of
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import SAMPLES
-from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, NUMBERS, WRITINGS
+from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, INTERVALS, NUMBERS, WRITINGS
 from anonymizer.releasing.release import FORMATS, read_release
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Schema
@@ -183,6 +183,10 @@ def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) 
         assert sorted(map(str, released_rows[name])) == sorted(map(str, made.release.frame()[name]))
     strip = {item.label: item.value for item in app.metric}
     assert strip["Detail lost (GCP)"] == share(made.utility.gcp)
+    public, ranges = (anonymize(CUSTOMERS, SCHEMA, generalizer="uniform", k=2, writing=writing, numbers=name)
+                      for name in INTERVALS)  # fmt: skip
+    price = f"{share(public.utility.gcp)} with public ends, {share(ranges.utility.gcp)} with ends that are values"
+    assert price in plain_text(app)
 
 
 def test_titles_of_panels__follow_at_once() -> None:
@@ -205,7 +209,7 @@ def test_tiered__offers_no_writing_that_counts() -> None:
     assert not app.exception
     assert not app.error
     assert (ws.settings.writing, ws.settings.numbers) == ("sets", "range")
-    assert app.selectbox(key="release numbers 1").options == [NUMBERS["range"].title]
+    assert app.selectbox(key="release numbers 2").options == [NUMBERS[name].title for name in INTERVALS]
     assert "count people twice" in plain_text(app)
 
 

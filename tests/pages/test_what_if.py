@@ -5,6 +5,7 @@ import pytest
 from anonymizer.attacks.look_up import look_up, person
 from anonymizer.drawing.charts import loss_sentence
 from anonymizer.pipeline import anonymize
+from anonymizer.releasing.generalize import INTERVALS
 from anonymizer.whatif.frontier import k_for
 from tests.pages.test_data import texts
 from tests.pages.test_release import plain_text
@@ -89,6 +90,17 @@ def test_what_if_i_knew__counts_those_who_remain() -> None:
     assert fits == [count(before.rows), count(after.rows)]
     for sentence in (*before.sentences(), *after.sentences()):
         assert sentence in plain_text(app)
+
+
+def test_public_ends__cost_what_is_said_and_can_be_chosen() -> None:
+    app = open_view(session())
+    ways = {name: anonymize(TABLE, SCHEMA, generalizer="uniform", numbers=name).utility.gcp for name in INTERVALS}
+    price = f"{share(ways['public'])} with public ends, {share(ways['range'])} with ends that are values"
+    for name in INTERVALS:
+        next(box for box in app.selectbox if box.label == "Numbers and dates").set_value(name).run()
+        assert not app.exception
+        assert price in plain_text(app)
+        assert metrics(app)["Detail lost (GCP)"] == share(ways[name])
 
 
 def test_limits__are_switched_off_together() -> None:

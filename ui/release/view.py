@@ -2,6 +2,7 @@
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.checking.verify import Check, Verification
 from anonymizer.drawing.charts import (
@@ -33,8 +34,9 @@ LETTERS = {Role.QUASI_IDENTIFYING: "Q", Role.SENSITIVE: "S", Role.INSENSITIVE: "
 CONFIG = {"displayModeBar": False}
 
 
-def choices(ws: Workspace) -> None:
-    """Draw how groups are made, how boxes are made and written, and what is required of sensitive columns."""
+def choices(ws: Workspace) -> DeltaGenerator:
+    """Draw how groups are made, how boxes are made and written, and what is required of sensitive columns; return the
+    place for what the ends of intervals cost."""
     with st.container(border=True):
         first, second = st.columns([2, 3], gap="large")
         with first:
@@ -45,12 +47,13 @@ def choices(ws: Workspace) -> None:
         with second:
             generalizer_choice(ws, "release")
             show_promise(guarantee_of(ws.settings.generalizer))
-        cells(ws)
+        place = cells(ws)
         limits_panel(ws, "release")
+    return place
 
 
-def cells(ws: Workspace) -> None:
-    """Draw how the levels and the numbers of a box are written."""
+def cells(ws: Workspace) -> DeltaGenerator:
+    """Draw how the levels and the numbers of a box are written; return the place for what the ends cost."""
     with st.expander(plain(cells_title(ws)), icon=":material/edit_note:", key="release cells"):
         if ws.settings.generalizer == "tiered":
             st.caption("Tiered boxes share records, so counts, means and medians would count people twice.")
@@ -59,6 +62,7 @@ def cells(ws: Workspace) -> None:
             writing_choice(ws, "writing", WRITINGS)
         with right:
             writing_choice(ws, "numbers", NUMBERS)
+            return st.empty()
 
 
 def cells_title(ws: Workspace) -> str:

@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.drawing.charts import RELEASED, distribution_figure, loss_figure, loss_sentence, moved_sentence
 from anonymizer.errors import AnonymizerError
@@ -19,7 +20,7 @@ from ui.controls import count, next_step, place_of, plain, plural, problem, shar
 from ui.decisions.browser import keep
 from ui.job import groups_ready
 from ui.limits import limits_panel
-from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider
+from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider, numbers_choice, price_of_ends
 from ui.release.view import check_text, headline, homogeneity
 from ui.strip import figures
 from ui.what_if.frontier import frontier
@@ -37,7 +38,7 @@ ROW = "display:flex;gap:.6rem;align-items:center;margin:.28rem 0"
 @st.fragment
 def explore(ws: Workspace) -> None:
     """Draw everything on the page: what is chosen, the figures that follow, and the view that is open."""
-    choices(ws)
+    place = choices(ws)
     views: dict[str, Callable[[Workspace], None]] = {
         "At a glance": glance,
         "Which k do I need?": which_k,
@@ -53,6 +54,8 @@ def explore(ws: Workspace) -> None:
         problem(state.problem)
         state.problem = None
     possible = make_release(ws)
+    if possible:
+        price_of_ends(ws, place)
     names = list(views)
     state.view = (
         st.segmented_control(
@@ -85,8 +88,9 @@ def make_release(ws: Workspace) -> bool:
     return True
 
 
-def choices(ws: Workspace) -> None:
-    """Draw k, how groups come about, how they are written, and the limits on sensitive columns."""
+def choices(ws: Workspace) -> DeltaGenerator:
+    """Draw k, how groups come about, how they are written, and the limits on sensitive columns; return the place for
+    what the ends of intervals cost."""
     fit_grouping(ws)
     page = f"what if {ws.version}"
     with st.container(border=True):
@@ -97,10 +101,12 @@ def choices(ws: Workspace) -> None:
             grouping_choice(ws, page, explain=False)
         with third:
             generalizer_choice(ws, page)
+            place = numbers_choice(ws, page)
         if st.toggle("Limits on sensitive columns", ws.flow.limits.beside_k, key=f"{page} limits"):
             limits_panel(ws, page, opened=True)
         else:
             ws.set(**Limits().but(k=ws.k))
+    return place
 
 
 def strip_here(ws: Workspace) -> None:

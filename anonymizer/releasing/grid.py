@@ -1,0 +1,225 @@
+"""Public grids: cells of numbers and dates whose ends are nobody's value, in which the ends of boxes are written.
+
+A grid divides a column's numbers into cells. A box is written from the lower end of the cell of its lowest value to the
+upper end of the cell of its highest, whoever is in it. Which cells there are follows from a step and its origin, and
+from bounds beyond which fewer than k records lie: there the outermost cells are joined (top and bottom coding), and end
+where a coarser step does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.errors import SchemaError
+from anonymizer.growing.encode import EncodedTable, Encoding
+from anonymizer.schema import DATE_STEPS, Column, Kind, Schema
+from anonymizer.values import EXACT, value_text
+
+Floats = NDArray[np.float64]
+
+FEWEST_STEPS = 20
+"""A step that is proposed divides the domain into at least so many."""
+MOST_CELLS = 100_000
+"""Most cells of a declared step."""
+COARSER = {"day": "month", "week": "month", "month": "year", "quarter": "year", "year": "decade"}
+"""Where joined outermost cells of dates end; those of numbers end at ten steps."""
+MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+DAY = 86_400_000_000
+"""Microseconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """c cells: their lowest and highest numbers ``low`` and ``high`` (c,), ascending; dates as microseconds since 1970.
+
+    Cells of whole numbers and of whole days end before the next begins, others where it begins; those of a column
+    whose values are all multiples of the step are single numbers. ``step``: what they are multiples of, as a steward
+    would say it. ``coded``: whether the lowest, and the highest, cell were joined of several because few records lie
+    there.
+    """
+
+    low: Floats
+    high: Floats
+    step: float | str
+    kind: Kind
+    coded: tuple[bool, bool] = (False, False)
+
+    def cells(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the cell that each number lies in."""
+        return np.searchsorted(self.low, numbers, side="right").astype(np.int64) - 1
+
+    def low_text(self, cell: int) -> str:
+        """Return the lower end of a cell as it is written."""
+        return end_text(self.low[cell], self.kind)
+
+    def high_text(self, cell: int) -> str:
+        """Return the upper end of a cell as it is written."""
+        return end_text(self.high[cell], self.kind)
+
+    @property
+    def domain(self) -> tuple[str, str]:
+        """The lowest and the highest end, as they are written."""
+        return self.low_text(0), self.high_text(-1)
+
+    def describe(self) -> str:
+        """Return where the cells end in words."""
+        words = f"whole {self.step}s" if isinstance(self.step, str) else f"steps of {value_text(self.step)}"
+        if self.coded[0]:
+            words += f", up to {self.high_text(0)} as one"
+        if self.coded[1]:
+            words += f", from {self.low_text(-1)} on as one"
+        return words
+
+
+def end_text(end: float, kind: Kind) -> str:
+    """Return an end as it is written. ``end``: of dates, in microseconds since 1970."""
+    return value_text(np.datetime64(int(end), "us") if kind is Kind.DATE else float(end))
+
+
+def grids_of(encoded: EncodedTable, schema: Schema, k: int) -> dict[str, Grid]:
+    """Return the grid of each quasi-identifying column of numbers or dates that has any value.
+
+    ``k``: fewest records of an outermost cell. Raises :class:`SchemaError` for a declared step that divides a column
+    into more than :data:`MOST_CELLS`.
+    """
+    grids = {}
+    for encoding, codes in zip(encoded.encodings, encoded.codes.T, strict=True):
+        if encoding.is_interval:
+            counts = np.bincount(codes, minlength=encoding.n_codes)[: len(encoding.labels)]
+            if counts.any():
+                grids[encoding.name] = grid_of(encoding, counts, schema[encoding.name], k)
+    return grids
+
+
+def coarsen(encoded: EncodedTable, schema: Schema, k: int | None) -> EncodedTable:
+    """Return the same records on the grids of k; without a k, where ends are values, as they are."""
+    return encoded if k is None else on_grids(encoded, grids_of(encoded, schema, k))
+
+
+def on_grids(encoded: EncodedTable, grids: Mapping[str, Grid]) -> EncodedTable:
+    """Return the same records, in codes that reach from end to end of their cells, as far as the domain goes.
+
+    What a hull of such codes loses is what its box loses as it is written. A single code that shares a cell with others
+    is as wide as the cell.
+    """
+    return replace(encoded, encodings=tuple(_on_grid(e, grids.get(e.name)) for e in encoded.encodings))
+
+
+def _on_grid(encoding: Encoding, grid: Grid | None) -> Encoding:
+    if grid is None:
+        return encoding
+    last = len(grid.low) - 1  # values of other records of the same encoding can lie beyond
+    low = grid.low[np.clip(grid.cells(encoding.low), 0, last)]
+    high = grid.high[np.clip(grid.cells(encoding.high), 0, last)]
+    return replace(encoding, low=np.clip(low, *encoding.domain), high=np.clip(high, *encoding.domain))
+
+
+def grid_of(encoding: Encoding, counts: NDArray[np.int64], column: Column, k: int) -> Grid:
+    """Return the grid of one column. ``counts`` (values,): records of each value but missing."""
+    present = counts > 0
+    lowest, highest = encoding.low[present], encoding.high[present]
+    ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
+    exact = np.array_equal(lowest, highest)  # codes of several values hold some that are not known here
+    whole = whole_unit(lowest, column.kind) if exact else 0.0
+    step, origin = column.grid or (proposed_step(*ends, column.kind, whole), 0.0)
+    line = lines(*ends, step, origin, column)
+    gap = whole if whole and bool(np.all(line % whole == 0)) else 0.0
+    if exact and bool(np.isin(lowest, line).all()):
+        low = high = line[(line >= ends[0]) & (line <= ends[1])]
+    else:
+        low, high = line[:-1], line[1:] - gap
+    records = np.bincount(np.searchsorted(low, lowest, side="right") - 1, counts[present], minlength=len(low))
+    around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
+    low, high, coded = join_outermost(low, high, records, k, (float(around[0]), float(around[-1] - gap)))
+    if column.domain is not None:
+        low, high = np.clip(low, *ends), np.clip(high, *ends)
+    return Grid(low, high, step, column.kind, coded)
+
+
+def join_outermost(
+    low: Floats, high: Floats, records: NDArray[Any], k: int, outer: tuple[float, float]
+) -> tuple[Floats, Floats, tuple[bool, bool]]:
+    """Return the ends of cells, the outermost joined until each holds at least k records, and which of these two are
+    joined: they reach to ``outer``."""
+    first = int(np.sum(np.cumsum(records) < k))
+    last = len(low) - int(np.sum(np.cumsum(records[::-1]) < k)) - 1
+    if first >= last:
+        first, last = len(low) - 1, 0
+        coded = (first > 0, first > 0)
+        lows, highs = low[:1].copy(), high[-1:].copy()
+    else:
+        coded = (first > 0, last < len(low) - 1)
+        lows = np.concatenate([low[:1], low[first + 1 : last + 1]])
+        highs = np.concatenate([high[first:last], high[-1:]])
+    if coded[0]:
+        lows[0] = outer[0]
+    if coded[1]:
+        highs[-1] = outer[1]
+    return lows, highs, coded
+
+
+def whole_unit(numbers: Floats, kind: Kind) -> float:
+    """Return 1 for whole numbers, a day for dates without a time, 0 for what can take any value."""
+    unit = float(DAY) if kind is Kind.DATE else 1.0
+    return unit if bool(np.all((numbers % unit == 0) & (np.abs(numbers) < EXACT))) else 0.0
+
+
+def proposed_step(low: float, high: float, kind: Kind, whole: float) -> float | str:
+    """Return the largest of 1, 2, 5 × 10^j, or of day to year, that divides low to high into at least
+    :data:`FEWEST_STEPS`; 1 or a day where the column's whole numbers or days are fewer."""
+    if kind is Kind.DATE:
+        days = (high - low) / DAY
+        fitting = [name for name, length in DATE_STEPS.items() if days / length >= FEWEST_STEPS]
+        return fitting[-1] if fitting else "day"
+    width = (high - low) / FEWEST_STEPS
+    if width <= 0:
+        return 1.0
+    exponent = int(np.floor(np.log10(width)))
+    steps = [float(f"{digit}e{power}") for power in (exponent - 1, exponent, exponent + 1) for digit in (1, 2, 5)]
+    return max(max(step for step in steps if step <= width * (1 + 1e-12)), whole)
+
+
+def lines(low: float, high: float, step: float | str, origin: float, column: Column) -> Floats:
+    """Return the multiples of a step from an origin, from the last at or below ``low`` to the first above ``high``."""
+    if isinstance(step, str):
+        return date_lines(low, high, step, column)
+    first, last = np.floor((low - origin) / step), np.floor((high - origin) / step) + 1
+    if not last - first < MOST_CELLS:
+        raise too_fine(column, step)
+    # A quotient can be off by rounding, so one more on each side, and those that are needed of them.
+    line = origin + np.arange(first - 1, last + 2) * step
+    if step % 1 or origin % 1:
+        line = np.round(line, 10 - int(np.floor(np.log10(step))))
+    return np.unique(line[np.searchsorted(line, low, "right") - 1 : np.searchsorted(line, high, "right") + 1])
+
+
+def date_lines(low: float, high: float, step: str, column: Column) -> Floats:
+    """Return the first moments of days, weeks (Mondays), months, quarters, years or decades around ``low`` to
+    ``high``."""
+    start, end = (np.datetime64(int(moment), "us") for moment in (low, high))
+    if step in MONTHS:
+        months = MONTHS[step]
+        first, last = (int(moment.astype("datetime64[M]").astype(np.int64) // months) for moment in (start, end))
+        line = (np.arange(first, last + 2) * months).astype("datetime64[M]")
+    else:
+        days, shift = (7, 3) if step == "week" else (1, 0)  # 1970 began on a Thursday
+        first, last = (
+            int((moment.astype("datetime64[D]").astype(np.int64) + shift) // days) for moment in (start, end)
+        )
+        if last - first >= MOST_CELLS:
+            raise too_fine(column, step)
+        line = (np.arange(first, last + 2) * days - shift).astype("datetime64[D]")
+    return line.astype("datetime64[us]").astype(np.int64).astype(np.float64)
+
+
+def too_fine(column: Column, step: float | str) -> SchemaError:
+    """Return the error of a declared step that divides a column too finely."""
+    return SchemaError(
+        f"The step {step} divides column {column.name!r} into more than {MOST_CELLS:,} cells.",
+        column=column.name,
+        value=step,
+        remedy="Declare a larger step.",
+    )
