@@ -20,6 +20,7 @@ from anonymizer.json_value import JsonValue, parse
 class Role(StrEnum):
     """What a column is to an attacker."""
 
+    PERSON = "person"
     IDENTIFYING = "identifying"
     QUASI_IDENTIFYING = "quasi-identifying"
     SENSITIVE = "sensitive"
@@ -33,6 +34,9 @@ class Kind(StrEnum):
     CATEGORICAL = "categorical"
     DATE = "date"
 
+
+LEFT_OUT = (Role.PERSON, Role.IDENTIFYING)
+"""Roles of columns that never leave."""
 
 MOST_COLUMNS = 100_000
 """Columns of the widest schema that is read."""
@@ -187,7 +191,8 @@ class Schema:
     """The columns of a table in their order, and which sensitive column guides the tree.
 
     ``target`` is the column whose prediction the groups should keep possible: a sensitive column, by default
-    the first.
+    the first. At most one column has the role person: rows with equal values of it are one person's, and persons are
+    counted in place of rows.
     """
 
     columns: tuple[Column, ...]
@@ -202,6 +207,13 @@ class Schema:
                 f"Two columns have the same name: {duplicates[0]!r}.",
                 column=duplicates[0],
                 remedy="Rename one of them.",
+            )
+        if len(self.names(Role.PERSON)) > 1:
+            first, second = self.names(Role.PERSON)[:2]
+            raise SchemaError(
+                f"Both {first!r} and {second!r} are said to tell whose a row is.",
+                column=second,
+                remedy="Give one of them the role person, and make the other identifying.",
             )
         if self.target is None:
             object.__setattr__(self, "target", next(iter(self.sensitive), None))
@@ -220,6 +232,7 @@ class Schema:
         quasi_identifying: Sequence[str],
         sensitive: Sequence[str] = (),
         identifying: Sequence[str] = (),
+        person: str | None = None,
         target: str | None = None,
         kinds: Mapping[str, str] | None = None,
         domains: Mapping[str, Sequence[Any]] | None = None,
@@ -228,6 +241,8 @@ class Schema:
     ) -> "Schema":
         """Return a schema from lists of names; every other column of ``table`` is insensitive and kept.
 
+        ``person``: the column whose equal values are one person; without it every row is a person.
+
         Raises :class:`SchemaError` when a name is not in the table or is given two roles.
         """
         roles: dict[str, Role] = {}
@@ -235,6 +250,7 @@ class Schema:
         kinds, domains, grids = dict(kinds or {}), dict(domains or {}), dict(grids or {})
         check_headers(table)
         for role, names in (
+            (Role.PERSON, () if person is None else person),
             (Role.IDENTIFYING, identifying),
             (Role.QUASI_IDENTIFYING, quasi_identifying),
             (Role.SENSITIVE, sensitive),
@@ -296,8 +312,13 @@ class Schema:
 
     @property
     def identifying(self) -> tuple[str, ...]:
-        """Names of the columns that never leave."""
-        return self.names(Role.IDENTIFYING)
+        """Names of the columns that never leave, the one that tells persons apart among them."""
+        return tuple(column.name for column in self.columns if column.role in LEFT_OUT)
+
+    @property
+    def person(self) -> str | None:
+        """Name of the column whose equal values are one person; ``None`` when every row is a person."""
+        return next(iter(self.names(Role.PERSON)), None)
 
     @property
     def insensitive(self) -> tuple[str, ...]:
@@ -306,8 +327,8 @@ class Schema:
 
     @property
     def released(self) -> tuple[str, ...]:
-        """Names of the columns of a release: all but the identifying ones, in the table's order."""
-        return tuple(column.name for column in self.columns if column.role is not Role.IDENTIFYING)
+        """Names of the columns of a release: all but those that never leave, in the table's order."""
+        return tuple(column.name for column in self.columns if column.role not in LEFT_OUT)
 
     def with_column(self, name: str, **changes: Any) -> "Schema":
         """Return a new schema in which one column is changed; the target moves on when it stops being sensitive."""

@@ -6,14 +6,14 @@ import numpy as np
 
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.settings import Limits
-from tests.naive_refine import Rows, hull_cut, loss
+from tests.naive_refine import Rows, hull_cut, loss, persons
 
 Leaves = list[Rows]
 
 
 def slow_line(encoded: EncodedTable, rows: Rows, weight: Sequence[float], sample: int) -> Leaves:
     """The leaves of one region, whose rows stand in the secret order, as they follow each other on the line."""
-    sides = hull_cut(encoded, rows, 1, weight, sample) if len(rows) > 1 else None
+    sides = hull_cut(encoded, rows, 0, weight, sample) if len(rows) > 1 else None
     if sides is None:
         return [rows]
     first, second = sides if rows[0] in sides[0] else reversed(sides)
@@ -41,7 +41,9 @@ def least_lost(encoded: EncodedTable, leaves: Leaves, k: int, weight: Sequence[f
     """The least that groups of k lose, found by trying every division."""
     possible = [[rows_of(group) for group in division] for division in divisions(leaves)]
     return min(
-        loss_of(encoded, groups, weight) for groups in possible if len(groups) == 1 or min(map(len, groups)) >= k
+        loss_of(encoded, groups, weight)
+        for groups in possible
+        if len(groups) == 1 or min(persons(encoded, group) for group in groups) >= k
     )
 
 
@@ -51,8 +53,8 @@ def slow_groups(
     """The groups that packing makes of one region: the first of the best ends, shorter groups before longer ones."""
     best: dict[int, tuple[float, list[Rows]]] = {0: (0.0, [])}
     for end in range(1, len(leaves) + 1):
-        inside = [start for start in range(end) if len(rows_of(leaves[start:end])) >= k]
-        window = [start for start in inside if len(rows_of(leaves[start : max(inside)])) < k]
+        inside = [start for start in range(end) if persons(encoded, rows_of(leaves[start:end])) >= k]
+        window = [start for start in inside if persons(encoded, rows_of(leaves[start : max(inside)])) < k]
         for start in reversed(window):
             take(encoded, leaves, start, end, best, weight, keeps)
         while keeps is not None and window and end not in best and window[0] > 0:
@@ -83,6 +85,12 @@ def take(
         best[end] = (now, [*best[start][1], group])
 
 
+def shares(encoded: EncodedTable, codes: np.ndarray, classes: np.ndarray, rows: Rows) -> list[float]:
+    """The share of each class among some rows; whoever has several rows of a class counts once for it."""
+    counts = [persons(encoded, [row for row in rows if codes[row] == c]) for c in classes]
+    return [count / max(1, sum(counts)) for count in counts]
+
+
 def keeps(encoded: EncodedTable, limits: Limits, rows: Rows) -> bool:
     """Whether some rows, as a group, have what every limit but k asks for."""
     slack = 1e-9
@@ -90,7 +98,7 @@ def keeps(encoded: EncodedTable, limits: Limits, rows: Rows) -> bool:
         if not column.name:
             continue
         classes = np.unique(column.codes)
-        whole, own = ([float(np.mean(codes == c)) for c in classes] for codes in (column.codes, column.codes[rows]))
+        whole, own = (shares(encoded, column.codes, classes, some) for some in (list(range(encoded.n_records)), rows))
         apart = np.array(own) - np.array(whole)
         distance = np.abs(apart).sum() / 2
         if column.ordered and len(classes) > 1:

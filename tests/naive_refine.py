@@ -7,6 +7,13 @@ from anonymizer.growing.encode import EncodedTable
 Rows = list[int]
 
 
+def persons(encoded: EncodedTable, rows: Rows) -> int:
+    """How many different people the rows are of; nobody's count for none."""
+    if encoded.person is None:
+        return len(rows)
+    return len({int(encoded.person[row]) for row in rows} - {-1})
+
+
 def ncp(encoded: EncodedTable, rows: Rows, j: int) -> float:
     """What the hull of some rows loses in column j."""
     encoding = encoded.encodings[j]
@@ -56,7 +63,7 @@ def hull_cut(
         ranked = ranked_codes(encoded, tried, j, True)
         for count in range(1, len(ranked)):
             left, right = sides(encoded, tried, j, ranked[:count])
-            if min(len(left), len(right)) < least:
+            if min(persons(encoded, left), persons(encoded, right)) < least:
                 continue
             lost = len(left) * loss(encoded, left, weight) + len(right) * loss(encoded, right, weight)
             if lost < lowest - 1e-9 * len(tried):
@@ -77,7 +84,7 @@ def median_cut(encoded: EncodedTable, rows: Rows, k: int) -> tuple[Rows, Rows] |
         middle = sorted(int(encoded.codes[row, j]) for row in rows)[(len(rows) - 1) // 2]
         for count in (ranked.index(middle) + 1, ranked.index(middle)):
             left, right = sides(encoded, rows, j, ranked[:count])
-            if min(len(left), len(right)) >= k:
+            if min(persons(encoded, left), persons(encoded, right)) >= k:
                 return left, right
     return None
 

@@ -20,7 +20,8 @@ class Room(NamedTuple):
     codes that go left; ``side`` (b,): marks of codes, zero between uses; ``stamps`` (b,): the last ``stamp`` of a
     code. ``sorted_`` (s,): records by rank of their code. ``left``, ``right`` (s,): by how much the loss of
     the left side grows when a record joins those before it, and that of the right side, those after it; zero between
-    uses. ``columns`` (p,): those that vary. ``moved`` (s,): one column on its way to another order.
+    uses. ``columns`` (p,): those that vary. ``moved`` (s,): one column on its way to another order. ``met`` (persons,):
+    the last ``stamp`` of a person.
     """
 
     tally: NDArray[np.int64]
@@ -34,11 +35,12 @@ class Room(NamedTuple):
     right: NDArray[np.float64]
     columns: NDArray[np.int64]
     moved: NDArray[np.int64]
+    met: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)
-def room_for(size, scale):
-    """Return room for ``size`` records."""
+def room_for(size, scale, persons):
+    """Return room for ``size`` records of so many persons."""
     most = scale.n_codes.max()
     return Room(
         tally=np.zeros(most, np.int64),
@@ -52,7 +54,26 @@ def room_for(size, scale):
         right=np.zeros(size),
         columns=np.empty(scale.offset.shape[0], np.int64),
         moved=np.empty(size, np.int64),
+        met=np.zeros(persons, np.int64),
     )
+
+
+@njit(cache=True, nogil=True)
+def until(who, sorted_, least, backward, room):
+    """Return how many records, in their order or from the last on, have ``least`` different persons; more than all of
+    them when they have not. ``who`` (s,): -1 for nobody's; of no length when every record is a person."""
+    if who.shape[0] == 0:
+        return least
+    size, persons = sorted_.shape[0], 0
+    room.stamp[0] += 1
+    for step in range(size):
+        person = who[sorted_[size - 1 - step if backward else step]]
+        if person >= 0 and room.met[person] != room.stamp[0]:
+            room.met[person] = room.stamp[0]
+            persons += 1
+            if persons == least:
+                return step + 1
+    return size + 1
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,7 @@ first column, then the fewest codes. Equal records are never parted.
 import numpy as np
 from numba import njit
 
-from anonymizer.groups.cut_kernels import rank_codes, varying
+from anonymizer.groups.cut_kernels import rank_codes, until, varying
 
 TIE = 1e-9
 """Losses per record that are this close are equal."""
@@ -85,10 +85,11 @@ def widen_sides(codes, start, end, columns, scale, room):
 
 
 @njit(cache=True, nogil=True)
-def hull_cut(codes, start, end, least, scale, room):
-    """Return the column and number of codes of the best cut with ``least`` records on both sides; -1, 0 without one.
+def hull_cut(codes, who, start, end, least, scale, room):
+    """Return the column and number of codes of the best cut with ``least`` persons on both sides; -1, 0 without one.
 
-    The codes that go left stand in ``best`` of the room.
+    ``who``: whose each record is, see :func:`anonymizer.groups.cut_kernels.until`. The codes that go left stand in
+    ``best`` of the room.
     """
     size = end - start
     columns = room.columns[: varying(codes, start, end, room.columns)]
@@ -109,13 +110,15 @@ def hull_cut(codes, start, end, least, scale, room):
                 room.sorted_[tally[column[i]]] = i
                 tally[column[i]] += 1
             widen_sides(codes, start, end, columns, scale, room)
+            fewest = until(who, room.sorted_[:size], least, False, room)
+            most = size - until(who, room.sorted_[:size], least, True, room)
             loss_left, loss_right, x = 0.0, right[:size].sum(), 0
             for y in range(d - 1):
                 while x < tally[ranked[y]]:
                     loss_left += left[x]
                     loss_right -= right[x]
                     x += 1
-                if min(x, size - x) >= least:
+                if fewest <= x <= most:
                     loss = x * loss_left + (size - x) * loss_right
                     if loss < lowest - TIE * size:
                         lowest, cut_column, left_codes = loss, j, y + 1

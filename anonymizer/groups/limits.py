@@ -1,5 +1,7 @@
 """What every released group must satisfy: its size, and how much it may tell about each sensitive column.
 
+Where the table says whose each record is, k, l, entropy l and t count persons; the limits on numbers count records.
+
 A limit is judged on a node's sums alone, so it is known for every node of a tree at once, before anything is pruned.
 k and distinct l hold in a union when they hold in its parts; the others need not, so the largest pruning that
 satisfies them is sought from the top: a split is kept when both of its sides pass.
@@ -70,8 +72,8 @@ def shortfall_of_all(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: 
 
 
 def group_size(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
-    """Return the margin of k: records of each node."""
-    return [Margin("group size", "", limits.k, tree.n.astype(np.float64), True)]
+    """Return the margin of k: persons of each node."""
+    return [Margin("group size", "", limits.k, tree.persons.n.astype(np.float64), True)]
 
 
 def distinct_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
@@ -127,8 +129,9 @@ MARGINS: dict[str, Callable[[Tree, NodeRisk, EncodedTable, Limits], Iterable[Mar
 
 
 def class_columns(tree: Tree, encoded: EncodedTable) -> Iterable[tuple[ClassTarget, NDArray[np.float64]]]:
-    """Return each categorical sensitive column with the shares of its classes in every node, (m, c)."""
-    for target, sums in [(encoded.target, tree.sums), *zip(encoded.others, tree.others, strict=True)]:
+    """Return each categorical sensitive column with the shares of its classes in every node, (m, c), by persons."""
+    persons = tree.persons
+    for target, sums in [(encoded.target, persons.sums), *zip(encoded.others, persons.others, strict=True)]:
         if target.name:
             yield target, class_shares(sums[:, sums[0] > 0])
 

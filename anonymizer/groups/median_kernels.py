@@ -3,17 +3,18 @@
 import numpy as np
 from numba import njit
 
-from anonymizer.groups.cut_kernels import rank_codes, varying
+from anonymizer.groups.cut_kernels import rank_codes, until, varying
 from anonymizer.groups.hull_kernels import TIE, range_loss
 
 
 @njit(cache=True, nogil=True)
-def median_cut(codes, start, end, least, scale, room):
-    """Return the column and number of codes of the cut that leaves ``least`` records on both sides; -1, 0 without one.
+def median_cut(codes, who, start, end, least, scale, room):
+    """Return the column and number of codes of the cut that leaves ``least`` persons on both sides; -1, 0 without one.
 
     Widest column first (tie: the first): ranges by their share of the domain, levels by (levels present − 1) /
     (levels − 1). The lower median goes left, or, when that leaves too few, right; codes keep their order. The codes
-    that go left stand in ``best`` of the room.
+    that go left stand in ``best`` of the room. ``who``: whose each record is, see
+    :func:`anonymizer.groups.cut_kernels.until`.
     """
     columns = room.columns[: varying(codes, start, end, room.columns)]
     spread = np.empty(columns.shape[0])
@@ -27,7 +28,7 @@ def median_cut(codes, start, end, least, scale, room):
         spread[widest] = -1.0
         j = columns[widest]
         d = rank_codes(codes[j, start:end], True, room.tally, room.ranked)
-        left_codes = codes_left(room.tally, room.ranked[:d], end - start, least)
+        left_codes = codes_left(codes[j, start:end], who, d, least, room)
         room.best[:left_codes] = room.ranked[:left_codes]
         for x in range(d):
             room.tally[room.ranked[x]] = 0
@@ -54,14 +55,24 @@ def spread_of(j, column, scale, room):
 
 
 @njit(cache=True, nogil=True)
-def codes_left(tally, ranked, size, least):
-    """Return the number of ranked codes that go left; 0 when no cut at the median leaves ``least`` on both sides."""
-    left = 0
-    for x in range(ranked.shape[0]):
-        before = left
-        left += tally[ranked[x]]
-        if 2 * left >= size:  # ranked[x] is the lower median
-            if min(left, size - left) >= least:
-                return x + 1
-            return x if min(before, size - before) >= least else 0
-    return 0
+def codes_left(column, who, d, least, room):
+    """Return how many of the d ranked codes go left; 0 when no cut at the median leaves ``least`` on both sides.
+
+    ``tally`` of the room counts the records of each code, and is used up.
+    """
+    size, at, median, before = column.shape[0], 0, 0, 0
+    for x in range(d):
+        code = room.ranked[x]
+        records = room.tally[code]
+        room.tally[code] = at
+        if 2 * at < size:  # the lower median lies here, or further on
+            median, before = x + 1, at
+        at += records
+    for i in range(size):
+        room.sorted_[room.tally[column[i]]] = i
+        room.tally[column[i]] += 1
+    fewest = until(who, room.sorted_[:size], least, False, room)
+    most = size - until(who, room.sorted_[:size], least, True, room)
+    if fewest <= room.tally[room.ranked[median - 1]] <= most:
+        return median
+    return median - 1 if fewest <= before <= most else 0

@@ -10,16 +10,17 @@ from anonymizer.kernels.partition import longer
 
 
 @njit(cache=True, nogil=True)
-def cut_groups(codes, order, starts, ends, scale, least, by_median):
-    """Cut every group until no cut leaves ``least`` records on both sides: where hulls lose least, or at medians.
+def cut_groups(codes, order, who, starts, ends, scale, least, by_median):
+    """Cut every group until no cut leaves ``least`` persons on both sides: where hulls lose least, or at medians.
 
     ``codes`` (p, n) and ``order`` (n,) are put into the order of the pieces; a group lies at ``starts`` to ``ends``.
+    ``who``: whose each record is, -1 for nobody's, in the order of the table; of no length when records are persons.
     Returns the pieces in preorder, group after group: parent (local to all pieces, -1 at a group's root), feature,
     code_left, code_right, listed_start, listed, listed_left, first, last: see
     :class:`anonymizer.growing.records.Branch`.
     """
     n = codes.shape[1]
-    room = room_for((ends - starts).max(), scale)
+    room = room_for((ends - starts).max(), scale, who.max() + 1 if who.shape[0] else 0)
     most = 2 * (n // least) + 2 * starts.shape[0] + 2
     parent, feature = np.full(most, -1, np.int32), np.full(most, -1, np.int32)
     code_left, code_right = np.full(most, -1, np.int32), np.full(most, -1, np.int32)
@@ -38,10 +39,11 @@ def cut_groups(codes, order, starts, ends, scale, least, by_median):
             m += 1
             parent[t], first[t], last[t], listed_start[t] = above, start, end, n_listed
             j, left_codes = -1, 0
+            here = who[order[start:end]] if who.shape[0] else who[:0].copy()
             if end - start >= 2 * least and by_median:
-                j, left_codes = median_cut(codes, start, end, least, scale, room)
+                j, left_codes = median_cut(codes, here, start, end, least, scale, room)
             elif end - start >= 2 * least:
-                j, left_codes = hull_cut(codes, start, end, least, scale, room)
+                j, left_codes = hull_cut(codes, here, start, end, least, scale, room)
             if j < 0:
                 continue
             highest = first_codes(scale, j, left_codes, room)

@@ -29,7 +29,7 @@ class Pruning:
     """A tree and the branches that were collapsed into groups, in order.
 
     ``steps`` (q,): the node collapsed at each step. ``ratios`` (q,): what put it first (ω for ``error-risk``, q for
-    ``error-digression``; NaN for ``least``, which needs no order: smaller nodes go first). ``smallest`` (q,): records
+    ``error-digression``; NaN for ``least``, which needs no order: smaller nodes go first). ``smallest`` (q,): persons
     of the smallest group inside the branch at that moment. ``satisfied``: whether every group of the result passes.
     """
 
@@ -104,7 +104,7 @@ def prune(
         )
     bounds = limits or Limits(k=k)
     if limits is None or encoded is None:
-        fails = tree.n < bounds.k
+        fails = tree.persons.n < bounds.k
     else:
         fails = ~np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, bounds)])
     return collapse(tree, risk, criterion, bounds.k, fails, offenders(tree, risk, bounds))
@@ -134,7 +134,7 @@ def least(tree: Tree, risk: NodeRisk, fails: Flags, offends: Flags) -> Steps:
     from anonymizer import kernels
 
     keeps, smaller_child = np.empty(tree.n_nodes, dtype=np.bool_), np.zeros(tree.n_nodes, dtype=np.int64)
-    kernels.keep_splits(tree.parent, tree.size, tree.feature, tree.n, fails, keeps, smaller_child)
+    kernels.keep_splits(tree.parent, tree.size, tree.feature, tree.persons.n, fails, keeps, smaller_child)
     removals = np.flatnonzero((tree.feature >= 0) & ~keeps)
     nodes = removals[np.argsort(tree.n[removals], kind="stable")].astype(np.int32)
     return Steps(nodes, np.full(len(nodes), np.nan), smaller_child[nodes])
@@ -156,7 +156,7 @@ def by_ratio(tree: Tree, first: Floats, second: Floats, risk_first: bool, fails:
     from anonymizer.groups.prune_kernels import prune_by_ratio
 
     return Steps(
-        *prune_by_ratio(tree.parent, tree.size, tree.feature, tree.n, first, second, risk_first, fails, offends)
+        *prune_by_ratio(tree.parent, tree.size, tree.feature, tree.persons.n, first, second, risk_first, fails, offends)
     )
 
 

@@ -20,6 +20,10 @@ from anonymizer.growing.records import Branch, InMemory, Sums, descend
 from anonymizer.growing.tree import Tree
 from anonymizer.settings import Limits
 
+EVERYBODY = np.empty(0, np.int32)
+"""Whose records are, for loops, when every record is a person."""
+EVERYBODY.flags.writeable = False
+
 
 def refine(
     pruning: Pruning,
@@ -81,7 +85,7 @@ def splits_to_keep(tree: Tree, fails: NDArray[np.bool_]) -> tuple[NDArray[np.boo
     from anonymizer import kernels
 
     keeps, smaller_child = np.empty(tree.n_nodes, dtype=np.bool_), np.zeros(tree.n_nodes, dtype=np.int64)
-    kernels.keep_splits(tree.parent, tree.size, tree.feature, tree.n, fails, keeps, smaller_child)
+    kernels.keep_splits(tree.parent, tree.size, tree.feature, tree.persons.n, fails, keeps, smaller_child)
     return keeps, smaller_child
 
 
@@ -105,7 +109,7 @@ def with_cuts(
     k: int,
     by_median: bool = False,
 ) -> Tree:
-    """Return the tree above its groups, and below each of them cuts that leave k records on both sides.
+    """Return the tree above its groups, and below each of them cuts that leave k persons on both sides.
 
     ``group`` (m,): the group at or above each node, -1 above them; ``leaf`` (n,). ``by_median``: cuts at medians in
     place of those where hulls lose least: see :mod:`anonymizer.groups.median_kernels`, ``hull_kernels``.
@@ -120,7 +124,8 @@ def with_cuts(
     ends = np.cumsum(np.bincount(place, minlength=len(groups)))
     starts = np.concatenate([[0], ends[:-1]])
     codes = np.ascontiguousarray(encoded.codes[order].T, dtype=np.uint16)
-    pieces = piece_kernels.cut_groups(codes, order, starts, ends, scale_of(encoded.encodings), k, by_median)
+    who = EVERYBODY if encoded.person is None else encoded.person
+    pieces = piece_kernels.cut_groups(codes, order, who, starts, ends, scale_of(encoded.encodings), k, by_median)
     below = Branch(*(*pieces, np.empty((len(pieces[0]), 0))))
     return finish_tree(join_pieces(tree, group, below, starts, ends), Ordered(encoded, order), encoded.encodings)
 

@@ -17,19 +17,20 @@ Floats = NDArray[np.float64]
 class NodeRisk:
     """One entry a node, (m,). Tags: Yang et al. 2019 (Y19).
 
-    ``n``: records. ``big``: bits an attacker gains about a person's quasi-identifiers by placing them in the node,
-    BIG(t), (1): −Σ log2 of the path domain's shares; 0 at the root. ``icr``: bits that hide a person among the
-    node's records, ICR(t) = log2 n, (3). ``tidi``: their sum R(t), (5): how hard it is to single out a
-    person there; low is risky. ``error``: records outside the majority class, E(t), (8). ``entropy``: of the
-    classes, bits per record; ``gini``: impurity.
+    ``n``: records; ``persons``: the same where every record is a person. ``big``: bits an attacker gains about a
+    person's quasi-identifiers by placing them in the node, BIG(t), (1): −Σ log2 of the path domain's shares; 0 at the
+    root. ``icr``: bits that hide a person among the node's, ICR(t) = log2 of their number, (3). ``tidi``: their sum
+    R(t), (5): how hard it is to single out a person there; low is risky. ``error``: records outside the majority
+    class, E(t), (8). ``entropy``: of the classes, bits per record; ``gini``: impurity.
 
     Of the branch below each node, at the grown tree's leaves: ``branch_tidi`` R(B_t), the least of its leaves, (6);
-    ``branch_error`` E(B_t), the sum, (9); ``smallest_leaf``, records. ``error_risk``: ω_t, (10): risk bits removed
+    ``branch_error`` E(B_t), the sum, (9); ``smallest_leaf``, persons. ``error_risk``: ω_t, (10): risk bits removed
     per extra error when the branch is pruned, (R(t) − R(B_t)) / (E(t) − E(B_t)); +inf for a free
     pruning, NaN at leaves. ``numeric``: the figures of numeric sensitive columns, when there are any.
     """
 
     n: NDArray[np.int64]
+    persons: NDArray[np.int64]
     big: Floats
     icr: Floats
     tidi: Floats
@@ -54,13 +55,15 @@ def annotate(tree: Tree, encoded: EncodedTable) -> NodeRisk:
     from anonymizer import kernels
 
     big = region_information(tree, encoded)
-    icr = np.log2(tree.n)
+    persons = tree.persons.n
+    icr = np.log2(np.maximum(persons, 1))
     tidi = big + icr
     error = majority_error(tree.sums)
-    branch_tidi, branch_error, smallest_leaf = tidi.copy(), error.copy(), tree.n.copy()
+    branch_tidi, branch_error, smallest_leaf = tidi.copy(), error.copy(), persons.copy()
     kernels.branch_sweep(tree.parent, tree.feature, branch_tidi, branch_error, smallest_leaf)
     return NodeRisk(
         n=tree.n,
+        persons=persons,
         big=big,
         icr=icr,
         tidi=tidi,

@@ -5,6 +5,7 @@ for is kept beside it in an :class:`Encoding`. No record's text is kept twice.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -67,7 +68,8 @@ class EncodedTable:
 
     Sensitive columns: ``target``, the classes that guide the tree (a single class when numbers do); ``numeric``, all
     numeric sensitive columns together, which guide it when ``by_numbers``; ``others``, the categorical ones that do
-    not. ``notes``: what a steward should know of how the table was encoded, in sentences.
+    not. ``person`` (n,): whose each record is, from 0; -1 for nobody's; ``None`` when every record is a person of its
+    own. ``notes``: what a steward should know of how the table was encoded, in sentences.
     """
 
     codes: NDArray[np.unsignedinteger]
@@ -77,14 +79,35 @@ class EncodedTable:
     numeric: NumericTarget | None = None
     others: tuple[ClassTarget, ...] = ()
     by_numbers: bool = False
+    person: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         self.codes.flags.writeable = False  # always: loops are compiled for arrays of one kind
+        if self.person is not None:
+            self.person.flags.writeable = False
 
     @property
     def n_records(self) -> int:
         """Number of records n."""
         return int(self.codes.shape[0])
+
+    @property
+    def n_persons(self) -> int:
+        """Number of persons: of records, when every record is a person of its own."""
+        return self.n_records if self.person is None else distinct_ids(self.person)
+
+    @cached_property
+    def person_values(self) -> tuple[NDArray[np.int32], ...]:
+        """(n,) a number for each pair of a person and a value of the target, and of each of ``others``; -1 for
+        nobody's."""
+        return tuple(self._pairs(column) for column in (self.target, *self.others))
+
+    def _pairs(self, column: ClassTarget) -> NDArray[np.int32]:
+        assert self.person is not None
+        pairs = self.person.astype(np.int64) * column.n_classes + column.codes
+        pairs[self.person < 0] = -1
+        numbers = pd.factorize(np.where(pairs < 0, np.nan, pairs))[0] if (pairs < 0).any() else pd.factorize(pairs)[0]
+        return np.asarray(numbers, np.int32)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,7 +149,32 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
     target = (
         whole_table(len(table)) if schema.target is None or by_numbers else encode_classes(table, schema.target, schema)
     )
-    return EncodedTable(matrix, tuple(encodings), target, (*notes, *sensitive_notes), numeric, others, by_numbers)
+    person, person_notes = persons_of(table, schema)
+    notes += [*sensitive_notes, *person_notes]
+    return EncodedTable(matrix, tuple(encodings), target, tuple(notes), numeric, others, by_numbers, person)
+
+
+def persons_of(table: pd.DataFrame, schema: Schema) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
+    """Return whose each record is (n,), from 0, -1 for nobody's, ``None`` without a person column; and notes.
+
+    A record without a value there may be anybody's, so it makes no group larger.
+    """
+    if schema.person is None:
+        return None, ()
+    codes, _ = pd.factorize(table[schema.person])
+    person = np.asarray(codes, np.int32)
+    nobody = int((person < 0).sum())
+    if not nobody:
+        return person, ()
+    what = "1 row has" if nobody == 1 else f"{nobody:,} rows have"
+    return person, (f"{what} no {schema.person!r}: whose they are is not known, so they count for nobody.",)
+
+
+def distinct_ids(ids: NDArray[np.int32]) -> int:
+    """Return the number of different numbers from 0 on; -1 is none. ``ids`` (n,)."""
+    present = np.zeros(int(ids.max(initial=-1)) + 1, np.bool_)
+    present[ids[ids >= 0]] = True
+    return int(present.sum())
 
 
 def encode_column(
@@ -286,4 +334,5 @@ def rows_of(encoded: EncodedTable, rows: NDArray[np.int64]) -> EncodedTable:
         middle = values.mean(axis=0)
         numeric = replace(numeric, values=values - middle, centre=numeric.centre + middle)
     codes = np.ascontiguousarray(encoded.codes[rows])
-    return replace(encoded, codes=codes, target=target, others=others, numeric=numeric)
+    person = None if encoded.person is None else encoded.person[rows]
+    return replace(encoded, codes=codes, target=target, others=others, numeric=numeric, person=person)

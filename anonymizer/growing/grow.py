@@ -15,7 +15,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.growing.blend import blend_responses
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.growing.records import WORKERS, Branch, Growth, InMemory, Node, RecordSource, Split
-from anonymizer.growing.tree import Tree
+from anonymizer.growing.tree import Persons, Tree
 from anonymizer.settings import offer
 
 if TYPE_CHECKING:
@@ -265,6 +265,7 @@ def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding,
         high=high,
         levels=levels,
         has_missing=has_missing,
+        persons=sums.persons or Persons(n, sums.classes, sums.others),
     )
 
 

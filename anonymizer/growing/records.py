@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.target import ClassTarget, entropy, gini
-from anonymizer.growing.tree import Tree
+from anonymizer.growing.tree import Persons, Tree
 
 WORKERS = 2
 """Threads that read records at the same time."""
@@ -75,11 +75,13 @@ class Growth(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums of all nodes, see :class:`anonymizer.growing.tree.Tree`: ``classes`` (m, c), ``moments``, ``others``."""
+    """Sums of all nodes, see :class:`anonymizer.growing.tree.Tree`: ``classes`` (m, c), ``moments``, ``others``;
+    ``persons``: counted so, ``None`` when every record is a person."""
 
     classes: NDArray[np.int64]
     moments: NDArray[np.float64]
     others: tuple[NDArray[np.int64], ...]
+    persons: Persons | None
 
 
 class RecordSource(Protocol):
@@ -239,7 +241,29 @@ class InMemory:
         else:
             moments[:, 0] = branch.last - branch.first
         classes = count(target) if self.by_numbers else branch.sums
-        return Sums(classes, moments, tuple(in_threads(count, self.encoded.others)))
+        return Sums(classes, moments, tuple(in_threads(count, self.encoded.others)), self.persons(branch))
+
+    def persons(self, branch: Branch) -> Persons | None:
+        """Return the different persons of every node; ``None`` when every record is a person."""
+        from anonymizer import kernels
+
+        encoded = self.encoded
+        if encoded.person is None:
+            return None
+        runs = (branch.parent, branch.feature, branch.first, branch.last, self.order)
+
+        def count(column: tuple[NDArray[np.int32], NDArray[Any], int]) -> NDArray[np.int64]:
+            ids, classes, n_classes = column
+            counts = np.zeros((len(branch.parent), n_classes), dtype=np.int64)
+            latest = np.full(int(ids.max(initial=-1)) + 1, -1, dtype=np.int32)
+            kernels.count_distinct(*runs, ids, classes, latest, counts)
+            return counts
+
+        of_values = zip(encoded.person_values, (encoded.target, *encoded.others), strict=True)
+        columns = [(encoded.person, np.zeros(encoded.n_records, np.uint8), 1)]
+        columns += [(ids, target.codes, target.n_classes) for ids, target in of_values]
+        n, sums, *others = in_threads(count, columns)
+        return Persons(n[:, 0].copy(), sums, tuple(others))
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """See :class:`RecordSource`."""

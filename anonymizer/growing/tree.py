@@ -15,6 +15,17 @@ NO_NODE = -1
 
 
 @dataclass(frozen=True, eq=False)
+class Persons:
+    """Different persons of m nodes, sums like all others: ``n`` (m,); ``sums`` (m, c) and ``others``, one (m, c) each:
+    those with each class of the target and of each further categorical sensitive column. Who has several values counts
+    once for each."""
+
+    n: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    others: tuple[NDArray[np.int64], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Tree:
     """m nodes over p quasi-identifiers; s numbers in a node's sum. All arrays are read-only.
 
@@ -29,6 +40,7 @@ class Tree:
     Sums: ``n`` (m,) records; ``sums`` (m, c) records of each class of the target; ``moments`` (m, 1 + r + r(r+1)/2) of
     the numeric sensitive columns: records, Σy, and the lower triangle of Σyyᵀ row by row, y scaled and centred;
     ``others``: one (m, c) for each further categorical sensitive column. See :mod:`anonymizer.growing.target`.
+    ``persons``: the same, counted in persons; where every record is a person these are the same arrays.
 
     Hulls, the smallest box that holds the node's records: ``low``, ``high`` (m, p) lowest and highest code
     that is not "missing" (low > high when all are missing); ``levels`` (m, p) number of different codes,
@@ -52,12 +64,17 @@ class Tree:
     has_missing: NDArray[np.bool_]
     moments: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 1)))
     others: tuple[NDArray[np.int64], ...] = ()
+    persons: Persons = None  # type: ignore[assignment]  # set below: every record is a person
 
     def __post_init__(self) -> None:
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            for array in value if isinstance(value, tuple) else (value,):
-                array.flags.writeable = False
+        if self.persons is None:
+            object.__setattr__(self, "persons", Persons(self.n, self.sums, self.others))
+        for part in (self, self.persons):
+            for entry in fields(part):
+                value = getattr(part, entry.name)
+                for array in value if isinstance(value, tuple) else (value,):
+                    if isinstance(array, np.ndarray):
+                        array.flags.writeable = False
 
     @property
     def n_nodes(self) -> int:

@@ -34,6 +34,30 @@ def count_classes(parent, feature, firsts, lasts, order, codes, counts):
 
 
 @njit(cache=True, nogil=True)
+def count_distinct(parent, feature, firsts, lasts, order, ids, codes, latest, counts):
+    """Count the different ids of each class in every node (m, c); ``counts`` is zero before.
+
+    Each leaf adds one for an id that it holds, and the lowest common ancestor of neighbouring leaves with the same id
+    takes one away, so that every branch counts it once. ``ids`` (n,): of each record, always with the same class; -1
+    is none. ``latest`` (ids,): the last leaf that held it, -1 before.
+    """
+    for t in range(parent.shape[0]):
+        if feature[t] < 0:
+            for i in range(firsts[t], lasts[t]):
+                number, c = ids[order[i]], codes[order[i]]
+                if number < 0 or latest[number] == t:
+                    continue
+                counts[t, c] += 1
+                above = latest[number]
+                if above >= 0:
+                    while lasts[above] < lasts[t]:
+                        above = parent[above]
+                    counts[above, c] -= 1
+                latest[number] = t
+    add_up(parent, counts)
+
+
+@njit(cache=True, nogil=True)
 def add_moments(parent, feature, firsts, lasts, order, values, moments):
     """Add up 1, y and the lower triangle of yyᵀ of every node's records; ``moments`` is zero before."""
     r = values.shape[1]

@@ -12,7 +12,7 @@ standard deviation of :data:`SPREAD`. It is drawn anew for every tree and record
 memory, moving k keeps it (:class:`Lines`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.groups.hulls import Scale, scale_of
+from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.target import ClassTarget
 from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits
 
 if TYPE_CHECKING:
-    from anonymizer.releasing.pack_kernels import Wants
+    from anonymizer.releasing.limit_kernels import Wants
 
 Places = NDArray[np.int64]
 
@@ -48,12 +48,14 @@ THREADS = 2
 class Line:
     """n records in an order in which neighbours are alike, region after region. It does not depend on k.
 
-    ``order`` (n,): the record at each place; ``codes`` (p, n): its codes; ``starts``, ``ends`` (g,): places of each
+    ``order`` (n,): the record at each place; ``codes`` (p, n): its codes; ``who`` (n,): whose it is, empty when every
+    record is a person; ``starts``, ``ends`` (g,): places of each
     region; ``leaf_start`` (n,): where the leaf of each place begins. ``scale``: of the losses, with secret weights.
     """
 
     order: NDArray[np.int64]
     codes: NDArray[np.uint16]
+    who: NDArray[np.int32]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     leaf_start: NDArray[np.int64]
@@ -98,9 +100,10 @@ def line_at(
 ) -> Line:
     """Return the line of records that stand in ``order``, with their codes."""
     codes = np.ascontiguousarray(encoded.codes[order].T, dtype=np.uint16)
-    for array in (order, codes, leaf_start):
+    who = np.array(EVERYBODY if encoded.person is None else encoded.person[order])
+    for array in (order, codes, who, leaf_start):
         array.flags.writeable = False
-    return Line(order, codes, starts, ends, leaf_start, scale)
+    return Line(order, codes, who, starts, ends, leaf_start, scale)
 
 
 def lay_line(
@@ -126,20 +129,22 @@ def lay_line(
 
 
 def pack_line(line: Line, k: int, wants: "Wants | None" = None) -> Places:
-    """Return the group of each record (n,), numbered along the line: at least k records each, and the least loss.
+    """Return the group of each record (n,), numbered along the line: at least k persons each, and the least loss.
 
     ``wants``: what groups must have besides; a region that cannot be divided so is one group.
     """
     from anonymizer.releasing import pack_kernels
+    from anonymizer.releasing.limit_kernels import NOTHING
 
     n = len(line.order)
     lost, group_start, marks = np.empty(n), np.empty(n, np.int64), np.zeros(n, np.int64)
-    needs = wants or pack_kernels.NOTHING
+    needs = wants or NOTHING
 
     def divide(firsts: Places, lasts: Places) -> None:
         pack_kernels.pack(
-            line.codes, firsts, lasts, line.leaf_start, line.scale, k, needs, wants is not None, lost, group_start
-        )
+            line.codes, line.who, firsts, lasts, line.leaf_start, line.scale, k, needs, wants is not None, lost,
+            group_start,
+        )  # fmt: skip
 
     side_by_side(divide, line.starts, line.ends)
     pack_kernels.mark_groups(line.starts, line.ends, group_start, marks)
@@ -149,14 +154,15 @@ def pack_line(line: Line, k: int, wants: "Wants | None" = None) -> Places:
 
 
 def pack(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
-    """Return packed groups inside the groups of any grouping; a group with fewer than k records, or that the limits do
+    """Return packed groups inside the groups of any grouping; a group with fewer than k persons, or that the limits do
     not allow to divide, stays whole. ``rng``: the secret. Limits that cannot be summed along a line, the covariance
     test of groups and limits from outside, are kept by cuts instead (:func:`refine_groups`)."""
     limits = groups.limits or Limits(k=k)
     if not summable(limits):
         return refine_groups(groups, k, rng)
     line = line_of(groups, rng)
-    group = pack_line(line, max(k, limits.k), wants_of(line, groups.encoded, limits))
+    limits = limits.but(k=max(k, limits.k))
+    group = pack_line(line, limits.k, wants_of(line, groups.encoded, limits))
     return disjoint(group, int(group.max()) + 1)
 
 
@@ -174,35 +180,50 @@ def summable(limits: Limits) -> bool:
 
 
 def wants_of(line: Line, encoded: EncodedTable, limits: Limits) -> "Wants | None":
-    """Return what limits but k ask of the groups along a line; nothing when they ask nothing."""
-    from anonymizer.releasing.pack_kernels import Wants
+    """Return what limits ask of the groups along a line besides k records: k persons among it, where records are not
+    persons; nothing when they ask nothing."""
+    from anonymizer.releasing.limit_kernels import Wants
 
-    required = [limits[name] for name in SUMMED]
-    if all(limit is None for limit in required):
+    required, person, n = [limits[name] for name in SUMMED], encoded.person, encoded.n_records
+    if person is None and all(limit is None for limit in required):
         return None
     columns = [target for target in (encoded.target, *encoded.others) if target.name]
-    marks = [class_marks(target)[:, line.order] for target in columns]
-    classes = np.concatenate([np.empty((0, encoded.n_records), bool), *marks])
-    values = np.empty((encoded.n_records, 0)) if encoded.numeric is None else encoded.numeric.values[line.order]
+    present = [np.unique(target.codes, return_inverse=True) for target in columns]
+    first = np.cumsum([0, *(len(codes) for codes, _ in present)])
+    classes = [start + index for start, (_, index) in zip(first, present, strict=False)]
+    ids: list[NDArray[np.int32]] = []
+    if person is not None:
+        classes.append(np.full(n, first[-1]))
+        of_values = zip((encoded.target, *encoded.others), encoded.person_values, strict=True)
+        ids = numbered([*(pairs for target, pairs in of_values if target.name), person])
+    values = np.empty((n, 0)) if encoded.numeric is None else encoded.numeric.values[line.order]
     return Wants(
-        classes=sums_before(classes.T.astype(np.int64)),
-        first=np.cumsum([0, *(len(of_column) for of_column in marks)]),
-        shares=classes.mean(axis=1),
+        classes=np.array(classes, np.int32).reshape(-1, n)[:, line.order],
+        first=first,
+        shares=shares_of(classes[: len(columns)], ids, int(first[-1])),
         ordered=np.array([target.ordered for target in columns], np.bool_),
-        numbers=sums_before(np.concatenate([values, values**2], axis=1)),
+        numbers=np.concatenate([values, values**2], axis=1),
         variance=values.var(axis=0),
+        pairs=np.array(ids, np.int32).reshape(-1, n)[:, line.order] if ids else np.empty((len(columns), 0), np.int32),
+        persons=0 if person is None else limits.k,
         **{name: np.nan if limit is None else float(limit) for name, limit in zip(SUMMED, required, strict=True)},
     )
 
 
-def class_marks(target: ClassTarget) -> NDArray[np.bool_]:
-    """Return which records are of each class that occurs, (classes, n)."""
-    return np.asarray(np.unique(target.codes)[:, None] == target.codes)
+def numbered(columns: Sequence[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+    """Return numbers (n,) from 0 on, or -1, that no two columns share."""
+    ends = np.cumsum([0, *(int(column.max(initial=-1)) + 1 for column in columns)])
+    return [np.where(column < 0, -1, column + start) for start, column in zip(ends, columns, strict=False)]
 
 
-def sums_before(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the sum of the rows before each, and of all, (n + 1, d). ``values`` (n, d)."""
-    return np.concatenate([np.zeros((1, values.shape[1]), values.dtype), np.cumsum(values, axis=0)])
+def shares_of(classes: Sequence[Places], ids: Sequence[NDArray[np.int32]], n_classes: int) -> NDArray[np.float64]:
+    """Return each class's share of its column (c,): of records, or, where there are any, of ``ids``, -1 for none."""
+    shares = np.zeros(n_classes)
+    for position, column in enumerate(classes):
+        first = np.unique(ids[position], return_index=True)[1] if ids else np.arange(len(column))
+        counts = np.bincount(column[first[ids[position][first] >= 0] if ids else first], minlength=n_classes)
+        shares += counts / max(1, counts.sum())
+    return shares
 
 
 def runs(values: NDArray[Any]) -> tuple[Places, Places]:

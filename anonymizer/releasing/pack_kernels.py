@@ -12,50 +12,7 @@ from numpy.typing import NDArray
 from anonymizer.groups.cut_kernels import first_codes, part_records, room_for, unmark
 from anonymizer.groups.hull_kernels import TIE, hull_cut, levels_loss, range_loss
 from anonymizer.kernels.partition import longer
-
-
-class Wants(NamedTuple):
-    """What every group must have besides k records; NaN is off.
-
-    ``classes`` (n + 1, c): of each class, the records before each place of the line, class columns side by side;
-    ``first`` (g + 1,): where each class column begins; ``shares`` (c,): of the whole table; ``ordered`` (g,).
-    ``numbers`` (n + 1, 2r): Σy, then Σy² of the records before each place; ``variance`` (r,): of the whole table.
-    ``l``, ``entropy_l``, ``t``, ``rsd_min``, ``spread_min``: see :class:`anonymizer.groups.limits.Limits`.
-    """
-
-    classes: NDArray[np.int64]
-    first: NDArray[np.int64]
-    shares: NDArray[np.float64]
-    ordered: NDArray[np.bool_]
-    numbers: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    l: float  # noqa: E741 - the field's name
-    entropy_l: float
-    t: float
-    rsd_min: float
-    spread_min: float
-
-
-SLACK = 1e-9
-"""A limit is kept when it is missed by this share of itself, or less."""
-SINGULAR = 1e-12
-"""Scaled numbers whose squares add up to no more all count as the mean."""
-
-
-NOTHING = Wants(
-    classes=np.zeros((1, 0), np.int64),
-    first=np.zeros(1, np.int64),
-    shares=np.zeros(0),
-    ordered=np.zeros(0, np.bool_),
-    numbers=np.zeros((1, 0)),
-    variance=np.zeros(0),
-    l=np.nan,
-    entropy_l=np.nan,
-    t=np.nan,
-    rsd_min=np.nan,
-    spread_min=np.nan,
-)
-"""No limit but k."""
+from anonymizer.releasing.limit_kernels import add_records, come, enough, go
 
 
 @njit(cache=True, nogil=True)
@@ -70,7 +27,7 @@ def lay(codes, order, starts, ends, whole, sample, scale, leaf_start):
     place begins.
     """
     p, depth = codes.shape[0], starts.shape[0]
-    room = room_for((ends - starts).max(), scale)
+    room, everybody = room_for((ends - starts).max(), scale, 0), np.empty(0, np.int32)
     few = np.empty((p, sample), codes.dtype)
     waiting = np.empty((depth + 64, 2), np.int64)
     for region in range(depth):
@@ -88,9 +45,9 @@ def lay(codes, order, starts, ends, whole, sample, scale, leaf_start):
             for a in range(p):
                 for x in range(sample):
                     few[a, x] = codes[a, first + x * step]
-            j, left_codes = hull_cut(few, 0, sample, 1, scale, room)
+            j, left_codes = hull_cut(few, everybody, 0, sample, 1, scale, room)
         if j < 0:
-            j, left_codes = hull_cut(codes, first, last, 1, scale, room)
+            j, left_codes = hull_cut(codes, everybody, first, last, 1, scale, room)
         if j < 0:
             continue
         highest = first_codes(scale, j, left_codes, room)
@@ -104,57 +61,6 @@ def lay(codes, order, starts, ends, whole, sample, scale, leaf_start):
         waiting[depth + low, 0], waiting[depth + low, 1] = first, middle
         waiting[depth + high, 0], waiting[depth + high, 1] = middle, last
         depth += 2
-
-
-@njit(cache=True, nogil=True)
-def keeps(wants, start, end, classes, numbers):
-    """Return True when records ``start`` to ``end`` of the line, as a group, have all that is wanted but k.
-
-    ``classes`` (c,), ``numbers`` (2r,): room for their sums.
-    """
-    for c in range(classes.shape[0]):
-        classes[c] = wants.classes[end, c] - wants.classes[start, c]
-    for b in range(numbers.shape[0]):
-        numbers[b] = wants.numbers[end, b] - wants.numbers[start, b]
-    return enough(wants, classes, numbers, end - start)
-
-
-@njit(cache=True, nogil=True)
-def enough(wants, classes, numbers, n):
-    """Return True when a group of n records has all that is wanted but k.
-
-    ``classes`` (c,): its records of each class; ``numbers`` (2r,): its Σy, then its Σy².
-    """
-    for g in range(wants.first.shape[0] - 1):
-        values, entropy, moved, running = 0, 0.0, 0.0, 0.0
-        first, last = wants.first[g], wants.first[g + 1]
-        for c in range(first, last):
-            share = classes[c] / n
-            if share > 0.0:
-                values += 1
-                entropy -= share * np.log(share)
-            apart = share - wants.shares[c]
-            running += apart
-            moved += abs(running) if wants.ordered[g] else abs(apart)
-        # t-closeness: between ranks for ordered classes, all equally far apart otherwise.
-        distance = moved / 2.0
-        if wants.ordered[g]:
-            distance = moved / (last - first - 1) if last - first > 1 else 0.0
-        if (
-            values < wants.l * (1.0 - SLACK)
-            or np.exp(entropy) < wants.entropy_l * (1.0 - SLACK)
-            or distance > wants.t + SLACK
-        ):
-            return False
-    r = wants.variance.shape[0]
-    for b in range(r):
-        total, squares = numbers[b], numbers[r + b]
-        own = max(0.0, squares - total * total / n)
-        rsd = min(1.0, own / squares) if squares > SINGULAR else 1.0
-        spread = np.sqrt(own / n / wants.variance[b]) if wants.variance[b] > 0.0 else 1.0
-        if rsd < wants.rsd_min - SLACK or spread < wants.spread_min - SLACK:
-            return False
-    return True
 
 
 @njit(cache=True, nogil=True)
@@ -249,6 +155,17 @@ def shift(window, head, tail):
 
 
 @njit(cache=True, nogil=True)
+def wider(window, scale):
+    """Return a window of twice as many leaves that begins with those of this one."""
+    size = window.place.shape[0]
+    larger = window_for(2 * size, scale)
+    larger.place[:size], larger.before[:size], larger.loss[:size] = window.place, window.before, window.loss
+    larger.low[:, :size], larger.high[:, :size] = window.low, window.high
+    larger.levels[:, :size], larger.latest[:] = window.levels, window.latest
+    return larger
+
+
+@njit(cache=True, nogil=True)
 def extend(codes, i, window, head, tail, scale):
     """Widen the hulls of a window by record ``i``.
 
@@ -280,13 +197,14 @@ def extend(codes, i, window, head, tail, scale):
 
 
 @njit(cache=True, nogil=True)
-def pack(codes, starts, ends, leaf_start, scale, k, wants, limited, lost, group_start):
-    """Divide the line of each region into groups of whole leaves with k records, so that their hulls lose least in all.
+def pack(codes, who, starts, ends, leaf_start, scale, k, wants, limited, lost, group_start):
+    """Divide the line of each region into groups of whole leaves with k persons, so that their hulls lose least in all.
 
     f(e) = min over b of f(b) + (e − b) · loss(hull(b … e)): Hansen and Mukherjee 2003, with the loss of a hull as cost.
-    b runs over starts of leaves: all that leave k records, but for those where b … e could be cut in two groups of k.
-    When ``limited``, groups must be as ``wants`` says: where no such b will do, longer groups are tried, an eighth
-    longer each time, until one will. A region that cannot be divided is one group.
+    b runs over starts of leaves: all that leave k persons, but for those where b … e could be cut in two groups of k.
+    ``who`` (n,): whose each record is, -1 for nobody's; of no length when every record is a person. When ``limited``,
+    groups must be as ``wants`` says: where no such b will do, longer groups are tried, an eighth longer each time,
+    until one will. A region that cannot be divided is one group.
 
     ``lost`` (n,): f up to and with the last record of each leaf; ``group_start`` (n,): where the group that ends there
     begins.
@@ -294,45 +212,75 @@ def pack(codes, starts, ends, leaf_start, scale, k, wants, limited, lost, group_
     p = codes.shape[0]
     hull = (np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p))
     stamps, stamp = np.zeros(scale.low.shape[0], np.int64), 0
-    classes, numbers = np.empty(wants.classes.shape[1], np.int64), np.empty(wants.numbers.shape[1])
-    # At most 2k leaves matter at a time; twice the room, so that they are seldom shifted.
+    classes, numbers = np.zeros(wants.first[-1] + 1, np.int64), np.zeros(wants.numbers.shape[1])
+    met, meeting = np.zeros(wants.pairs.max() + 1 if wants.pairs.size else 0, np.int64), 0
+    persons = who.max() + 1 if who.shape[0] else 0
+    rows_behind, rows_between = np.zeros(persons, np.int32), np.zeros(persons, np.int32)
+    # Of records that are persons at most 2k leaves matter at a time; twice the room, so that they are seldom shifted.
     window = window_for(2 * min(2 * k + 1, (ends - starts).max() + 1), scale)
     for region in range(starts.shape[0]):
         start, end = starts[region], ends[region]
-        # Leaves head to tail are in the window; those up to near leave k records.
+        # Leaves head to tail are in the window; those up to near leave k persons. Of the persons behind (from the
+        # leaf after near on) and between (from head to near), those with records there are counted.
         head, near, tail, e = 0, -1, 0, start
+        behind, between, behind_start, between_end = 0, 0, start, start
         while e < end:
             first = e
             if tail == window.place.shape[0]:
-                shift(window, head, tail)
-                head, near, tail = 0, near - head, tail - head
+                if head < tail // 4:
+                    window = wider(window, scale)
+                else:
+                    shift(window, head, tail)
+                    head, near, tail = 0, near - head, tail - head
             begin(window, tail, first, lost[first - 1] if first > start else 0.0, scale)
             tail += 1
             e += 1
             while e < end and leaf_start[e] == first:
                 e += 1
-            while near + 1 < tail and e - window.place[near + 1] >= k:
+            for i in range(first, e):
+                behind += come(who, i, rows_behind)
+            while near + 1 < tail and behind >= k:
                 near += 1
-            while near >= head and window.place[near] - window.place[head] >= k:
+                after = window.place[near + 1] if near + 1 < tail else e
+                behind -= go(who, behind_start, after, rows_behind)
+                behind_start = after
+                for i in range(between_end, window.place[near]):
+                    between += come(who, i, rows_between)
+                between_end = window.place[near]
+            while near >= head and between >= k:
+                between -= go(who, window.place[head], window.place[head + 1], rows_between)
                 head += 1
             for i in range(first, e):
                 extend(codes, i, window, head, tail, scale)
-            least, its_start = np.inf, start
+            least, its_start, summed = np.inf, start, e
+            meeting += 1
+            classes[:], numbers[:] = 0, 0.0
             for slot in range(near, head - 1, -1):
                 b = window.place[slot]
                 f = (e - b) * window.loss[slot] + window.before[slot]
-                if f < least - TIE and (not limited or keeps(wants, b, e, classes, numbers)):
+                if f < least - TIE:
+                    if limited:
+                        add_records(wants, b, summed, met, meeting, classes, numbers)
+                        summed = b
+                        if not enough(wants, classes, numbers, e - b):
+                            continue
                     least, its_start = f, b
             b = window.place[head]
-            while limited and least == np.inf and b > start and e - b >= k:
+            while limited and least == np.inf and b > start and near >= head:
                 b = leaf_start[max(start, b - max(1, (e - b) // 8))]
                 before = lost[b - 1] if b > start else 0.0
-                if before < np.inf and keeps(wants, b, e, classes, numbers):
+                if before == np.inf:
+                    continue
+                add_records(wants, b, summed, met, meeting, classes, numbers)
+                summed = b
+                if enough(wants, classes, numbers, e - b):
                     clear(scale, hull)
                     stamp += 1
                     least = before + (e - b) * widen(codes, b, e, scale, hull, stamps, stamp)
                     its_start = b
             lost[e - 1], group_start[e - 1] = least, its_start
+        go(who, behind_start, end, rows_behind)
+        go(who, window.place[head], between_end, rows_between)
 
 
 @njit(cache=True, nogil=True)

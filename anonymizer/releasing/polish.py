@@ -19,7 +19,7 @@ from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits
 
 if TYPE_CHECKING:
-    from anonymizer.releasing.pack_kernels import Wants
+    from anonymizer.releasing.limit_kernels import Wants
     from anonymizer.releasing.polish_kernels import Members
 
 Flags = NDArray[np.bool_]
@@ -41,7 +41,8 @@ def polish(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     if not summable(limits):
         return refine_groups(groups, k, rng)
     line = line_of(groups, rng)
-    k, wants = max(k, limits.k), wants_of(line, groups.encoded, limits)
+    limits = limits.but(k=max(k, limits.k))
+    k, wants = limits.k, wants_of(line, groups.encoded, limits)
     group = np.empty_like(line.order)
     group[line.order] = polish_line(line, pack_line(line, k, wants)[line.order], k, wants, groups.progress)
     return disjoint(group, int(group.max()) + 1)
@@ -53,7 +54,7 @@ def polish_line(
     """Return the group of each place of a line (n,), polished. ``group`` (n,): before, with numbers that are neighbours
     where groups are, as packing gives them; ``wants``: what groups must have besides k records."""
     from anonymizer.releasing import polish_kernels
-    from anonymizer.releasing.pack_kernels import NOTHING
+    from anonymizer.releasing.limit_kernels import NOTHING
 
     needs = wants or NOTHING
     codes, ends = np.ascontiguousarray(line.codes.T), np.maximum.reduceat(group, line.starts) + 1
@@ -120,7 +121,7 @@ def members_of(group: Places, rows: int, line: Line, wants: "Wants") -> "Members
         bits=np.zeros((rows, int(words.sum())), np.uint64),
         word=np.cumsum(words) - words,
         loss=np.zeros(rows),
-        classes=np.zeros((g, wants.classes.shape[1]), np.int64),
+        classes=np.zeros((g, int(wants.first[-1]) + 1), np.int64),
         numbers=np.zeros((g, wants.numbers.shape[1])),
     )
 

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from anonymizer.groups.hull_kernels import levels_loss, range_loss
-from anonymizer.releasing.pack_kernels import enough
+from anonymizer.releasing.limit_kernels import enough
 
 WORD = 64
 """Levels of a word of bits."""
@@ -69,22 +69,43 @@ def leave(members, i):
 
 
 @njit(cache=True, nogil=True)
-def add_up(members, i, g, sign, wants):
-    """Add what limits need of record ``i`` to group ``g``, or take it away (``sign`` -1)."""
-    for c in range(wants.classes.shape[1]):
-        members.classes[g, c] += sign * (wants.classes[i + 1, c] - wants.classes[i, c])
+def counts_alone(members, pairs, i, g):
+    """Return True when no other record of group ``g`` is of the person and class of record ``i``. ``pairs`` (n,): see
+    :class:`anonymizer.releasing.limit_kernels.Wants`."""
+    if pairs.shape[0] == 0:
+        return True
+    if pairs[i] < 0:
+        return False
+    other = members.first[g]
+    while other >= 0:
+        if other != i and pairs[other] == pairs[i]:
+            return False
+        other = members.next_[other]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def add_up(members, i, g, sign, wants, other):
+    """Add what limits need of record ``i`` to group ``g``, or take it away (``sign`` -1); ``other``: the record that
+    takes the opposite way, -1 for none."""
+    for row in range(wants.classes.shape[0]):
+        pairs = wants.pairs[row]
+        if other >= 0 and pairs.shape[0] > 0 and pairs[other] == pairs[i]:
+            continue
+        if counts_alone(members, pairs, i, g):
+            members.classes[g, wants.classes[row, i]] += sign
     for c in range(wants.numbers.shape[1]):
-        members.numbers[g, c] += sign * (wants.numbers[i + 1, c] - wants.numbers[i, c])
+        members.numbers[g, c] += sign * wants.numbers[i, c]
 
 
 @njit(cache=True, nogil=True)
 def transfer(members, a, i, b, s, sign, wants):
     """Change the sums of two groups as if record ``i`` went from a to b, and ``s`` (-1: none) back; sign -1: undo."""
-    add_up(members, i, a, -sign, wants)
-    add_up(members, i, b, sign, wants)
+    add_up(members, i, a, -sign, wants, s)
+    add_up(members, i, b, sign, wants, s)
     if s >= 0:
-        add_up(members, s, b, -sign, wants)
-        add_up(members, s, a, sign, wants)
+        add_up(members, s, b, -sign, wants, i)
+        add_up(members, s, a, sign, wants, i)
 
 
 @njit(cache=True, nogil=True)
@@ -169,7 +190,7 @@ def gather(codes, members, scale, wants):
     members.first[:], members.size[:] = -1, 0
     for i in range(codes.shape[0] - 1, -1, -1):
         join(members, i, members.group[i])
-        add_up(members, i, members.group[i], 1, wants)
+        add_up(members, i, members.group[i], 1, wants, -1)
     for g in range(members.size.shape[0]):
         hull_of(codes, members, g, -1, g, scale)
 

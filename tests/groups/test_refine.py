@@ -1,5 +1,7 @@
 """Cuts below groups against their slow twins, and what a refined pruning still is: a tree with its groups."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +14,7 @@ from anonymizer.groups.mondrian import MONDRIAN, grow_mondrian
 from anonymizer.groups.prune import prune
 from anonymizer.groups.refine import origin_of, refine
 from anonymizer.groups.risk import annotate
-from anonymizer.growing.encode import encode
+from anonymizer.growing.encode import EncodedTable, encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
 from anonymizer.measuring.utility import cut_gcp, node_ncp
@@ -45,6 +47,13 @@ def random_table(seed: int, n: int, target: str = "ill") -> tuple[pd.DataFrame, 
     return table, schema
 
 
+def encoded_table(seed: int, n: int, target: str = "ill") -> EncodedTable:
+    """A table whose rows are persons, or, for odd seeds, of fewer persons, some of nobody."""
+    encoded, rng = encode(*random_table(seed, n, target)), np.random.default_rng(seed)
+    person = rng.integers(-1, rng.integers(1, n + 1), n).astype(np.int32)
+    return replace(encoded, person=person) if seed % 2 else encoded
+
+
 cases = st.tuples(st.integers(0, 10**6), st.integers(4, 70), st.integers(1, 6))
 
 
@@ -56,8 +65,7 @@ def parts(label: np.ndarray) -> list[list[int]]:
 @given(cases)
 def test_refine__agrees_with_its_slow_twin(case):
     seed, n, k = case
-    table, schema = random_table(seed, max(n, k))
-    encoded = encode(table, schema)
+    encoded = encoded_table(seed, max(n, k))
     tree = grow(encoded, min_leaf=1)
     pruning = prune(tree, annotate(tree, encoded), "error-risk", 3 * k)
     refined = refine(pruning, encoded, Limits(k=k))
@@ -72,10 +80,9 @@ def test_refine__agrees_with_its_slow_twin(case):
 @given(cases)
 def test_median_mondrian__agrees_with_its_slow_twin(case):
     seed, n, k = case
-    table, schema = random_table(seed, max(n, k))
-    encoded = encode(table, schema)
+    encoded = encoded_table(seed, max(n, k))
     tree = grow_mondrian(encoded, k)
-    expected = sorted(slow_pieces(encoded, list(range(len(table))), k, by_median=True))
+    expected = sorted(slow_pieces(encoded, list(range(encoded.n_records)), k, by_median=True))
     assert parts(descend(tree, encoded)) == expected
 
 
@@ -84,8 +91,7 @@ def test_median_mondrian__agrees_with_its_slow_twin(case):
 def test_refined__tree_adds_up_and_keeps_what_was_above(case, grown_for):
     seed, n, k = case
     target, criterion = grown_for
-    table, schema = random_table(seed, n + 2 * k, target)
-    encoded = encode(table, schema)
+    encoded = encoded_table(seed, n + 2 * k, target)
     tree = grow(encoded, criterion, min_leaf=1)
     pruning = prune(tree, annotate(tree, encoded), "least", 2 * k)
     refined = refine(pruning, encoded, Limits(k=k)).tree
@@ -117,8 +123,7 @@ LIMITS = (Limits(k=3, l=2), Limits(k=3, t=0.2), Limits(k=2, rsd_min=0.3, spread_
 @given(cases, st.sampled_from(LIMITS))
 def test_refined__groups_satisfy_every_limit(case, limits):
     seed, n, _ = case
-    table, schema = random_table(seed, n + 10)
-    encoded = encode(table, schema)
+    encoded = encoded_table(seed, n + 10)
     tree = grow(encoded, min_leaf=1)
     pruning = prune(tree, annotate(tree, encoded), "least", limits=limits, encoded=encoded)
     refined = refine(pruning, encoded, limits)

@@ -21,14 +21,11 @@ from anonymizer.releasing.pack import SAMPLE, Line, Lines, lay_line, pack, pack_
 from anonymizer.releasing.tiers import Groups
 from anonymizer.settings import Limits
 from tests import naive_pack
-from tests.groups.test_refine import random_table
+from tests.groups.test_refine import encoded_table, random_table
+from tests.naive_refine import persons
 
 cases = st.tuples(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6))
 LIMITS = (Limits(l=2), Limits(t=0.3), Limits(rsd_min=0.2, spread_min=0.3), Limits(entropy_l=1.5), Limits(l=2, t=0.4))
-
-
-def encoded_table(seed: int, n: int) -> EncodedTable:
-    return encode(*random_table(seed, n))
 
 
 def secret_line(encoded: EncodedTable, seed: int, sample: int = SAMPLE, regions: int = 1) -> tuple[Line, np.ndarray]:
@@ -100,7 +97,7 @@ def test_packed__keeps_every_limit_as_its_slow_twin_does(case: tuple[int, int, i
     judge = partial(naive_pack.keeps, encoded, limits)
     groups = members(pack_line(line, k, wants_of(line, encoded, limits)))
     assert groups == sorted(map(sorted, naive_pack.slow_groups(encoded, leaves_of(line, 0), k, weight, judge)))
-    assert len(groups) == 1 or all(len(group) >= k and judge(group) for group in groups)
+    assert len(groups) == 1 or all(persons(encoded, group) >= k and judge(group) for group in groups)
 
 
 @settings(max_examples=40, deadline=None)
@@ -116,7 +113,7 @@ def test_pack__keeps_every_limit_that_its_regions_keep(
     if pruning.satisfied:
         groups = Groups(tree, encoded, descend(tree, encoded), pruning.group_of_node(), limits)
         parts = members(pack(groups, k, np.random.default_rng(seed)).part)
-        assert all(len(part) >= k and naive_pack.keeps(encoded, limits, part) for part in parts)
+        assert all(persons(encoded, part) >= k and naive_pack.keeps(encoded, limits, part) for part in parts)
 
 
 def test_release__passes_the_checker_and_loses_less_than_its_regions() -> None:

@@ -18,8 +18,9 @@ from anonymizer.releasing.pack import Line, pack_line, wants_of
 from anonymizer.releasing.polish import pieces_of, polish_line
 from anonymizer.settings import Limits, Settings
 from tests import naive_pack
-from tests.groups.test_refine import random_table
-from tests.releasing.test_pack import LIMITS, cases, encoded_table, secret_line
+from tests.groups.test_refine import encoded_table, random_table
+from tests.naive_refine import persons
+from tests.releasing.test_pack import LIMITS, cases, secret_line
 
 Groups = list[list[int]]
 
@@ -47,7 +48,8 @@ def better(
                 for s in (None, *b):
                     first, second = [r for r in a if r != i], [r for r in [*b, i] if r != s]
                     first += [] if s is None else [s]
-                    if len(first) < k or not (judge(first) and judge(second)):
+                    fewest = min(persons(encoded, first), persons(encoded, second))
+                    if fewest < k or not (judge(first) and judge(second)):
                         continue
                     if loss([first, second]) < loss([a, b]) - 1e-6:
                         return [first, second]
@@ -74,8 +76,8 @@ def test_polished__leaves_no_better_move(case: tuple[int, int, int], limits: Lim
     assert better(encoded, line, groups, k, judge) is None
     region = np.searchsorted(line.ends, np.argsort(line.order), side="right")
     assert all(len(set(region[rows])) == 1 for rows in groups)
-    if all(len(rows) >= k and judge(rows) for rows in lists_of(line, before)):
-        assert all(len(rows) >= k and judge(rows) for rows in groups)
+    if all(persons(encoded, rows) >= k and judge(rows) for rows in lists_of(line, before)):
+        assert all(persons(encoded, rows) >= k and judge(rows) for rows in groups)
 
 
 def test_release__passes_the_checker_and_loses_less_than_packed() -> None:

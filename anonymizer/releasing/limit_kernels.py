@@ -1,0 +1,142 @@
+"""What groups must have besides hulls that lose little: limits and persons, counted while groups are made."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+class Wants(NamedTuple):
+    """What every group must have besides k records; NaN is off. Records stand as on the line.
+
+    ``classes`` (g, n): the class of each record, those of g class columns numbered side by side; ``first`` (g + 1,):
+    where each column begins; ``shares`` (c,): of the whole table; ``ordered`` (g,). ``numbers`` (n, 2r): y, then y²;
+    ``variance`` (r,): of the whole table.
+    ``pairs`` (g, n): a number for the person and class of each record, -1 for nobody's, so that a person counts once
+    for a class; no records when every record is a person. ``persons``: those that a group must have; when that is more
+    than 0, the last row of ``classes`` and ``pairs`` is no column, but one class for everybody.
+    ``l``, ``entropy_l``, ``t``, ``rsd_min``, ``spread_min``: see :class:`anonymizer.groups.limits.Limits`.
+    """
+
+    classes: NDArray[np.int32]
+    first: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    ordered: NDArray[np.bool_]
+    numbers: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    pairs: NDArray[np.int32]
+    persons: int
+    l: float  # noqa: E741 - the field's name
+    entropy_l: float
+    t: float
+    rsd_min: float
+    spread_min: float
+
+
+SLACK = 1e-9
+"""A limit is kept when it is missed by this share of itself, or less."""
+SINGULAR = 1e-12
+"""Scaled numbers whose squares add up to no more all count as the mean."""
+
+
+NOTHING = Wants(
+    classes=np.zeros((0, 0), np.int32),
+    first=np.zeros(1, np.int64),
+    shares=np.zeros(0),
+    ordered=np.zeros(0, np.bool_),
+    numbers=np.zeros((0, 0)),
+    variance=np.zeros(0),
+    pairs=np.zeros((0, 0), np.int32),
+    persons=0,
+    l=np.nan,
+    entropy_l=np.nan,
+    t=np.nan,
+    rsd_min=np.nan,
+    spread_min=np.nan,
+)
+"""No limit but k."""
+
+
+@njit(cache=True, nogil=True)
+def add_records(wants, start, end, stamps, stamp, classes, numbers):
+    """Add what limits count of records ``start`` to ``end`` of the line to the sums of a group.
+
+    ``classes`` (c,), ``numbers`` (2r,): its sums; ``stamps`` (pairs,): ``stamp`` where a pair is in the group.
+    """
+    for i in range(start, end):
+        for g in range(wants.classes.shape[0]):
+            if wants.pairs.shape[1] > 0:
+                pair = wants.pairs[g, i]
+                if pair < 0 or stamps[pair] == stamp:
+                    continue
+                stamps[pair] = stamp
+            classes[wants.classes[g, i]] += 1
+        for b in range(numbers.shape[0]):
+            numbers[b] += wants.numbers[i, b]
+
+
+@njit(cache=True, nogil=True)
+def enough(wants, classes, numbers, n):
+    """Return True when a group of n records has all that is wanted but k.
+
+    ``classes`` (c,): its records, or persons, of each class; ``numbers`` (2r,): its Σy, then its Σy².
+    """
+    columns = wants.first.shape[0] - 1
+    if wants.persons > 0 and classes[wants.first[columns]] < wants.persons:
+        return False
+    for g in range(columns):
+        values, entropy, moved, running = 0, 0.0, 0.0, 0.0
+        first, last = wants.first[g], wants.first[g + 1]
+        total = max(1, classes[first:last].sum())
+        for c in range(first, last):
+            share = classes[c] / total
+            if share > 0.0:
+                values += 1
+                entropy -= share * np.log(share)
+            apart = share - wants.shares[c]
+            running += apart
+            moved += abs(running) if wants.ordered[g] else abs(apart)
+        # t-closeness: between ranks for ordered classes, all equally far apart otherwise.
+        distance = moved / 2.0
+        if wants.ordered[g]:
+            distance = moved / (last - first - 1) if last - first > 1 else 0.0
+        if (
+            values < wants.l * (1.0 - SLACK)
+            or np.exp(entropy) < wants.entropy_l * (1.0 - SLACK)
+            or distance > wants.t + SLACK
+        ):
+            return False
+    r = wants.variance.shape[0]
+    for b in range(r):
+        total, squares = numbers[b], numbers[r + b]
+        own = max(0.0, squares - total * total / n)
+        rsd = min(1.0, own / squares) if squares > SINGULAR else 1.0
+        spread = np.sqrt(own / n / wants.variance[b]) if wants.variance[b] > 0.0 else 1.0
+        if rsd < wants.rsd_min - SLACK or spread < wants.spread_min - SLACK:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def come(who, i, rows):
+    """Return how many persons more there are when record ``i`` joins those whose ``rows`` (persons,) are counted."""
+    if who.shape[0] == 0:
+        return 1
+    if who[i] < 0:
+        return 0
+    rows[who[i]] += 1
+    return 1 if rows[who[i]] == 1 else 0
+
+
+@njit(cache=True, nogil=True)
+def go(who, start, end, rows):
+    """Return how many persons fewer there are when records ``start`` to ``end`` go."""
+    if who.shape[0] == 0:
+        return end - start
+    persons = 0
+    for i in range(start, end):
+        if who[i] >= 0:
+            rows[who[i]] -= 1
+            persons += rows[who[i]] == 0
+    return persons
