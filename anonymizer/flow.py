@@ -25,7 +25,7 @@ from anonymizer.groups.limits import shortfall_of_all, too_few
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, with_criterion
 from anonymizer.groups.risk import NodeRisk, annotate
-from anonymizer.growing.encode import EncodedTable, encode, rows_of
+from anonymizer.growing.encode import EncodedTable, encode, persons_of, rows_of
 from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.boxed import BoxedTable
@@ -195,6 +195,11 @@ class Flow:
         return self.schema.quasi_identifying
 
     @property
+    def person(self) -> str | None:
+        """The column that tells whose a row is."""
+        return self.schema.person
+
+    @property
     def grouping(self) -> str:
         """The name of the way records are put into groups: as was chosen, or what suits the target."""
         return self.settings.grouping or natural_grouping(self.schema)
@@ -302,15 +307,16 @@ class Flow:
         """The distinct released cells of each quasi-identifier, and those of each row."""
         return read_cells(self.released, self.schema)
 
-    @stage("quasi_identifying")
+    @stage("quasi_identifying", "person")
     def before(self) -> LinkageRisk:
         """The linking risk of the table as it stands."""
-        return linkage_risk(self.table, self.quasi_identifying)
+        return linkage_risk(self.table, self.quasi_identifying, person=persons_of(self.table, self.schema)[0])
 
     @stage(*RELEASE)
     def after(self) -> LinkageRisk:
         """The linking risk of the released cells."""
-        return linkage_risk(self.released, self.quasi_identifying, classes=self.look_alikes)
+        person = None if self.encoded.person is None else self.encoded.person[self.release.order]
+        return linkage_risk(self.released, self.quasi_identifying, classes=self.look_alikes, person=person)
 
     @stage("schema")
     def original(self) -> Original:
@@ -393,7 +399,7 @@ class Flow:
 
     def require_limits(self) -> None:
         """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""
-        if self.encoded.n_records < self.settings.k:
-            raise too_few(self.encoded.n_records, self.settings.k)
+        if self.encoded.n_persons < self.settings.k:
+            raise too_few(self.encoded, self.settings.k)
         if not self.pruning.satisfied:
             raise shortfall_of_all(self.tree, self.risk, self.encoded, self.limits)

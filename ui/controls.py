@@ -15,18 +15,21 @@ PAGES = Path(__file__).resolve().parent.parent / "pages"
 JOINER = "\N{WORD JOINER}"
 
 ROLE_LABELS = {
+    Role.PERSON: "🔵 P · Person",
     Role.IDENTIFYING: "🔴 I · Identifying",
     Role.QUASI_IDENTIFYING: "🟡 Q · Quasi-identifying",
     Role.SENSITIVE: "🟣 S · Sensitive",
     Role.INSENSITIVE: "🟢 N · Insensitive",
 }
 ROLE_BADGES = {
+    Role.PERSON: ":blue-badge[P · Person]",
     Role.IDENTIFYING: ":red-badge[I · Identifying]",
     Role.QUASI_IDENTIFYING: ":yellow-badge[Q · Quasi-identifying]",
     Role.SENSITIVE: ":violet-badge[S · Sensitive]",
     Role.INSENSITIVE: ":green-badge[N · Insensitive]",
 }
 ROLE_MEANINGS = {
+    Role.PERSON: "tells whose a row is; persons are counted by it, and it never leaves",
     Role.IDENTIFYING: "names a person by itself; it never leaves",
     Role.QUASI_IDENTIFYING: "an attacker could know it; it is made coarser",
     Role.SENSITIVE: "what must not be learnt about a person; it is kept",

@@ -7,7 +7,7 @@ import streamlit as st
 from anonymizer.drawing.charts import two_way_sentence
 from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.releasing.generalize import INTERVALS
-from ui.controls import count, plain, share
+from ui.controls import count, plain, plural, share
 from ui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -36,12 +36,13 @@ def figures(ws: Workspace) -> list[Figure]:
     utility = flow.utility if flow.ready("utility") else None
     tree, cut = pruning.tree, pruning.cut()
     foreseen = ws.settings.generalizer == "uniform" and ws.settings.numbers in INTERVALS
-    sizes, aimed = tree.n[cut], bool(ws.flow.encoded.target.name)
+    sizes, unit, aimed = tree.persons.n[cut], tree.unit, bool(ws.flow.encoded.target.name)
+    records = count(tree.n[0]) + ("" if unit == "record" else f" of {plural(flow.encoded.n_persons, 'person')}")
     groups = smallest = highest = loss = error = "–"
     if released is not None:
         groups, smallest, highest = count(released.groups), count(released.smallest), share(released.highest)
     elif foreseen:
-        groups, smallest, highest = count(len(cut)), count(sizes.min()), share(1 / int(sizes.min()))
+        groups, smallest, highest = count(len(cut)), count(sizes.min()), share(1 / max(1, int(sizes.min())))
     if utility is not None:
         loss = share(utility.gcp)
         error = share(utility.error or 0.0) if aimed else error
@@ -49,9 +50,9 @@ def figures(ws: Workspace) -> list[Figure]:
         loss = share(cut_gcp(tree, ws.flow.node_ncp, cut))
         error = share(cut_error(tree, cut)) if aimed else error
     return [
-        Figure("Records", count(sizes.sum()), "Records in the table, and in the release."),
+        Figure("Records", records, "Records in the table, and in the release."),
         Figure("Groups", groups, "Groups of look-alike records in the release."),
-        Figure("Smallest group", smallest, f"Records in the smallest group. You ask for k = {ws.k}."),
+        Figure("Smallest group", smallest, f"{unit.capitalize()}s in the smallest group. You ask for k = {ws.k}."),
         Figure("Highest risk", highest, "The best chance of linking a person to a row: 1 / smallest group."),
         Figure("Detail lost (GCP)", loss, "How much of each column's range a cell leaves open, on average."),
         lowest_rsd(ws, pruning, foreseen)

@@ -46,7 +46,8 @@ class Original:
 
     ``table`` (n rows), ``schema``: as given. ``codes`` (n, p): of the quasi-identifiers, whose meaning is in
     ``columns``; ``types``: records that are equal there. ``numbers``: of each kept column of
-    numbers its distinct values, ascending, and the place of each record's among them (n,), missing last.
+    numbers its distinct values, ascending, and the place of each record's among them (n,), missing last. ``person``
+    (n,): whose each record is, -1 for nobody's; ``None`` when every record is a person or the table does not tell.
     """
 
     table: pd.DataFrame
@@ -55,6 +56,7 @@ class Original:
     columns: tuple[OriginalColumn, ...]
     types: LookAlikes
     numbers: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
+    person: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -83,7 +85,10 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
                 continue  # not numbers after all: compared as text
             distinct = np.unique(numbers[~np.isnan(numbers)])
             kept_numbers[column.name] = (distinct, _place(numbers, distinct))
-    return Original(original, schema, codes, tuple(column for _, column in parts), types, kept_numbers)
+    person = None
+    if schema.person is not None and schema.person in original.columns:
+        person = pd.factorize(original[schema.person])[0].astype(np.int64)
+    return Original(original, schema, codes, tuple(column for _, column in parts), types, kept_numbers, person)
 
 
 def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:

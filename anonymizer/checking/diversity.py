@@ -38,7 +38,8 @@ class ClassHistograms:
         Entropy l-diversity, Machanavajjhala et al. 2007.
         """
         logs = np.bincount(self.group, weights=self.count * np.log(self.count), minlength=len(self.sizes))
-        return np.asarray(np.maximum(np.exp(np.log(self.sizes) - logs / self.sizes), 1.0))
+        sizes = np.maximum(self.sizes, 1)  # a class of nobody's rows has no values
+        return np.asarray(np.maximum(np.exp(np.log(sizes) - logs / sizes), 1.0))
 
     def distances(self) -> NDArray[np.float64]:
         """Return the earth mover's distance of each class's distribution to the whole table's (groups,), from 0 to 1.
@@ -50,7 +51,7 @@ class ClassHistograms:
 
     def _equal(self) -> NDArray[np.float64]:
         shares = self.count / self.sizes[self.group]
-        overall = self.totals / self.totals.sum()
+        overall = self.totals / max(1, self.totals.sum())
         common = np.bincount(self.group, weights=np.minimum(shares, overall[self.value]), minlength=len(self.sizes))
         return np.asarray(np.clip(1.0 - common, 0.0, 1.0))
 
@@ -60,7 +61,7 @@ class ClassHistograms:
         v = len(self.totals)
         if v < 2:
             return np.zeros(len(self.sizes))
-        overall = np.cumsum(self.totals) / self.totals.sum()
+        overall = np.cumsum(self.totals) / max(1, self.totals.sum())
         area = np.concatenate([[0.0], np.cumsum(overall)])
         opens = np.flatnonzero(np.diff(self.group, prepend=-1))
         running = np.cumsum(self.count)
@@ -76,11 +77,26 @@ class ClassHistograms:
 
 
 def class_histograms(
-    values: "pd.Series[Any]", column: Column, class_of: NDArray[np.int64], sizes: NDArray[np.int64]
+    values: "pd.Series[Any]",
+    column: Column,
+    class_of: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    person: NDArray[np.int64] | None = None,
 ) -> ClassHistograms:
-    """Return the histograms of one sensitive column, from the class of every row (n,) and the classes' sizes."""
+    """Return the histograms of one sensitive column, from the class of every row (n,) and the classes' sizes.
+
+    ``person`` (n,): whose each row is, -1 for nobody's; then persons are counted, once for each value of theirs.
+    """
     ranks, ordered = _ranks(values, column)
     v = int(ranks.max()) + 1
+    totals = np.bincount(ranks, minlength=v)
+    if person is not None:
+        pairs = pd.DataFrame({"class": class_of, "value": ranks, "person": person})
+        everywhere = ~pairs.duplicated(["value", "person"]).to_numpy() & (person >= 0)
+        totals = np.bincount(ranks[everywhere], minlength=v)
+        once = ~pairs.duplicated().to_numpy() & (person >= 0)
+        class_of, ranks = class_of[once], ranks[once]
+        sizes = np.bincount(class_of, minlength=len(sizes)).astype(np.int64)
     keys = class_of * v + ranks
     if len(sizes) * v <= max(4 * len(keys), 1 << 16):
         dense = np.bincount(keys, minlength=len(sizes) * v)
@@ -88,7 +104,6 @@ def class_histograms(
         count = dense[pairs]
     else:
         pairs, count = np.unique(keys, return_counts=True)
-    totals = np.bincount(ranks, minlength=v)
     return ClassHistograms(column.name, ordered, pairs // v, pairs % v, count, totals, sizes)
 
 

@@ -20,7 +20,8 @@ _WIDEST = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class LinkageRisk:
-    """What an attacker who knows the given columns of a person can do.
+    """What an attacker who knows the given columns of a person can do. Where rows are not persons, all figures are of
+    persons, and whoever is in several classes counts once in each.
 
     ``records`` n; ``groups``: number of classes of look-alike records; ``unique``: records alone in their class;
     ``smallest`` and ``mean``: class sizes in records. Probabilities between 0 and 1: ``highest`` is 1 / smallest,
@@ -107,17 +108,21 @@ def linkage_risk(
     population: pd.DataFrame | None = None,
     *,
     classes: LookAlikes | None = None,
+    person: NDArray[np.integer[Any]] | None = None,
 ) -> LinkageRisk:
     """Return the linking risk of ``frame`` for an attacker who knows ``columns``.
 
     ``population``: a larger table with the same columns that contains every record of ``frame``. ``classes``: those
-    of ``frame`` on ``columns``, when they are known already. Without columns all records look alike. Raises
-    :class:`SchemaError` when a column is not there, and :class:`ParameterError` when the population has fewer
+    of ``frame`` on ``columns``, when they are known already. ``person`` (n,): whose each record is, -1 for nobody's,
+    where records are not persons; a population has one record for each. Without columns all records look alike.
+    Raises :class:`SchemaError` when a column is not there, and :class:`ParameterError` when the population has fewer
     records of a class than the table.
     """
-    n = len(frame)
     classes = classes or look_alikes(frame, columns)
     codes, counts, groups = classes.class_of, classes.sizes, len(classes.sizes)
+    if person is not None:
+        counts = persons_in(classes, person)
+    n = int(counts.sum())
     sizes, classes_of_size = np.unique(counts, return_counts=True)
     smallest = int(sizes[0]) if n else 0
     highest = 1 / smallest if n else 0.0
@@ -149,6 +154,16 @@ def linkage_risk(
         sizes=sizes.astype(np.int64),
         records_of_size=(sizes * classes_of_size).astype(np.int64),
     )
+
+
+def persons_in(classes: LookAlikes, person: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return the number of different persons in each class (groups,), 1 where all rows are nobody's.
+
+    ``person`` (n,): whose each record is, -1 for nobody's.
+    """
+    pairs = pd.DataFrame({"class": classes.class_of, "person": person})
+    once = pairs[(pairs["person"] >= 0) & ~pairs.duplicated()]
+    return np.maximum(np.bincount(once["class"], minlength=len(classes.sizes)), 1).astype(np.int64)
 
 
 def class_sizes(frame: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from anonymizer.checking.candidates import Original, original_of, prepare
 from anonymizer.checking.consistency import consistency
 from anonymizer.checking.diversity import class_histograms, class_spread
+from anonymizer.checking.evidence import Check, Evidence, rows_text
 from anonymizer.checking.form import cells_check, file_check, sensitive_check
 from anonymizer.checking.linkage import LookAlikes, look_alikes
-from anonymizer.checking.privacy_models import MODELS, Check, Evidence, rows_text
+from anonymizer.checking.persons import count_persons
+from anonymizer.checking.privacy_models import MODELS
 from anonymizer.checking.released import ColumnCells
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.schema import Schema
@@ -47,8 +49,10 @@ class Verification:
 
     @property
     def k_anonymous(self) -> bool:
-        """True when every class has at least k rows; nothing weaker is called k-anonymous."""
-        return self["k-anonymity"].passed is True
+        """True when every class has at least k rows, of k persons where these are not the same; nothing weaker is
+        called k-anonymous."""
+        persons = self.get("k persons")
+        return self["k-anonymity"].passed is True and (persons is None or persons.passed is True)
 
     def __getitem__(self, name: str) -> Check:
         for check in self.checks:
@@ -67,12 +71,21 @@ class Verification:
         containment = self.get("containment")
         if containment is not None:
             sentences.append(containment.sentence)
-        sentences += [check.sentence for check in self.failed if check.name not in ("k-anonymity", "containment")]
+        first = ("k-anonymity", "k persons", "containment")
+        sentences += [check.sentence for check in self.failed if check.name not in first]
         return " ".join(sentences)
 
     def _kind_of_release(self) -> str:
-        k = self.k
+        k, persons = self.k, self.get("k persons")
         size = self["k-anonymity"].achieved or 0
+        if persons is not None and self["k-anonymity"].passed:
+            if self.k_anonymous:
+                return (
+                    f"This release is {k}-anonymous: on the quasi-identifying columns every row looks the same as rows "
+                    f"of at least {(persons.achieved or 0) - 1:,.0f} other persons."
+                )
+            verdict = "is not" if persons.passed is False else "is not known to be"
+            return f"This release {verdict} {k}-anonymous: its rows are not persons. {persons.sentence}"
         if self.k_anonymous:
             return (
                 f"This release is {k}-anonymous: every row looks the same as at least {size - 1:,.0f} others on the "
@@ -148,6 +161,10 @@ def verify(
     class_of, sizes = classes.class_of, classes.sizes
     original = None if original is None else original_of(original, schema)
     in_order, readable = cells_check(released, schema, classes, original, cells)
+    persons = None
+    if original is not None and readable:
+        persons = count_persons(released, original, classes, order, cells)
+    whose = None if persons is None else persons.of_row
     evidence = Evidence(
         released=released,
         schema=schema,
@@ -155,13 +172,14 @@ def verify(
         class_of=class_of,
         sizes=sizes,
         histograms=tuple(
-            class_histograms(released[name], schema[name], class_of, sizes)
+            class_histograms(released[name], schema[name], class_of, sizes, whose)
             for name in schema.sensitive
             if name in released.columns
         ),
         comparison=None
         if original is None or not readable
         else consistency(released, original, schema, order=order, classes=classes, cells=cells, enough=required.k),
+        persons=persons,
         spreads=tuple(
             spread
             for name in schema.sensitive

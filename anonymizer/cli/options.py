@@ -26,6 +26,7 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quasi-identifying", type=names, default=[], metavar="A,B", help="what an attacker may know")
     parser.add_argument("--sensitive", type=names, default=[], metavar="S", help="what must not be learnt")
     parser.add_argument("--identifying", type=names, default=[], metavar="N", help="columns to drop")
+    parser.add_argument("--person", metavar="P", help="the column whose equal values are one person; it is dropped")
     parser.add_argument(
         "--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric, categorical or date, where it is not plain"
     )
@@ -128,6 +129,7 @@ def schema_of(table: pd.DataFrame, options: argparse.Namespace) -> Schema:
         quasi_identifying=options.quasi_identifying,
         sensitive=options.sensitive,
         identifying=options.identifying,
+        person=options.person,
         target=getattr(options, "target", None),
         kinds=options.kinds,
     )

@@ -168,7 +168,7 @@ class _Style:
         """Return the DOT statement of a node."""
         tree, palette = self.tree, self.palette
         folded, removed, group = node in self.excerpt.folded, bool(self.removed[node]), bool(self.is_group[node])
-        few = self.k is not None and bool(self.excerpt.ends[node] or group) and tree.n[node] < self.k
+        few = self.k is not None and bool(self.excerpt.ends[node] or group) and tree.persons.n[node] < self.k
         level = 1 if self.levels is None else int(self.levels[node])
         looks = {
             "id": f'"n{node}"',
@@ -203,9 +203,12 @@ class _Style:
         tree, risk = self.tree, self.risk
         n = int(tree.n[node])
         mark = "" if self.levels is None else f"   {gauge(int(self.levels[node]))}"
-        few = self.k is not None and n < self.k and (self.excerpt.ends[node] or self.is_group[node])
+        persons = int(tree.persons.n[node])
+        few = self.k is not None and persons < self.k and (self.excerpt.ends[node] or self.is_group[node])
         error = f" · E {int(risk.error[node]):,}" if len(self.labels) > 1 else ""
-        number = f"⚠ n = {n:,} < k = {self.k:,}{error}{mark}" if few else f"n = {n:,}{error}{mark}"
+        size = f"n = {n:,}" if tree.unit == "record" else f"{plural(persons, 'person')}, n = {n:,}"
+        short = f"⚠ {size} < k = {self.k:,}" if tree.unit == "record" else f"⚠ {size}, k = {self.k}"
+        number = f"{short if few else size}{error}{mark}"
         lines = [step_text(tree, self.encodings, node, brief=True, conditions=self.regions[node]), number]
         if len(self.labels) > 1:
             largest = int(tree.sums[node].argmax())
@@ -235,6 +238,7 @@ class _Style:
         return [
             f"Node {node}: {rule_text(tree, self.encodings, node, conditions=self.regions[node])}",
             plural(int(tree.n[node]), "record") + (f" ({counts})" if len(self.labels) > 1 else ""),
+            *([] if tree.unit == "record" else [f"of {plural(int(tree.persons.n[node]), 'person')}"]),
             f"BIG {risk.big[node]:.3f} + ICR {risk.icr[node]:.3f} = TIDI {risk.tidi[node]:.3f} bits",
             *([f"E {int(risk.error[node]):,}"] if len(self.labels) > 1 else []),
             *([] if risk.numeric is None else number_lines(risk.numeric, node)),

@@ -66,8 +66,9 @@ def group_table(
 ) -> pd.DataFrame:
     """Return one row for each node of a cut, or of a part of one, in its order.
 
-    Columns: node, rule, records, largest class, its share, BIG, ICR and TIDI in bits, E in records; with numeric
-    sensitive columns also digression, SSE, p-value, and of each column its mean, RSD and spread.
+    Columns: node, rule, records, persons where these are not the same, largest class, its share, BIG, ICR and TIDI in
+    bits, E in records; with numeric sensitive columns also digression, SSE, p-value, and of each column its mean, RSD
+    and spread.
     """
     cut = np.asarray(cut)
     sums = tree.sums[cut]
@@ -77,6 +78,7 @@ def group_table(
         "node": cut,
         "rule": [rule_text(tree, encodings, int(node), conditions=region_of[int(node)]) for node in cut],
         "records": tree.n[cut],
+        **({} if tree.unit == "record" else {"persons": tree.persons.n[cut]}),
         "largest class": [class_name(labels[code]) for code in largest],
         "its share": class_shares(sums)[np.arange(len(cut)), largest],
         "BIG": risk.big[cut],

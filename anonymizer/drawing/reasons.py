@@ -35,18 +35,18 @@ def explain_leaf(
     (8) for squared error and digression. A node inside a group is explained with that group.
     """
     cut = np.asarray(pruning.cut(after))
-    n, k = int(tree.n[node]), pruning.k
-    inside = tree.n[_in_branch(tree, cut, node)]
+    n, k, unit = int(tree.persons.n[node]), pruning.k, tree.unit
+    inside = tree.persons.n[_in_branch(tree, cut, node)]
     if node not in cut:
         if len(inside):
             return (
-                f"These {plural(n, 'record')} are not one group: they are divided into "
-                f"{plural(len(inside), 'group')}, the smallest of {plural(int(inside.min()), 'record')}."
+                f"These {plural(n, unit)} are not one group: they are divided into "
+                f"{plural(len(inside), 'group')}, the smallest of {plural(int(inside.min()), unit)}."
             )
         group = next(t for t in reversed(tree.path(node)) if t in cut)
         whole = explain_leaf(tree, risk, pruning, encodings, group, after, limits=limits, significance=significance)
-        return f"These {plural(n, 'record')} were merged into a larger group: {whole[0].lower()}{whole[1:]}"
-    these = f"These {plural(n, 'record')}" if n != 1 else "This 1 record"
+        return f"These {plural(n, unit)} were merged into a larger group: {whole[0].lower()}{whole[1:]}"
+    these = f"These {plural(n, unit)}" if n != 1 else f"This 1 {unit}"
     if tree.is_leaf[node]:
         were, they, are = ("were", "they are", "are") if n != 1 else ("was", "it is", "is")
         failure = _failure(limits, np.array([node]))
@@ -78,13 +78,15 @@ def _reason(
 ) -> str:
     """Return what offended when a branch collapsed: a small group, another limit, its own test, or a split above."""
     k, parts = pruning.k, _in_branch(tree, np.asarray(pruning.cut(when)), node)
-    smallest = int(parts[np.argmin(tree.n[parts])])
-    few, failure = int(tree.n[smallest]), _failure(limits, parts)
+    smallest = int(parts[np.argmin(tree.persons.n[parts])])
+    few, failure = int(tree.persons.n[smallest]), _failure(limits, parts)
     if few < k:
         where = step_text(tree, encodings, smallest, brief=True)
         if int(tree.parent[smallest]) == node:
             return f"because the split on {where} left a group of {few:,}, fewer than k = {k}"
-        return f"because one of the {len(parts)} groups below ({where}) had {plural(few, 'record')}, fewer than k = {k}"
+        return (
+            f"because one of the {len(parts)} groups below ({where}) had {plural(few, tree.unit)}, fewer than k = {k}"
+        )
     if failure is not None:
         margin, part = failure
         where = step_text(tree, encodings, part, brief=True)
@@ -97,7 +99,7 @@ def _reason(
         return f"because their sensitive values vary unlike the whole table's {below}"
     for above in reversed(tree.path(node)[:-1]):
         undone, children = step_text(tree, encodings, above + 1, brief=True), tree.children(above)
-        least, failure = min(int(tree.n[child]) for child in children), _failure(limits, np.array(children))
+        least, failure = min(int(tree.persons.n[child]) for child in children), _failure(limits, np.array(children))
         if least < k:
             short = f"of {least:,}, fewer than k = {k}"
         elif failure is not None:

@@ -53,11 +53,12 @@ def margins(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -
     return tuple(margin for name in on for margin in MARGINS[name](tree, risk, encoded, limits))
 
 
-def too_few(n: int, k: int) -> GuaranteeError:
-    """Return the error that says that n records make no group of k."""
+def too_few(encoded: EncodedTable, k: int) -> GuaranteeError:
+    """Return the error that says that the records, or the persons, of a table make no group of k."""
+    n, what = encoded.n_persons, "records" if encoded.person is None else "persons"
     return GuaranteeError(
-        f"The table has {n:,} records, fewer than k = {k}: no group can have {k}.",
-        remedy="Choose a smaller k or bring more records.",
+        f"The table has {n:,} {what}, fewer than k = {k}: no group can have {k}.",
+        remedy=f"Choose a smaller k or bring more {what}.",
     )
 
 

@@ -82,6 +82,11 @@ class Tree:
         return len(self.parent)
 
     @property
+    def unit(self) -> str:
+        """What k counts: "record" where every record is a person, else "person"."""
+        return "record" if self.persons.n is self.n else "person"
+
+    @property
     def is_leaf(self) -> NDArray[np.bool_]:
         """(m,) True where the node has no children."""
         return self.feature < 0

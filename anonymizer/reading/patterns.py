@@ -225,6 +225,7 @@ OUTCOME = next(meaning for meaning in MEANINGS if meaning.what == "the outcome t
 
 MEASURE_WORDS = _words("number num count since years months days hours anzahl nombre numero")
 ID_WORDS = _words("id ids uid uuid guid identifier")
+PERSON_WORDS = _words("patient person client customer member subject participant employee student user case insured")
 NUMBER_WORDS = _words("id ids key uid uuid guid identifier identification number no nr num nummer numero record row")
 CODE_WORDS = _words("code codes recode type kind category cat group class status method typ art kategorie")
 POSTCODE_WORDS = _words("zip zipcode postcode postalcode plz postleitzahl codepostal codigopostal")

@@ -19,6 +19,7 @@ from anonymizer.reading.patterns import (
     MEASURE_WORDS,
     NUMBER_WORDS,
     OUTCOME,
+    PERSON_WORDS,
     POSTCODE_WORDS,
     SURVEY_WEIGHT,
     Meaning,
@@ -29,7 +30,7 @@ from anonymizer.reading.patterns import (
     pattern_of,
     shape_of,
 )
-from anonymizer.schema import Column, Kind, Role, Schema, check_headers, kind_of
+from anonymizer.schema import LEFT_OUT, Column, Kind, Role, Schema, check_headers, kind_of
 
 LOOKED_AT = 400
 """Different values of a column that are held against patterns, spread evenly; all counts are of all values."""
@@ -111,7 +112,7 @@ def suggest(table: pd.DataFrame) -> Schema:
     or last in the table. Raises :class:`SchemaError` like :func:`profile`.
     """
     facts = profile(table)
-    columns = tuple(_suggestion(fact, table[fact.name]) for fact in facts)
+    columns = _with_person(tuple(_suggestion(fact, table[fact.name]) for fact in facts), facts)
     sensitive = [position for position, column in enumerate(columns) if column.role is Role.SENSITIVE]
 
     def fitness(position: int) -> tuple[int, int]:
@@ -122,6 +123,38 @@ def suggest(table: pd.DataFrame) -> Schema:
 
     target = columns[max(sensitive, key=fitness)].name if sensitive else None
     return Schema(columns, target)
+
+
+REPEATED = 0.9
+"""A column of which so large a share of the values are different, or a smaller one, repeats."""
+
+
+def person_columns(schema: Schema, facts: Sequence[ColumnFacts]) -> tuple[str, ...]:
+    """Return the columns that can tell whose a row is: identifying ones, but for names and free text, whose values
+    repeat; those whose header speaks of persons first."""
+    several = [
+        fact
+        for column, fact in zip(schema.columns, facts, strict=True)
+        if column.role in LEFT_OUT and 1 < fact.distinct <= REPEATED * fact.present and _numbers_people(fact)
+    ]
+    several.sort(key=lambda fact: not header_phrases(fact.name) & PERSON_WORDS)
+    return tuple(fact.name for fact in several)
+
+
+def _numbers_people(fact: ColumnFacts) -> bool:
+    """Return True when equal values of an identifying column should mean one person: no name, no address."""
+    shared = {"a person's name", "an address"}
+    return bool(header_phrases(fact.name) & ID_WORDS) or not any(m.what in shared for m in meanings_of(fact.name))
+
+
+def _with_person(columns: tuple[Column, ...], facts: Sequence[ColumnFacts]) -> tuple[Column, ...]:
+    """Return the suggested columns, the one that tells whose a row is among them, where rows are not persons."""
+    names = person_columns(Schema(columns), facts)
+    if not names:
+        return columns
+    fact = next(fact for fact in facts if fact.name == names[0])
+    reason = f"{fact.present:,} rows of {fact.distinct:,} persons: its values repeat."
+    return tuple(replace(c, role=Role.PERSON, reason=reason) if c.name == fact.name else c for c in columns)
 
 
 def suggest_again(schema: Schema, suggested: Schema, table: pd.DataFrame) -> Schema:
@@ -297,7 +330,7 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
             return f"Speaks of {meaning.what}, with {fact.distinct:,} different values."
     share = fact.distinct_share
     unique = "Every record has a value of its own" if share == 1 else f"{share:.0%} of its values are different"
-    if words & ID_WORDS and share > 0.2 and fact.distinct > 10:
+    if words & ID_WORDS and (share > 0.2 or words & PERSON_WORDS) and fact.distinct > 10:
         return f"Its name says that it numbers people: {fact.distinct:,} values."
     if words & NUMBER_WORDS and share >= ENOUGH and not any(m.role is Role.SENSITIVE for m in meanings):
         return f"Its name says that it numbers people. {unique}."

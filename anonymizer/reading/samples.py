@@ -160,6 +160,41 @@ def hospital(n: int = 2000, seed: int = 2019) -> pd.DataFrame:
     )
 
 
+def visits(patients: int = 2000, seed: int = 2006) -> pd.DataFrame:
+    """Return the synthetic visits of some patients, 1 to 30 of each: most come seldom, few often. All of it is made up.
+
+    The patient's number tells whose a visit is; age, sex and postcode are the same at all visits of a patient; the
+    department and the day of a visit, its diagnosis and cost differ. Raises :class:`ParameterError` when ``patients``
+    is not positive.
+    """
+    if patients < 1:
+        raise ParameterError("A sample needs a patient.", value=patients, remedy="Choose a positive number.")
+    rng = np.random.default_rng(seed)
+    age = np.clip(np.rint(rng.normal(52, 21, patients)), 0, 97).astype(np.int64)
+    sex, place = rng.integers(0, 2, patients), rng.integers(0, len(REGIONS), patients)
+    times = np.minimum(rng.geometric(1 / (1.5 + age / 12)), 30)
+    who = np.repeat(np.arange(patients), times)
+    who = who[rng.permutation(len(who))]
+    n = len(who)
+    band = np.searchsorted(AGE_BANDS, age, side="right") - 1
+    often = _draw(rng, np.concatenate([DIAGNOSIS_WEIGHTS, DIAGNOSIS_WEIGHTS]), band + len(AGE_BANDS) * sex)
+    diagnosis = np.where(rng.random(n) < 0.7, often[who], rng.integers(0, len(DIAGNOSES), n))
+    numbers = rng.permutation(90_000)[:patients] + 10_000
+    day = np.datetime64("2024-01-01") + rng.integers(0, 366, n).astype("timedelta64[D]")
+    return pd.DataFrame(
+        {
+            "patient_id": pd.array([f"P-{number}" for number in numbers[who]], "str"),
+            "age": age[who],
+            "sex": _levels(("male", "female"), sex[who]),
+            "postcode": _levels([f"{start}100" for start in REGIONS], place[who]),
+            "department": _levels(("Emergency", "Medicine", "Surgery", "Outpatients"), rng.integers(0, 4, n)),
+            "visit_date": day.astype("datetime64[us]"),
+            "diagnosis": _levels(DIAGNOSES, diagnosis),
+            "cost": np.round(DAILY_COST[diagnosis] * rng.lognormal(-0.5, 0.4, n), 2),
+        }
+    )
+
+
 def _people(rng: np.random.Generator, sex: NDArray[np.int8], n: int) -> dict[str, object]:
     """Return made-up names and addresses (n,): the addresses all differ, and their domain can never exist."""
     last_names = LAST_NAMES.split()
@@ -225,6 +260,13 @@ SAMPLES: dict[str, Sample] = {
             "Hospital admissions",
             "2,000 made-up admissions: names, postcodes, dates; diagnosis, stay and cost are sensitive.",
             hospital,
+            True,
+        ),
+        Sample(
+            "visits",
+            "Hospital visits",
+            "Made-up visits of 2,000 patients, 1 to 30 of each: a row is not a person, and persons are counted.",
+            visits,
             True,
         ),
         Sample(

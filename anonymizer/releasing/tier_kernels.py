@@ -110,18 +110,25 @@ def distance(codes, row, n, offset, is_interval, missing, scaled, counts, mean, 
 
 
 @njit(cache=True, nogil=True)
-def share(codes, rows, start, parent, size, small, k, offset, is_interval, missing, scaled, pair_record, pair_leaf):
-    """Write (record, leaf) pairs: for every small leaf the k − n nearest other records of the first ancestor with k."""
+def share(
+    codes, who, rows, start, count, parent, size, small, k, offset, is_interval, missing, scaled, pair_record, pair_leaf
+):  # fmt: skip
+    """Write (record, leaf) pairs: for every small leaf the nearest others of the first ancestor with k, until it has k.
+
+    k and ``count`` (m,) are of persons: a record shares its nearest ones of persons that it does not meet yet. ``who``
+    (n,): whose each record is, -1 for nobody's. Equally near: the lower row first.
+    """
     p = codes.shape[1]
     counts = np.zeros(len(scaled), dtype=np.int64)
     mean, absent, square = np.empty(p), np.empty(p), np.empty(p)
+    met = np.full(who.max() + 1, -1, np.int64)
     n_pairs = 0
     for leaf in small:
         own_first, own_last = start[leaf], start[leaf + 1]
         own = rows[own_first:own_last]
-        need = k - len(own)
+        need = k - count[leaf]
         t = parent[leaf]
-        while start[t + size[t]] - start[t] < k:
+        while count[t] < k:
             t = parent[t]
         first, last = start[t], start[t + size[t]]
         find_centre(codes, own, offset, is_interval, missing, scaled, counts, mean, absent, square)
@@ -136,15 +143,20 @@ def share(codes, rows, start, parent, size, small, k, offset, is_interval, missi
                 )
                 i += 1
         forget_centre(codes, own, offset, is_interval, counts)
-        limit = np.partition(far, need - 1)[need - 1]
-        for i in range(len(far)):
-            if far[i] < limit:
+        for row in own:
+            if who[row] >= 0:
+                met[who[row]] = leaf
+        by_row = np.argsort(others)
+        nearest = by_row[np.argsort(far[by_row], kind="mergesort")]
+        for i in nearest:
+            person = who[others[i]]
+            if need == 0:
+                break
+            if person >= 0 and met[person] != leaf:
+                met[person] = leaf
                 pair_record[n_pairs], pair_leaf[n_pairs] = others[i], leaf
                 n_pairs += 1
                 need -= 1
-        for row in np.sort(others[far == limit])[:need]:
-            pair_record[n_pairs], pair_leaf[n_pairs] = row, leaf
-            n_pairs += 1
 
 
 @njit(cache=True, nogil=True)

@@ -77,23 +77,24 @@ def uniform(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
 def tiered(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     """Return leaves of the unpruned tree, the small ones sharing their nearest neighbours (Y19, tiered generalization).
 
-    A leaf with fewer than k records climbs to its first ancestor with at least k, never above its group, and
-    shares the k − n other records there that are nearest to its centroid.
+    A leaf with fewer than k persons climbs to its first ancestor with at least k, never above its group, and
+    shares the nearest records there of as many other persons as it lacks.
 
-    Raises :class:`GuaranteeError` when a group has fewer than k records.
+    Raises :class:`GuaranteeError` when a group has fewer than k persons.
     """
     from anonymizer.releasing import tier_kernels
 
     nodes = _Nodes.of(groups, k)
     small = nodes.small
-    pairs = int((k - nodes.count[small]).sum())
+    pairs = int((k - nodes.persons[small]).sum())
     record, leaf = np.empty(pairs, np.int64), np.empty(pairs, np.int64)
     tree = groups.tree
     tier_kernels.share(
-        groups.encoded.codes, nodes.rows, nodes.start, tree.parent, tree.size, small, k, *nodes.scale, record, leaf
-    )
+        groups.encoded.codes, nodes.who, nodes.rows, nodes.start, nodes.persons, tree.parent, tree.size, small, k,
+        *nodes.scale, record, leaf,
+    )  # fmt: skip
     parts = disjoint(groups.leaf, tree.n_nodes)
-    number = np.cumsum(tree.is_leaf & (nodes.count > 0)) - 1
+    number = np.cumsum(tree.is_leaf & (nodes.records > 0)) - 1
     return Parts(parts.part, parts.n_parts, record, number[leaf].astype(np.int64))
 
 
@@ -103,16 +104,18 @@ def tiered_strict(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     Cells start as leaves. For the smallest cell below k (tie: lowest row), climb from its parent on: at the first
     ancestor where the other cells hold enough surplus above k together, take the surplus records nearest to the
     centroid of the leaf, one by one, skipping cells that are down to k; where they do not, but the ancestor's cells
-    hold at least k together, merge all of them. Every cell ends with at least k records, inside its group.
+    hold at least k together, merge all of them. Every cell ends with at least k records, inside its group. Where
+    records are not persons, a group with a cell of fewer than k persons is one cell.
 
-    Raises :class:`GuaranteeError` when a group has fewer than k records.
+    Raises :class:`GuaranteeError` when a group has fewer than k persons.
     """
     from anonymizer.releasing import tier_kernels
 
     nodes = _Nodes.of(groups, k)
     tree = groups.tree
     lowest_row = nodes.rows[np.minimum(nodes.start[nodes.small], len(nodes.rows) - 1)]
-    small = nodes.small[np.lexsort((lowest_row, nodes.count[nodes.small]))]
+    small = nodes.small[np.lexsort((lowest_row, nodes.records[nodes.small]))]
+    small = small[nodes.records[small] < k]
     cell = np.empty(len(nodes.rows), np.int64)
     tier_kernels.take_over(
         groups.encoded.codes, nodes.rows, nodes.start, tree.parent, tree.size, small, groups.group[small], k,
@@ -120,6 +123,12 @@ def tiered_strict(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     )  # fmt: skip
     cell_of_record = np.empty_like(cell)
     cell_of_record[nodes.rows] = cell
+    if groups.encoded.person is not None:
+        group = groups.group[groups.leaf]
+        pairs = np.unique(np.column_stack([cell_of_record, nodes.who])[nodes.who >= 0], axis=0)
+        few = np.bincount(pairs[:, 0], minlength=tree.n_nodes) < k
+        whole = np.isin(group, group[few[cell_of_record]])
+        cell_of_record[whole] = group[whole]
     return disjoint(cell_of_record, tree.n_nodes)
 
 
@@ -146,37 +155,51 @@ def disjoint(node: NDArray[Any], n_nodes: int) -> Parts:
 class _Nodes:
     """Records by node, and the scale of distances.
 
-    ``rows`` (n,): records sorted by leaf, then row; ``start`` (m + 1,): where each node's records begin; ``count``
-    (m,): records of the node; ``small``: leaves with records, but fewer than k. ``scale``: for each column where
+    ``rows`` (n,): records sorted by leaf, then row; ``start`` (m + 1,): where each node's records begin; ``records``,
+    ``persons`` (m,): of the node; ``who`` (n,): whose each record is, -1 for nobody's; ``small``: leaves with records,
+    but fewer than k persons. ``scale``: for each column where
     its codes start in a flat table, whether it is an interval, its code for missing, and the table: each code's
     value as a share of the data's range.
     """
 
     rows: NDArray[np.int64]
     start: NDArray[np.int64]
-    count: NDArray[np.int64]
+    records: NDArray[np.int64]
+    persons: NDArray[np.int64]
+    who: NDArray[np.int32]
     small: NDArray[np.int64]
     scale: tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.float64]]
 
     @classmethod
     def of(cls, groups: Groups, k: int) -> "_Nodes":
+        from anonymizer import kernels
+
         tree = groups.tree
         in_leaf = np.bincount(groups.leaf, minlength=tree.n_nodes)
         start = np.concatenate([[0], np.cumsum(in_leaf)]).astype(np.int64)
-        count = start[np.arange(tree.n_nodes) + tree.size] - start[:-1]
+        rows = np.argsort(groups.leaf, kind="stable").astype(np.int64)
+        last = start[np.arange(tree.n_nodes) + tree.size]
+        person = groups.encoded.person
+        who = np.arange(len(rows), dtype=np.int32) if person is None else person
+        persons = np.zeros((tree.n_nodes, 1), np.int64)
+        everybody, latest = np.zeros(len(rows), np.uint8), np.full(int(who.max(initial=-1)) + 1, -1, np.int32)
+        kernels.count_distinct(tree.parent, tree.feature, start[:-1], last, rows, who, everybody, latest, persons)
+        count = persons[:, 0].copy()
         nodes = np.unique(groups.group[groups.leaf])
         short = nodes[count[nodes] < k]
         if len(short):
             raise GuaranteeError(
-                f"{len(short):,} of {len(nodes):,} groups have fewer than k = {k:,} records; the smallest has "
-                f"{int(count[short].min()):,}.",
+                f"{len(short):,} of {len(nodes):,} groups have fewer than k = {k:,} "
+                f"{'records' if person is None else 'persons'}; the smallest has {int(count[short].min()):,}.",
                 remedy="Prune the tree to its end for this k, or lower k.",
             )
         return cls(
-            rows=np.argsort(groups.leaf, kind="stable").astype(np.int64),
+            rows=rows,
             start=start,
-            count=count,
-            small=np.flatnonzero(tree.is_leaf & (count > 0) & (count < k)).astype(np.int64),
+            records=last - start[:-1],
+            persons=count,
+            who=who,
+            small=np.flatnonzero(tree.is_leaf & (in_leaf > 0) & (count < k)).astype(np.int64),
             scale=_scale(groups.encoded),
         )
 

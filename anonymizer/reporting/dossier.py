@@ -41,6 +41,7 @@ PAPERS: Mapping[str, str] = {
 """Where each grouping and generalizer comes from."""
 
 ROLE_REASONS = {
+    Role.PERSON: "Tells whose a row is: persons were counted by it, and it was removed.",
     Role.IDENTIFYING: "Points at a person by itself: removed.",
     Role.QUASI_IDENTIFYING: "Could be known to others and, together with others, point at a person: generalized.",
     Role.SENSITIVE: "What others must not learn about a person: kept, in groups.",

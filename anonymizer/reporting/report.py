@@ -28,7 +28,7 @@ from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING
 from anonymizer.reading.samples import SAMPLE_PREFIX
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
-from anonymizer.schema import Kind, Schema, kind_of
+from anonymizer.schema import Kind, Role, Schema, kind_of
 from anonymizer.settings import SETTINGS
 from anonymizer.version import VERSION
 
@@ -266,7 +266,8 @@ def command_line(
         for option, names in (
             ("--quasi-identifying", schema.quasi_identifying),
             ("--sensitive", schema.sensitive),
-            ("--identifying", schema.identifying),
+            ("--identifying", schema.names(Role.IDENTIFYING)),
+            ("--person", schema.names(Role.PERSON)),
         ):
             if names:
                 words += [option, ",".join(names)]

@@ -22,6 +22,7 @@ from anonymizer.groups.prune import CRITERIA, collapse, offenders
 from anonymizer.groups.refine import refine
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.target import class_shares
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import cut_error, cut_gcp, gcp, majorities, node_ncp
 from anonymizer.releasing.generalize import GENERALIZERS, INTERVALS, TAKES_LONG
@@ -178,7 +179,7 @@ def tree_frontier(
 
     def point(setting: tuple[str, int]) -> Point | None:
         grouping, k = setting
-        pruning = collapse(tree, risk, grouping, k, fails | (tree.n < k), offends)
+        pruning = collapse(tree, risk, grouping, k, fails | (tree.persons.n < k), offends)
         if not pruning.satisfied:
             return None
         losses = flow.node_ncp
@@ -297,7 +298,7 @@ class _Scores:
         )
 
     def point(self, cut: NDArray[np.int32], grouping: str, generalizer: str, k: int) -> Point:
-        smallest = int(self.tree.n[cut].min())
+        smallest, shares = int(self.tree.persons.n[cut].min()), class_shares(self.tree.persons.sums[cut])
         whole = 0.0 if self.sse is None else float(self.sse[0])
         return Point(
             grouping=grouping,
@@ -305,10 +306,10 @@ class _Scores:
             k=k,
             groups=len(cut),
             smallest=smallest,
-            risk=1 / smallest,
+            risk=1 / max(1, smallest),
             tidi=float(self.tidi[cut].min()),
             rsd=None if self.rsd is None else float(self.rsd[cut].min()),
-            posterior=float((self.tree.sums[cut].max(axis=1) / self.tree.n[cut]).max()) if self.by_class else None,
+            posterior=float(shares.max()) if self.by_class else None,
             gcp=cut_gcp(self.tree, self.losses, cut),
             error=cut_error(self.tree, cut) if self.by_class else None,
             unexplained=float(self.sse[cut].sum()) / whole if self.sse is not None and whole > 0 else None,

@@ -73,7 +73,9 @@ def show_node(ws: Workspace, pruning: Pruning, node: int, after: int) -> None:
     encoded, risk, tree, p = ws.flow.encoded, ws.flow.risk, pruning.tree, ws.settings
     encodings, labels = encoded.encodings, encoded.target.labels
     what = "group" if pruning.group_of_node(after)[node] == node else "node"
-    st.subheader(f"{what.capitalize()} {node:,}: {count(tree.n[node])} of {count(tree.n[0])} records", anchor=False)
+    whose = "" if tree.unit == "record" else f", of {plural(int(tree.persons.n[node]), 'person')}"
+    size = f"{count(tree.n[node])} of {count(tree.n[0])} records{whose}"
+    st.subheader(f"{what.capitalize()} {node:,}: {size}", anchor=False)
     st.markdown(f"**Rule.** {plain(rule_text(tree, encodings, node))}")
     limits = margins(tree, risk, encoded, ws.flow.limits)
     significance = p.significance if p.tested == "inner" else None

@@ -154,10 +154,11 @@ def loss_bars(ncp_by_column: Mapping[str, float]) -> str:
 
 def tree_summary(pruning: Pruning, released: int) -> str:
     """Return the groups of the tree in a sentence, and how many the release makes of them. ``released``: its groups."""
-    sizes = pruning.tree.n[pruning.cut()]
+    sizes = pruning.tree.persons.n[pruning.cut()]
+    range_ = f"{count(sizes.min())} to {count(sizes.max())} {pruning.tree.unit}s"
     leaves = plural(int(pruning.tree.is_leaf.sum()), "leaf", "leaves")
     return (
-        f"The tree makes **{plural(len(sizes), 'group')}** of {count(sizes.min())} to {count(sizes.max())} records, "
+        f"The tree makes **{plural(len(sizes), 'group')}** of {range_}, "
         f"half of them of at most {count(np.median(sizes))}. The grown tree has {leaves}; "
         f"{plural(pruning.n_steps, 'split')} of it {'is' if pruning.n_steps == 1 else 'are'} taken back."
         + (f" The release divides its groups into **{count(released)}**." if released > len(sizes) else "")

@@ -1,0 +1,160 @@
+"""Persons in place of rows: how many different ones a class holds, and what all rows of one person tell together.
+
+A release does not say whose its rows are. Where the secret order of the rows is known, persons are counted exactly;
+beside the original alone, the fewest persons that can be behind a class are bounded from below, whatever row is whose.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.checking.candidates import (
+    MAX_EDGES,
+    MAX_PAIRS,
+    Graph,
+    Original,
+    as_one,
+    graph_of,
+    kept_columns,
+    sides_of,
+)
+from anonymizer.checking.linkage import LookAlikes
+from anonymizer.checking.released import ColumnCells
+
+Numbers = NDArray[np.int64]
+
+MOST_LOOK_UPS = 200_000_000
+"""Most times that it is looked up whether a person fits a class."""
+CHUNK = 2_000_000
+"""Look-ups at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class PersonCounts:
+    """Persons of a release: n' rows in classes.
+
+    ``in_class`` (classes,): different persons; at least so many when not ``exact``; ``None`` when it was not computed.
+    ``of_row`` (n',): whose each row is, -1 for nobody's, where that is known, and ``largest``: the largest share of a
+    class that is one person's. ``fitting`` (persons,): of each person, how many fit the boxes of all of that person's
+    rows, that person among them; ``None`` when it was not computed. ``reason``: why something was not computed.
+    """
+
+    in_class: Numbers | None
+    exact: bool
+    of_row: Numbers | None
+    largest: float | None
+    fitting: Numbers | None
+    reason: str = ""
+
+
+def count_persons(
+    released: pd.DataFrame,
+    original: Original,
+    classes: LookAlikes,
+    order: NDArray[np.integer[Any]] | None,
+    cells: Mapping[str, ColumnCells] | None,
+) -> PersonCounts | None:
+    """Return the persons of a release beside its original; ``None`` when every record is a person, or nobody knows.
+
+    ``classes``, ``cells``: of the release; ``order`` (n',): the original row of each released row, when it is known.
+    """
+    person = original.person
+    if person is None:
+        return None
+    if len(released) != len(original):
+        return PersonCounts(None, False, None, None, None, "the release and the original have not as many rows")
+    sides = sides_of(released, original, classes, cells)
+    if order is None:
+        columns = kept_columns(released, original)
+        full = graph_of(sides.with_column(*as_one(columns)) if columns else sides, MAX_EDGES, MAX_PAIRS)
+        if full.starts is None:
+            return PersonCounts(None, False, None, None, None, full.reason)
+        return PersonCounts(fewest_persons(full, person, classes), False, None, None, None)
+    of_row = person[np.asarray(order)]
+    class_, who, rows = pairs_of(classes.class_of, of_row)
+    in_class = np.bincount(class_, minlength=len(classes.sizes)).astype(np.int64)
+    largest = float((rows / classes.sizes[class_]).max(initial=0.0))
+    fitting, reason = fitting_persons(graph_of(sides, MAX_EDGES, MAX_PAIRS), person, class_, who)
+    return PersonCounts(in_class, True, of_row, largest, fitting, reason)
+
+
+def pairs_of(groups: NDArray[Any], person: NDArray[Any]) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the pairs of a group and a person that occur, by group, then person, and how often; nobody left out."""
+    known = person >= 0
+    width = int(person.max(initial=-1)) + 1
+    keys, counts = np.unique(groups[known].astype(np.int64) * width + person[known], return_counts=True)
+    return keys // max(width, 1), keys % max(width, 1), counts.astype(np.int64)
+
+
+def fewest_persons(full: Graph, person: Numbers, classes: LookAlikes) -> Numbers:
+    """Return a number (classes,) of persons that every class has at least, whatever record is behind which of its rows.
+
+    ``full``: which records fit which rows, kept columns included. Of a person, at most as many rows are in a class as
+    records of that person fit there; a class of n rows has at least as many persons as the largest of these numbers
+    take to reach n. Rows that can be nobody's are taken first.
+    """
+    assert full.starts is not None
+    assert full.types is not None
+    type_, who, records = pairs_of(full.type_of, person + 1)  # nobody is 0
+    first = np.searchsorted(type_, np.arange(len(full.type_sizes) + 1))
+    part = np.repeat(np.arange(len(full.class_sizes)), np.diff(full.starts))
+    length = np.diff(first)[full.types]
+    at = np.repeat(first[full.types] - (np.cumsum(length) - length), length) + np.arange(int(length.sum()))
+    of_part = pd.DataFrame({"part": np.repeat(part, length), "who": who[at], "records": records[at]})
+    summed = of_part.groupby(["part", "who"], sort=False)["records"].sum().reset_index()
+    summed["records"] = np.minimum(summed["records"], full.class_sizes[summed["part"]])
+    class_of_part = np.empty(len(full.class_sizes), np.int64)
+    class_of_part[full.class_of] = classes.class_of
+    summed["class"] = class_of_part[summed["part"]]
+    most = summed.groupby(["class", "who"], sort=False)["records"].sum().reset_index()
+    most["nobody"] = most["who"] != 0
+    most = most.sort_values(["class", "nobody", "records"], ascending=[True, True, False], kind="stable")
+    reached = most.groupby("class")["records"].cumsum() - most["records"]
+    needed = (reached < classes.sizes[most["class"]]) & most["nobody"]
+    return np.bincount(most["class"][needed], minlength=len(classes.sizes)).astype(np.int64)
+
+
+def fitting_persons(graph: Graph, person: Numbers, class_: Numbers, who: Numbers) -> tuple[Numbers | None, str]:
+    """Return how many persons fit all classes that each person has rows in (persons,), and why it was not computed.
+
+    ``class_``, ``who``: the pairs of a class and a person that occur, by class. A person fits a class when a record of
+    that person fits its box.
+    """
+    if graph.starts is None or graph.types is None:
+        return None, graph.reason
+    n_classes, n_persons = len(graph.class_sizes), int(person.max(initial=-1)) + 1
+    type_, its, _ = pairs_of(graph.type_of, person)
+    first = np.searchsorted(type_, np.arange(len(graph.type_sizes) + 1))
+    part, length = np.repeat(np.arange(n_classes), np.diff(graph.starts)), np.diff(first)[graph.types]
+    at = np.repeat(first[graph.types] - (np.cumsum(length) - length), length) + np.arange(int(length.sum()))
+    fits = pd.unique(np.repeat(part, length) * n_persons + its[at])
+    fits.sort()
+    fitting_class = fits // n_persons
+    crowd = np.bincount(fitting_class, minlength=n_classes)
+    start = np.concatenate([[0], np.cumsum(crowd)])
+    # Of each person, the class that fewest fit: who does not fit that one does not fit all.
+    by_person = np.lexsort((crowd[class_], who))
+    own, classes = who[by_person], class_[by_person]
+    opens = np.flatnonzero(np.diff(own, prepend=-1))
+    narrow, count = classes[opens], np.diff(np.append(opens, len(own)))
+    if int((crowd[narrow] * count).sum()) > MOST_LOOK_UPS:
+        return None, "too many persons would have to be compared with each other"
+    fitting = np.zeros(n_persons, np.int64)
+    sizes = np.cumsum(crowd[narrow] * count)
+    for chunk in np.split(np.arange(len(opens)), np.flatnonzero(np.diff(sizes // CHUNK)) + 1):
+        length = crowd[narrow[chunk]]
+        rank = np.repeat(np.arange(len(chunk)), length)
+        places = np.repeat(start[narrow[chunk]] - (np.cumsum(length) - length), length) + np.arange(len(rank))
+        other = fits[places] % n_persons
+        times = count[chunk][rank]
+        pair = np.repeat(np.arange(len(rank)), times)
+        turn = np.arange(len(pair)) - np.repeat(np.cumsum(times) - times, times)
+        keys = classes[opens[chunk][rank[pair]] + turn] * n_persons + other[pair]
+        found_at = np.minimum(np.searchsorted(fits, keys), len(fits) - 1)
+        in_all = np.bincount(pair, weights=fits[found_at] == keys, minlength=len(rank)) == times
+        fitting[own[opens[chunk]]] = np.bincount(rank, weights=in_all, minlength=len(chunk)).astype(np.int64)
+    return fitting, ""

@@ -1,0 +1,143 @@
+"""Releases whose rows are not persons: what the checker counts, against counting by hand."""
+
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anonymizer as an
+from anonymizer.checking.candidates import prepare
+from anonymizer.checking.linkage import look_alikes
+from anonymizer.checking.persons import count_persons
+from anonymizer.checking.verify import verify
+from anonymizer.releasing.generalize import divide
+from anonymizer.schema import Schema
+from tests.growing.test_persons import visits
+
+
+def small(seed: int, n: int) -> tuple[pd.DataFrame, Schema, pd.DataFrame, np.ndarray]:
+    """A tiny table, its schema, a release of it in random boxes, and the original row of each released one."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"who": rng.choice(["p", "q", "r", None], n), "age": rng.integers(0, 6, n)})
+    table["ill"] = rng.choice(list("xy"), n)
+    schema = Schema.of(table, person="who", quasi_identifying=["age"], sensitive=["ill"])
+    boxes = np.sort(np.stack([table.age - rng.integers(0, 3, n), table.age + rng.integers(0, 3, n)]), axis=0)
+    edges = {(2 * (low // 2), 2 * (high // 2) + 1) for low, high in boxes.T}
+    cells = [next(f"[{low}, {high}]" for low, high in sorted(edges) if low <= age <= high) for age in table.age]
+    order = rng.permutation(n)
+    released = pd.DataFrame({"age": cells, "ill": table.ill})
+    return table, schema, released.iloc[order].reset_index(drop=True), order
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 30))
+def test_persons__are_counted_with_the_order(seed: int, n: int) -> None:
+    table, schema, released, order = small(seed, n)
+    classes = look_alikes(released, ["age"])
+    counts = count_persons(released, prepare(table, schema), classes, order, None)
+    person = table.who.to_numpy()[order]
+    assert counts.exact
+    for number in range(len(classes.sizes)):
+        inside = pd.Series(person[classes.class_of == number])
+        assert counts.in_class[number] == inside.nunique()
+    shares = [
+        pd.Series(person[classes.class_of == g]).value_counts().max() / (classes.class_of == g).sum()
+        for g in range(len(classes.sizes))
+        if pd.Series(person[classes.class_of == g]).notna().any()
+    ]
+    assert counts.largest == pytest.approx(max(shares, default=0.0))
+    # Who fits all boxes of a person's rows, by looking at every other person's records.
+    codes, names = pd.factorize(table.who)
+    ends = released.age.str.strip("[]").str.split(", ", expand=True).astype(int).to_numpy()
+    for code, name in enumerate(names):
+        boxes = {tuple(ends[row]) for row in np.flatnonzero(person == name)}
+        fits = [
+            all(((table.age >= low) & (table.age <= high) & (table.who == other)).any() for low, high in boxes)
+            for other in names
+        ]
+        assert counts.fitting[code] == sum(fits)
+    assert (codes < 0).sum() == table.who.isna().sum()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 6))
+def test_bound__holds_whatever_row_is_whose(seed: int, n: int) -> None:
+    table, schema, released, _ = small(seed, n)
+    classes = look_alikes(released, ["age"])
+    bound = count_persons(released, prepare(table, schema), classes, None, None)
+    assert not bound.exact
+    ends = released.age.str.strip("[]").str.split(", ", expand=True).astype(int).to_numpy()
+    for order in permutations(range(n)):
+        its = table.iloc[list(order)]
+        if not ((its.age >= ends[:, 0]) & (its.age <= ends[:, 1]) & (its.ill.to_numpy() == released.ill)).all():
+            continue
+        for number, least in enumerate(bound.in_class):
+            assert least <= its.who[classes.class_of == number].nunique()
+
+
+@pytest.mark.parametrize("generalizer", ["uniform", "refine", "pack", "polish", "tiered-strict"])
+@pytest.mark.parametrize("grouping", ["least", "error-risk", "median-mondrian"])
+def test_release__has_k_persons_in_every_class_by_pandas(generalizer: str, grouping: str) -> None:
+    table, schema = visits(5, 600)
+    result = an.anonymize(table, schema, k=6, grouping=grouping, generalizer=generalizer)
+    rows = result.release.frame()
+    assert "patient" not in rows
+    rows = rows.assign(patient=table.patient.to_numpy()[result.release.order])
+    counts = rows.groupby(["age", "ward"], dropna=False).patient.nunique()
+    assert counts.min() >= 6
+    assert len(counts) > 3
+    check = result.verification["k persons"]
+    assert check.passed
+    assert check.achieved == counts.min()
+    assert result.verification.k_anonymous
+    assert "other persons" in result.verification.describe()
+
+
+def test_tiered__lets_every_record_fit_rows_of_k_persons() -> None:
+    table, schema = visits(5, 600, missing=0.0)
+    result = an.anonymize(table, schema, k=6, generalizer="tiered")
+    parts = divide(result.encoded, result.pruning, "tiered", 6)
+    members = pd.DataFrame(
+        {
+            "part": np.concatenate([parts.part, parts.shared_part]),
+            "who": table.patient.to_numpy()[np.concatenate([np.arange(len(table)), parts.shared_record])],
+        }
+    )
+    assert members.groupby("part").who.nunique().min() >= 6
+    assert len(parts.shared_record) > 0
+
+
+def test_rows_of_few_persons__are_not_called_k_anonymous() -> None:
+    table = pd.DataFrame({"who": ["p"] * 12 + ["q"] * 8, "age": [30] * 20, "ill": ["x", "y"] * 10})
+    schema = Schema.of(table, person="who", quasi_identifying=["age"], sensitive=["ill"])
+    released = table[["age", "ill"]].astype(str)
+    found = verify(released, schema, k=5, original=table, order=np.arange(20))
+    assert found["k-anonymity"].passed
+    assert found["k persons"].passed is False
+    assert not found.passed
+    assert not found.k_anonymous
+    assert "rows of fewer than 5 persons" in found.describe()
+    alone = verify(released, schema, k=5)
+    assert alone["k persons"].passed is None
+    assert not alone.k_anonymous
+    assert "is not known to be 5-anonymous" in alone.describe()
+
+
+def test_file__is_checked_without_the_order_of_its_rows() -> None:
+    table, schema = visits(5, 600, missing=0.0)
+    result = an.anonymize(table, schema, k=6, grouping="least", generalizer="uniform")
+    check = verify(result.release.frame(), schema, k=3, original=table)["k persons"]
+    exact = result.verification["k persons"].achieved
+    assert check.passed
+    assert 3 <= check.achieved <= exact
+    assert "whatever row is whose" in check.sentence
+
+
+def test_too_few_persons__is_an_error_with_words() -> None:
+    table, schema = visits(1, 60)
+    table["patient"] = ["p", "q", "r"] * 20
+    with pytest.raises(an.AnonymizerError, match=r"3 persons|group size is 3"):
+        an.anonymize(table, schema, k=5)
