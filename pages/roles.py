@@ -3,10 +3,12 @@
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
+from anonymizer.schema import Role
 from ui.controls import ROLE_BADGES, ROLE_MEANINGS, next_step, plain, problem
 from ui.guard import lacks
 from ui.roles.before import risk_before
 from ui.roles.domain_editor import domain_editor
+from ui.roles.one_row import one_row
 from ui.roles.roles_table import COLUMNS, EDITABLE, edited_schema, others_quasi_identifying, rows, ticked_in_vain
 from ui.roles.state import RolesState
 from ui.session import widget_state, workspace
@@ -79,7 +81,8 @@ def main() -> None:
     if lacks(ws, "There is no table yet", text, roles=False):
         return
     st.title("What could an attacker know?", anchor=False)
-    for place, role in zip(st.columns(4), ROLE_BADGES, strict=True):
+    one_row(ws)
+    for place, role in zip(st.columns(4), [role for role in ROLE_BADGES if role is not Role.PERSON], strict=True):
         place.markdown(f"{ROLE_BADGES[role]}  \n{ROLE_MEANINGS[role]}")
     try:
         quick_choices(ws)

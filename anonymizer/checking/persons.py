@@ -84,9 +84,9 @@ def count_persons(
 
 def pairs_of(groups: NDArray[Any], person: NDArray[Any]) -> tuple[Numbers, Numbers, Numbers]:
     """Return the pairs of a group and a person that occur, by group, then person, and how often; nobody left out."""
-    known = person >= 0
+    present = person >= 0
     width = int(person.max(initial=-1)) + 1
-    keys, counts = np.unique(groups[known].astype(np.int64) * width + person[known], return_counts=True)
+    keys, counts = np.unique(groups[present].astype(np.int64) * width + person[present], return_counts=True)
     return keys // max(width, 1), keys % max(width, 1), counts.astype(np.int64)
 
 

@@ -219,6 +219,10 @@ def _count_check(
     When the counts were not computed but every cell contains its value, classes are a lower bound: the people of
     a class and its rows all fit each other and can be exchanged.
     """
+    if evidence.schema.person is not None:  # what fits are records, several of a person
+        promise, failure = (
+            text.replace("people", "records").replace("person", "record") for text in (promise, failure)
+        )
     comparison, k = evidence.comparison, evidence.required.k
     if comparison is None:
         return ()
@@ -305,7 +309,11 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
     name = "linking posterior"
     if comparison.posterior is None:
         if comparison.contained:
-            bound = 1 / evidence.smallest
+            persons = evidence.persons
+            if evidence.schema.person is not None and (persons is None or persons.largest is None):
+                sentence = "The linking posterior was not computed: whose the rows are is not known."
+                return (Check(name, None, None, None, "", sentence),)
+            bound = 1 / evidence.smallest if persons is None or persons.largest is None else persons.largest
             sentence = (
                 "The highest chance of linking a person to a row, for somebody who knows all quasi-identifiers, is at "
                 f"most {bound:.3g}: rows of a class can be exchanged."

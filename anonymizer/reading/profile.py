@@ -130,26 +130,31 @@ REPEATED = 0.9
 
 
 def person_columns(schema: Schema, facts: Sequence[ColumnFacts]) -> tuple[str, ...]:
-    """Return the columns that can tell whose a row is: identifying ones, but for names and free text, whose values
-    repeat; those whose header speaks of persons first."""
+    """Return the columns that can tell whose a row is: identifying ones whose values repeat and whose header or values
+    speak of numbers, accounts or addresses of people, not of names; those whose header numbers persons first."""
     several = [
         fact
         for column, fact in zip(schema.columns, facts, strict=True)
-        if column.role in LEFT_OUT and 1 < fact.distinct <= REPEATED * fact.present and _numbers_people(fact)
+        if column.role in LEFT_OUT and 1 < fact.distinct <= REPEATED * fact.present
     ]
-    several.sort(key=lambda fact: not header_phrases(fact.name) & PERSON_WORDS)
-    return tuple(fact.name for fact in several)
+    likely = [fact for fact in several if _numbers_people(fact.name) or _is_address(fact)]
+    return tuple(fact.name for fact in sorted(likely, key=lambda fact: not _numbers_people(fact.name)))
 
 
-def _numbers_people(fact: ColumnFacts) -> bool:
-    """Return True when equal values of an identifying column should mean one person: no name, no address."""
-    shared = {"a person's name", "an address"}
-    return bool(header_phrases(fact.name) & ID_WORDS) or not any(m.what in shared for m in meanings_of(fact.name))
+def _numbers_people(name: str) -> bool:
+    """Return True when a header says that equal values are one person's: ``patient_id``, ``ssn``."""
+    return bool(header_phrases(name) & ID_WORDS) or any(m.what == "an official number" for m in meanings_of(name))
+
+
+def _is_address(fact: ColumnFacts) -> bool:
+    """Return True when a column holds what reaches one person: e-mail addresses, telephone numbers, accounts."""
+    reaches = {"an e-mail address", "a telephone number", "an account or device"}
+    return any(meaning.what in reaches for meaning in meanings_of(fact.name))
 
 
 def _with_person(columns: tuple[Column, ...], facts: Sequence[ColumnFacts]) -> tuple[Column, ...]:
-    """Return the suggested columns, the one that tells whose a row is among them, where rows are not persons."""
-    names = person_columns(Schema(columns), facts)
+    """Return the suggested columns; where a header numbers persons and its values repeat, it tells whose a row is."""
+    names = [name for name in person_columns(Schema(columns), facts) if _numbers_people(name)]
     if not names:
         return columns
     fact = next(fact for fact in facts if fact.name == names[0])

@@ -19,7 +19,7 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
 from anonymizer.releasing.grid import coarsen, grids_of
-from anonymizer.releasing.pack import pack
+from anonymizer.releasing.pack import pack, pack_persons
 from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.releasing.tiers import Groups, Parts, refine_groups, tiered, tiered_strict, uniform
@@ -181,6 +181,7 @@ GENERALIZERS: dict[str, Callable[[Groups, int, np.random.Generator], Parts]] = {
     "refine": refine_groups,
     "pack": pack,
     "polish": polish,
+    "pack-persons": pack_persons,
 }
 """Every way to generalize: of groups, k and a source of randomness, which records share a box."""
 
@@ -261,6 +262,16 @@ GUARANTEES: dict[str, Guarantee] = {
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
         "what a whole group has in common. The ends of an interval are values of real people. It begins with packing's "
         "secret, which is no proof; what running the method again gives away was tried for packing, not for this.",
+    ),
+    "pack-persons": Guarantee(
+        "Pack persons: all rows of a person in one group",
+        True,
+        "Packed groups of the whole table in which all rows of a person are together: who finds out which rows are one "
+        "person's still finds at least k persons that fit all of them. Limits on sensitive values that were asked for "
+        "hold in every group.",
+        "It loses more detail the more the rows of a person differ. Neither the tree nor the target guides the groups. "
+        "It does not hide what a whole group has in common. The ends of an interval are values of real people. The "
+        "secret is no proof.",
     ),
 }
 """For each key of :data:`GENERALIZERS` what it guarantees, said so that a steward can repeat it."""

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.errors import ParameterError
 from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.groups.refine import EVERYBODY
-from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits
 
@@ -164,6 +165,36 @@ def pack(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     limits = limits.but(k=max(k, limits.k))
     group = pack_line(line, limits.k, wants_of(line, groups.encoded, limits))
     return disjoint(group, int(group.max()) + 1)
+
+
+def pack_persons(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+    """Return packed groups in which all rows of a person are together, of the whole table: no region of a tree holds
+    persons together. ``rng``: the secret. Persons stand on the line by their first rows; what a group loses is what all
+    rows in it lose. Limits that cannot be summed along a line raise :class:`ParameterError`."""
+    limits = groups.limits or Limits(k=k)
+    if not summable(limits):
+        raise ParameterError(
+            "Groups that keep the rows of a person together do not keep the covariance test.",
+            remedy="Leave that test out, or choose pack.",
+        )
+    limits, encoded = limits.but(k=max(k, limits.k)), groups.encoded
+    line = groups.memory.get("persons") or groups.memory.setdefault("persons", line_of_persons(encoded, rng))
+    group = pack_line(line, limits.k, wants_of(line, encoded, limits))
+    return disjoint(group, int(group.max()) + 1)
+
+
+def line_of_persons(encoded: EncodedTable, rng: np.random.Generator) -> Line:
+    """Return one line of the whole table, on which the rows of a person are one leaf; nobody's rows are alone."""
+    n = encoded.n_records
+    unit = np.arange(n) if encoded.person is None else encoded.person.astype(np.int64)
+    unit = np.where(unit < 0, n + np.arange(n), unit)
+    _, first, unit = np.unique(unit, return_index=True, return_inverse=True)
+    lines = Lines(rows_of(encoded, first), rng)
+    place = np.empty(len(first), np.int64)
+    place[lines.line(np.zeros(len(first), np.int64)).order] = np.arange(len(first))
+    order = np.argsort(place[unit], kind="stable")
+    starts, ends = runs(place[unit][order])
+    return line_at(encoded, order, np.array([0]), np.array([n]), np.repeat(starts, ends - starts), lines.scale)
 
 
 def line_of(groups: Groups, rng: np.random.Generator) -> Line:

@@ -218,9 +218,10 @@ def fitting_methods(encoded: EncodedTable) -> tuple[Method, ...]:
     unfit = {"infogain-mondrian"} if encoded.by_numbers else {"regression-mondrian"}
     if not encoded.target.name:
         unfit = {"infogain-mondrian", "regression-mondrian"}
+    left_out = {"uniform", *TAKES_LONG} | ({"pack-persons"} if encoded.person is None else set())
     papers = "error-digression" if encoded.by_numbers else "error-risk"
     return (
-        *(Method("least", generalizer) for generalizer in GENERALIZERS if generalizer not in {"uniform", *TAKES_LONG}),
+        *(Method("least", generalizer) for generalizer in GENERALIZERS if generalizer not in left_out),
         *(Method(papers, generalizer) for generalizer in ("refine", "pack")),
         *(Method(grouping) for grouping in MONDRIAN if grouping not in unfit),
         *(Method("least", "uniform", weight) for weight in BLENDS),

@@ -78,7 +78,7 @@ def test_bound__holds_whatever_row_is_whose(seed: int, n: int) -> None:
             assert least <= its.who[classes.class_of == number].nunique()
 
 
-@pytest.mark.parametrize("generalizer", ["uniform", "refine", "pack", "polish", "tiered-strict"])
+@pytest.mark.parametrize("generalizer", ["uniform", "refine", "pack", "polish", "tiered-strict", "pack-persons"])
 @pytest.mark.parametrize("grouping", ["least", "error-risk", "median-mondrian"])
 def test_release__has_k_persons_in_every_class_by_pandas(generalizer: str, grouping: str) -> None:
     table, schema = visits(5, 600)
@@ -94,6 +94,19 @@ def test_release__has_k_persons_in_every_class_by_pandas(generalizer: str, group
     assert check.achieved == counts.min()
     assert result.verification.k_anonymous
     assert "other persons" in result.verification.describe()
+
+
+def test_rows_of_a_person__stay_together_where_that_is_the_choice() -> None:
+    table, schema = visits(5, 600)
+    apart, together = (
+        an.anonymize(table, schema, k=6, l=2, generalizer=generalizer) for generalizer in ("pack", "pack-persons")
+    )
+    assert apart.verification["rows together"].achieved > 0
+    assert together.verification["rows together"].achieved == 0
+    assert together.verification.passed
+    parts = divide(together.encoded, together.pruning, "pack-persons", 6)
+    assert parts.n_parts > 2
+    assert pd.Series(parts.part).groupby(table.patient).nunique().max() == 1
 
 
 def test_tiered__lets_every_record_fit_rows_of_k_persons() -> None:
@@ -114,12 +127,12 @@ def test_rows_of_few_persons__are_not_called_k_anonymous() -> None:
     table = pd.DataFrame({"who": ["p"] * 12 + ["q"] * 8, "age": [30] * 20, "ill": ["x", "y"] * 10})
     schema = Schema.of(table, person="who", quasi_identifying=["age"], sensitive=["ill"])
     released = table[["age", "ill"]].astype(str)
-    found = verify(released, schema, k=5, original=table, order=np.arange(20))
-    assert found["k-anonymity"].passed
-    assert found["k persons"].passed is False
-    assert not found.passed
-    assert not found.k_anonymous
-    assert "rows of fewer than 5 persons" in found.describe()
+    verification = verify(released, schema, k=5, original=table, order=np.arange(20))
+    assert verification["k-anonymity"].passed
+    assert verification["k persons"].passed is False
+    assert not verification.passed
+    assert not verification.k_anonymous
+    assert "rows of fewer than 5 persons" in verification.describe()
     alone = verify(released, schema, k=5)
     assert alone["k persons"].passed is None
     assert not alone.k_anonymous

@@ -5,6 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.checking.linkage import linkage_risk, singling_out
+from anonymizer.reading.samples import visits
 from anonymizer.schema import Kind, Role, Schema
 from tests.pages.test_data import SHELL, session_of, texts
 from ui.controls import ROLE_LABELS, share
@@ -231,3 +232,40 @@ def test_an_accepted_risk_of_a_project__is_shown_though_it_is_not_offered() -> N
     slider = next(item for item in app.select_slider if item.key == "prosecutor limit")
     assert slider.value == 7
     assert ws.settings.prosecutor_limit == 7
+
+
+def open_visits(schema: Schema | None = None) -> AppTest:
+    """The page with a table whose rows are visits, in the suggested roles or these."""
+    table = visits(60)
+    return open_page(session(table, schema))
+
+
+def test_one_row__a_person_column_is_suggested_where_values_repeat() -> None:
+    app = open_visits()
+    table, schema = session_of(app).table, session_of(app).schema
+    assert not app.exception
+    assert schema.person == "patient_id"
+    assert f"{len(table)} rows of {table.patient_id.nunique()} persons" in texts(app)
+    assert metric(app, "Smallest group") == "1"
+
+
+def test_one_row__warns_where_a_row_may_not_be_a_person() -> None:
+    app = open_visits()
+    app.selectbox[0].set_value("").run()
+    schema = session_of(app).schema
+    assert schema.person is None
+    assert schema["patient_id"].role is Role.IDENTIFYING
+    assert "a group of k rows can be one person's" in texts(app)
+    app.selectbox[0].set_value("patient_id").run()
+    assert session_of(app).schema.person == "patient_id"
+    assert not app.exception
+
+
+def test_one_row__the_latest_of_two_person_columns_counts() -> None:
+    app = open_visits()
+    row = list(session_of(app).table.columns).index("postcode")
+    app = edit(app, row, Role=ROLE_LABELS[Role.PERSON])
+    assert not app.exception
+    schema = session_of(app).schema
+    assert schema.person == "postcode"
+    assert schema["patient_id"].role is Role.IDENTIFYING

@@ -75,6 +75,9 @@ def edited_schema(basis: Schema, edited: pd.DataFrame, target: str | None) -> Sc
             basis.columns, edited["Role"], edited["Kind"], edited["Ordered"], strict=True
         )
     )
+    persons = [column.name for column in columns if column.role is Role.PERSON]
+    if len(persons) > 1:  # the latest edit counts
+        columns = tuple(replace(c, role=Role.IDENTIFYING) if c.name == basis.person else c for c in columns)
     sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
     return Schema(columns, target if target in sensitive else None)
 
