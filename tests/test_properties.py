@@ -1,6 +1,5 @@
 """The lemmas and definitions, on small tables that hypothesis makes up; the fast versions against the slow ones."""
 
-import dataclasses
 import importlib
 from typing import Any, NamedTuple
 from unittest import mock
@@ -20,6 +19,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.schema import Schema
 from tests import naive
 from tests.cases import describe
+from tests.growing.test_grow import assert_same_tree
 
 grow_module = importlib.import_module("anonymizer.growing.grow")
 
@@ -252,11 +252,6 @@ def test_permuting_the_rows_changes_nothing_but_the_order(grown: Grown, random: 
 def test_growing_in_pieces_equals_growing_at_once(grown: Grown, small: int, workers: int) -> None:
     with mock.patch.object(grow_module, "SMALL", small), mock.patch.object(grow_module, "WORKERS", workers):
         assert_same_tree(grow(grown.encoded, **grown.rules), grown.tree)
-
-
-def assert_same_tree(one: Tree, other: Tree) -> None:
-    for field in dataclasses.fields(Tree):
-        np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
 
 
 # Pruning.

@@ -1,16 +1,177 @@
-"""What the privacy models look at, and what they answer."""
+"""What the privacy models look at: how the values of sensitive columns are spread over the classes of a release, and
+all the rest; and what they answer."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.consistency import Consistency
-from anonymizer.checking.diversity import ClassHistograms, ClassSpread
-from anonymizer.checking.persons import PersonCounts
-from anonymizer.schema import Schema
+from anonymizer.checking.released import texts_of
+from anonymizer.schema import Column, Kind, Schema
 from anonymizer.settings import Limits
+from anonymizer.values import numbers_of
+
+if TYPE_CHECKING:
+    from anonymizer.checking.persons import PersonCounts
+
+
+@dataclass(frozen=True, eq=False)
+class ClassHistograms:
+    """How often each value of a sensitive column occurs in each class; only what occurs is held.
+
+    ``group``, ``value``, ``count`` (d,): the pairs that occur, by class, then value; ``totals`` (v,): the whole
+    table. Values are ranks, missing is the last. ``ordered``: True when the ranks carry an order. ``sizes`` (groups,).
+    """
+
+    column: str
+    ordered: bool
+    group: NDArray[np.int64]
+    value: NDArray[np.int64]
+    count: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def distinct(self) -> NDArray[np.int64]:
+        """Return the number of different values in each class (groups,)."""
+        return np.bincount(self.group, minlength=len(self.sizes)).astype(np.int64)
+
+    def effective(self) -> NDArray[np.float64]:
+        """Return the exponential of the entropy of each class (groups,): so many equally frequent values are as unsure.
+
+        Entropy l-diversity, Machanavajjhala et al. 2007.
+        """
+        logs = np.bincount(self.group, weights=self.count * np.log(self.count), minlength=len(self.sizes))
+        sizes = np.maximum(self.sizes, 1)  # a class of nobody's rows has no values
+        return np.asarray(np.maximum(np.exp(np.log(sizes) - logs / sizes), 1.0))
+
+    def distances(self) -> NDArray[np.float64]:
+        """Return the earth mover's distance of each class's distribution to the whole table's (groups,), from 0 to 1.
+
+        Li, Li and Venkatasubramanian 2007: the ordered distance between ranks where there is an order (numbers,
+        dates, ordered levels), the equal distance otherwise.
+        """
+        return self._rank_distance() if self.ordered else self._equal()
+
+    def _equal(self) -> NDArray[np.float64]:
+        shares = self.count / self.sizes[self.group]
+        overall = self.totals / max(1, self.totals.sum())
+        common = np.bincount(self.group, weights=np.minimum(shares, overall[self.value]), minlength=len(self.sizes))
+        return np.asarray(np.clip(1.0 - common, 0.0, 1.0))
+
+    def _rank_distance(self) -> NDArray[np.float64]:
+        """Return the sum over ranks of |cumulated share in the class - overall|, over (v - 1): constant runs in closed
+        form."""
+        v = len(self.totals)
+        if v < 2:
+            return np.zeros(len(self.sizes))
+        overall = np.cumsum(self.totals) / max(1, self.totals.sum())
+        area = np.concatenate([[0.0], np.cumsum(overall)])
+        opens = np.flatnonzero(np.diff(self.group, prepend=-1))
+        running = np.cumsum(self.count)
+        before = np.repeat(running[opens] - self.count[opens], np.diff(np.append(opens, len(self.count))))
+        share = (running - before) / self.sizes[self.group]
+        last = np.append(self.value[1:], v - 1)
+        last[np.append(opens[1:], len(self.count)) - 1] = v - 1
+        crossing = np.clip(np.searchsorted(overall, share), self.value, last)
+        runs = share * (2 * crossing - self.value - last) + area[self.value] + area[last] - 2 * area[crossing]
+        sums = np.bincount(self.group, weights=runs, minlength=len(self.sizes))
+        sums[self.group[opens]] += area[self.value[opens]]
+        return np.asarray(np.clip(sums / (v - 1), 0.0, 1.0))
+
+
+def class_histograms(
+    values: "pd.Series[Any]",
+    column: Column,
+    class_of: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    person: NDArray[np.int64] | None = None,
+) -> ClassHistograms:
+    """Return the histograms of one sensitive column, from the class of every row (n,) and the classes' sizes.
+
+    ``person`` (n,): whose each row is, -1 for nobody's; then persons are counted, once for each value of theirs.
+    """
+    ranks, ordered = _ranks(values, column)
+    v = int(ranks.max()) + 1
+    totals = np.bincount(ranks, minlength=v)
+    if person is not None:
+        pairs = pd.DataFrame({"class": class_of, "value": ranks, "person": person})
+        everywhere = ~pairs.duplicated(["value", "person"]).to_numpy() & (person >= 0)
+        totals = np.bincount(ranks[everywhere], minlength=v)
+        once = ~pairs.duplicated().to_numpy() & (person >= 0)
+        class_of, ranks = class_of[once], ranks[once]
+        sizes = np.bincount(class_of, minlength=len(sizes)).astype(np.int64)
+    keys = class_of * v + ranks
+    if len(sizes) * v <= max(4 * len(keys), 1 << 16):
+        dense = np.bincount(keys, minlength=len(sizes) * v)
+        pairs = np.flatnonzero(dense)
+        count = dense[pairs]
+    else:
+        pairs, count = np.unique(keys, return_counts=True)
+    return ClassHistograms(column.name, ordered, pairs // v, pairs % v, count, totals, sizes)
+
+
+def _ranks(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], bool]:
+    """Return the values as ranks (n,), without gaps, and whether these carry an order. Missing is a value of its own,
+    the last."""
+    if column.kind is not Kind.CATEGORICAL:
+        try:
+            numbers = np.asarray(numbers_of(values, column)[0], dtype=np.float64)
+        except ValueError:
+            pass  # not numbers after all: the values are compared as text
+        else:
+            codes, distinct = pd.factorize(numbers, use_na_sentinel=False)
+            rank = np.empty(len(distinct), dtype=np.int64)
+            rank[np.argsort(distinct)] = np.arange(len(distinct))  # NaN sorts last
+            return rank[codes], True
+    first, texts = texts_of(values)
+    present, codes = np.unique(first, return_inverse=True)
+    levels = [texts[code] for code in present]
+    domain = list(column.domain or ()) if column.ordered else []
+    places = [len(domain) + (level is None) if level not in domain else domain.index(level) for level in levels]
+    rank = np.empty(len(levels), dtype=np.int64)
+    rank[np.argsort(places, kind="stable")] = np.arange(len(levels))
+    return rank[codes], bool(domain)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSpread:
+    """How closely the classes pin down a numeric sensitive column, (groups,) each; missing values count as its mean.
+
+    ``rsd``: Σ(y − ȳ_class)² / Σ(y − Ȳ)² over the class's rows, L09 (10): 0 when the class gives every value away, 1
+    when its mean is no better than the table's; 0/0 = 1. ``spread``: its standard deviation over the table's.
+    """
+
+    column: str
+    rsd: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+
+def class_spread(
+    values: "pd.Series[Any]", column: Column, class_of: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> ClassSpread | None:
+    """Return the spread of one numeric sensitive column; ``None`` when it is not numeric, or its values are not
+    released."""
+    if column.kind is Kind.CATEGORICAL:
+        return None
+    try:
+        numbers = np.asarray(numbers_of(values, column)[0], dtype=np.float64)
+    except ValueError:
+        return None
+    present = ~np.isnan(numbers)
+    if not present.any():
+        return ClassSpread(column.name, np.ones(len(sizes)), np.ones(len(sizes)))
+    scale = float(np.ptp(numbers[present])) or 1.0
+    away = np.where(present, (numbers - numbers[present].mean()) / scale, 0.0)
+    means = np.bincount(class_of, weights=away, minlength=len(sizes)) / sizes
+    within = np.bincount(class_of, weights=(away - means[class_of]) ** 2, minlength=len(sizes))
+    around = np.bincount(class_of, weights=away**2, minlength=len(sizes))
+    whole = float((away**2).mean())
+    rsd = np.divide(within, around, out=np.ones(len(sizes)), where=around > 1e-12)
+    spread = np.sqrt(within / sizes / whole) if whole > 0 else np.ones(len(sizes))
+    return ClassSpread(column.name, np.minimum(rsd, 1.0), spread)
 
 
 @dataclass(frozen=True)
@@ -45,7 +206,7 @@ class Evidence:
     histograms: tuple[ClassHistograms, ...]
     comparison: Consistency | None
     spreads: tuple[ClassSpread, ...] = ()
-    persons: PersonCounts | None = None
+    persons: "PersonCounts | None" = None
 
     def where(self, group: int) -> str:
         """Return a class, by its cells."""

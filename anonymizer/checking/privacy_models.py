@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import ESTIMATE_SIGN
 from anonymizer.checking.evidence import Check, Evidence, rows_text
-from anonymizer.checking.person_models import k_persons, rows_together
+from anonymizer.checking.persons import k_persons, rows_together
 from anonymizer.schema import Kind, Role
 
 TOLERANCE = 1e-9

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from anonymizer.checking.candidates import Original, original_of, prepare
 from anonymizer.checking.consistency import consistency
-from anonymizer.checking.diversity import class_histograms, class_spread
-from anonymizer.checking.evidence import Check, Evidence, rows_text
+from anonymizer.checking.evidence import Check, Evidence, class_histograms, class_spread, rows_text
 from anonymizer.checking.form import cells_check, file_check, sensitive_check
 from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.persons import count_persons

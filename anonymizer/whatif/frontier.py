@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.checking.diversity import class_spread
+from anonymizer.checking.evidence import class_spread
 from anonymizer.errors import Cancelled, ParameterError, Progress
 from anonymizer.groups.limits import margins
 from anonymizer.groups.mondrian import MONDRIAN

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from anonymizer.cells import Cell
 from anonymizer.checking.consistency import consistency
-from anonymizer.checking.diversity import class_histograms
+from anonymizer.checking.evidence import class_histograms
 from anonymizer.checking.linkage import look_alikes
 from anonymizer.checking.verify import MODELS, Check, Verification, prepare, verify
 from anonymizer.errors import ParameterError, SchemaError
@@ -250,10 +250,15 @@ def test_a_report_is_plain_json() -> None:
 def test_contract_of_every_model(model: str) -> None:
     released, original, schema = make_tiered()
     released["pay"] = original["pay"] = [1, 1, 2, 2, 3, 3, 3]
-    schema = Schema.of(original, quasi_identifying=["x"], sensitive=["pay"])
+    original["who"] = list("abcdefg")
+    rows, visits = (
+        Schema.of(original, quasi_identifying=["x"], sensitive=["pay"], person=who) for who in (None, "who")
+    )
+    rows = rows.with_column("who", role="identifying")
     names = []
-    for beside in (None, original):
-        verification = verify(released, schema, k=3, l=1, t=1, original=beside)
+    order = np.arange(len(released))
+    for schema, beside in ((rows, None), (rows, original), (visits, original)):
+        verification = verify(released, schema, k=3, l=1, t=1, original=beside, order=None if beside is None else order)
         mine = [check for check in verification.checks if check.name == model or check.name.startswith(f"{model} of ")]
         names += [check.name for check in mine]
         for check in mine:
