@@ -11,8 +11,8 @@ import pandas as pd
 
 from anonymizer.cells import Cell, is_date, number_of, parse_cell
 from anonymizer.checking.candidates import Original, OriginalColumn
+from anonymizer.checking.evidence import Check, rows_text
 from anonymizer.checking.linkage import LookAlikes
-from anonymizer.checking.privacy_models import Check, rows_text
 from anonymizer.checking.released import ColumnCells, is_plain, texts_of
 from anonymizer.errors import AnonymizerError, CellError
 from anonymizer.schema import Column, Kind, Role, Schema

@@ -81,7 +81,10 @@ def test_boxes__agree_with_the_slow_twins_and_k_holds(case):
         "tiered-strict": naive.strict_cells(pruning.tree, encoded, leaf, group, k),
         "refine": pieces_of(encoded, group[leaf], k),
         "pack": groups_of(encoded, group[leaf], k, np.random.default_rng(1)),
-        "polish": parts_of(divide(encoded, pruning, "polish", k, leaf=leaf, rng=np.random.default_rng(1))),
+        **{
+            method: parts_of(divide(encoded, pruning, method, k, leaf=leaf, rng=np.random.default_rng(1)))
+            for method in ("polish", "pack-persons")
+        },
     }
     assert set(members) == set(GENERALIZERS)
     for method, sets in members.items():
@@ -104,7 +107,7 @@ def pieces_of(encoded, group, k):
 
 
 def parts_of(parts):
-    """For every record the records of its part; tests/releasing/test_polish.py answers for the parts."""
+    """For every record the records of its part; test_polish.py and test_persons.py answer for the parts."""
     return [set(np.flatnonzero(parts.part == part)) for part in parts.part]
 
 
