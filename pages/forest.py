@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui.controls import problem
+from ui.controls import plain, problem
 from ui.forest.choices import choices
 from ui.forest.state import ForestState
 from ui.forest.view import (
@@ -29,6 +29,12 @@ def main() -> None:
         "A **differentially private forest** answers with noise, so that nobody can tell whether a person was in the "
         "table. What it may reveal in all is the budget **β**; every question is charged to it."
     )
+    if ws.schema is not None and ws.schema.person:
+        st.warning(
+            f"The promise is about **one row**, and rows with equal {plain(ws.schema.person)} are one person's here: "
+            "of somebody with 10 rows, ten times β can be learnt. Bring a table with one row of each person.",
+            icon=":material/warning:",
+        )
     order, state = choices(ws), ws.state(ForestState)
     if order is not None:
         budget_form(ws, order)

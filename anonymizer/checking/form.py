@@ -15,7 +15,7 @@ from anonymizer.checking.evidence import Check, rows_text
 from anonymizer.checking.linkage import LookAlikes
 from anonymizer.checking.released import ColumnCells, is_plain, texts_of
 from anonymizer.errors import AnonymizerError, CellError
-from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.schema import LEFT_OUT, Column, Kind, Role, Schema
 from anonymizer.settings import Limits
 from anonymizer.values import level_order, numbers_of, value_text
 
@@ -76,7 +76,7 @@ def cells_check(
     """
     wrong, worst, sentences, readable = 0, "", [], True
     for column in schema.columns:
-        if column.name not in released.columns or column.role is Role.IDENTIFYING:
+        if column.name not in released.columns or column.role in LEFT_OUT:
             continue
         index, texts = texts_of(released[column.name])
         rows = np.bincount(index, minlength=len(texts))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from anonymizer.cells import ESTIMATE_SIGN
 from anonymizer.checking.evidence import Check, Evidence, rows_text
 from anonymizer.checking.persons import k_persons, rows_together
-from anonymizer.schema import Kind, Role
+from anonymizer.schema import LEFT_OUT, Kind
 
 TOLERANCE = 1e-9
 """Computed figures may miss a required one by this much, relative, and still count as equal."""
@@ -22,7 +22,7 @@ def columns(evidence: Evidence) -> tuple[Check, ...]:
     """Return the check that identifying columns are gone and no column is there that the schema does not know."""
     schema_columns = {column.name: column for column in evidence.schema.columns}
     names = [str(name) for name in evidence.released.columns]
-    identifying = [name for name in names if name in schema_columns and schema_columns[name].role is Role.IDENTIFYING]
+    identifying = [name for name in names if name in schema_columns and schema_columns[name].role in LEFT_OUT]
     foreign = [name for name in names if name not in schema_columns]
     wrong = identifying + foreign
     sentences = []

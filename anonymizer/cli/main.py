@@ -25,14 +25,16 @@ from anonymizer.cli.options import (
     add_settings,
     close_output,
     escape_unwritable,
+    names,
     print_json,
     reading_of,
+    require_roles,
     schema_of,
     settings_of,
 )
 from anonymizer.cli.reports import add_reports, attacks_of, print_attacks, report_paths, write_reports
 from anonymizer.cli.warm import compile_loops, is_compiled
-from anonymizer.errors import AnonymizerError, ParameterError
+from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.flow import Flow
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.reading.patterns import meanings_of
@@ -40,7 +42,7 @@ from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.claim import Claim, claim_from, roles_text
 from anonymizer.reporting.report import digest, schema_digest, schema_from
-from anonymizer.schema import Column, Role, Schema, kind_of
+from anonymizer.schema import Column, Kind, Role, Schema, kind_of
 from anonymizer.settings import RUN, Limits, setting_names
 from anonymizer.version import VERSION
 
@@ -107,6 +109,7 @@ def commands() -> argparse.ArgumentParser:
     make.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
     add_roles(make)
     add_reading(make)
+    make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that leave as they are")
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
     add_settings(make, *setting_names(*RUN))
     make.add_argument(
@@ -149,6 +152,8 @@ def run_anonymize(options: argparse.Namespace) -> int:
     show(0.0, "Reading the table")
     reading = reading_of(options.input, options)
     schema = schema_of(reading.frame, options)
+    if not options.schema:
+        require_roles(reading.frame, schema, options.keep)
     flow = Flow(reading.frame, schema, settings, reading=reading)
     result = run_flow(flow, show)
     show.end()
@@ -232,7 +237,12 @@ def released_schema(
         return schema_from(options.schema)
     if claim is not None and not options.quasi_identifying:
         return claim.schema
-    roles = schema_of(released, options)
+    person = options.person
+    if person is not None and original is not None and person not in original.columns:
+        raise SchemaError(
+            f"There is no column {person!r} in the original.", column=person, remedy="Name one of its own."
+        )
+    roles = schema_of(released, argparse.Namespace(**{**vars(options), "person": None}))
     named = {*options.quasi_identifying, *options.sensitive, *options.kinds}
     columns = []
     for column in roles.columns:
@@ -248,6 +258,10 @@ def released_schema(
         else:
             kind = kind_of_cells(released[column.name], role)
         columns.append(Column(column.name, role, kind))
+    if person is not None:
+        columns = [column for column in columns if column.name != person] + [
+            Column(person, Role.PERSON, Kind.CATEGORICAL)
+        ]
     return Schema(tuple(columns), roles.target)
 
 

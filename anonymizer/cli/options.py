@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import pandas as pd
 from anonymizer.errors import ReadError, SchemaError
 from anonymizer.reading.files import Reading, ReadOptions, read_table
 from anonymizer.reading.options import DEFAULT_MISSING
+from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.reporting.report import schema_from
-from anonymizer.schema import Kind, Schema
+from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import SETTINGS, SHORT, Settings, names_of, setting_names
 
 
@@ -68,7 +70,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-missing", dest="missing", action="store_const", const=[], help="every text is a real value, blanks too"
     )
-    parser.add_argument("--keep", action="append", default=[], metavar="TEXT", help="a text that is a real value")
+    parser.add_argument(
+        "--not-missing", action="append", default=[], metavar="TEXT", help="a text that is a real value; repeatable"
+    )
     parser.add_argument("--dates", choices=["day", "month"], help="what comes first where a date does not show it")
     parser.add_argument("--as-text", action="append", default=[], metavar="COLUMN", help="codes that look like numbers")
     parser.add_argument(
@@ -102,7 +106,7 @@ def reading_of(path: str, options: argparse.Namespace) -> Reading:
         encoding=options.encoding,
         decimal=options.decimal,
         missing=tuple(options.missing) if options.missing is not None else DEFAULT_MISSING,
-        keep=tuple(options.keep),
+        keep=tuple(options.not_missing),
         sheet=options.sheet,
         header=options.header,
         dates=options.dates,
@@ -133,6 +137,29 @@ def schema_of(table: pd.DataFrame, options: argparse.Namespace) -> Schema:
         target=getattr(options, "target", None),
         kinds=options.kinds,
     )
+
+
+def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> None:
+    """Raise :class:`SchemaError` when a column would leave as it is that nobody mentioned and that looks as if it told
+    people apart. ``keep``: columns that are to leave so."""
+    for name in keep:
+        if name not in schema.insensitive:
+            raise SchemaError(
+                f"Column {name!r} cannot be kept as it is: it has another role, or is not in the table.",
+                column=name,
+                remedy="Name it once.",
+            )
+    suggested = suggest(table)
+    silent = [suggested[name] for name in schema.insensitive if name not in keep]
+    open_ = [column for column in silent if column.role not in (Role.INSENSITIVE, Role.SENSITIVE)]
+    if open_:
+        reasons = "; ".join(f"{column.name!r} looks {column.role} ({column.reason})" for column in open_[:5])
+        more = f"; and {len(open_) - 5:,} more" if len(open_) > 5 else ""
+        raise SchemaError(
+            f"Nobody said what to do with {len(open_):,} columns, which would leave as they are: {reasons}{more}.",
+            column=open_[0].name,
+            remedy=f"Give them roles, or keep them as they are: --keep {','.join(column.name for column in open_)}.",
+        )
 
 
 def escape_unwritable() -> None:

@@ -207,8 +207,10 @@ class _Style:
         few = self.k is not None and persons < self.k and (self.excerpt.ends[node] or self.is_group[node])
         error = f" · E {int(risk.error[node]):,}" if len(self.labels) > 1 else ""
         size = f"n = {n:,}" if tree.unit == "record" else f"{plural(persons, 'person')}, n = {n:,}"
-        short = f"⚠ {size} < k = {self.k:,}" if tree.unit == "record" else f"⚠ {size}, k = {self.k}"
-        number = f"{short if few else size}{error}{mark}"
+        number = f"{size}{error}{mark}"
+        if few:
+            sign = " < k = " if tree.unit == "record" else ", k = "
+            number = f"⚠ {size}{sign}{self.k:,}{error}{mark}"
         lines = [step_text(tree, self.encodings, node, brief=True, conditions=self.regions[node]), number]
         if len(self.labels) > 1:
             largest = int(tree.sums[node].argmax())

@@ -7,7 +7,7 @@ from typing import Any
 
 from anonymizer.json_value import JsonValue, parse, read_json
 from anonymizer.reporting.report import schema_digest
-from anonymizer.schema import Role, Schema
+from anonymizer.schema import LEFT_OUT, Role, Schema
 from anonymizer.settings import Limits
 
 REMEDY = "Give the report that was written with the file."
@@ -41,7 +41,7 @@ def other_roles(schema: Schema, claimed: Schema) -> str:
     do not. Columns that never leave are passed over."""
     mine = {column.name: column for column in schema.columns}
     for column in claimed.columns:
-        if column.role is Role.IDENTIFYING:
+        if column.role in LEFT_OUT:
             continue
         name = column.name
         if name not in mine:

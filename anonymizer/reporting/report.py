@@ -268,6 +268,7 @@ def command_line(
             ("--sensitive", schema.sensitive),
             ("--identifying", schema.names(Role.IDENTIFYING)),
             ("--person", schema.names(Role.PERSON)),
+            ("--keep", schema.insensitive),
         ):
             if names:
                 words += [option, ",".join(names)]
@@ -307,9 +308,8 @@ def _reading_words(read_with: Mapping[str, Any]) -> list[str]:
         elif value == []:
             words.append(f"--no-{option}")
         else:
-            words += [
-                f"--{option.replace('_', '-')}={item}" for item in (value if isinstance(value, list) else [value])
-            ]
+            name = "not-missing" if option == "keep" else option.replace("_", "-")
+            words += [f"--{name}={item}" for item in (value if isinstance(value, list) else [value])]
     return words
 
 

@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 
 from anonymizer.cli.main import main
-from anonymizer.reading.samples import hospital
+from anonymizer.reading.samples import hospital, visits
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES
 from anonymizer.releasing.release import read_release
 from tests.conftest import ROOT
 
 ROLES = [
     "--quasi-identifying", "age,sex,postcode,marital_status,admission_date", "--sensitive", "diagnosis,cost",
-    "--identifying", "name,email",
+    "--identifying", "name,email", "--keep", "occupation",
 ]  # fmt: skip
 CHECKED = ROLES[:4]
 TABLE = hospital(300, 6)
@@ -247,7 +247,7 @@ def test_formula_cells__survive_and_stay_harmless(capsys: Capture) -> None:
     )
     table.to_csv("odd.csv", index=False)
     roles = ["--quasi-identifying", "job,age", "--sensitive", "note"]
-    assert main(["anonymize", "odd.csv", *roles, "--k", "4", "--out", "out.csv"]) == 0
+    assert main(["anonymize", "odd.csv", *roles, "--keep", "=head", "--k", "4", "--out", "out.csv"]) == 0
     lines = Path("out.csv").read_text("utf-8").splitlines()
     risky = tuple('"' + sign for sign in "=+-@")
     assert not [line for line in lines if line.startswith(risky) or any(f",{start}" in line for start in risky)]
@@ -369,3 +369,47 @@ def test_two_readings__are_refused_with_the_options_that_say_which(
     assert "Say which: --decimal=. or --decimal=,." in message
     assert "\n" not in message.strip()
     assert main([*words, "--decimal=,"]) == 0
+
+
+# What nobody mentioned.
+
+
+def test_column_that_nobody_mentioned__is_refused_when_it_tells_people_apart(capsys: Capture) -> None:
+    roles = ["--quasi-identifying", "age,sex", "--sensitive", "diagnosis"]
+    assert main(["anonymize", "people.csv", *roles, "--k", "5", "--out", "out.csv"]) == 2
+    error = capsys.readouterr().err
+    assert "'name' looks identifying" in error
+    assert "'postcode' looks quasi-identifying" in error
+    assert "--keep name,email,postcode,marital_status,occupation,admission_date" in error
+    assert not files()
+    assert (
+        main(
+            [
+                "anonymize",
+                "people.csv",
+                *roles,
+                "--keep",
+                "name,email,postcode,marital_status,occupation,admission_date",
+                "--k",
+                "5",
+                "--out",
+                "out.csv",
+            ]
+        )
+        == 0
+    )
+    assert main(["anonymize", "people.csv", *roles, "--keep", "age", "--k", "5"]) == 2
+    assert "'age' cannot be kept as it is" in capsys.readouterr().err
+
+
+def test_person__is_counted_and_left_out(capsys: Capture) -> None:
+    roles = ["--quasi-identifying", "age,sex,postcode,department,visit_date", "--sensitive", "diagnosis,cost"]
+    assert main(["anonymize", "sample:visits", *roles, "--person", "patient_id", "--out", "out.csv"]) == 0
+    assert "rows of at least 9 other persons" in capsys.readouterr().out
+    released, table = read_release("out.csv"), visits()
+    assert "patient_id" not in released
+    assert len(released) == len(table)
+    table.to_csv("visits.csv", index=False)
+    beside = ["--original", "visits.csv", *roles, "--person", "patient_id", "--k", "5"]
+    assert main(["verify", "out.csv", *beside]) == 0
+    assert "whatever row is whose" in capsys.readouterr().out
