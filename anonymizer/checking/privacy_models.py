@@ -3,10 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.cells import ESTIMATE_SIGN
 from anonymizer.checking.evidence import Check, Evidence, rows_text
+from anonymizer.checking.linkage import look_alikes
 from anonymizer.checking.persons import k_persons, rows_together
 from anonymizer.schema import LEFT_OUT, Kind
 
@@ -58,6 +60,25 @@ def unique_rows(evidence: Evidence) -> tuple[Check, ...]:
         return (Check("unique rows", None, 0, None, "", "No released row is unique."),)
     sentence = f"{rows_text(len(alone))} of the release ({share:.1%}) without any look-alike."
     return (Check("unique rows", None, len(alone), None, evidence.where(int(alone[0])), sentence),)
+
+
+def columns_as_they_are(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the number of rows that somebody finds who knows what the insensitive columns of a person hold, beside the
+    box: nothing was done to these columns."""
+    names = [name for name in evidence.schema.insensitive if name in evidence.released.columns]
+    if not names:
+        return ()
+    alike = look_alikes(evidence.released, names)
+    both = look_alikes(pd.DataFrame({"box": evidence.class_of, "rest": alike.class_of}), ["box", "rest"])
+    alone, beside = (int((classes.sizes == 1).sum()) for classes in (alike, both))
+    n, first = len(evidence.released), ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+    which = "the column that leaves as it is" if len(names) == 1 else f"the {len(names):,} columns that leave so"
+    which += f" ({first})"
+    finds = f"{alone / n:.1%} of the rows by that alone, {beside / n:.1%} with the box"
+    sentence = f"Who knows {which} of a person finds {finds}."
+    if not beside:
+        sentence = f"Nobody is unique by {which}, with the box or without."
+    return (Check("columns as they are", None, beside, None, ", ".join(names), sentence),)
 
 
 def distinct_l_diversity(evidence: Evidence) -> tuple[Check, ...]:
@@ -339,6 +360,7 @@ MODELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
     "k persons": k_persons,
     "rows together": rows_together,
     "unique rows": unique_rows,
+    "columns as they are": columns_as_they_are,
     "distinct l-diversity": distinct_l_diversity,
     "entropy l-diversity": entropy_l_diversity,
     "t-closeness": t_closeness,

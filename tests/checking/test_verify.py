@@ -251,10 +251,9 @@ def test_contract_of_every_model(model: str) -> None:
     released, original, schema = make_tiered()
     released["pay"] = original["pay"] = [1, 1, 2, 2, 3, 3, 3]
     original["who"] = list("abcdefg")
-    rows, visits = (
-        Schema.of(original, quasi_identifying=["x"], sensitive=["pay"], person=who) for who in (None, "who")
-    )
-    rows = rows.with_column("who", role="identifying")
+    released["shoe"] = original["shoe"] = [1, 1, 2, 2, 3, 3, 3]
+    visits = Schema.of(original, quasi_identifying=["x"], sensitive=["pay"], person="who")
+    rows = visits.with_column("who", role="identifying")
     names = []
     order = np.arange(len(released))
     for schema, beside in ((rows, None), (rows, original), (visits, original)):
@@ -325,3 +324,19 @@ def test_an_original_of_another_schema_is_refused() -> None:
     other = schema.with_column(schema.quasi_identifying[0], role="insensitive")
     with pytest.raises(ParameterError, match="another schema"):
         verify(table, other, k=2, original=prepare(table, schema))
+
+
+def test_columns_that_leave_as_they_are__are_looked_up_alone_and_with_the_box() -> None:
+    rng = np.random.default_rng(3)
+    released = pd.DataFrame({"x": rng.choice(["[1, 2]", "[3, 4]"], 60), "shoe": rng.integers(0, 30, 60)})
+    released["hat"] = rng.integers(0, 2, 60)
+    schema = Schema.of(released, quasi_identifying=["x"], kinds={"x": "numeric"})
+    check = verify(released, schema, k=2)["columns as they are"]
+    alone = (released.groupby(["shoe", "hat"]).size() == 1).sum()
+    beside = (released.groupby(["x", "shoe", "hat"]).size() == 1).sum()
+    assert 0 < alone < beside < 60
+    assert check.achieved == beside
+    assert check.passed is None
+    assert f"{alone / 60:.1%} of the rows by that alone, {beside / 60:.1%} with the box" in check.sentence
+    everything = schema.with_column("shoe", role="sensitive").with_column("hat", role="sensitive")
+    assert verify(released, everything, k=2).get("columns as they are") is None

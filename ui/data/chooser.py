@@ -41,7 +41,7 @@ def endings() -> list[str]:
 def upload(ws: Workspace) -> None:
     """Draw where a file is dropped. The widget is replaced after each file, so that the bytes are held once only."""
     file = st.file_uploader(
-        "Drop a table here: CSV, TSV, Parquet or Excel, one row a person",
+        "Drop a table here: CSV, TSV, Parquet or Excel",
         type=endings(),
         key=f"upload {ws.edition}",
     )
