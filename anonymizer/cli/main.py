@@ -152,8 +152,8 @@ def run_anonymize(options: argparse.Namespace) -> int:
     show(0.0, "Reading the table")
     reading = reading_of(options.input, options)
     schema = schema_of(reading.frame, options)
-    if not options.schema:
-        require_roles(reading.frame, schema, options.keep)
+    if not options.schema and (warning := require_roles(reading.frame, schema, options.keep)):
+        print(warning, file=sys.stderr)
     flow = Flow(reading.frame, schema, settings, reading=reading)
     result = run_flow(flow, show)
     show.end()

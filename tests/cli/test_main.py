@@ -404,6 +404,8 @@ def test_column_that_nobody_mentioned__is_refused_when_it_tells_people_apart(cap
 
 def test_person__is_counted_and_left_out(capsys: Capture) -> None:
     roles = ["--quasi-identifying", "age,sex,postcode,department,visit_date", "--sensitive", "diagnosis,cost"]
+    assert main(["anonymize", "sample:visits", *roles, "--identifying", "patient_id"]) == 0
+    assert "11,302 rows of 2,000 persons" in capsys.readouterr().err
     assert main(["anonymize", "sample:visits", *roles, "--person", "patient_id", "--out", "out.csv"]) == 0
     assert "rows of at least 9 other persons" in capsys.readouterr().out
     released, table = read_release("out.csv"), visits()
