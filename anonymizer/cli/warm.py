@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(__file__).parents[1]
 MARK = "copse-compiled.txt"
+WIDTHS = ((10, 2), (10, 300), (250, 300), (300, 2), (300, 250), (300, 300), (10, 0), (300, 0))
+"""Values of a column and classes by which codes, classes, and both in one number take 8, 16 or 32 bits; 0: numbers."""
 
 
 def choose_cache() -> None:
@@ -114,8 +116,7 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
     for title, table, schema in (
         ("classes", customers(), an.suggest(customers())),
         ("numbers", employees(), an.suggest(employees())),
-        ("a larger table", hospital(2000), an.suggest(hospital(2000))),
-        ("many classes", *many_classes()),
+        ("a larger table", hospital(), an.suggest(hospital())),
     ):
         grouping = "error-digression" if schema.by_numbers else "error-risk"
         flow = Flow(table, schema).but(grouping=grouping, k=min(10, len(table) // 7))
@@ -124,6 +125,9 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
             work.append(
                 (f"Compiling: {generalizer} boxes of {title}", partial(run_flow, flow.but(generalizer=generalizer)))
             )
+    for values, classes in WIDTHS:
+        grown = Flow(*made_up(values, classes))
+        work.append((f"Compiling: trees of {values} values and {classes} classes", partial(grown.compute, "pruning")))
     table = customers()
     forest = code(table, domains_of(table, str(table.columns[-1])))
     work.append(("Compiling: chances of linking", check_links))
@@ -131,15 +135,21 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
     return work
 
 
-def many_classes() -> tuple["pd.DataFrame", "Schema"]:
-    """Return made-up records that all have a class of their own, so that its code takes more bits, and their schema."""
+def made_up(values: int, classes: int) -> tuple["pd.DataFrame", "Schema"]:
+    """Return made-up records, so many that a tree's first nodes are divided from histograms, and their schema.
+
+    ``values``: of a column. ``classes``: of the two sensitive columns; 0: the first one is numeric.
+    """
     import pandas as pd
 
+    from anonymizer.growing.grow import SMALL
     from anonymizer.schema import Schema
 
-    place = pd.Series(range(300))
-    table = pd.DataFrame({"x": place, "y": place * 7 % 31, "label": place.map(str)})
-    return table, Schema.of(table, quasi_identifying=["x", "y"], sensitive=["label"])
+    place = pd.Series(range(SMALL + 1))
+    label = (place * 11 % max(classes, 2)).map(str)
+    first = label if classes else place * 11 % 1009
+    table = pd.DataFrame({"x": place % values, "y": place * 7 % 31, "first": first, "second": label})
+    return table, Schema.of(table, quasi_identifying=["x", "y"], sensitive=["first", "second"])
 
 
 def check_links() -> None:

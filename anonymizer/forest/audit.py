@@ -141,7 +141,7 @@ def _table(codes: list[list[int]], classes: list[int], n_classes: int) -> CodedT
     """Return a table of attributes with two values each."""
     attributes = tuple(Attribute(f"a{place}", ("0", "1")) for place in range(len(codes[0])))
     target = Attribute("class", tuple(map(str, range(n_classes))))
-    return CodedTable(Domains(attributes, target), np.array(codes, dtype=np.uint8), np.array(classes, dtype=np.uint16))
+    return CodedTable(Domains(attributes, target), np.array(codes, dtype=np.uint16), np.array(classes, np.uint16))
 
 
 def audit(

@@ -192,7 +192,7 @@ class CodedTable:
     """A table in the codes of public domains: ``codes`` (n, p), ``classes`` (n,)."""
 
     domains: Domains
-    codes: NDArray[np.unsignedinteger]
+    codes: NDArray[np.uint16]
     classes: NDArray[np.uint16]
 
     @property
@@ -282,8 +282,7 @@ def even_cuts(low: float, high: float, bins: int = N_BINS) -> list[float]:
 
 def code(table: pd.DataFrame, domains: Domains) -> CodedTable:
     """Return the table in the codes of its public domains. Raises :class:`SchemaError` for a value outside them."""
-    narrow = all(attribute.n_levels <= 256 for attribute in domains.attributes)
-    codes = np.empty((len(table), len(domains.attributes)), dtype=np.uint8 if narrow else np.uint16)
+    codes = np.empty((len(table), len(domains.attributes)), dtype=np.uint16)
     for place, attribute in enumerate(domains.attributes):
         codes[:, place] = attribute.codes(table[attribute.name])
     return CodedTable(domains, codes, domains.target.codes(table[domains.target.name]).astype(np.uint16))

@@ -72,7 +72,7 @@ def interval_cells(
         labels, exact = restore(distinct), distinct.astype(np.float64)
     b = len(labels)
     low, high, absent = np.empty(boxes.n, np.int64), np.empty(boxes.n, np.int64), np.zeros(boxes.n, np.bool_)
-    tier_kernels.ranges(codes, *boxes.arguments(), b, low, high, absent)
+    tier_kernels.ranges(codes.astype(np.int64), *boxes.arguments(), b, low, high, absent)
     if column.domain is not None:
         domain = tuple(_domain_text(end, column.kind) for end in column.domain)
     elif grid is not None and numbers != "range":
@@ -164,7 +164,7 @@ def level_cells(
 
     b, values = encoding.n_codes, len(encoding.labels)
     bits = np.zeros((boxes.n, (b + 63) // 64), dtype=np.uint64)
-    tier_kernels.level_sets(codes, *boxes.arguments(), bits)
+    tier_kernels.level_sets(codes.astype(np.int64), *boxes.arguments(), bits)
     if bits.shape[1] == 1:
         distinct, index = np.unique(bits[:, 0], return_inverse=True)
         distinct = distinct[:, None]

@@ -229,16 +229,22 @@ def wants_of(line: Line, encoded: EncodedTable, limits: Limits) -> "Wants | None
         ids = numbered([*(pairs for target, pairs in of_values if target.name), person])
     values = np.empty((n, 0)) if encoded.numeric is None else encoded.numeric.values[line.order]
     return Wants(
-        classes=np.array(classes, np.int32).reshape(-1, n)[:, line.order],
+        classes=in_order(classes, line),
         first=first,
         shares=shares_of(classes[: len(columns)], ids, int(first[-1])),
         ordered=np.array([target.ordered for target in columns], np.bool_),
         numbers=np.concatenate([values, values**2], axis=1),
         variance=values.var(axis=0),
-        pairs=np.array(ids, np.int32).reshape(-1, n)[:, line.order] if ids else np.empty((len(columns), 0), np.int32),
+        pairs=in_order(ids, line) if ids else np.empty((len(columns), 0), np.int32),
         persons=0 if person is None else limits.k,
         **{name: np.nan if limit is None else float(limit) for name, limit in zip(SUMMED, required, strict=True)},
     )
+
+
+def in_order(columns: Sequence[NDArray[Any]], line: Line) -> NDArray[np.int32]:
+    """Return columns of n numbers as rows (d, n) in the order of the line, one after another in memory as loops are
+    compiled for them."""
+    return np.array(columns, np.int32).reshape(-1, len(line.order)).take(line.order, axis=1)
 
 
 def numbered(columns: Sequence[NDArray[np.int32]]) -> list[NDArray[np.int32]]:

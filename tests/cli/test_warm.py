@@ -90,6 +90,9 @@ COMPILED = """
 import importlib
 import pkgutil
 
+import numpy as np
+import pandas as pd
+
 import anonymizer as an
 from anonymizer.attacks.attack import attack
 from anonymizer.cli.warm import compile_loops
@@ -115,12 +118,32 @@ for generalizer in an.GENERALIZERS:
     run_flow(flow)
 attack(flow.table, flow.released, flow.schema, flow.encoded, flow=flow, seconds=1)
 flow.compute("frontier", "by_k")
+for generalizer in ("pack", "polish", "refine", "uniform"):
+    run_flow(flow.but(generalizer=generalizer, l=2, t=0.9, rsd_min=0.01))
+for criterion in ("gini", "blend"):
+    run_flow(flow.but(criterion=criterion))
+
+larger = hospital(5000)
+for target in ("diagnosis", "cost"):
+    run_flow(Flow(larger, an.suggest(larger).with_target(target)).but(k=10))
+
+rng = np.random.default_rng(0)
+x = rng.permutation(70_000)
+noise = rng.normal(0, 20_000, len(x))
+wide = pd.DataFrame({"x": x, "y": x % 9, "ill": np.where(x + noise > 40_000, "a", "b"), "pay": x + noise})
+for target in ("ill", "pay"):
+    for generalizer in ("pack", "refine"):
+        schema = an.Schema.of(wide, quasi_identifying=["x", "y"], sensitive=["ill", "pay"]).with_target(target)
+        run_flow(Flow(wide, schema).but(k=10, generalizer=generalizer, l=2))
 print(sorted(compiled() - before))
 """
 
 
-def test_the_sample__waits_for_no_compiler_after_compiling() -> None:
-    """Loops are compiled for each kind of array that they get; a kind that was left out is compiled at a click."""
+def test_tables_of_all_widths__wait_for_no_compiler_after_compiling() -> None:
+    """Loops are compiled for each kind of array that they get; a kind that was left out is compiled at a click.
+
+    A limit beside k, records by the thousand, numbers for a target, more than 65,536 values: all are kinds.
+    """
     answer = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", COMPILED], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -12,7 +12,7 @@ from anonymizer.forest.mechanisms import RehearsalNoise
 def sample(n: int = 3000, seed: int = 0, widths: tuple[int, ...] = (3, 2, 4, 2)) -> CodedTable:
     """Return records whose class follows their first two attributes, mostly."""
     rng = np.random.default_rng(seed)
-    codes = np.column_stack([rng.integers(0, width, n) for width in widths]).astype(np.uint8)
+    codes = np.column_stack([rng.integers(0, width, n) for width in widths]).astype(np.uint16)
     signal = (codes[:, 0] + codes[:, 1]) % 3
     classes = np.where(rng.random(n) < 0.9, signal, rng.integers(0, 3, n)).astype(np.uint16)
     attributes = tuple(

@@ -49,7 +49,7 @@ class Scripted:
 def table_of(records: list[list[int]], classes: list[int], widths: list[int], n_classes: int) -> CodedTable:
     attributes = tuple(Attribute(f"a{place}", tuple(map(str, range(width)))) for place, width in enumerate(widths))
     target = Attribute("class", tuple(map(str, range(n_classes))))
-    codes = np.array(records, dtype=np.uint8).reshape(len(records), len(widths))
+    codes = np.array(records, dtype=np.uint16).reshape(len(records), len(widths))
     return CodedTable(Domains(attributes, target), codes, np.array(classes, dtype=np.uint16))
 
 

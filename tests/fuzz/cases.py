@@ -22,7 +22,8 @@ from anonymizer.reading.options import MIB, Allowance
 from anonymizer.schema import Schema
 from anonymizer.whatif.project import from_json as project_from_json
 from anonymizer.whatif.project import to_json as project_to_json
-from tests.fuzz.oracle import fault_of_texts, fault_of_values
+from tests.fuzz.oracle import fault_of_grid, fault_of_texts, fault_of_values
+from tests.fuzz.workbooks import Grid, Unclear, ods_book, read_ods, read_xlsx, xlsx_book
 from tests.hostile.make import xlsx
 from tests.test_json_value import TREE
 
@@ -223,6 +224,17 @@ def ods_case(r: Chance) -> str:
     return sheet_case(r, "t.ods", "content.xml", ods)
 
 
+def cells_case(r: Chance, name: str, make: Callable[[Chance], bytes], read: Callable[[bytes], Grid]) -> str:
+    """A workbook with cells of all kinds, as it stands in its XML."""
+    data = make(r)
+    try:
+        grid = read(data)
+    except Unclear:
+        grid = []
+    reading = attempt(data, name)
+    return reading if isinstance(reading, str) else fault_of_grid(reading, grid) if grid else ""
+
+
 ODD = (None, True, -1, 0, 2**53, 10**400, 1e999, 1.5, "", "x" * 300, "\x00", "\ud800", [], {}, [[]], "name")
 COLUMNS = {"columns": [{"name": "age", "role": "quasi-identifying", "kind": "numeric", "domain": [0, 99]},
                        {"name": "ill", "role": "sensitive", "kind": "categorical", "domain": ["a", "b"]}],
@@ -320,7 +332,9 @@ def tree_case(r: Chance) -> str:
 
 
 KINDS: dict[str, Callable[[Chance], str]] = {
-    "csv": csv_case, "parquet": parquet_case, "xlsx": xlsx_case, "ods": ods_case, "project": project_case,
+    "csv": csv_case, "parquet": parquet_case, "xlsx": xlsx_case, "ods": ods_case,
+    "cells of xlsx": lambda r: cells_case(r, "t.xlsx", xlsx_book, read_xlsx),
+    "cells of ods": lambda r: cells_case(r, "t.ods", ods_book, read_ods), "project": project_case,
     "schema": schema_case, "report": report_case, "tree": tree_case,
 }  # fmt: skip
 """Each makes one case and says what is wrong with how it is read; "" when nothing is."""

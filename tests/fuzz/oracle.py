@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from anonymizer.reading.files import Reading
+from tests.fuzz.workbooks import Fault
 
 MARKS = {"", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null", "None", "-", "--", "."}
 
@@ -49,24 +50,84 @@ def fault_of_texts(reading: Reading, columns: list[list[str]]) -> str:
     if reading.frame.shape != (len(columns[0]), len(columns)):
         return f"shape {reading.frame.shape} instead of {(len(columns[0]), len(columns))}"
     whole_file = {mark for texts in columns for mark in _marks_of([text.strip() for text in texts])}
-    for place, texts in enumerate(columns):
-        name = reading.frame.columns[place]
-        notes = " ".join(problem.text for problem in reading.problems if problem.column == name)
-        stripped = [text.strip() for text in texts]
-        proof = [text for text in stripped if text not in MARKS]
-        firsts: dict[Any, str] = {}
-        for text, value in zip(stripped, reading.frame.iloc[:, place].tolist(), strict=True):
-            fault = _fault_of_text(text, value, proof, reading, notes, whole_file)
-            if (
-                not fault
-                and isinstance(value, int | float)
-                and value == value
-                and firsts.setdefault(value, text) != text
-            ):
-                fault = "" if "one number" in notes or "infinite" in notes else f"{firsts[value]!r} and {text!r} merge"
-            if fault:
-                return f"column {name!r}: {fault}"
+    return next(
+        filter(None, (_fault_of_column(reading, at, texts, whole_file) for at, texts in enumerate(columns))), ""
+    )
+
+
+def _fault_of_column(reading: Reading, place: int, texts: list[str], whole_file: set[str]) -> str:
+    name, notes = reading.frame.columns[place], notes_of(reading, place)
+    stripped = [text.strip() for text in texts]
+    proof = [text for text in stripped if text not in MARKS]
+    firsts: dict[Any, str] = {}
+    for text, value in zip(stripped, reading.frame.iloc[:, place].tolist(), strict=True):
+        fault = _fault_of_text(text, value, proof, reading, notes, whole_file)
+        if not fault and isinstance(value, int | float) and value == value and firsts.setdefault(value, text) != text:
+            fault = "" if "one number" in notes or "infinite" in notes else f"{firsts[value]!r} and {text!r} merge"
+        if fault:
+            return f"column {name!r}: {fault}"
     return ""
+
+
+def notes_of(reading: Reading, place: int) -> str:
+    """What was said of a column."""
+    return " ".join(problem.text for problem in reading.problems if problem.column == reading.frame.columns[place])
+
+
+def fault_of_grid(reading: Reading, grid: list[list[Any]]) -> str:
+    """What is wrong with the table that was read from the cells of a sheet, the first row its names.
+
+    Columns without any value may be there or not.
+    """
+    records = grid[1:]
+    columns = [list(column) for column in zip(*records, strict=True) if not all(map(_is_missing, column))]
+    places = [at for at in range(reading.frame.shape[1]) if not reading.frame.iloc[:, at].isna().all()]
+    if (len(reading.frame), len(places)) != (len(records), len(columns)):
+        return f"{len(reading.frame)} records, {len(places)} columns instead of {len(records)}, {len(columns)}"
+    for place, cells in zip(places, columns, strict=True):
+        present = [cell for cell in cells if cell is not None and not isinstance(cell, Fault)]
+        read = reading.frame.iloc[:, place].tolist()
+        fault = ""
+        if all(type(cell) is float for cell in present):
+            fault = next(
+                (f"{c!r} became {v!r}" for c, v in zip(cells, read, strict=True) if not _same_number(c, v)), ""
+            )
+        elif all(isinstance(cell, datetime) for cell in present):
+            fault = next((f"{c} became {v}" for c, v in zip(cells, read, strict=True) if not _same_moment(c, v)), "")
+        else:
+            fault = _fault_of_column(reading, place, [_text_of(cell) for cell in cells], set())
+        if any(isinstance(cell, Fault) for cell in cells) and "taken as missing" not in notes_of(reading, place):
+            fault = fault or "an error is missing without a note"
+        if fault:
+            return f"column {place} of {cells}: {fault}"
+    return ""
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or isinstance(cell, Fault) or (isinstance(cell, str) and cell.strip() in MARKS)
+
+
+def _same_number(cell: Any, value: Any) -> bool:
+    return value != value if _is_missing(cell) else value == cell
+
+
+def _text_of(cell: Any) -> str:
+    """The text that a cell of a sheet is in a column of texts."""
+    if cell is None or isinstance(cell, Fault):
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    if isinstance(cell, datetime):
+        return cell.date().isoformat() if cell.time() == datetime.min.time() else cell.isoformat()
+    return str(cell)
+
+
+def _same_moment(cell: Any, value: Any) -> bool:
+    if _is_missing(cell):
+        return value is None or value != value
+    return value == cell if isinstance(value, pd.Timestamp) else value == _text_of(cell)
 
 
 def _marks_of(texts: list[str]) -> set[str]:
