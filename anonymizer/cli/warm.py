@@ -110,13 +110,14 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
     from anonymizer.forest.domains import code, domains_of
     from anonymizer.forest.forest import grow_forest
     from anonymizer.pipeline import run_flow
-    from anonymizer.reading.samples import customers, employees, hospital
+    from anonymizer.reading.samples import customers, employees, hospital, visits
 
     work: list[tuple[str, Callable[[], object]]] = [("Loading the drawing of trees", lambda: svg("digraph { a }"))]
     for title, table, schema in (
         ("classes", customers(), an.suggest(customers())),
         ("numbers", employees(), an.suggest(employees())),
         ("a larger table", hospital(), an.suggest(hospital())),
+        ("persons", visits(200), an.suggest(visits(200))),
     ):
         grouping = "error-digression" if schema.by_numbers else "error-risk"
         flow = Flow(table, schema).but(grouping=grouping, k=min(10, len(table) // 7))
@@ -148,8 +149,9 @@ def made_up(values: int, classes: int) -> tuple["pd.DataFrame", "Schema"]:
     place = pd.Series(range(SMALL + 1))
     label = (place * 11 % max(classes, 2)).map(str)
     first = label if classes else place * 11 % 1009
-    table = pd.DataFrame({"x": place % values, "y": place * 7 % 31, "first": first, "second": label})
-    return table, Schema.of(table, quasi_identifying=["x", "y"], sensitive=["first", "second"])
+    columns = {"x": place % values, "y": place * 7 % 31, "first": first, "second": label, "who": place // 2}
+    table = pd.DataFrame(columns)
+    return table, Schema.of(table, quasi_identifying=["x", "y"], sensitive=["first", "second"], person="who")
 
 
 def check_links() -> None:

@@ -98,7 +98,7 @@ from anonymizer.attacks.attack import attack
 from anonymizer.cli.warm import compile_loops
 from anonymizer.flow import Flow
 from anonymizer.pipeline import run_flow
-from anonymizer.reading.samples import hospital
+from anonymizer.reading.samples import hospital, visits
 
 modules = [module.name for module in pkgutil.walk_packages(an.__path__, "anonymizer.") if "kernel" in module.name]
 names = [importlib.import_module(name) for name in modules]
@@ -122,6 +122,10 @@ for generalizer in ("pack", "polish", "refine", "uniform"):
     run_flow(flow.but(generalizer=generalizer, l=2, t=0.9, rsd_min=0.01))
 for criterion in ("gini", "blend"):
     run_flow(flow.but(criterion=criterion))
+
+several = visits()
+for generalizer in an.GENERALIZERS:
+    run_flow(Flow(several, an.suggest(several)).but(k=5, generalizer=generalizer))
 
 larger = hospital(5000)
 for target in ("diagnosis", "cost"):
