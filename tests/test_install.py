@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import run
+from anonymizer.cli.warm import MARK, PACKAGE
 from anonymizer.version import VERSION
 from tests.browser.steps import open_page
 from tests.conftest import ROOT, serve
@@ -92,7 +93,9 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     else:
         command = [run.base_python(), "-m", "pip", *into, "install", "--no-index", "--no-deps", str(wheel)]
     subprocess.run(command, check=True, capture_output=True)
-    for compiled in (ROOT / "anonymizer").rglob("__pycache__/*.nb[ci]"):
+    for compiled in (*(ROOT / "anonymizer").rglob("__pycache__/*.nb[ci]"), PACKAGE / "__pycache__" / MARK):
+        if not compiled.exists():
+            continue
         copy = environment.site / compiled.relative_to(ROOT)
         copy.parent.mkdir(exist_ok=True)
         shutil.copy(compiled, copy)

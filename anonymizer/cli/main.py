@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command that the options name, and return its exit status; errors of the input become one line."""
     try:
         require_different_files(files_of(options, "reads"), files_of(options, "writes"))
-        if options.command not in ("verify", "compile", "app") and not is_compiled():
+        if needs_loops(options) and not is_compiled():
             show_compiling()
         return int(options.run(options))
     except AnonymizerError as error:
@@ -83,6 +83,11 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print(f"{PROGRAM}: stopped; nothing more was written.", file=sys.stderr)
         return 130
+
+
+def needs_loops(options: argparse.Namespace) -> bool:
+    """Return True when a command runs compiled loops: all but ``compile`` itself, and the check of a file alone."""
+    return options.command != "compile" and (options.command != "verify" or bool(options.original))
 
 
 class OneLine(argparse.ArgumentParser):

@@ -56,8 +56,12 @@ def test_commands__compile_first_and_say_so(
     monkeypatch.setattr("anonymizer.cli.main.compile_loops", lambda show: calls.append("compiled"))
     assert main(["compile"]) == 0
     assert main(["verify", "no such file", "--quasi-identifying", "a"]) == 2
-    assert calls == ["compiled"]
+    assert calls == ["compiled"], "a file alone is checked without loops"
     assert "once after every update" in capsys.readouterr().err
+    assert main(["verify", "no such file", "--quasi-identifying", "a", "--original", "none"]) == 2
+    monkeypatch.setattr("anonymizer.cli.app.dashboard", lambda: calls.append("opened") or "no such folder")
+    assert main(["app"]) == 2
+    assert calls == ["compiled", "compiled", "compiled", "opened"]
 
 
 READ_ONLY = """
