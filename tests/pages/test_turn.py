@@ -18,11 +18,11 @@ def test_busy_server__the_page_says_how_many_are_before(monkeypatch: pytest.Monk
     app = AppTest.from_file(SHELL, default_timeout=120)
     app.session_state["workspace"] = session()
     app.run()
-    drawn, draw = threading.Event(), Notice.__call__
+    line, draw = threading.Event(), Notice.__call__
 
     def draw_and_tell(notice: Notice, before: int) -> None:
         draw(notice, before)
-        drawn.set()
+        line.set()
 
     monkeypatch.setattr(Notice, "__call__", draw_and_tell)
     if stays:
@@ -31,7 +31,7 @@ def test_busy_server__the_page_says_how_many_are_before(monkeypatch: pytest.Monk
     asking.append(Asking(TURNS, Owner()))  # waits, too
 
     def finish() -> None:
-        drawn.wait(PATIENCE)
+        line.wait(PATIENCE)
         for one in asking:
             one.finish()
 
@@ -39,7 +39,7 @@ def test_busy_server__the_page_says_how_many_are_before(monkeypatch: pytest.Monk
     others.start()
     app.switch_page("../pages/tree.py").run()
     others.join()
-    assert drawn.is_set()
+    assert line.is_set()
     assert not app.exception
     assert (before_text(1) in texts(app)) == stays
     assert "1 before you" in before_text(1)
