@@ -37,6 +37,7 @@ PAPERS: Mapping[str, str] = {
     "refine": "Refinement where hulls lose least: Copse's own, after LeFevre et al. 2006.",
     "pack": "Packed groups: Copse's own, after Hansen and Mukherjee 2003.",
     "polish": "Packed groups, polished by local search: Copse's own.",
+    "pack-persons": "Packed groups of whole persons: Copse's own, after Hansen and Mukherjee 2003.",
 }
 """Where each grouping and generalizer comes from."""
 
