@@ -45,6 +45,7 @@ STYLE = """<style>
 [data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
 [data-testid="stSliderTickBar"] { display: none; }
 [data-testid="stMainBlockContainer"] h1 { padding: .4rem 0 .8rem; }
+a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 @media (max-height: 850px) {
   [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .55rem; }
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
