@@ -31,6 +31,7 @@ from anonymizer.reading.samples import SAMPLES, sample_reading
 from anonymizer.releasing.generalize import INTERVALS
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings
+from anonymizer.values import content_digest
 from anonymizer.whatif.scenarios import History, Scenario, choices_of
 from ui.answers import Answers
 from ui.decisions.state import Decisions
@@ -61,8 +62,8 @@ class Workspace:
     table.
     ``failure``: why the last file could not be used, until another one is brought.
     ``doubt``: a file that can be read in several ways, and its bytes, until it is answered which is right.
-    ``spent``: privacy budget (ε) spent in this session on each table, by the SHA-256 of its bytes; it outlives the
-    tables, for what was answered cannot be taken back.
+    ``spent``: privacy budget (ε) spent in this session on each table, by the digests of its file and of its
+    :attr:`content`; it outlives the tables, for what was answered cannot be taken back.
     ``scenarios``: settings that were kept; ``history``: every decision on this table; ``manner``: how its file is to be
     read, where somebody said that.
     ``decisions``: what of all this is kept in the browser or waits in a project file; it outlives the tables.
@@ -100,6 +101,28 @@ class Workspace:
     def memory(self) -> int:
         """Return the bytes that this session holds, about: its table and what was worked out of it."""
         return size_of((self.reading, self.source, self.doubt, self._flow, self.answers, self.states))
+
+    @property
+    def content(self) -> str:
+        """Return the digest of what the table says, "" without one: another file of the same records has the same."""
+        reading = self.reading
+        if reading is None:
+            return ""
+        return self.answers.get("content", id(reading), lambda: content_digest(reading.frame))
+
+    @property
+    def spent_here(self) -> float:
+        """Return the privacy budget (ε) spent on this table: on its content, or on its file however that was read."""
+        return max((self.spent.get(key, 0.0) for key in self._accounts()), default=0.0)
+
+    def spend(self, epsilon: float, at_least: float = 0.0) -> None:
+        """Charge the table: what was spent, and ``epsilon``, or ``at_least`` so much in all."""
+        total = max(self.spent_here + epsilon, at_least)
+        if total:
+            self.spent |= dict.fromkeys(self._accounts(), total)
+
+    def _accounts(self) -> tuple[str, ...]:
+        return () if self.reading is None else (self.reading.sha256, self.content)
 
     @property
     def title(self) -> str:

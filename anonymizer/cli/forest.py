@@ -126,7 +126,7 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
     rules = rules_of(forest)
     if options.rules:
         write_file(options.rules, WRITERS[ending](forest, rules))
-    described = forest.to_dict() | {"rules": len(rules), "input_sha256": reading.sha256} | extra
+    described = forest.to_dict() | {"rules": len(rules)} | extra
     if options.json:
         print_json(described)
     else:

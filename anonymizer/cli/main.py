@@ -210,7 +210,8 @@ def run_verify(options: argparse.Namespace) -> int:
     limits = settings_of(options).limits.required
     claim = claim_from(options.report) if options.report else None
     file = read_file(options.input)
-    original = reading_of(options.original, options).frame if options.original else None
+    reading = reading_of(options.original, options) if options.original else None
+    original = None if reading is None else reading.frame
     schema = released_schema(file.rows, original, options, claim)
     file = file.under(schema)
     if original is not None:
@@ -218,17 +219,21 @@ def run_verify(options: argparse.Namespace) -> int:
     verification = verify(file.rows, schema, original=original, beside=file.beside, **limits)
     content = digest(Path(options.input).read_bytes())
     differences = () if claim is None else claim.differences(content, len(file.rows), schema)
-    passed = verification.passed and not differences
+    same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
+    passed = verification.passed and not differences and same is not False
     if options.json:
         described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed}
         if claim is not None:
             described |= {"is_the_reported_file": not differences, "differences": list(differences)}
+            described |= {"is_the_reported_original": same}
         print_json(described)
     else:
         print_checks(verification)
         print(roles_text(schema))
         if claim is not None:
             print(" ".join(differences) or "This is the file that the report speaks of, under its roles.")
+        if about:
+            print(about)
     return 0 if passed else 1
 
 

@@ -13,7 +13,7 @@ from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.reporting.report import Report
 
-ENDINGS = (".html", ".pdf")
+ENDINGS = (".html", ".pdf", ".json")
 
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +27,10 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
         help=f"time for the attack that runs the method again (default: {SECONDS:g})",
     )
     group = parser.add_argument_group("reports for people", "attacks are run for them, which takes a while")
-    group.add_argument("--internal", metavar="FILE", help="where the internal report goes: .html or .pdf")
-    group.add_argument("--external", metavar="FILE", help="where the report for the recipient goes: .html or .pdf")
+    group.add_argument("--internal", metavar="FILE", help="where the internal report goes: .html, .pdf or .json")
+    group.add_argument(
+        "--external", metavar="FILE", help="where the report for the recipient goes: .html, .pdf or .json"
+    )
     group.add_argument("--purpose", default="", help="what the recipient will do with the data")
     group.add_argument("--recipient", default="", help="who gets the data")
     group.add_argument("--basis", default="", help="the legal or contractual basis")
@@ -44,7 +46,7 @@ def report_paths(options: argparse.Namespace) -> dict[str, Path]:
     }
     for path in paths.values():
         if path.suffix.lower() not in ENDINGS:
-            raise ParameterError(f"{path} has no ending that a report can have.", remedy="Use .html or .pdf.")
+            raise ParameterError(f"{path} has no ending that a report can have.", remedy="Use .html, .pdf or .json.")
     return paths
 
 
@@ -75,6 +77,9 @@ def write_reports(
         tuple(map(Approval, options.approved_by)),
     )
     for audience, path in paths.items():
+        if path.suffix.lower() == ".json":
+            write_file(path, report.to_json() if audience == "internal" else report.to_recipient_json())
+            continue
         document = document_of(findings, statement, audience)
         content = to_pdf(document) if path.suffix.lower() == ".pdf" else to_html(document).encode()
         write_file(path, content)

@@ -226,7 +226,10 @@ def domains_of(
     """Return the domains of a table's columns: of the codebook, else of the schema, else read from the records, marked.
 
     ``codebook``: a domain a column, see :meth:`Attribute.from_dict`. ``columns``: those to split on (default: all but
-    the target and those that the schema calls identifying). Raises :class:`SchemaError` for names that are not there.
+    the target and those that the schema calls identifying). Ordered levels of a schema that are just those that occur
+    are what the table suggests, so they count as read from it; a codebook says that they are public.
+
+    Raises :class:`SchemaError` for names that are not there.
     """
     codebook = dict(codebook or {})
     unknown = [name for name in (target, *(columns or ()), *codebook) if name not in table.columns]
@@ -243,7 +246,8 @@ def domains_of(
             return Attribute.from_dict(name, codebook[name])
         column = schema[name] if schema is not None else None
         if column is not None and column.domain is not None and column.kind is Kind.CATEGORICAL:
-            return Attribute(name, tuple(str(level) for level in column.domain))
+            levels = tuple(str(level) for level in column.domain)
+            return Attribute(name, levels, public=not (column.ordered and _occur(table[name], levels)))
         if column is not None and column.domain is not None and column.kind is Kind.NUMERIC:
             low, high = (float(end) for end in column.domain)
             return Attribute.between(name, low, high, missing=True)
@@ -251,6 +255,11 @@ def domains_of(
         return read_attribute(table[name], as_numbers=kind is Kind.NUMERIC and not is_class)
 
     return Domains(tuple(attribute(name) for name in names), attribute(target, is_class=True))
+
+
+def _occur(values: "pd.Series[Any]", levels: Sequence[str]) -> bool:
+    """Return whether the levels of a column are just those that occur in it."""
+    return {value_text(value) for value in values.dropna().unique()} == set(levels)
 
 
 def read_attribute(values: "pd.Series[Any]", *, as_numbers: bool) -> Attribute:

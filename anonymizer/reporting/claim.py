@@ -1,12 +1,13 @@
 """What a report claims of a release, so that a file can be held against it: which file, which columns, which limits."""
 
+import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from anonymizer.json_value import JsonValue, parse, read_json
-from anonymizer.reporting.report import schema_digest
+from anonymizer.reporting.report import commitment, schema_digest
 from anonymizer.schema import LEFT_OUT, Role, Schema
 from anonymizer.settings import Limits
 
@@ -17,12 +18,24 @@ REQUIRED = frozenset(Limits().required)
 @dataclass(frozen=True)
 class Claim:
     """``schema``: roles, kinds and domains; ``outputs``: the digests of the file in each format; ``rows``; ``limits``:
-    what the release has to keep, by name."""
+    what the release has to keep, by name. ``commitment`` to the original, and its ``key``, which only the internal
+    report has; "" when it is not there."""
 
     schema: Schema
     outputs: Mapping[str, str]
     rows: int
     limits: Mapping[str, Any]
+    commitment: str = ""
+    key: str = ""
+
+    def original(self, sha256: str) -> tuple[bool | None, str]:
+        """Return whether a file of this digest is the original that the report speaks of, ``None`` when that cannot be
+        told, and the same in words."""
+        if not self.key or not self.commitment:
+            return None, "Whether this is its original cannot be checked: that takes the key in the internal report."
+        if hmac.compare_digest(commitment(sha256, self.key), self.commitment):
+            return True, "This is the original that the report speaks of."
+        return False, "This is not the original that the report speaks of."
 
     def differences(self, content_sha256: str, rows: int, schema: Schema) -> tuple[str, ...]:
         """Return how a file of this digest and these rows, checked under a schema, is not what the report speaks of: a
@@ -74,7 +87,13 @@ def claim_from(source: str | Path | bytes) -> Claim:
         outputs=outputs,
         rows=document.field("verification").field("rows").whole(),
         limits=_limits(run.field("parameters")),
+        commitment=_digest_or_none(run.field("input").field("commitment")),
+        key=_digest_or_none(run.field("input").field("key")),
     )
+
+
+def _digest_or_none(value: JsonValue) -> str:
+    return "" if value.absent else value.sha256()
 
 
 def _limits(parameters: JsonValue) -> dict[str, Any]:

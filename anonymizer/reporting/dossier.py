@@ -126,7 +126,8 @@ def _data(findings: Findings, internal: bool) -> Section:
         rows.append(("File", run.input_name))
         rows += [(f"Read with {name}", str(value)) for name, value in run.read_with.items()]
     rows += [
-        ("SHA-256 of the original", run.input_sha256 or "none: it came from no file"),
+        ("Commitment to the original (HMAC-SHA256)", run.input_commitment or "none: it came from no file"),
+        *([("Key of the commitment: keep it here", run.input_key or "none")] if internal else []),
         ("Records before", Figure("records.before", _count(findings.rows_before))),
         ("Records released", Figure("records.after", _count(findings.rows_after))),
         (

@@ -5,8 +5,10 @@ comes from a secret that is not kept, so it is not in here either.
 """
 
 import hashlib
+import hmac
 import json
 import platform
+import secrets
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,11 +45,13 @@ class Provenance:
     """Where a release came from: enough to recognise the input, repeat the run and recognise the output.
 
     Digests are SHA-256 in hexadecimal, of the bytes of the files; ``output`` maps a format to the digest of the file
-    in that format. ``read_with``: how the input was read, where that differs from the defaults.
+    in that format. ``input_commitment``: to the input's bytes, see :func:`commitment`, under ``input_key``, random for
+    each run: who has no key learns nothing from it. ``read_with``: how the input was read, where that is not usual.
     """
 
     input_name: str
-    input_sha256: str
+    input_commitment: str
+    input_key: str
     input_records: int
     read_with: Mapping[str, Any]
     schema: Schema
@@ -63,7 +67,8 @@ class Provenance:
         return {
             "input": {
                 "name": self.input_name,
-                "sha256": self.input_sha256,
+                "commitment": self.input_commitment,
+                "key": self.input_key,
                 "records": self.input_records,
                 "read_with": dict(self.read_with),
             },
@@ -144,8 +149,28 @@ class Report:
         return replace(self, provenance=replace(self.provenance, output=dict(output)), override=override)
 
     def to_json(self) -> str:
-        """Return the report as JSON text."""
+        """Return the report as JSON text: for the steward."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+    def to_recipient_json(self) -> str:
+        """Return what the recipient of a release needs to check it, as JSON text: which file, roles and limits; neither
+        the key of the original's commitment, nor where figures are worst, nor how its file is called."""
+        run = self.provenance.to_dict()
+        columns = [{k: v for k, v in c.items() if k != "reason"} for c in run["schema"]["columns"]]
+        described = {
+            "software": {"name": "Copse", "version": VERSION},
+            "verification": {"passed": self.verification.passed, "rows": self.verification.rows},
+            "override": self.override or None,
+            "provenance": {
+                "input": {"commitment": self.provenance.input_commitment},
+                "output_sha256": run["output_sha256"],
+                "schema": run["schema"] | {"columns": columns},
+                "schema_sha256": run["schema_sha256"],
+                "parameters": {name: value for name, value in run["parameters"].items() if SETTINGS[name].checked},
+                "time": run["time"],
+            },
+        }
+        return json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def report_of(
@@ -214,10 +239,11 @@ def provenance(
     name = reading.name if reading else SHORT_PATH
     if reading is not None and reading.format == "sample":
         name = SAMPLE_PREFIX + name
-    read_with = read_options(reading)
+    read_with, key = read_options(reading), secrets.token_hex(32)
     return Provenance(
         input_name=name,
-        input_sha256=reading.sha256 if reading else "",
+        input_commitment=commitment(reading.sha256, key) if reading else "",
+        input_key=key if reading else "",
         input_records=records,
         read_with=read_with,
         schema=schema,
@@ -354,6 +380,14 @@ def schema_digest(schema: Schema) -> str:
     """Return the SHA-256 of what a schema says of its columns: names, roles, kinds, domains; no reasons."""
     columns = [replace(column, reason="").to_dict() for column in schema.columns]
     return digest(json.dumps(columns, ensure_ascii=False, sort_keys=True, allow_nan=False).encode())
+
+
+def commitment(sha256: str, key: str) -> str:
+    """Return HMAC-SHA256, hexadecimal, of a file's digest under a key (hexadecimal).
+
+    The digest itself never leaves: who knows most of a table could try values for the rest until it fits.
+    """
+    return hmac.new(bytes.fromhex(key), sha256.encode(), hashlib.sha256).hexdigest()
 
 
 def digest(content: bytes) -> str:

@@ -10,7 +10,7 @@ does not fit is refused with its place.
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,10 +44,10 @@ def _number(value: Any) -> bool:
 class Project:
     """What was decided about one table.
 
-    ``table_sha256``: of the bytes of its file, hexadecimal, "" when it came from none; ``table_name``; ``records``: its
-    number of rows. ``parameters``: by name, see :data:`anonymizer.settings.SETTINGS`. ``reading``: how the file was
-    read; ``None`` when that is not known. ``spent``: privacy budget (ε) spent on the table; ``words``: what was written
-    for the reports, by field. ``saved``: when, ISO 8601 with its zone; "" for now.
+    ``table_sha256``: of the bytes of its file, hexadecimal, "" when it came from none or is not said; ``table_name``;
+    ``records``: its number of rows. ``parameters``: by name, see :data:`anonymizer.settings.SETTINGS`. ``reading``: how
+    the file was read; ``None`` when that is not known. ``spent``: privacy budget (ε) spent on the table; ``words``:
+    what was written for the reports, by field. ``saved``: when, ISO 8601 with its zone; "" for now.
     """
 
     schema: Schema
@@ -65,7 +65,7 @@ class Project:
     def mismatch(self, sha256: str, columns: Sequence[str]) -> str:
         """Return what to say when the project is opened beside a table of this digest and these columns; "" when all
         fits."""
-        if sha256 == self.table_sha256:
+        if sha256 == self.table_sha256 or (not self.table_sha256 and self.fits(columns)):
             return ""
         named = f"{self.table_name!r}" if self.table_name else "another table"
         text = f"This project was saved for {named}, whose content is not that of the table here."
@@ -79,9 +79,21 @@ class Project:
             return f"{text} Its columns differ: {'; '.join(filter(None, parts))}. Roles cannot be taken over."
         return f"{text} The columns are the same, so roles and parameters can be used; figures must be computed again."
 
+    def may_be_of(self, sha256: str, name: str) -> bool:
+        """Return whether the project may be that of a file: by its digest, or by its name where the digest is not
+        said."""
+        return sha256 == self.table_sha256 if self.table_sha256 else name == self.table_name
+
     def fits(self, columns: Sequence[str]) -> bool:
         """Return whether a table has exactly the columns of the project."""
         return set(columns) == {column.name for column in self.schema.columns}
+
+
+def outward(project: Project) -> Project:
+    """Return a project as it may leave: without any digest of the table. Who knows most of a table could try values for
+    the rest until the digest fits."""
+    scenarios = tuple(replace(scenario, basis="") for scenario in project.scenarios)
+    return replace(project, table_sha256="", scenarios=scenarios)
 
 
 def to_json(project: Project, suggested: Schema | None = None) -> str:

@@ -85,5 +85,5 @@ def test_another_ending__is_refused_before_anything_is_done(name: str, capsys: C
     assert make("--internal", name, "--out", "out.csv") == 2
     message = capsys.readouterr().err
     assert message.count("\n") == 1
-    assert ".html or .pdf" in message
+    assert ".html, .pdf or .json" in message
     assert files() == set()

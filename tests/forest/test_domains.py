@@ -7,7 +7,8 @@ import pytest
 
 from anonymizer.errors import ReadError, SchemaError
 from anonymizer.forest.domains import Attribute, code, domains_of, even_cuts, read_domains
-from anonymizer.schema import Schema
+from anonymizer.reading.profile import suggest
+from anonymizer.schema import Column, Kind, Role, Schema
 
 
 def test_domains__given_beat_declared_beat_read() -> None:
@@ -54,3 +55,20 @@ def test_numeric_ranges__hold_what_they_say() -> None:
         "< 30", "< 30", "30 to < 40", "30 to < 40", ">= 40", ">= 40",
     ]  # fmt: skip
     assert even_cuts(0, 80) == [10, 20, 30, 40, 50, 60, 70]
+
+
+def test_ordered_levels_that_were_only_suggested__are_not_public() -> None:
+    """One person alone has the level "very good": suggested for the order, it would be published as a branch."""
+    table = pd.DataFrame({"health": ["bad", "good"] * 40 + ["very good"], "ill": ["yes", "no"] * 40 + ["yes"]})
+    schema = Schema((
+        Column("health", Role.QUASI_IDENTIFYING, Kind.CATEGORICAL, ("bad", "good", "very good"), ordered=True),
+        Column("ill", Role.SENSITIVE, Kind.CATEGORICAL, ("no", "yes")),
+    ))  # fmt: skip
+    assert domains_of(table, "ill", schema=schema).read_from_data == ("health",)
+    declared = schema.with_column("health", domain=("very bad", "bad", "good", "very good"))
+    assert domains_of(table, "ill", schema=declared).read_from_data == ()
+    codebook = {"health": ["bad", "good", "very good"]}
+    assert domains_of(table, "ill", codebook, schema=schema).read_from_data == ()
+    suggested = suggest(table)
+    ordered = [column.name for column in suggested.columns if column.ordered]
+    assert set(ordered) <= set(domains_of(table, "ill", schema=suggested).read_from_data)

@@ -40,7 +40,7 @@ def people(*, decided: bool = True) -> Workspace:
         ws.set(k=7)
         ws.remember()
         ws.state(ReleaseState).fill({"purpose": "a study of sleep", "approvers": "Ann, Ben"})
-        ws.spent[ws.reading.sha256] = 1.5
+        ws.spend(1.5)
     return ws
 
 
@@ -275,11 +275,11 @@ def test_a_moment__has_its_day_unless_that_is_today() -> None:
 
 def test_a_budget_that_was_spent__is_never_given_back() -> None:
     before, ws = people(), people(decided=False)
-    ws.spent[ws.reading.sha256] = 2.0
+    ws.spend(2.0)
     open_project(ws, file_of(before))
     take_over(ws)
     assert ws.schema == before.schema
-    assert ws.spent == {ws.reading.sha256: 2.0}
+    assert ws.spent_here == 2.0
     other = Workspace()
     assert other.bring(PEOPLE.replace(b";20;", b";21;"), "other.csv")
     open_project(other, file_of(before))

@@ -22,7 +22,7 @@ from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital, sample_reading
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES
 from anonymizer.releasing.release import FORMATS, read_release
-from anonymizer.reporting.report import check_line, digest, provenance, schema_from
+from anonymizer.reporting.report import check_line, commitment, digest, provenance, schema_from
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, setting_names
 from tests.conftest import run_python
@@ -115,7 +115,9 @@ def test_digests__are_those_of_the_files(tmp_path: Path) -> None:
     assert content["provenance"]["output_sha256"] == output
     assert content["override"] == "the board agreed"
     source = content["provenance"]["input"]
-    assert source["sha256"] == hashlib.sha256(hospital(N, 4).to_csv(index=False).encode()).hexdigest()
+    sha256 = hashlib.sha256(hospital(N, 4).to_csv(index=False).encode()).hexdigest()
+    assert source["commitment"] == commitment(sha256, source["key"])
+    assert sha256 not in report.to_json()
     assert source["records"] == N
     assert result.report.provenance.output == {}
     assert result.report.override == ""
@@ -134,7 +136,7 @@ def test_provenance__names_versions_time_and_every_parameter() -> None:
 def test_a_table_that_came_from_no_file() -> None:
     reading, result = run_of()
     bare = anonymize(reading.frame, result.schema, k=5).report.to_dict()["provenance"]
-    assert bare["input"] == {"name": "TABLE", "sha256": "", "records": N, "read_with": {}}
+    assert bare["input"] == {"name": "TABLE", "commitment": "", "key": "", "records": N, "read_with": {}}
     assert "TABLE" in shlex.split(bare["command"])
 
 
@@ -325,7 +327,9 @@ def test_a_sample__is_named_so_that_it_can_be_had_again() -> None:
     parameters = dict.fromkeys(setting_names(*RUN)) | {"k": 3}
     made = provenance(schema, parameters, 14, reading)
     assert made.input_name == "sample:customers"
-    assert made.input_sha256 == hashlib.sha256(reading.frame.to_csv(index=False).encode()).hexdigest()
+    sha256 = hashlib.sha256(reading.frame.to_csv(index=False).encode()).hexdigest()
+    assert made.input_commitment == commitment(sha256, made.input_key)
+    assert provenance(schema, parameters, 14, reading).input_commitment != made.input_commitment
     assert "sample:customers" in shlex.split(made.command)
     assert "SAMPLES['customers']" in made.python
 

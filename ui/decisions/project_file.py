@@ -8,7 +8,7 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from anonymizer.json_value import MAX_BYTES
 from anonymizer.schema import Schema
-from anonymizer.whatif.project import Project, from_json, to_json
+from anonymizer.whatif.project import Project, from_json, outward, to_json
 from ui.controls import plural
 from ui.decisions.state import DAYS, MOST, Awaited
 from ui.release.downloads import file_stem
@@ -26,7 +26,7 @@ def project_of(ws: Workspace) -> Project:
     manner = None if ws.source is None else reading.options
     return Project(
         ws.schema or ws.suggest(), dict(ws.settings), ws.scenarios, ws.history, reading.name, reading.sha256,
-        len(reading.frame), manner, ws.spent.get(reading.sha256, 0.0), ws.state(ReleaseState).words,
+        len(reading.frame), manner, ws.spent_here, ws.state(ReleaseState).words,
     )  # fmt: skip
 
 
@@ -51,7 +51,8 @@ def take_over(ws: Workspace) -> None:
         return
     project = awaited.project
     awaited.tried = ws.edition
-    if reading.sha256 == project.table_sha256 and not read_as(ws, project):
+    same = project.may_be_of(reading.sha256, reading.name)
+    if same and not read_as(ws, project):
         decisions.awaited = None  # ws.failure says why
         return
     if ws.doubt is not None or ws.reading is None:  # its questions come first
@@ -71,8 +72,8 @@ def take_over(ws: Workspace) -> None:
     ws.open(dict(project.parameters))
     ws.scenarios, ws.history = project.scenarios, project.history
     ws.state(ReleaseState).fill(project.words)
-    if ws.reading.sha256 == project.table_sha256:  # what was answered cannot be taken back
-        ws.spent[project.table_sha256] = max(project.spent, ws.spent.get(project.table_sha256, 0.0))
+    if same:  # what was answered cannot be taken back
+        ws.spend(0.0, at_least=project.spent)
     decisions.visit = awaited.visit or decisions.visit
     decisions.awaited, decisions.fits = None, not decisions.note
     decisions.note = decisions.note or restored_text(project)
@@ -131,7 +132,7 @@ def project_panel(ws: Workspace) -> None:
             decisions.switch(is_on)
             st.rerun()
     if ws.schema is not None and ws.table is not None:
-        project = project_of(ws)
+        project = outward(project_of(ws))
         st.download_button(
             "Save the project", lambda: to_json(project, ws.suggest()), f"{file_stem(project.table_name)}-project.json",
             "application/json", key="save project", icon=":material/save:", on_click="ignore",

@@ -37,7 +37,7 @@ def budget_form(ws: Workspace, order: Order) -> None:
     """Draw what this session has spent on the table, and the button that spends more."""
     if ws.reading is None:
         return
-    sha, spent = ws.reading.sha256, ws.spent.get(ws.reading.sha256, 0.0)
+    spent = ws.spent_here
     with st.container(border=True):
         state = ws.state(ForestState)
         left, right = st.columns([3, 2], gap="large")
@@ -51,7 +51,10 @@ def budget_form(ws: Workspace, order: Order) -> None:
             help="Answers add up: two forests for β = 1 each protect like one for β = 2.",
         )
         left.progress(min(spent / limit, 1.0), f"Spent on this table in this session: **{spent:g}** of {limit:g}")
-        left.caption(f"Table with SHA-256 {plain(sha[:16])}…. What was spent elsewhere on the same people counts too.")
+        left.caption(
+            "Another file of the same records, in whatever order, is the same table. What was spent elsewhere on the "
+            "same people counts too."
+        )
         measure = state.measure = left.toggle(
             "Measure it on a held-out fifth",
             state.measure,
@@ -92,7 +95,7 @@ def grow(ws: Workspace, order: Order, measure: bool, buy: bool) -> None:
     try:
         table = code(ws.reading.frame, order.domains)
         with st.spinner("Growing the forest…", show_time=True), ws.turn(True):
-            ws.spent[sha] = ws.spent.get(sha, 0.0) + order.epsilon
+            ws.spend(order.epsilon)
             measured = grow_and_measure(table, order.epsilon, **parameters) if measure else None
             paid = Budget(order.epsilon)
             if buy:

@@ -53,6 +53,17 @@ def downloads(ws: Workspace, release: Release, report: Report) -> None:
             help="What was done and found, with the SHA-256 of the files above. It holds no record.",
         )
         st.download_button(
+            "For the recipient (JSON)",
+            lambda: recipient_text(release, report, reason),
+            "release-report.json",
+            "application/json",
+            key="download recipient",
+            icon=":material/outgoing_mail:",
+            disabled=locked,
+            on_click="ignore",
+            help="To check the files on the Verify page: roles, limits, SHA-256. Neither the worst cases nor the key.",
+        )
+        st.download_button(
             "Data dictionary (JSON)",
             lambda: json.dumps(release.dictionary(), ensure_ascii=False, indent=2) + "\n",
             f"{name}-dictionary.json",
@@ -64,8 +75,8 @@ def downloads(ws: Workspace, release: Release, report: Report) -> None:
             help="For whoever gets the release: what each column is and how its cells are read.",
         )
     st.caption(
-        "Files are made when you click, and are not kept here. The report names values at which a check is worst: keep "
-        "it internal."
+        "Files are made when you click, and are not kept here. The report names values at which a check is worst, and "
+        "has the key of the commitment to your file: keep it internal."
     )
     with st.expander("How to check it and do it again", icon=":material/terminal:"):
         st.markdown("Check the downloaded file again, in the folder of all three files:")
@@ -112,9 +123,19 @@ def is_reason(text: str) -> bool:
     return len(re.findall(r"[^\W\d_]{2,}", text)) >= FEWEST_WORDS
 
 
+def recipient_text(release: Release, report: Report, reason: str) -> str:
+    """Return what the recipient needs to check the files."""
+    return left(release, report, reason).to_recipient_json()
+
+
 def report_text(release: Release, report: Report, reason: str) -> str:
+    """Return the report of what left, for the steward."""
+    return left(release, report, reason).to_json()
+
+
+def left(release: Release, report: Report, reason: str) -> Report:
     """Return the report of what left: the digest of the file in every format, and the reason when one was needed."""
-    return report.with_output({format: digest(release.to_bytes(format)) for format in FORMATS}, reason).to_json()
+    return report.with_output({format: digest(release.to_bytes(format)) for format in FORMATS}, reason)
 
 
 def file_stem(name: str) -> str:

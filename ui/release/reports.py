@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from anonymizer.releasing.release import FORMATS, Release
+from anonymizer.releasing.release import Release
 from anonymizer.reporting.document import Document
 from anonymizer.reporting.dossier import document_of
 from anonymizer.reporting.findings import Approval, Statement, findings_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.report import Report, digest
+from anonymizer.reporting.report import Report
 from ui.decisions.browser import keep
 from ui.release.attacks import outcome_of
-from ui.release.downloads import file_stem, is_reason, reason_for
+from ui.release.downloads import file_stem, is_reason, left, reason_for
 from ui.release.state import ReleaseState
 from ui.workspace import Workspace
 
@@ -101,6 +101,5 @@ def document(
 ) -> Document:
     """Return the document of what left, with the digest of the file in every format."""
     assert ws.table is not None
-    left = report.with_output({format: digest(release.to_bytes(format)) for format in FORMATS}, reason)
-    findings = findings_of(left, ws.table, ws.flow.released, outcome_of(ws, release))
+    findings = findings_of(left(release, report, reason), ws.table, ws.flow.released, outcome_of(ws, release))
     return document_of(findings, statement, audience)
