@@ -17,7 +17,16 @@ from anonymizer.whatif.project import Project, outward, to_json
 from anonymizer.whatif.scenarios import Scenario, basis_of
 
 TABLE = hospital(200, 5)
-ROLES = ["--quasi-identifying", "age,sex", "--sensitive", "diagnosis", "--identifying", "name,email"]
+ROLES = [
+    "--quasi-identifying",
+    "age,sex",
+    "--sensitive",
+    "diagnosis",
+    "--identifying",
+    "name,email",
+    "--keep",
+    "postcode,marital_status,occupation,admission_date",
+]
 Capture = pytest.CaptureFixture[str]
 
 
