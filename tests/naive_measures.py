@@ -74,6 +74,7 @@ class NaiveBins:
         if cell.ends is None:
             return {"missing": 1.0}
         low, high = (end / (86_400e6 if self.kind is Kind.DATE else 1) for end in (cell.low, cell.high))
+        low, high = max(low, self.domain[0]), min(high, self.domain[1])
         inside = sum(low <= value <= high for value in self.values)
         if cell.missing:
             shares["missing"] = 1 / (1 + max(1, inside))

@@ -56,7 +56,7 @@ def interval_cells(
     encoding: Encoding,
     boxes: Boxes,
     numbers: str,
-    grid: Grid | None,
+    grid: Grid | None = None,
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64], tuple[str, ...]]:
     """Return the distinct cells of a numeric or date column, the cell of every box, and the domain as text.
 

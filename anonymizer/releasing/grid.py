@@ -82,15 +82,13 @@ def end_text(end: float, kind: Kind) -> str:
 def grids_of(encoded: EncodedTable, schema: Schema, k: int) -> dict[str, Grid]:
     """Return the grid of each quasi-identifying column of numbers or dates that has any value.
 
-    ``k``: fewest records of an outermost cell. Raises :class:`SchemaError` for a declared step that divides a column
+    ``k``: fewest persons of an outermost cell. Raises :class:`SchemaError` for a declared step that divides a column
     into more than :data:`MOST_CELLS`.
     """
     grids = {}
     for encoding, codes in zip(encoded.encodings, encoded.codes.T, strict=True):
-        if encoding.is_interval:
-            counts = np.bincount(codes, minlength=encoding.n_codes)[: len(encoding.labels)]
-            if counts.any():
-                grids[encoding.name] = grid_of(encoding, counts, schema[encoding.name], k)
+        if encoding.is_interval and bool(np.any(codes < len(encoding.labels))):
+            grids[encoding.name] = grid_of(encoding, codes, encoded.person, schema[encoding.name], k)
     return grids
 
 
@@ -117,9 +115,10 @@ def _on_grid(encoding: Encoding, grid: Grid | None) -> Encoding:
     return replace(encoding, low=np.clip(low, *encoding.domain), high=np.clip(high, *encoding.domain))
 
 
-def grid_of(encoding: Encoding, counts: NDArray[np.int64], column: Column, k: int) -> Grid:
-    """Return the grid of one column. ``counts`` (values,): records of each value but missing."""
-    present = counts > 0
+def grid_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None, column: Column, k: int) -> Grid:
+    """Return the grid of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails`."""
+    has_value = codes < len(encoding.labels)
+    present = np.unique(codes[has_value])
     lowest, highest = encoding.low[present], encoding.high[present]
     ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
     exact = np.array_equal(lowest, highest)  # codes of several values hold some that are not known here
@@ -131,21 +130,38 @@ def grid_of(encoding: Encoding, counts: NDArray[np.int64], column: Column, k: in
         low = high = line[(line >= ends[0]) & (line <= ends[1])]
     else:
         low, high = line[:-1], line[1:] - gap
-    records = np.bincount(np.searchsorted(low, lowest, side="right") - 1, counts[present], minlength=len(low))
+    cell = np.searchsorted(low, encoding.low, side="right")[codes[has_value]] - 1
+    ends_of = tails(cell, None if person is None else person[has_value], len(low))
     around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
-    low, high, coded = join_outermost(low, high, records, k, (float(around[0]), float(around[-1] - gap)))
+    low, high, coded = join_outermost(low, high, *ends_of, k, (float(around[0]), float(around[-1] - gap)))
     if column.domain is not None:
         low, high = np.clip(low, *ends), np.clip(high, *ends)
     return Grid(low, high, step, column.kind, coded)
 
 
+def tails(cell: NDArray[np.int64], person: NDArray[Any] | None, c: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the persons who have a value in each cell or a lower one, and in each or a higher one, (c,) both.
+
+    ``cell`` (n,): of each record; ``person`` (n,): whose it is, -1 for nobody's; ``None``: each record is a person.
+    """
+    lowest = highest = cell
+    if person is not None:
+        cell, person = cell[person >= 0], person[person >= 0]
+        of_person = np.unique(person, return_inverse=True)[1]
+        lowest, highest = np.full(of_person.max(initial=-1) + 1, c), np.full(of_person.max(initial=-1) + 1, -1)
+        np.minimum.at(lowest, of_person, cell)
+        np.maximum.at(highest, of_person, cell)
+    below, above = np.bincount(lowest, minlength=c), np.bincount(highest, minlength=c)
+    return np.cumsum(below), np.cumsum(above[::-1])[::-1]
+
+
 def join_outermost(
-    low: Floats, high: Floats, records: NDArray[Any], k: int, outer: tuple[float, float]
+    low: Floats, high: Floats, below: NDArray[Any], above: NDArray[Any], k: int, outer: tuple[float, float]
 ) -> tuple[Floats, Floats, tuple[bool, bool]]:
-    """Return the ends of cells, the outermost joined until each holds at least k records, and which of these two are
-    joined: they reach to ``outer``."""
-    first = int(np.sum(np.cumsum(records) < k))
-    last = len(low) - int(np.sum(np.cumsum(records[::-1]) < k)) - 1
+    """Return the ends of cells, the outermost joined until each holds at least k persons, and which of these two are
+    joined: they reach to ``outer``. ``below``, ``above`` (c,): persons in each cell or beyond."""
+    first = int(np.sum(below < k))
+    last = int(np.sum(above >= k)) - 1
     if first >= last:
         first, last = len(low) - 1, 0
         coded = (first > 0, first > 0)

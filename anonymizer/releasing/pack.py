@@ -179,6 +179,7 @@ def pack_persons(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
         )
     limits, encoded = limits.but(k=max(k, limits.k)), groups.encoded
     line = groups.memory.get("persons") or groups.memory.setdefault("persons", line_of_persons(encoded, rng))
+    line = replace(line, scale=scale_of(encoded.encodings, line.scale.weight))
     group = pack_line(line, limits.k, wants_of(line, encoded, limits))
     return disjoint(group, int(group.max()) + 1)
 

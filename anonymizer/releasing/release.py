@@ -207,6 +207,8 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
     elif interval:
         one = "number" if column.kind is Kind.NUMERIC else "date"
         form = f"One {one}, or a closed interval [lowest, highest] that holds it."
+        if numbers == "public":
+            form += " It ends where cells of a public grid do, whoever is in it."
         if any(cell.estimate for cell in column.cells):
             form = f"One {one}, the value itself; or ~ and the {numbers} of the row's group, not the value itself."
     elif any(cell.counts for cell in column.cells):

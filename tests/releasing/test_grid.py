@@ -243,6 +243,18 @@ def test_few_records__share_the_outermost_cell():
     assert (free.domain, free.coded) == (("16", "91"), (False, False))
 
 
+def test_few_persons__share_the_outermost_cell_whatever_their_rows():
+    ages = [*range(30, 60), *[90] * 5, *[88] * 3]
+    table = random_table(0, len(ages)).assign(number=np.array(ages, float), who=[*range(30), *[30] * 5, 31, 31, 29])
+    roles = {"quasi_identifying": [*QUASI, "city"], "sensitive": ["class"]}
+    rows = grids(Flow(table, Schema.of(table, **roles, identifying=["who"]), Settings(k=3, numbers="public")))
+    whole = Flow(table, Schema.of(table, **roles, person="who"), Settings(k=3, numbers="public"))
+    persons = grids(whole)["number"]
+    assert (rows["number"].coded[1], persons.coded[1]) == (False, True)
+    top = table["who"][table["number"] >= persons.low[-1]]
+    assert top.nunique() >= 3 > table["who"][table["number"] >= persons.low[-1] + persons.step].nunique()
+
+
 def test_declared_domains__are_the_outermost_ends():
     table = random_table(0, 40).assign(number=np.arange(40.0) + 10)
     grid = grids(flow_of(table, 3, domains={"number": [5, 77]}))["number"]
@@ -256,6 +268,7 @@ def test_dictionary__names_no_extreme_unless_ranges_do():
         entry = next(one for one in flow.release.dictionary() if one["name"] == "number")
         extremes = {repr(0.11), repr(float(table["number"].max()))}
         assert bool(extremes & {entry["lowest"], entry["highest"]}) == (numbers == "range")
+        assert ("public grid" in entry["cells"]) == (numbers == "public")
 
 
 def test_another_value_in_the_same_cell__changes_nothing_that_is_written():

@@ -68,7 +68,7 @@ def rows(schema: Schema, facts: Sequence[ColumnFacts]) -> pd.DataFrame:
 
 
 def edited_schema(basis: Schema, edited: pd.DataFrame, target: str | None) -> Schema:
-    """Return the schema that the edited rows describe. A column that changes its kind loses its declared domain."""
+    """Return the schema that the edited rows describe. A column that changes its kind loses its domain and grid."""
     columns = tuple(
         edited_column(column, ROLE_OF[role], KIND_OF[kind], bool(ordered))
         for column, role, kind, ordered in zip(
@@ -84,8 +84,9 @@ def edited_schema(basis: Schema, edited: pd.DataFrame, target: str | None) -> Sc
 
 def edited_column(column: Column, role: Role, kind: Kind, ordered: bool) -> Column:
     """Return the column with another role, kind or order."""
-    domain = column.domain if kind is column.kind else None
-    return replace(column, role=role, kind=kind, domain=domain, ordered=ordered and kind is Kind.CATEGORICAL)
+    domain, grid = (column.domain, column.grid) if kind is column.kind else (None, None)
+    ordered = ordered and kind is Kind.CATEGORICAL
+    return replace(column, role=role, kind=kind, domain=domain, grid=grid, ordered=ordered)
 
 
 def ticked_in_vain(schema: Schema, edited: pd.DataFrame) -> bool:
