@@ -81,7 +81,7 @@ def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
         repair = ways[-1 if options.repair == "prune" else 0]
         tree, knowledge, exposure = repair.tree, repair.knowledge, repair.exposure
     else:
-        exposure = assess(tree, knowledge, starts=options.starts, progress=say)
+        exposure = assess(tree, knowledge, starts=options.starts, progress=say, exact=options.bound is not None)
     seconds = time.perf_counter() - began
     figures = summary(tree, exposure, seconds, options.confidence)
     if repair is not None:
@@ -100,16 +100,20 @@ def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
         others = compare(tree, knowledge.rule, starts=options.starts, progress=say)
         figures["assumptions"] = [one.to_dict(options.confidence) for one in others]
     clear_line()
-    exceeded = options.bound is not None and exposure.figures.highest_posterior > options.bound + 1e-6
+    fits = exposure.estimate.converged
     if options.bound is not None:
-        figures["bound"], figures["within_bound"] = options.bound, not exceeded
-    if options.out and not exceeded and exposure.estimate.converged:
+        fits = exposure.keeps(options.bound)
+        figures |= {
+            "bound": options.bound, "within_bound": fits, "judged": exposure.highest_posterior,
+            "judged_by": exposure.judged_by,
+        }  # fmt: skip
+    if options.out and fits:
         write_file(options.out, WRITERS[ending or "json"](publish(tree, knowledge)))
     if options.json:
         print_json(figures)
     else:
         print_figures(figures, options)
-    return 1 if exceeded or not exposure.estimate.converged else 0
+    return 0 if fits else 1
 
 
 def keys_from(options: argparse.Namespace, reading: Reading) -> Keys:
@@ -197,7 +201,13 @@ def print_figures(figures: dict[str, Any], options: argparse.Namespace) -> None:
     if not figures["converged"]:
         print("The solver found no optimum: these figures are not an estimate. Try more --starts.")
     if "within_bound" in figures:
-        print(f"The bound {figures['bound']:g} is {'kept' if figures['within_bound'] else 'EXCEEDED'}.")
+        verdict = "kept" if figures["within_bound"] else "EXCEEDED" if exceeds(figures) else "not known to be kept"
+        print(f"The bound {figures['bound']:g} is {verdict}: {figures['judged']:.3f} at most, {figures['judged_by']}.")
+
+
+def exceeds(figures: dict[str, Any]) -> bool:
+    """Return True when the posterior that a bound was judged by is above it."""
+    return bool(figures["judged"] > figures["bound"])
 
 
 def before_rows(figures: dict[str, Any]) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.disclosure.constraints import ConstraintCounts, GrowingRule, Knowledge, count_constraints
+from anonymizer.disclosure.integer_posterior import IntegerPosterior, integer_posterior
 from anonymizer.disclosure.maxent import Estimate, maximum_entropy
 from anonymizer.disclosure.multiway import Floats
 from anonymizer.disclosure.outline import KeyedTree, distinct_rows
@@ -20,6 +21,8 @@ CONFIDENT = 0.9
 """Above this posterior a person counts as exposed, unless another confidence is set."""
 ROUNDING = 1e-6
 """Posteriors within this of a bound do not exceed it: the solver is no more precise."""
+COUNTED = 20_000
+"""Most states of a branch where a bound is judged by counting whole people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +71,44 @@ class Figures:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """The gain of one kind of adversary: the knowledge, the estimate, its figures, the numbers of constraints."""
+    """The gain of one kind of adversary: the knowledge, the estimate, its figures, the numbers of constraints.
+
+    ``exact``: the posteriors counted in whole people, where they were; the estimate understates those of few people.
+    """
 
     knowledge: Knowledge
     estimate: Estimate
     figures: Figures
     constraints: ConstraintCounts
+    exact: IntegerPosterior | None = None
+
+    @property
+    def highest(self) -> Floats:
+        """(d,) the highest posterior of each key: counted where it was, else estimated."""
+        if self.exact is None:
+            return self.figures.highest
+        return np.where(self.exact.exact, self.exact.posterior.max(axis=1), self.figures.highest)
+
+    @property
+    def highest_posterior(self) -> float:
+        """The highest posterior of anybody: counted where it was, else estimated."""
+        return float(self.highest.max())
+
+    @property
+    def judged_by(self) -> str:
+        """What the highest posteriors are: counted in whole people, estimated, or of whom which."""
+        counts = self.figures.counts
+        people = 0 if self.exact is None else int(counts[self.exact.exact].sum())
+        if people == counts.sum():
+            return "counted in whole people"
+        if not people:
+            return "estimated by maximum entropy, which understates the risk of small groups"
+        return f"counted in whole people for {people:,} of {int(counts.sum()):,} people, estimated for the others"
+
+    def keeps(self, bound: float) -> bool:
+        """Return whether nobody's posterior exceeds the bound, by what can be relied on."""
+        is_counted = self.exact is not None and bool(self.exact.exact.all())
+        return (is_counted or self.estimate.converged) and self.highest_posterior <= bound + ROUNDING
 
     def to_dict(self, confidence: float = CONFIDENT) -> dict[str, Any]:
         """Return totals only, JSON-ready."""
@@ -159,13 +194,18 @@ def figures_of_counts(classes: NDArray[np.integer], posterior: Floats) -> Figure
 
 def assess(
     tree: KeyedTree, knowledge: Knowledge, *, starts: int = 3, rng: np.random.Generator | None = None,
-    progress: Progress | None = None, cancelled: Cancelled | None = None,
+    progress: Progress | None = None, cancelled: Cancelled | None = None, exact: bool = False,
 ) -> Exposure:  # fmt: skip
-    """Return what an adversary with this knowledge infers: see :func:`anonymizer.disclosure.maxent.maximum_entropy`."""
+    """Return what an adversary with this knowledge infers: see :func:`anonymizer.disclosure.maxent.maximum_entropy`.
+
+    ``exact``: count whole people as well, where that is feasible, as a bound needs.
+    """
     if tree.n_classes < 2:
         raise ParameterError("The sensitive column needs two values.", remedy="Choose another target.")
     estimate = maximum_entropy(tree, knowledge, starts=starts, rng=rng, progress=progress, cancelled=cancelled)
-    return Exposure(knowledge, estimate, figures_of(tree, estimate.posterior), count_constraints(tree, knowledge))
+    counted = integer_posterior(tree, knowledge, limit=COUNTED, cancelled=cancelled) if exact else None
+    figures = figures_of(tree, estimate.posterior)
+    return Exposure(knowledge, estimate, figures, count_constraints(tree, knowledge), counted)
 
 
 def assumptions(rule: GrowingRule | None) -> tuple[Knowledge, ...]:

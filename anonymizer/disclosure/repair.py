@@ -23,6 +23,10 @@ AT_ONCE = 8
 """With more offending branches than this, the half that adds the least error goes in one round."""
 
 
+COUNT = partial(assess, exact=True)
+"""Assess a tree as a bound needs it: by whole people where these can be counted."""
+
+
 @dataclass(frozen=True, eq=False)
 class Repair:
     """One way to keep a bound: what is published then, the tree, how exposed people are, and what it costs.
@@ -67,16 +71,16 @@ def repairs(
             value=bound,
             remedy="Choose another bound.",
         )
-    look = partial(assess, starts=starts, progress=progress, cancelled=cancelled)
+    look = partial(assess, starts=starts, progress=progress, cancelled=cancelled, exact=True)
     ways = []
     now = look(tree, knowledge)
     origin = tuple(range(tree.outline.n_nodes))
     accuracy = accuracy_of(tree)
-    if keeps(now, bound):
+    if now.keeps(bound):
         return (Repair("as it is", tree, origin, now, bound, True, 0, accuracy, accuracy),)
     for how, weaker in withholdings(knowledge):
         exposure = look(tree, weaker)
-        if keeps(exposure, bound):
+        if exposure.keeps(bound):
             ways.append(Repair(how, tree, origin, exposure, bound, True, 0, accuracy, accuracy))
             break
     return (*ways, prune_to(tree, knowledge, bound, look))
@@ -93,7 +97,7 @@ def withholdings(knowledge: Knowledge) -> Iterator[tuple[str, Knowledge]]:
 
 
 def prune_to(
-    tree: KeyedTree, knowledge: Knowledge, bound: float, look: Callable[[KeyedTree, Knowledge], Exposure] = assess
+    tree: KeyedTree, knowledge: Knowledge, bound: float, look: Callable[[KeyedTree, Knowledge], Exposure] = COUNT
 ) -> Repair:
     """Return the tree pruned bottom-up, least added error first, until nobody exceeds the bound or the root is left.
 
@@ -104,8 +108,8 @@ def prune_to(
     if knowledge.rates:  # what a leaf says by itself is forced; it needs no solver
         now, origin = prune_pure(now, origin, bound)
     exposure = look(now, knowledge)
-    while not keeps(exposure, bound) and now.outline.n_nodes > 1:
-        offending = highest_of_leaf(now, exposure.figures.highest) > bound + ROUNDING
+    while not exposure.keeps(bound) and now.outline.n_nodes > 1:
+        offending = highest_of_leaf(now, exposure.highest) > bound + ROUNDING
         nodes = cheapest(now, offending)
         now, origin = make_leaves(now, origin, nodes[:1] if len(nodes) <= AT_ONCE else nodes[: len(nodes) // 2])
         if knowledge.rates:
@@ -118,7 +122,7 @@ def prune_to(
         tuple(int(node) for node in origin),
         exposure,
         bound,
-        keeps(exposure, bound),
+        exposure.keeps(bound),
         steps,
         accuracy_of(now),
         before,
@@ -153,11 +157,6 @@ def make_leaves(tree: KeyedTree, origin: NDArray[Any], nodes: NDArray[Any]) -> t
     """Return the tree in which these nodes are leaves."""
     outline, old = truncate(tree.outline, nodes)
     return lay_keys(outline, tree.keys), origin[old]
-
-
-def keeps(exposure: Exposure, bound: float) -> bool:
-    """Return whether nobody's posterior exceeds the bound, by an estimate that can be relied on."""
-    return exposure.estimate.converged and exposure.figures.highest_posterior <= bound + ROUNDING
 
 
 def accuracy_of(tree: KeyedTree) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from anonymizer.whatif.project import from_json
+from anonymizer.whatif.project import from_json, outward
 from tests.browser.steps import columns_known, download, drop, give_role, open_page, settle, step
 from tests.conftest import COMMAND, ROOT, Served, serve
 from tests.server import scan
@@ -172,7 +172,7 @@ def test_reload__asks_explains_and_gives_all_back(
     storage = page.evaluate(DUMP)
     assert storage["exported"] is False, "the key cannot be taken out of the browser"
     (content,) = storage["contents"]
-    assert from_json(json.loads(content)["text"]) == saved
+    assert outward(from_json(json.loads(content)["text"])) == saved
     assert not [text for text in (*VALUES, "people.csv", "income", "board") if text in storage["clear"]]
     text, declared = json.dumps(json.loads(json.loads(content)["text"])), json.dumps(LEVELS.split("\n"))
     assert declared in text, "levels that the steward declared are a decision"

@@ -6,6 +6,7 @@ import pytest
 
 from anonymizer.disclosure.constraints import Knowledge
 from anonymizer.disclosure.exposure import assess
+from anonymizer.disclosure.integer_posterior import integer_posterior
 from anonymizer.disclosure.repair import prune_to, repairs
 from anonymizer.errors import ParameterError
 from tests.disclosure.trees import grow_tree
@@ -49,3 +50,26 @@ def test_repair__impossible_bound_is_refused() -> None:
     tree, _ = grow_tree(2)
     with pytest.raises(ParameterError, match="blind guess"):
         repairs(tree, Knowledge(), 0.3)
+
+
+KNOWLEDGE = [(rates, totals, with_rule) for rates in (True, False) for totals in (True, False) for with_rule in (0, 1)]
+
+
+@pytest.mark.parametrize(("rates", "totals", "with_rule"), KNOWLEDGE)
+def test_verdict__is_by_whole_people_where_they_can_be_counted(rates: bool, totals: bool, with_rule: int) -> None:
+    """Maximum entropy says that a bound is kept where counting says that it is not; counting decides."""
+    overruled = 0
+    for seed in range(12):
+        tree, rule = grow_tree(seed, n=14, classes=2)
+        knowledge = Knowledge(rates, totals, rule if with_rule else None)
+        counted = integer_posterior(tree, knowledge)
+        exposure = assess(tree, knowledge, exact=True)
+        assert exposure.judged_by == "counted in whole people"
+        highest = float(counted.posterior.max())
+        assert exposure.highest_posterior == pytest.approx(highest)
+        assert exposure.keeps(0.8) == (highest <= 0.8 + 1e-6)
+        overruled += exposure.figures.highest_posterior <= 0.8 < highest
+        for way in repairs(tree, knowledge, 0.8):
+            again = integer_posterior(way.tree, way.knowledge)
+            assert way.possible == (float(again.posterior.max()) <= 0.8 + 1e-6)
+    assert overruled or rates
