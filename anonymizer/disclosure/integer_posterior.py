@@ -302,7 +302,8 @@ class Counting:
         weight: Floats = np.bincount(place, weights=states.weight, minlength=len(view)).astype(np.float64)
         mass = np.zeros((len(view), states.mass.shape[1]))
         np.add.at(mass, place, states.mass * states.weight[:, None])
-        return States(view, weight, mass / weight[:, None])
+        means = np.divide(mass, weight[:, None], out=np.zeros_like(mass), where=weight[:, None] > 0)
+        return States(view, weight, means)
 
 
 def costs(groups: Floats, measure: str) -> Floats:
