@@ -155,7 +155,7 @@ def loss_bars(ncp_by_column: Mapping[str, float]) -> str:
 def tree_summary(pruning: Pruning, released: int) -> str:
     """Return the groups of the tree in a sentence, and how many the release makes of them. ``released``: its groups."""
     sizes = pruning.tree.persons.n[pruning.cut()]
-    range_ = f"{count(sizes.min())} to {count(sizes.max())} {pruning.tree.unit}s"
+    range_ = f"{count(sizes.min())} to {count(sizes.max())} {plain(pruning.tree.unit)}s"
     leaves = plural(int(pruning.tree.is_leaf.sum()), "leaf", "leaves")
     return (
         f"The tree makes **{plural(len(sizes), 'group')}** of {range_}, "
