@@ -54,8 +54,8 @@ def way_text(way: Repair) -> str:
     fails = "" if way.possible else " (the bound is NOT kept)"
     return (
         f"{plain(way.how.capitalize())}: {count(leaves)} {'leaf' if leaves == 1 else 'leaves'}, highest posterior "
-        f"{share(way.exposure.highest_posterior)} ({plain(way.exposure.judged_by)}), accuracy {share(way.accuracy)} (before "
-        f"{share(way.accuracy_before)}){fails}"
+        f"{share(way.exposure.highest_posterior)} ({plain(way.exposure.judged_by)}), accuracy {share(way.accuracy)} "
+        f"(before {share(way.accuracy_before)}){fails}"
     )
 
 
