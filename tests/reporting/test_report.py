@@ -287,6 +287,9 @@ def test_command__makes_the_same_release_again(
     assert second["utility"]["gcp"] == pytest.approx(result.utility.gcp)
     assert second["linking_risk"] == result.report.to_dict()["linking_risk"]
     first = json.loads(result.report.to_json())["provenance"]
+    secret = ("commitment", "key")  # drawn anew for each report
+    for source in (first["input"], second["provenance"]["input"]):
+        assert len({source.pop(name) for name in secret}) == 2
     assert second["provenance"]["input"] == first["input"]
     assert second["provenance"]["parameters"] == first["parameters"]
     assert Schema.from_json(json.dumps(second["provenance"]["schema"])) == result.schema
