@@ -10,7 +10,7 @@ import pandas as pd
 
 from anonymizer.growing.encode import EncodedTable, encode
 from anonymizer.growing.records import descend
-from anonymizer.growing.tree import Tree, goes_left, region
+from anonymizer.growing.tree import Persons, Tree, goes_left, region
 from anonymizer.schema import Schema
 
 encode_module = sys.modules[encode.__module__]
@@ -128,6 +128,7 @@ def tree_of(case: dict[str, Any]) -> Case:
         high=high,
         levels=levels,
         has_missing=np.zeros((m, p), bool),
+        persons=Persons(n, sums),
     )
     return Case(case, table, schema, encoded, tree, ids)
 

@@ -22,6 +22,14 @@ class Figure(NamedTuple):
     meaning: str
 
 
+RISK = {
+    "record": "The best chance of linking a person to a row: 1 / smallest group.",
+    "person": "The best chance of linking a row to a person: the largest share of a group's rows that is one person's. "
+    "Known once a release was made.",
+}
+"""What the highest risk is, by what k counts."""
+
+
 def figures(ws: Workspace) -> list[Figure]:
     """Return the six figures for the current choices, as far as they are known without a record being looked at.
 
@@ -42,7 +50,8 @@ def figures(ws: Workspace) -> list[Figure]:
     if released is not None:
         groups, smallest, highest = count(released.groups), count(released.smallest), share(released.highest)
     elif foreseen:
-        groups, smallest, highest = count(len(cut)), count(sizes.min()), share(1 / max(1, int(sizes.min())))
+        groups, smallest = count(len(cut)), count(sizes.min())
+        highest = share(1 / int(sizes.min())) if unit == "record" else highest
     if utility is not None:
         loss = share(utility.gcp)
         error = share(utility.error or 0.0) if aimed else error
@@ -53,7 +62,7 @@ def figures(ws: Workspace) -> list[Figure]:
         Figure("Records", records, "Records in the table, and in the release."),
         Figure("Groups", groups, "Groups of look-alike records in the release."),
         Figure("Smallest group", smallest, f"{unit.capitalize()}s in the smallest group. You ask for k = {ws.k}."),
-        Figure("Highest risk", highest, "The best chance of linking a person to a row: 1 / smallest group."),
+        Figure("Highest risk", highest, RISK[unit]),
         Figure("Detail lost (GCP)", loss, "How much of each column's range a cell leaves open, on average."),
         lowest_rsd(ws, pruning, foreseen)
         if ws.flow.encoded.by_numbers

@@ -21,7 +21,8 @@ _WIDEST = 1 << 62
 @dataclass(frozen=True, eq=False)
 class LinkageRisk:
     """What an attacker who knows the given columns of a person can do. Where rows are not persons, all figures are of
-    persons, and whoever is in several classes counts once in each.
+    persons, and whoever is in several classes counts once in each; ``highest`` is then the largest share of a class's
+    rows that is one person's, for a row of the class is that person's with this chance.
 
     ``records`` n; ``groups``: number of classes of look-alike records; ``unique``: records alone in their class;
     ``smallest`` and ``mean``: class sizes in records. Probabilities between 0 and 1: ``highest`` is 1 / smallest,
@@ -120,12 +121,13 @@ def linkage_risk(
     """
     classes = classes or look_alikes(frame, columns)
     codes, counts, groups = classes.class_of, classes.sizes, len(classes.sizes)
+    largest = None
     if person is not None:
-        counts = persons_in(classes, person)
+        counts, largest = persons_in(classes, person)
     n = int(counts.sum())
     sizes, classes_of_size = np.unique(counts, return_counts=True)
     smallest = int(sizes[0]) if n else 0
-    highest = 1 / smallest if n else 0.0
+    highest = largest if largest is not None else 1 / smallest if n else 0.0
     marketer = groups / n if n else 0.0
     journalist = highest
     if population is not None and n:
@@ -156,14 +158,19 @@ def linkage_risk(
     )
 
 
-def persons_in(classes: LookAlikes, person: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Return the number of different persons in each class (groups,), 1 where all rows are nobody's.
+def persons_in(classes: LookAlikes, person: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], float]:
+    """Return the number of different persons in each class (groups,), 1 where all rows are nobody's, and the largest
+    share of the rows of a class that is one person's.
 
     ``person`` (n,): whose each record is, -1 for nobody's.
     """
     pairs = pd.DataFrame({"class": classes.class_of, "person": person})
-    once = pairs[(pairs["person"] >= 0) & ~pairs.duplicated()]
-    return np.maximum(np.bincount(once["class"], minlength=len(classes.sizes)), 1).astype(np.int64)
+    rows = pairs[pairs["person"] >= 0].groupby(["class", "person"], sort=False).size()
+    of_class = rows.index.get_level_values("class").to_numpy(np.int64)
+    counts = np.bincount(of_class, minlength=len(classes.sizes)).astype(np.int64)
+    shares = rows.to_numpy() / classes.sizes[of_class]
+    largest = 1.0 if (counts == 0).any() else float(shares.max(initial=0.0))
+    return np.maximum(counts, 1), largest
 
 
 def class_sizes(frame: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:

@@ -64,11 +64,9 @@ class Tree:
     has_missing: NDArray[np.bool_]
     moments: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 1)))
     others: tuple[NDArray[np.int64], ...] = ()
-    persons: Persons = None  # type: ignore[assignment]  # set below: every record is a person
+    persons: Persons = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.persons is None:
-            object.__setattr__(self, "persons", Persons(self.n, self.sums, self.others))
         for part in (self, self.persons):
             for entry in fields(part):
                 value = getattr(part, entry.name)

@@ -311,9 +311,10 @@ NUMBERS: dict[str, Guarantee] = {
         True,
         "A cell is the smallest interval between ends of a public grid that holds the values of its box: multiples of "
         "a round step, or days to years, as declared or proposed. Where few people lie, the outermost steps are one. "
-        "No end depends on anybody's exact value, and the data dictionary names the ends of the grid.",
+        "An end tells in which step a value lies, not the value, and the data dictionary names the ends of the grid.",
         "Boxes are a little wider. Where all values of a column lie on the grid, as whole years of age do when the "
-        "step is 1, a cell can still be a single value. A step that is proposed follows from the range of the data.",
+        "step is 1, a cell can still be a single value and an end somebody's. A step that is proposed, and where the "
+        "outermost steps are joined, follow from the data.",
     ),
     "range": Guarantee(
         "Range: [29, 61]",

@@ -1,4 +1,6 @@
-"""Public grids: cells of numbers and dates whose ends are nobody's value, in which the ends of boxes are written.
+"""Public grids: cells of numbers and dates, in whose ends the ends of boxes are written.
+
+An end is somebody's value only where values lie on the grid themselves.
 
 A grid divides a column's numbers into cells. A box is written from the lower end of the cell of its lowest value to the
 upper end of the cell of its highest, whoever is in it. Which cells there are follows from a step and its origin, and

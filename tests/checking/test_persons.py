@@ -92,6 +92,9 @@ def test_release__has_k_persons_in_every_class_by_pandas(generalizer: str, group
     check = result.verification["k persons"]
     assert check.passed
     assert check.achieved == counts.min()
+    share = (rows.value_counts(["age", "ward", "patient"], dropna=True) / rows.value_counts(["age", "ward"])).max()
+    assert result.report.after.highest == pytest.approx(share)
+    assert result.verification["linking posterior"].achieved == pytest.approx(share)
     assert result.verification.k_anonymous
     assert "other persons" in result.verification.describe()
 

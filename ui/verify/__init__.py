@@ -1,0 +1,1 @@
+"""The Verify page: what only this page needs."""
