@@ -20,12 +20,13 @@ pytestmark = pytest.mark.browser
 
 MARK = "Zqwxcanary"
 PEOPLE = ("name,age,sex,city,level,income\n" + "".join(
-    f"{MARK}{n:04d},{20 + n % 60},{'fm'[n % 2]},{('Ulmqx', 'Bonnqx', 'Kielqx')[n % 3]},"
-    f"{('low', 'medium', 'high')[n % 3]},{('poorqx', 'richqx')[n % 2]}\n"
+    f"{MARK}{n:04d},{20 + n % 60},{'fm'[n % 2]},{('Ulmqxcanary', 'Bonnqxcanary', 'Kielqxcanary')[n % 3]},"
+    f"{('low', 'medium', 'high')[n % 3]},{('poorqxcanary', 'richqxcanary')[n % 2]}\n"
     for n in range(300)
 )).encode()  # fmt: skip
-VALUES = ("Zqwxcanary", "qx", '"medium')
-"""Texts of which at least one stands in each text value of each record, and in none of the decisions."""
+VALUES = ("Zqwxcanary", "qxcanary", '"medium')
+"""Texts of which at least one stands in each text value of each record, and in none of the decisions; too long to occur by
+chance in what is encrypted."""
 LEVELS = "\n".join(["low", "medium", "high", "declared"])
 
 DUMP = """async () => {
