@@ -38,7 +38,8 @@ def cell_ncp(cell: Cell, encoding: Encoding) -> float:
         return 1.0 if encoding.n_codes > 1 else 0.0
     if cell.low is not None and cell.high is not None:
         w = encoding.missing_share if cell.missing else 0.0
-        low, high = np.clip((cell.low, cell.high), *encoding.domain).tolist()
+        least, most = encoding.domain
+        low, high = min(max(cell.low, least), most), min(max(cell.high, least), most)
         return (1 - w) * _width_share(high - low, encoding) + w
     return (len(cell.levels) + cell.missing) / encoding.domain[1]
 

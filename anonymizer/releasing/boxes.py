@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -170,15 +171,14 @@ def level_cells(
         distinct = distinct[:, None]
     else:
         distinct, index = np.unique(bits, axis=0, return_inverse=True)
-    cells = []
-    for words in distinct:
-        present = np.flatnonzero(np.unpackbits(words.astype("<u8").view(np.uint8), bitorder="little"))
-        levels = tuple(encoding.labels[code] for code in present if code < values)
-        missing = bool(present[-1] == values)
+    labels, cells = list(encoding.labels), []
+    for words in distinct.astype("<u8"):
+        present = np.unpackbits(words.view(np.uint8), bitorder="little").tobytes()
+        levels, missing = tuple(compress(labels, present)), bool(present[values]) if b > values else False
         if writing == "concatenate":
             cells.append(Cell.concatenation(levels, missing))
         else:
-            cells.append(Cell.WITHHELD if len(present) == b >= 2 else Cell.of_levels(levels, missing))
+            cells.append(Cell.WITHHELD if len(levels) + missing == b >= 2 else Cell.of_levels(levels, missing))
     return tuple(cells), index.reshape(-1)
 
 

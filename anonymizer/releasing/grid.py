@@ -119,8 +119,7 @@ def _on_grid(encoding: Encoding, grid: Grid | None) -> Encoding:
 
 def grid_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None, column: Column, k: int) -> Grid:
     """Return the grid of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails`."""
-    has_value = codes < len(encoding.labels)
-    present = np.unique(codes[has_value])
+    present = np.flatnonzero(np.bincount(codes, minlength=encoding.n_codes)[: len(encoding.labels)])
     lowest, highest = encoding.low[present], encoding.high[present]
     ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
     exact = np.array_equal(lowest, highest)  # codes of several values hold some that are not known here
@@ -132,8 +131,8 @@ def grid_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None
         low = high = line[(line >= ends[0]) & (line <= ends[1])]
     else:
         low, high = line[:-1], line[1:] - gap
-    cell = np.searchsorted(low, encoding.low, side="right")[codes[has_value]] - 1
-    ends_of = tails(cell, None if person is None else person[has_value], len(low))
+    cell = np.maximum(np.searchsorted(low, encoding.low, side="right") - 1, 0)
+    ends_of = tails(cell, codes, person, len(low))
     around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
     low, high, coded = join_outermost(low, high, *ends_of, k, (float(around[0]), float(around[-1] - gap)))
     if column.domain is not None:
@@ -141,19 +140,24 @@ def grid_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None
     return Grid(low, high, step, column.kind, coded)
 
 
-def tails(cell: NDArray[np.int64], person: NDArray[Any] | None, c: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def tails(
+    cell: NDArray[np.int64], codes: NDArray[Any], person: NDArray[Any] | None, c: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the persons who have a value in each cell or a lower one, and in each or a higher one, (c,) both.
 
-    ``cell`` (n,): of each record; ``person`` (n,): whose it is, -1 for nobody's; ``None``: each record is a person.
+    ``cell`` (b,): of each code that is a value; ``codes`` (n,): of the records; ``person`` (n,): whose each record is,
+    -1 for nobody's; ``None``: each record is a person.
     """
-    lowest = highest = cell
-    if person is not None:
-        cell, person = cell[person >= 0], person[person >= 0]
-        of_person = np.unique(person, return_inverse=True)[1]
+    if person is None:
+        records = np.bincount(codes, minlength=len(cell))[: len(cell)]
+        below = above = np.bincount(cell, records, minlength=c).astype(np.int64)
+    else:
+        counts = (person >= 0) & (codes < len(cell))
+        of_record, of_person = cell[codes[counts]], np.unique(person[counts], return_inverse=True)[1]
         lowest, highest = np.full(of_person.max(initial=-1) + 1, c), np.full(of_person.max(initial=-1) + 1, -1)
-        np.minimum.at(lowest, of_person, cell)
-        np.maximum.at(highest, of_person, cell)
-    below, above = np.bincount(lowest, minlength=c), np.bincount(highest, minlength=c)
+        np.minimum.at(lowest, of_person, of_record)
+        np.maximum.at(highest, of_person, of_record)
+        below, above = np.bincount(lowest, minlength=c), np.bincount(highest, minlength=c)
     return np.cumsum(below), np.cumsum(above[::-1])[::-1]
 
 

@@ -61,11 +61,13 @@ class Parts:
 
         ``group`` (n,): the group of each record. A part whose records are of several groups is in none.
         """
-        first, last = np.full(self.n_parts, np.iinfo(np.int64).max), np.full(self.n_parts, -1)
-        np.minimum.at(first, self.part, group)
-        np.maximum.at(last, self.part, group)
-        sizes = np.bincount(self.part, minlength=self.n_parts) + np.bincount(self.shared_part, minlength=self.n_parts)
-        return {int(node): sizes[(first == node) & (last == node)] for node in np.unique(first[first == last])}
+        own = np.bincount(self.part, minlength=self.n_parts)
+        sizes = own + np.bincount(self.shared_part, minlength=self.n_parts)
+        group_of = np.zeros(self.n_parts, np.int64)
+        group_of[self.part] = group  # of one of its records
+        whole = own > 0
+        whole[self.part[group_of[self.part] != group]] = False
+        return {int(node): sizes[whole & (group_of == node)] for node in np.unique(group_of[whole])}
 
 
 def uniform(groups: Groups, k: int, rng: np.random.Generator) -> Parts:

@@ -25,8 +25,8 @@ PEOPLE = ("name,age,sex,city,level,income\n" + "".join(
     for n in range(300)
 )).encode()  # fmt: skip
 VALUES = ("Zqwxcanary", "qxcanary", '"medium')
-"""Texts of which at least one stands in each text value of each record, and in none of the decisions; too long to occur by
-chance in what is encrypted."""
+"""Texts of which at least one stands in each text value of each record, and in none of the decisions; too long to
+occur by chance in what is encrypted."""
 LEVELS = "\n".join(["low", "medium", "high", "declared"])
 
 DUMP = """async () => {
