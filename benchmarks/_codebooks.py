@@ -15,13 +15,28 @@ import pandas as pd
 
 FILE = Path(__file__).with_name("codebooks.txt")
 ROWS = 800
-KNOWN = ("Adult, census income", "Credit, German (Statlog)")
+FAMILIAR = ("Adult, census income", "Credit, German (Statlog)")
 """Tables by which suggestions had been judged before: never set aside."""
 ROLES = {"i": "identifying", "p": "person", "q": "quasi-identifying", "s": "sensitive", "n": "insensitive"}
 KINDS = {"n": "number", "c": "category", "o": "ordered category", "d": "date"}
 
-GIVEN = "Ana Luis Marta Jonas Chloe Emil Nora Paul Irene Hugo Zoe Karl Lea Omar Ines Felix".split()
-FAMILY = "Silva Meier Rossi Dubois Novak Garcia Jansen Schulz Costa Moreau Bianchi Lopez Weber Klein Roux".split()
+FIRST = [
+    "Ana",
+    "Luis",
+    "Marta",
+    "Jonas",
+    "Chloe",
+    "Emil",
+    "Nora",
+    "Paul",
+    "Irene",
+    "Hugo",
+    "Zoe",
+    "Karl",
+    "Lea",
+    "Omar",
+]
+LAST = ["Silva", "Meier", "Rossi", "Dubois", "Novak", "Garcia", "Jansen", "Schulz", "Costa", "Moreau", "Bianchi"]
 
 
 class Labelled(NamedTuple):
@@ -47,7 +62,7 @@ def codebooks() -> dict[str, tuple[Labelled, ...]]:
 
 def set_aside() -> frozenset[str]:
     """Return the names of the tables that suggestions are not tuned on: every second of those not known before."""
-    return frozenset(sorted(name for name in codebooks() if name not in KNOWN)[1::2])
+    return frozenset(sorted(name for name in codebooks() if name not in FAMILIAR)[1::2])
 
 
 def table_of(name: str, columns: tuple[Labelled, ...], rows: int = ROWS) -> pd.DataFrame:
@@ -65,9 +80,9 @@ def values_of(words: str, rows: int, rng: np.random.Generator) -> Any:
 def often(levels: Any, rows: int, rng: np.random.Generator) -> Any:
     """Return draws of levels, the first most often; every level occurs."""
     weights = 1 / np.arange(1, len(levels) + 1) ** 0.7
-    drawn = rng.choice(len(levels), rows, p=weights / weights.sum())
-    drawn[: len(levels)] = np.arange(len(levels))
-    return [levels[place] for place in rng.permutation(drawn)]
+    places = rng.choice(len(levels), rows, p=weights / weights.sum())
+    places[: len(levels)] = np.arange(len(levels))
+    return [levels[place] for place in rng.permutation(places)]
 
 
 def gauss(text: str, rows: int, rng: np.random.Generator) -> Any:
@@ -112,7 +127,7 @@ def days_with_gaps(text: str, rows: int, rng: np.random.Generator) -> Any:
 
 def people(form: Callable[[str, str], str]) -> Callable[[str, int, np.random.Generator], Any]:
     """Return a maker of names in one form."""
-    return lambda _, rows, rng: [form(str(rng.choice(GIVEN)), str(rng.choice(FAMILY))) for _ in range(rows)]
+    return lambda _, rows, rng: [form(str(rng.choice(FIRST)), str(rng.choice(LAST))) for _ in range(rows)]
 
 
 def digits(*sizes: int, mark: str = "") -> Callable[[str, int, np.random.Generator], Any]:
@@ -151,10 +166,10 @@ MAKERS: Mapping[str, Callable[[str, int, np.random.Generator], Any]] = {
     "date": lambda text, rows, rng: moments(text, rows, rng, "D"),
     "datesgap": days_with_gaps,
     "moment": moments,
-    "people": people(lambda given, family: f"{given} {family}"),
-    "titled": people(lambda given, family: f"{family}, Mr. {given}"),
-    "given": people(lambda given, family: given),
-    "family": people(lambda given, family: family),
+    "people": people(lambda first, last: f"{first} {last}"),
+    "titled": people(lambda first, last: f"{last}, Mr. {first}"),
+    "given": people(lambda first, last: first),
+    "family": people(lambda first, last: last),
     "mail": lambda text, rows, rng: [f"p{number}@example.org" for number in rng.permutation(rows)],
     "zip": lambda text, rows, rng: rng.choice(rng.integers(10_000, 99_999, 80), rows),
     "ssn": lambda text, rows, rng: [f"{a}-{b}-{c}" for a, b, c in zip(

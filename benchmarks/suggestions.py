@@ -35,12 +35,12 @@ def kind_letter(column: Column) -> str:
 
 def answers() -> list[Answer]:
     """Return what is suggested for every column of every table."""
-    found = []
+    rows = []
     for name, labels in codebooks().items():
         schema = suggest(table_of(name, labels))
         pairs = zip(labels, schema.columns, strict=True)
-        found += [Answer(name, label, LETTERS[column.role], kind_letter(column)) for label, column in pairs]
-    return found
+        rows += [Answer(name, label, LETTERS[column.role], kind_letter(column)) for label, column in pairs]
+    return rows
 
 
 def part(right: Iterable[bool]) -> float:

@@ -1,240 +1,116 @@
 """What a column is about, judged by the words of its header and the look of its values.
 
-Words are matched whole, without accents, in English and the commonest German, French and Spanish forms; values
-are matched by shape and, where there are any, by check digits. Nothing here keeps or reports a value.
+Words are those of ``topics.txt``, in seven languages and without accents; values are matched by shape and, where there
+are any, by check digits. Nothing here keeps or reports a value.
 """
 
 import ipaddress
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from anonymizer.schema import Role
 
 ENOUGH = 0.9
 """Share of the values that must look alike for a column to be called by a pattern."""
 
+TOPICS = Path(__file__).with_name("topics.txt")
+
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a header says: ``what`` in words, the ``role`` it suggests, and whether numbers there are mere codes."""
+    """What a header says: ``what`` in words, the ``role`` it suggests, who could know it (``circle``: anybody, near,
+    work, registers, confidence, nobody), and whether numbers there are mere codes (``nominal``).
+
+    ``words`` match whole, ``alone`` when the header says nothing else, ``stems`` with any letters after them.
+    """
 
     what: str
     role: Role
+    circle: str
+    nominal: bool
     words: frozenset[str]
-    nominal: bool = False
+    alone: frozenset[str]
+    stems: tuple[str, ...]
+
+    def matches(self, phrases: Iterable[str], whole: str) -> bool:
+        """Return True when a phrase of a header, or the whole of it, speaks of this."""
+        return whole in self.alone or any(p in self.words or p.startswith(self.stems) for p in phrases)
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _meaning(what: str, role: Role, words: str, nominal: bool = False) -> Meaning:
-    return Meaning(what, role, _words(words), nominal)
+def _topics(text: str) -> tuple[Meaning, ...]:
+    """Return the topics of a file in the form that ``topics.txt`` explains."""
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    topics = []
+    for block in lines.split("== ")[1:]:
+        head, _, rest = block.partition("\n")
+        what, role, circle, *codes = (part.strip() for part in head.split("|"))
+        words = rest.split()
+        topics.append(
+            Meaning(
+                what, Role(role), circle, bool(codes),
+                frozenset(word for word in words if word[0] != "=" and word[-1] != "*"),
+                frozenset(word[1:] for word in words if word[0] == "="),
+                tuple(word[:-1] for word in words if word[-1] == "*"),
+            )
+        )  # fmt: skip
+    return tuple(topics)
 
 
-MEANINGS: tuple[Meaning, ...] = (
-    _meaning(
-        "a survey weight",
-        Role.INSENSITIVE,
-        "fnlwgt fnlwt finalweight instanceweight sampleweight surveyweight samplingweight personweight "
-        "designweight pweight perwt hhweight gewichtungsfaktor",
-    ),
-    _meaning(
-        "an e-mail address",
-        Role.IDENTIFYING,
-        "email mail emailaddress emails correo courriel",
-    ),
-    _meaning(
-        "a telephone number",
-        Role.IDENTIFYING,
-        "phone telephone tel mobile cellphone fax phonenumber telefon telefonnummer handy handynummer "
-        "telefono telephonenumber movil",
-    ),
-    _meaning(
-        "an official number",
-        Role.IDENTIFYING,
-        "ssn socialsecurity socialsecuritynumber passport passportnumber iban nino nhsnumber mrn taxid "
-        "steuernummer sozialversicherungsnummer dni nif nir licenseplate numberplate vin imei accountnumber "
-        "kontonummer cardnumber creditcardnumber insurancenumber versichertennummer driverslicense",
-    ),
-    _meaning(
-        "an address",
-        Role.IDENTIFYING,
-        "address street streetaddress addressline strasse anschrift hausnummer adresse rue direccion calle "
-        "domicilio latitude longitude gps coordinates",
-    ),
-    _meaning(
-        "an account or device",
-        Role.IDENTIFYING,
-        "username login userid ip ipaddress url website homepage deviceid macaddress",
-    ),
-    _meaning(
-        "a person's name",
-        Role.IDENTIFYING,
-        "name names firstname lastname surname forename fullname middlename givenname familyname maidenname "
-        "vorname nachname familienname nom prenom nombre apellido apellidos",
-    ),
-    _meaning(
-        "a birth date",
-        Role.QUASI_IDENTIFYING,
-        "birthdate dateofbirth birthday dob birthyear birthmonth yearofbirth born yob geburtsdatum geburtstag "
-        "geburtsjahr naissance datedenaissance nacimiento fechadenacimiento",
-    ),
-    _meaning(
-        "health",
-        Role.SENSITIVE,
-        "diagnosis diagnoses diagnose disease illness condition icd icd10 symptom symptoms drug drugs "
-        "medication medicine treatment therapy hiv cancer tumor tumour diabetes diabete stroke heartdisease "
-        "heartcondition blood bloodpressure cholesterol glucose bmi contraceptive contraception "
-        "pregnancy pregnant mental depression psychiatric smoker smoking alcohol drinks drinking operation "
-        "surgery procedure testresult result results lab finding krankheit medikament befund maladie "
-        "diagnostic diagnostico enfermedad stay daysofstay lengthofstay los complication complications "
-        "allergy vaccine hospitalized",
-    ),
-    _meaning(
-        "money",
-        Role.SENSITIVE,
-        "income salary wage wages pay payment payments earnings cost costs charge charges price amount "
-        "balance credit credits loan debt capital saving savings checking asset assets wealth tax dividend "
-        "dividends rent installment mortgage revenue expense expenses spending purchase bought bonus premium "
-        "einkommen gehalt lohn kosten betrag vermogen kredit revenu salaire cout montant ingreso ingresos "
-        "salario sueldo coste costo finance",
-    ),
-    _meaning(
-        "belief or politics",
-        Role.SENSITIVE,
-        "religion religious faith church belief politics political party vote voted voting union konfession "
-        "partei religione politique politica creencia",
-        nominal=True,
-    ),
-    _meaning(
-        "sexual life",
-        Role.SENSITIVE,
-        "sexuality orientation sexualorientation",
-        nominal=True,
-    ),
-    _meaning(
-        "crime",
-        Role.SENSITIVE,
-        "crime criminal offence offense conviction convicted arrest arrested charged sentence prison "
-        "recidivism straftat delit delito",
-    ),
-    _meaning(
-        "performance",
-        Role.SENSITIVE,
-        "grade grades score scores gpa rating satisfaction appraisal performance punktzahl calificacion",
-    ),
-    _meaning(
-        "genes",
-        Role.SENSITIVE,
-        "gene genes genotype genetic dna snp allele",
-        nominal=True,
-    ),
-    _meaning(
-        "the outcome to be studied",
-        Role.SENSITIVE,
-        "class target label outcome response klasse zielvariable",
-        nominal=True,
-    ),
-    _meaning(
-        "age",
-        Role.QUASI_IDENTIFYING,
-        "age ages agegroup ageband alter altersgruppe edad",
-    ),
-    _meaning(
-        "sex or gender",
-        Role.QUASI_IDENTIFYING,
-        "sex gender geschlecht sexe genre sexo genero",
-        nominal=True,
-    ),
-    _meaning(
-        "origin",
-        Role.QUASI_IDENTIFYING,
-        "race ethnicity ethnic ethnie skin ancestry origin hispanic herkunft origine raza etnia",
-        nominal=True,
-    ),
-    _meaning(
-        "where somebody lives",
-        Role.QUASI_IDENTIFYING,
-        "zip zipcode postcode postalcode postal plz postleitzahl codepostal codigopostal city town village "
-        "county state district region province municipality neighborhood neighbourhood place residence "
-        "location ort stadt wohnort kreis bundesland gemeinde ville departement commune ciudad provincia "
-        "municipio estado",
-        nominal=True,
-    ),
-    _meaning(
-        "nationality or language",
-        Role.QUASI_IDENTIFYING,
-        "nationality citizenship citizen country nation native foreign immigrant immigration language tongue "
-        "staatsangehorigkeit nationalitat land sprache nationalite pays langue nacionalidad pais idioma",
-        nominal=True,
-    ),
-    _meaning(
-        "marital state",
-        Role.QUASI_IDENTIFYING,
-        "marital maritalstatus marstat married personalstatus spouse partner familienstand etatcivil "
-        "situationfamiliale estadocivil",
-        nominal=True,
-    ),
-    _meaning(
-        "education",
-        Role.QUASI_IDENTIFYING,
-        "education educ edu school schooling degree university college study studies "
-        "qualification literacy bildung schulabschluss ausbildung studium diplome formation educacion "
-        "estudios escolaridad",
-    ),
-    _meaning(
-        "work",
-        Role.QUASI_IDENTIFYING,
-        "occupation occupations job jobtitle profession work working worked worker workclass employment employer "
-        "employed employee industry company department position hours hoursperweek beruf arbeit "
-        "arbeitgeber tatigkeit branche metier emploi travail ocupacion profesion trabajo empleo",
-    ),
-    _meaning(
-        "the date of an event",
-        Role.QUASI_IDENTIFYING,
-        "date datum fecha day month year time timestamp admission admitted discharge visit appointment "
-        "arrival departure aufnahme entlassung ingresodate",
-    ),
-    _meaning(
-        "how somebody lives",
-        Role.QUASI_IDENTIFYING,
-        "housing house home dwelling car vehicle veteran veterans military living phoneowner owner wohnung "
-        "logement vivienda insurance hlthins medicare medicaid media",
-    ),
-    _meaning(
-        "bodily features",
-        Role.QUASI_IDENTIFYING,
-        "height weight bodyweight eyecolor eyecolour haircolor haircolour disability disabled handicap grosse "
-        "gewicht taille poids altura peso",
-    ),
-    _meaning(
-        "family or household",
-        Role.QUASI_IDENTIFYING,
-        "relationship household householder family children child kids dependents dependants parents parent "
-        "siblings wife husband mother father haushalt haushaltsgrosse kinder famille enfants menage familia "
-        "hijos hogar",
-    ),
-)
+MEANINGS = _topics(TOPICS.read_text(encoding="utf-8"))
+"""All topics, the first that matches a header first."""
 
 SURVEY_WEIGHT = next(meaning for meaning in MEANINGS if meaning.what == "a survey weight")
 OUTCOME = next(meaning for meaning in MEANINGS if meaning.what == "the outcome to be studied")
 
-MEASURE_WORDS = _words("number num count since years months days hours anzahl nombre numero")
-ID_WORDS = _words("id ids uid uuid guid identifier")
-PERSON_WORDS = _words("patient person client customer member subject participant employee student user case insured")
-NUMBER_WORDS = _words("id ids key uid uuid guid identifier identification number no nr num nummer numero record row")
-CODE_WORDS = _words("code codes recode type kind category cat group class status method typ art kategorie")
-POSTCODE_WORDS = _words("zip zipcode postcode postalcode plz postleitzahl codepostal codigopostal")
+COUNT_WORDS = _words("num count n number anzahl nombre numero aantal cantidad quantidade")
+MEASURE_WORDS = COUNT_WORDS | _words(
+    "since years months days hours size distance duration length minutes seconds percent tage jahre monate stunden "
+    "jours heures dias anos meses horas giorni anni ore dagen jaren uren children kids nchild kinder enfants hijos "
+    "figli filhos kinderen"
+)
+SCALE_WORDS = _words(
+    "level scale stage rank grade severity decile quintile quartile index stufe niveau nivel livello escala "
+    "schweregrad gravite gravedad gravita satisfaction rating score band education educ edu quality"
+)
+ID_WORDS = _words("id ids uid uuid guid identifier idno seqn serial caseid idnr")
+PERSON_WORDS = _words(
+    "patient person client customer member subject participant employee student user case insured respondent "
+    "patienten kunde kunden versicherten teilnehmer mitglied mitarbeiter personal paciente cliente asegurado miembro "
+    "empleado alumno usuario paziente assistito assicurato iscritto utente utilizador beneficiaire assure adherent "
+    "eleve salarie deelnemer klant lid household haushalt menage hogar huishouden"
+)
+NUMBER_WORDS = _words(
+    "id ids key uid uuid guid identifier identification number no nr nbr num nummer numero record row seqn serial "
+    "matricule matricola matricula codigo"
+)
+CODE_WORDS = _words("code codes recode type kind category cat group class status method typ art kategorie id ids")
+POSTCODE_WORDS = _words(
+    "zip zipcode postcode postalcode plz postleitzahl codepostal codigopostal codicepostale cap cep"
+)
+THING_WORDS = _words(
+    "product drug disease country city company firm hospital school ward department file column brand event region "
+    "produkt medikament krankheit land stadt firma schule station ort produit medicament pays ville entreprise commune "
+    "ecole producto pais ciudad empresa escuela municipio prodotto paese comune azienda scuola produto cidade escola "
+    "bedrijf gemeente stad enfants hijos figli filhos"
+)
+NUMBER_ENDS = ("nummer", "numero", "numer")
+SHORTEST_END = 5
+"""Letters of the shortest last part of a compound (*Hauptdiagnose*) that is looked up."""
 
 
 def header_words(header: str) -> tuple[str, ...]:
     """Return the words of a header, lower case and without accents: ``"Marital-Status"`` -> marital, status."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", header)
-    plain = "".join(c for c in unicodedata.normalize("NFKD", spaced.replace("ß", "ss")) if not unicodedata.combining(c))
+    letters = unicodedata.normalize("NFKD", spaced.replace("ß", "ss"))
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     return tuple(re.findall(r"[a-z]+|[0-9]+", plain.lower()))
 
 
@@ -248,16 +124,34 @@ def header_phrases(header: str) -> frozenset[str]:
 def meanings_of(header: str) -> list[Meaning]:
     """Return what a header may be about: a match of the whole header first, then in the order of ``MEANINGS``.
 
-    A word for the outcome counts only when the header says nothing else: ``class``, but not ``class-of-worker``.
+    Where no word is known, ends of long words are looked up. A word for the outcome counts only when the header says
+    nothing else: ``class``, but not ``class-of-worker``.
     """
     words, phrases = header_words(header), header_phrases(header)
-    if "weight" in phrases and phrases & {"instance", "sample", "sampling", "survey", "final", "person", "design"}:
+    if "weight" in phrases and phrases & {"instance", "sample", "sampling", "survey", "final", "person", "design",
+                                          "sectional"}:  # fmt: skip
         return [SURVEY_WEIGHT]
     whole = "".join(words)
-    meanings = [meaning for meaning in MEANINGS if meaning.words & phrases]
+    meanings = [meaning for meaning in MEANINGS if meaning.matches(phrases, whole)]
     if not set(words) <= OUTCOME.words:
         meanings = [meaning for meaning in meanings if meaning is not OUTCOME]
-    return sorted(meanings, key=lambda meaning: whole not in meaning.words)
+    if not meanings:
+        ends = [word[i:] for word in words for i in range(2, len(word) - SHORTEST_END + 1)]
+        meanings = [meaning for meaning in MEANINGS if meaning is not OUTCOME and meaning.matches(ends, "")]
+    return sorted(meanings, key=lambda meaning: whole not in meaning.words | meaning.alone)
+
+
+def numbers_rows(header: str) -> bool:
+    """Return True when a header says that it holds numbers of people, cases or rows: ``id``, *Patientennummer*."""
+    words = header_words(header)
+    return bool(header_phrases(header) & (ID_WORDS | NUMBER_WORDS)) or any(word.endswith(NUMBER_ENDS) for word in words)
+
+
+def speaks_of_persons(header: str) -> bool:
+    """Return True when a header names whom its numbers stand for: ``patient_id``, ``customerid``, *Kundennummer*."""
+    words = header_words(header)
+    heads = [re.sub(r"(id|nr|no|num|nummer|numero|key)$", "", word) for word in words]
+    return bool({*words, *heads} & PERSON_WORDS)
 
 
 def luhn(digits: str) -> bool:
@@ -293,14 +187,16 @@ def is_ip(text: str) -> bool:
 
 
 def is_phone(text: str) -> bool:
-    """Return True for a telephone number as people write it: 7 to 15 digits with a plus, leading zero or separators."""
+    """Return True for a telephone number as people write it: 7 to 15 digits that begin with a plus, a bracket or a
+    zero, or are grouped as in North America. Other numbers with hyphens are those of cases or accounts."""
     digits = re.sub(r"[^0-9]", "", text)
-    if not 7 <= len(digits) <= 15 or not re.fullmatch(r"\+?[0-9 ()./-]+", text):
+    if not 7 <= len(digits) <= 15 or not re.fullmatch(r"[+(]?[0-9 ()./-]+", text):
         return False
     if re.fullmatch(r"[0-9]{1,4}[-/. ][0-9]{1,2}[-/. ][0-9]{1,4}|(19|20)[0-9]{2}[-/ ](19|20)[0-9]{2}", text):
         return False  # a date, or two years
-    grouped = bool(re.search(r"[0-9][ )/-][ (]?[0-9]", text))
-    return text.startswith("+") or grouped or (text.startswith("0") and len(digits) >= 9)
+    if text[0] in "+(" or re.fullmatch(r"(1[-. ])?[2-9][0-9]{2}[-. ]([2-9][0-9]{2}[-. ])[0-9]{4}", text):
+        return True
+    return bool(re.match(r"0[1-9]|00[1-9]", text)) and len(digits) >= 9
 
 
 def is_person_name(text: str) -> bool:
@@ -388,14 +284,29 @@ def _sorted_by(places: Sequence[tuple[float, float] | None], levels: Sequence[st
     return tuple(level for _, level in sorted(zip(ranks, levels, strict=True)))
 
 
+BELOW = _words("<= ≤ < under below less lessthan upto unter bis moins menos meno minder jusqua hasta fino")
+ABOVE = _words(">= ≥ > over above more morethan greaterthan greater uber mehr ab plus mas piu mais meer")
+OPENING = _words("between from age ages aged von zwischen entre de da van leeftijd")
+BETWEEN = _words("- to bis a au al ate tot und and")
+
+
 def _band(level: str) -> tuple[float, float] | None:
-    """Return the ends of a band such as ``18-25``, ``<=30``, ``>65`` or ``80+``."""
-    number = r"([0-9]+(?:\.[0-9]+)?)"
-    text = level.replace(" ", "").replace("–", "-")
-    if match := re.fullmatch(rf"{number}-{number}", text):
-        return (float(match[1]), float(match[2])) if float(match[1]) < float(match[2]) else None
-    if match := re.fullmatch(rf"(<=|≤|<){number}", text):
-        return (float("-inf"), float(match[2]))
-    if match := re.fullmatch(rf"(>=|≥|>){number}", text) or re.fullmatch(rf"(){number}\+", text):
-        return (float(match[2]), float("inf"))
+    """Return the ends of a band such as ``18-25``, ``[0-10)``, ``<=30``, ``>65``, ``80+`` or ``25 to 34 years old``."""
+    text = unicodedata.normalize("NFKD", level.lower().replace("–", "-").replace(",", ""))
+    text = "".join(letter for letter in text if letter.isascii() or letter in "≤≥")
+    parts = re.findall(r"[0-9]+(?:\.[0-9]+)?|[a-z]+|<=|>=|[-<>≤≥+]", text)
+    numbers = [(place, float(part)) for place, part in enumerate(parts) if part[0].isdigit()]
+    between = set(parts[numbers[0][0] + 1 : numbers[-1][0]]) if len(numbers) == 2 else set()
+    if len(numbers) == 2 and between <= BETWEEN | {"years", "year"} and between & BETWEEN:
+        if not set(parts[: numbers[0][0]]) <= OPENING:
+            return None
+        return (numbers[0][1], numbers[1][1]) if numbers[0][1] < numbers[1][1] else None
+    if len(numbers) != 1:
+        return None
+    place, number = numbers[0]
+    before, after = set(parts[:place]), set(parts[place + 1 :])
+    if before & BELOW:
+        return (float("-inf"), number)
+    if before & ABOVE or after & {"+", "plus", "more", "mehr", "mas", "over"}:
+        return (number, float("inf"))
     return None

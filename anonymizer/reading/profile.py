@@ -14,21 +14,24 @@ from numpy.typing import NDArray
 
 from anonymizer.reading.patterns import (
     CODE_WORDS,
+    COUNT_WORDS,
     ENOUGH,
     ID_WORDS,
     MEASURE_WORDS,
-    NUMBER_WORDS,
     OUTCOME,
-    PERSON_WORDS,
     POSTCODE_WORDS,
+    SCALE_WORDS,
     SURVEY_WEIGHT,
+    THING_WORDS,
     Meaning,
     header_phrases,
     is_person_name,
     meanings_of,
     natural_order,
+    numbers_rows,
     pattern_of,
     shape_of,
+    speaks_of_persons,
 )
 from anonymizer.schema import LEFT_OUT, Column, Kind, Role, Schema, check_headers, kind_of
 
@@ -37,6 +40,9 @@ LOOKED_AT = 400
 
 FEW = 20
 """Up to so many different whole numbers can be codes."""
+
+SCALE = 9
+"""Whole numbers without a gap, up to so many, are codes or a scale; more of them are counts or measures."""
 
 TOP = 5
 """Most frequent levels that are told."""
@@ -143,7 +149,9 @@ def person_columns(schema: Schema, facts: Sequence[ColumnFacts]) -> tuple[str, .
 
 def _numbers_people(name: str) -> bool:
     """Return True when a header says that equal values are one person's: ``patient_id``, ``ssn``."""
-    return bool(header_phrases(name) & ID_WORDS) or any(m.what == "an official number" for m in meanings_of(name))
+    if any(meaning.what == "an official number" for meaning in meanings_of(name)):
+        return True
+    return numbers_rows(name) and (speaks_of_persons(name) or bool(header_phrases(name) & ID_WORDS))
 
 
 def _is_address(fact: ColumnFacts) -> bool:
@@ -251,30 +259,50 @@ def _text(value: Any) -> str:
 def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]") -> Column:
     meanings = meanings_of(fact.name)
     kind = _kind(fact, values, meanings)
-    order = None
-    if kind is Kind.CATEGORICAL and 3 <= fact.distinct <= 60 and fact.kind is Kind.CATEGORICAL:
-        labels, _ = _distinct(values)
-        order = natural_order(sorted(map(str, labels)))
+    order, ordered = None, False
+    if kind is Kind.CATEGORICAL and 3 <= fact.distinct <= 60:
+        if fact.kind is Kind.CATEGORICAL:
+            labels, _ = _distinct(values)
+            order = natural_order(sorted(map(str, labels)))
+            ordered = order is not None
+        else:  # levels that are numbers are sorted as numbers
+            ordered = bool(header_phrases(fact.name) & SCALE_WORDS) and _no_gap(fact)
     role, reason = _role(fact, kind, meanings, values)
-    return Column(fact.name, role, kind, domain=order, ordered=order is not None, reason=reason)
+    return Column(fact.name, role, kind, domain=order, ordered=ordered, reason=reason)
 
 
 def _kind(fact: ColumnFacts, values: "pd.Series[Any]", meanings: Sequence[Meaning]) -> Kind:
-    """Return the kind of the values; whole numbers that only stand for something else are categorical."""
+    """Return the kind of the values; whole numbers that only stand for something else are categorical: those whose
+    header says so, and few ones that neither count nor measure anything."""
     if fact.kind is not Kind.NUMERIC or not _whole(values):
         return fact.kind
     words = header_phrases(fact.name)
     if words & POSTCODE_WORDS:
         return Kind.CATEGORICAL
-    if words & MEASURE_WORDS:
+    if words & MEASURE_WORDS and not (words & CODE_WORDS and not words & COUNT_WORDS):
         return Kind.NUMERIC
-    nominal = any(meaning.nominal for meaning in meanings[:1]) or "occupation" in words
-    coded = bool(words & CODE_WORDS)
     if fact.distinct <= 2 and _codes_of_two(fact):
         return Kind.CATEGORICAL
-    if (nominal and fact.distinct <= FEW) or (coded and fact.distinct <= 5 * FEW):
+    nominal = any(meaning.nominal for meaning in meanings[:1]) or "occupation" in words
+    if (nominal and fact.distinct <= FEW) or (words & CODE_WORDS and fact.distinct <= 5 * FEW):
+        return Kind.CATEGORICAL
+    measured = any(meaning.what in MEASURED for meaning in meanings[:1])
+    repeats = fact.distinct <= fact.present / MOST_PER_LEVEL
+    if not measured and repeats and fact.distinct <= (SCALE if _no_gap(fact) else FEW):
         return Kind.CATEGORICAL
     return Kind.NUMERIC
+
+
+MEASURED = ("age", "a birth date", "money", "a survey weight", "a place on the map", "bodily features")
+"""What whole numbers measure, however few they are."""
+
+MOST_PER_LEVEL = 8
+"""Whole numbers of a small table are codes only if each stands in so many records, on average."""
+
+
+def _no_gap(fact: ColumnFacts) -> bool:
+    """Return whether whole numbers fill the range between their ends."""
+    return int(float(fact.high or 0)) - int(float(fact.low or 0)) + 1 == fact.distinct
 
 
 def _whole(values: "pd.Series[Any]") -> bool:
@@ -331,18 +359,26 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
     words = header_phrases(fact.name)
     many = fact.distinct_share > 0.5 or fact.distinct > 50
     for meaning in meanings:
-        if meaning.role is Role.IDENTIFYING and many and not (meaning.what == "a person's name" and _of_a_thing(words)):
+        if meaning.role is not Role.IDENTIFYING:
+            continue
+        named = meaning.what == "a person's name"
+        if named and (_of_a_thing(words) or words & COUNT_WORDS and fact.kind is Kind.NUMERIC):
+            continue
+        if many or (named and fact.distinct > FEW / 2 and fact.kind is Kind.CATEGORICAL):
             return f"Speaks of {meaning.what}, with {fact.distinct:,} different values."
     share = fact.distinct_share
     unique = "Every record has a value of its own" if share == 1 else f"{share:.0%} of its values are different"
-    if words & ID_WORDS and (share > 0.2 or words & PERSON_WORDS) and fact.distinct > 10:
+    of_persons = speaks_of_persons(fact.name) and numbers_rows(fact.name) and not words & CODE_WORDS - ID_WORDS
+    if (of_persons or (words & ID_WORDS and share > 0.2)) and fact.distinct > 10:
         return f"Its name says that it numbers people: {fact.distinct:,} values."
-    if words & NUMBER_WORDS and share >= ENOUGH and not any(m.role is Role.SENSITIVE for m in meanings):
+    if numbers_rows(fact.name) and share >= ENOUGH and not any(m.role is Role.SENSITIVE for m in meanings):
         return f"Its name says that it numbers people. {unique}."
     if fact.present >= 10 and share == 1 and fact.kind is Kind.NUMERIC and values.dtype.kind in "iu":
         span = int(values.max()) - int(values.min())
         if span == fact.present - 1 and fact.missing == 0 and not meanings:
             return "It numbers the records one by one."
+        if fact.present >= 100 and not meanings:
+            return f"{unique}, so it is as good as a name."
     if fact.kind is not Kind.CATEGORICAL or fact.present < 20:
         return ""
     labels, _ = _distinct(values)
@@ -358,5 +394,4 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
 
 def _of_a_thing(words: frozenset[str]) -> bool:
     """Return whether a name is that of a thing, a place or a firm."""
-    things = "product drug disease country city company firm hospital school ward department file column brand event"
-    return bool(words & frozenset(things.split()))
+    return bool(words & THING_WORDS)

@@ -152,6 +152,21 @@ def test_suggest__identifying(name: str, values: list[Any]) -> None:
         ("nothing", pd.Series([None] * 20, dtype="str"), Role.INSENSITIVE, Kind.CATEGORICAL),
         ("survey weight", [1, 2] * 50, Role.INSENSITIVE, Kind.CATEGORICAL),
         ("measure", [i / 7 for i in range(50)], QUASI, Kind.NUMERIC),
+        ("RAC3P", [1, 2, 3, 5, 8, 9] * 20, QUASI, Kind.CATEGORICAL),
+        ("something", [10, 20, 31, 32, 77] * 20, QUASI, Kind.CATEGORICAL),
+        ("priors_count", [0, 1, 2, 3, 5, 8] * 20, SENSITIVE, Kind.NUMERIC),
+        ("age", list(range(15, 23)) * 20, QUASI, Kind.NUMERIC),
+        ("points", list(range(1, 17)) * 20, QUASI, Kind.NUMERIC),
+        ("case", [f"01-{i % 70:04}-{i % 50:02}" for i in range(700)], QUASI, Kind.CATEGORICAL),
+        ("Latitude", [52 + i / 777 for i in range(60)], QUASI, Kind.NUMERIC),
+        ("lon", [13 + i / 777 for i in range(60)], QUASI, Kind.NUMERIC),
+        ("readmitted", ["NO", "<30", ">30"] * 10, SENSITIVE, Kind.CATEGORICAL),
+        ("Hauptdiagnose", ["I50", "J18"] * 10, SENSITIVE, Kind.CATEGORICAL),
+        ("Schweregrad", ["leicht", "schwer"] * 10, SENSITIVE, Kind.CATEGORICAL),
+        ("décès", ["oui", "non"] * 10, SENSITIVE, Kind.CATEGORICAL),
+        ("fallecimiento", ["si", "no"] * 10, SENSITIVE, Kind.CATEGORICAL),
+        ("esito", ["guarito", "deceduto"] * 10, SENSITIVE, Kind.CATEGORICAL),
+        ("óbito", [1, 2] * 10, SENSITIVE, Kind.CATEGORICAL),
     ],
 )
 def test_suggest__role_and_kind(name: str, values: Any, role: Role, kind: Kind) -> None:
@@ -172,6 +187,10 @@ def test_suggest__ordered_levels() -> None:
         (["60+", "<18", "18-39", "40-59"], ("<18", "18-39", "40-59", "60+")),
         (["100-199", "20-99", "0-19"], ("0-19", "20-99", "100-199")),
         (["Mar", "Jan", "Feb"], ("Jan", "Feb", "Mar")),
+        (["[90-100)", "[0-10)", "[10-20)"], ("[0-10)", "[10-20)", "[90-100)")),
+        (["25 - 45", "Greater than 45", "Less than 25"], ("Less than 25", "25 - 45", "Greater than 45")),
+        (["45 to 54 years", "35 to 44 years", "9 to 34 years"], ("9 to 34 years", "35 to 44 years", "45 to 54 years")),
+        (["A1-2", "B3-4", "C5-6"], None),
         (["yes", "no"], None),
         (["low", "high", "purple"], None),
         (["low", "Low", "high"], None),
@@ -192,10 +211,22 @@ def test_check_digits__one_wrong_digit_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(
-    "texts", [["2024-01-02"], ["02139"], ["1234567"], ["12.5"], ["Married"], ["2019-2020"], ["1/12/2024"], []]
+    "texts",
+    [["2024-01-02"], ["02139"], ["1234567"], ["7590-00012"], ["12.5"], ["Married"], ["2019-2020"], ["1/12/2024"], []],
 )
 def test_pattern_of__ordinary_values_have_none(texts: list[str]) -> None:
     assert pattern_of(texts) == ""
+
+
+def test_meanings_of__a_seat_in_a_car_is_not_work() -> None:
+    assert "work" not in [meaning.what for meaning in meanings_of("seat_position")]
+    assert meanings_of("Position")[0].what == "work"
+
+
+def test_suggest__a_scale_of_whole_numbers_has_an_order() -> None:
+    assert one("JobLevel", [1, 2, 3, 4, 5] * 20).ordered
+    assert not one("JobLevel", [1, 2, 3, 4, 9] * 20).ordered, "9 may stand for no answer"
+    assert not one("race", [1, 2, 3, 4, 5] * 20).ordered
 
 
 def test_shape_of__codes() -> None:
