@@ -10,6 +10,7 @@ from ui.decisions.browser import browser
 from ui.decisions.project_file import take_over
 from ui.decisions.view import explanation
 from ui.door.login import login
+from ui.navigation import STEPS, pages
 from ui.scroll import start_at_top
 from ui.server.places import PLACES
 from ui.server.sessions import draw, drop_uploads, go
@@ -20,17 +21,6 @@ from ui.visit import FrameState
 from ui.warm import WARM_UP, sweep
 from ui.workspace import Workspace
 
-STEPS = (
-    ("data", "Data", "Bring a table"),
-    ("roles", "Roles", "Say what each column is"),
-    ("tree", "Tree", "See which records are merged, and why"),
-    ("release", "Release", "Check and download"),
-    ("what_if", "What if", "Compare scenarios"),
-    ("evaluate", "Evaluate", "Compare methods under cross-validation"),
-    ("forest", "Forest", "A private forest instead of a table"),
-    ("disclosure", "Disclosure", "What a published tree gives away"),
-    ("verify", "Verify", "Check a released file"),
-)
 LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32" role="img" aria-label="Copse">
 <g fill="COLOUR"><path d="M12 3 4 17h5l-4 7h14l-4-7h5z"/><path d="M25 9l-6 10h3.6l-3 5h10.8l-3-5H31z" opacity=".72"/>
 <path d="M10.8 24h2.4v5h-2.4zM24 24h2v5h-2z"/></g>
@@ -155,18 +145,8 @@ def main() -> None:
     ws = workspace()
     draw(emptying(), partial(stage, ws), ws.memory)
     done = steps_done(ws)
-    pages = [
-        st.Page(
-            PAGES / f"{step}.py",
-            title=f"{number} · {title}",
-            icon=":material/check_circle:" if step in done else ":material/radio_button_unchecked:",
-            help=explanation,
-            default=step == "data",
-        )
-        for number, (step, title, explanation) in enumerate(STEPS, start=1)
-    ]
     waiting = wait_for_place(ws)
-    page = st.navigation(pages, position="hidden" if waiting else "top")
+    page = st.navigation(pages(done), position="hidden" if waiting else "top")
     if waiting:
         no_place(ws)
         return

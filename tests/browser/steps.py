@@ -8,6 +8,8 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from ui.navigation import SIDE_PAGES
+
 DROP = """([target, encoded, name]) => {
     const bytes = Uint8Array.from(atob(encoded), letter => letter.charCodeAt(0));
     const transfer = new DataTransfer();
@@ -44,7 +46,11 @@ def drop(page: Page, data: bytes, name: str) -> None:
 
 
 def step(page: Page, title: str) -> Any:
-    """The link to a step, in the line of steps."""
+    """The link to a page, in the line of steps; opened first, where it stands in a section."""
+    for section, members in SIDE_PAGES.items():
+        if title in [of_page for _, of_page, _ in members]:
+            page.get_by_test_id("stTopNavSection").filter(has_text=section).click()
+            return page.get_by_test_id("stTopNavDropdownLink").filter(has_text=title)
     return page.get_by_test_id("stTopNavLink").filter(has_text=title)
 
 
