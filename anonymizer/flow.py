@@ -23,7 +23,7 @@ from anonymizer.drawing.groups import WorstGroup, worst_groups
 from anonymizer.errors import Progress, no_progress
 from anonymizer.groups.limits import shortfall_of_all, too_few
 from anonymizer.groups.prune import Pruning
-from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, with_criterion
+from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, used_settings, with_criterion
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable, encode, persons_of, rows_of
 from anonymizer.growing.records import descend
@@ -35,12 +35,12 @@ from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import check_choices, divide, release_of
-from anonymizer.releasing.grid import coarsen
+from anonymizer.releasing.grid import coarsen, public_parts
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.tiers import Parts
 from anonymizer.reporting.report import Report, report_of
 from anonymizer.schema import Schema
-from anonymizer.settings import RUN, Limits, Settings, setting_names
+from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.whatif.frontier import Point, tree_frontier
 
 Answer = TypeVar("Answer")
@@ -334,8 +334,9 @@ class Flow:
     @stage(*RELEASE)
     def isolation(self) -> Isolation:
         """Who is singled out by an end or a level of their own box."""
+        public = public_parts(self.encoded, self.schema, self.settings.public_k, self.settings.writing)
         order = self.release.order
-        return isolation(self.original, self.released, self.schema, order, self.look_alikes, self.cells)
+        return isolation(self.original, self.released, self.schema, order, self.look_alikes, self.cells, public)
 
     @stage(*RELEASE)
     def utility(self) -> Utility:
@@ -391,11 +392,7 @@ class Flow:
     @property
     def recorded(self) -> dict[str, Any]:
         """The settings of a run as a report keeps them: the criterion as used, ``None`` for what did not matter."""
-        recipe = with_criterion(self.recipe, self.encoded)
-        tree_settings: dict[str, Any] = {"criterion": recipe.criterion, "weight": recipe.weight}
-        if recipe.mondrian:
-            tree_settings = dict.fromkeys(name for name in setting_names("tree") if name != "grouping")
-        return {**self.settings.of(*RUN), "grouping": self.grouping, **tree_settings}
+        return {**self.settings.of(*RUN), "grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
 
     def require_limits(self) -> None:
         """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""

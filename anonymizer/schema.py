@@ -55,7 +55,8 @@ class Column:
     order. ``None`` means "read it from the data". ``ordered``: the levels have a natural order, and splits
     respect it. ``reason``: why the role was suggested, in words; never part of a comparison. ``grid``: of numbers and
     dates, the step of the public grid in which ends are written (a number, or one of :data:`DATE_STEPS`) and a number
-    that is on it (0 for dates); ``None``: proposed.
+    that is on it (0 for dates); ``None``: proposed. ``groups``: of categories, the public groups of levels that are
+    written together when asked for, each level in one at most; ``None``: proposed.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Column:
     ordered: bool = False
     reason: str = ""
     grid: tuple[float | str, float] | None = None
+    groups: tuple[tuple[str, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -84,6 +86,8 @@ class Column:
         object.__setattr__(self, "kind", Kind(self.kind))
         if self.grid is not None:
             object.__setattr__(self, "grid", self._step(*self.grid))
+        if self.groups is not None:
+            object.__setattr__(self, "groups", self._groups(self.groups))
         if self.domain is None:
             return
         domain = tuple(self.domain)
@@ -121,6 +125,18 @@ class Column:
             remedy=f"Give a number above 0, or for dates one of {', '.join(DATE_STEPS)}.",
         )
 
+    def _groups(self, groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
+        """Return the public groups of levels, as they are kept."""
+        division = tuple(tuple(str(level) for level in group) for group in groups)
+        levels = [level for group in division for level in group]
+        if self.kind is not Kind.CATEGORICAL or len(set(levels)) != len(levels) or not all(division):
+            raise SchemaError(
+                f"The public groups of {self.name!r} do not divide its levels.",
+                column=self.name,
+                remedy="List levels of a categorical column, each in one group.",
+            )
+        return division
+
     def _end(self, end: object) -> float | str:
         """Return one end of a numeric or date domain, as it is kept."""
         try:
@@ -154,6 +170,8 @@ class Column:
             entry["ordered"] = True
         if self.grid is not None:
             entry["grid"] = list(self.grid)
+        if self.groups is not None:
+            entry["groups"] = [list(group) for group in self.groups]
         if self.reason:
             entry["reason"] = self.reason
         return entry
@@ -161,7 +179,7 @@ class Column:
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "grid", "reason"))
+        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "grid", "groups", "reason"))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
         ends = [] if domain.absent else domain.items()
@@ -173,6 +191,8 @@ class Column:
         step: list[Any] = [] if grid.absent else grid.items()
         if step:
             step = [step[0].text() if kind == Kind.DATE else step[0].number(), *(part.number() for part in step[1:])]
+        groups = entry.field("groups")
+        lists = None if groups.absent else [[level.text() for level in group.items()] for group in groups.items()]
         return entry.build(
             lambda: cls(
                 name=entry.field("name").text(fewest=1),
@@ -182,6 +202,7 @@ class Column:
                 ordered="ordered" in fields and fields["ordered"].flag(),
                 reason=fields["reason"].text() if "reason" in fields else "",
                 grid=None if grid.absent else tuple(step),
+                groups=lists,  # type: ignore[arg-type]
             )
         )
 

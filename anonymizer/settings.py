@@ -107,7 +107,7 @@ SETTINGS: dict[str, Setting] = {
         "which records of a group share a box",
     ),
     "writing": Setting("sets", "name", "cells", "Categories", "how levels are written"),
-    "numbers": Setting("range", "name", "cells", "Numbers and dates", "how numbers and dates are written"),
+    "numbers": Setting("public", "name", "cells", "Numbers and dates", "how numbers and dates are written"),
     "criterion": Setting(
         None,
         "name",

@@ -7,8 +7,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import anonymizer as an
+from anonymizer.settings import Settings
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+RANGES = Settings(numbers="range")
+"""Intervals between values, as the papers have them: what losses are compared by."""
 
 
 class Table(NamedTuple):

@@ -3,12 +3,14 @@
     python run.py bench attacks --only boxes --draws 5
     python run.py bench attacks --only rerun --draws 10
     python run.py bench attacks --only secret --draws 5
+    python run.py bench attacks --only ends
 
 Samples of Adult. Each line is the median over several tables, each released under a secret of its own, with the lowest
 and the highest in brackets. *boxes*: 4,000 rows, 8 quasi-identifiers, k = 10: who is singled out by an end or a level,
 and which cells are narrowed by supposing that the loss is the least. *rerun*: 24 rows, 4 quasi-identifiers, k = 4:
 whose record is certain to somebody who knows all others and runs the method again. *secret*: packed groups of 4,000
-rows: do they give the weights of the columns away, and do these bring the groups back? Nothing is asserted; read the
+rows: do they give the weights of the columns away, and do these bring the groups back? *ends*: whole tables, k = 10:
+what public ends and public groups of levels lose, and whom boxes single out then. Nothing is asserted; read the
 tables.
 """
 
@@ -31,12 +33,14 @@ from anonymizer.flow import Flow
 from anonymizer.groups.hulls import scale_of
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.measuring.utility import gcp
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import hospital
 from anonymizer.releasing import pack
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.values import value_text
-from benchmarks._tables import DATA
+from benchmarks._tables import DATA, TABLES
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +66,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="attacks")
     parser.add_argument("--only", nargs="+", default=list(PARTS), choices=list(PARTS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--grouping", help="of *ends*; by default the papers' own")
     parser.add_argument("--draws", type=int, default=5, help="tables, each with a secret of its own")
     parser.add_argument("--secrets", type=int, default=20, help="under which an attacker runs each content")
     parser.add_argument("--tries", type=int, default=300, help="weights that an attacker tries")
@@ -82,7 +87,11 @@ def sample(columns: list[str], rows: int, seed: int) -> tuple[pd.DataFrame, Sche
 
 def flow_of(columns: list[str], rows: int, seed: int, settings: dict[str, Any], k: int) -> Flow:
     """A flow whose secret is drawn from the seed; its parts are drawn first, so that the seed makes them again."""
-    flow = Flow(*sample(columns, rows, seed), Settings(k=k, **settings), rng=np.random.default_rng(seed + 10**6))
+    flow = Flow(
+        *sample(columns, rows, seed),
+        Settings(k=k, numbers="range", **settings),
+        rng=np.random.default_rng(seed + 10**6),
+    )
     flow.compute("parts")
     return flow
 
@@ -258,7 +267,51 @@ def column_losses(encoded: EncodedTable, group: NDArray[np.int64]) -> Floats:
     return np.array(losses)
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], None]] = {"boxes": boxes, "rerun": again, "secret": secret}
+WAYS: dict[str, dict[str, Any]] = {
+    "ends are values": {"numbers": "range"}, "public ends": {}, "public ends and groups": {"writing": "groups"},
+}  # fmt: skip
+
+
+def ends(options: argparse.Namespace) -> None:
+    """What public ends and public groups of levels cost on whole tables, and whom boxes single out then."""
+    print_head(
+        "table",
+        "records",
+        *(f"GCP, {way}" for way in WAYS),
+        *(f"singled out, {way}" for way in WAYS),
+        "ends, values",
+        "ends, public",
+    )
+    tables: dict[str, Callable[[], tuple[pd.DataFrame, Schema]]] = {name: table.read for name, table in TABLES.items()}
+    for name, read in {"hospital": hospital_table, "adult, 8 columns": adult_eight, **tables}.items():
+        table, schema = read()
+        settings = Settings(k=10, grouping=options.grouping, numbers="range")
+        ways = [
+            Flow(table, schema, settings.but(**{"numbers": "public", **way}), rng=np.random.default_rng(0))
+            for way in WAYS.values()
+        ]
+        cells = [f"{len(table):,}", *(f"{way.utility.gcp:.3f}" for way in ways)]
+        cells += [f"{way.isolation.records.share:.3f}" for way in ways] + [
+            f"{way.isolation.ends.share:.2f}" for way in ways[:2]
+        ]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def hospital_table() -> tuple[pd.DataFrame, Schema]:
+    """The made-up admissions, in the roles that are suggested."""
+    table = hospital()
+    return table, suggest(table)
+
+
+def adult_eight() -> tuple[pd.DataFrame, Schema]:
+    """Adult with eight quasi-identifiers."""
+    table = pd.read_csv(DATA / "adult_complete.csv.gz", usecols=[*EIGHT, "income"])[[*EIGHT, "income"]]
+    return table, Schema.of(table, quasi_identifying=EIGHT, sensitive=["income"])
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "boxes": boxes, "rerun": again, "secret": secret, "ends": ends,
+}  # fmt: skip
 
 
 def seeds(options: argparse.Namespace) -> range:

@@ -29,7 +29,7 @@ from anonymizer.measuring.comparison import paired_t_test
 from anonymizer.measuring.experiment import evaluate
 from anonymizer.measuring.measures import ORIGINAL, Outcome
 from benchmarks import packed
-from benchmarks._tables import TABLES
+from benchmarks._tables import RANGES, TABLES
 
 BASELINES = {
     "classes": [
@@ -103,7 +103,7 @@ def compare(name: str, options: argparse.Namespace) -> dict[str, Any]:
             for place, (groupings, generalizers, ks) in enumerate(blocks):
                 show = terminal_progress(f"{name}, {what}, seed {seed}, {place + 1} of {len(blocks)}")
                 for outcome in evaluate(
-                    Flow(table, schema), folds=options.folds, run=options.only, ks=ks, groupings=groupings,
+                    Flow(table, schema, RANGES), folds=options.folds, run=options.only, ks=ks, groupings=groupings,
                     generalizers=generalizers, seed=seed, progress=show,
                 ):  # fmt: skip
                     runs.setdefault(setting_of(outcome), []).append(outcome)

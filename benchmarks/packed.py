@@ -20,7 +20,7 @@ from anonymizer.measuring.comparison import paired_t_test
 from anonymizer.measuring.experiment import ORIGINAL, Outcome, evaluate
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
-from benchmarks._tables import TABLES
+from benchmarks._tables import RANGES, TABLES
 from benchmarks.flow import adult
 
 EIGHT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
@@ -84,7 +84,9 @@ def print_losses(name: str, ks: Sequence[int], secrets: int, *, polish: bool = T
         for k in ks:
             losses, seconds = [], []
             for secret in range(secrets if settings.generalizer in SECRET else 1):
-                run = Flow(flow.table, flow.schema, settings.but(k=k), rng=np.random.default_rng(secret))
+                run = Flow(
+                    flow.table, flow.schema, settings.but(k=k, numbers="range"), rng=np.random.default_rng(secret)
+                )
                 run.compute("leaf", "pruning")
                 seconds.append(seconds_of(run, "parts"))
                 losses.append(run.utility.gcp)
@@ -135,7 +137,7 @@ def print_folds(name: str, ks: Sequence[int], folds: int, run: int | None, seed:
     outcomes: dict[tuple[str, str, int], Outcome] = {}
     for grouping, generalizer in pairs:
         blocks = evaluate(
-            Flow(table, schema), folds=folds, run=run, ks=ks, groupings=[grouping], generalizers=[generalizer],
+            Flow(table, schema, RANGES), folds=folds, run=run, ks=ks, groupings=[grouping], generalizers=[generalizer],
             seed=seed,
         )  # fmt: skip
         outcomes |= {(o.grouping, o.generalizer, o.k): o for o in blocks}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,12 +37,20 @@ def groups_of(released: pd.DataFrame, names: tuple[str, ...]) -> list[list[int]]
     return list(groups.values())
 
 
-def shown_values(cell: Cell, values: list[Value]) -> tuple[list[list[bool]], list[list[bool]]]:
-    """For each end, and for each level, that a cell shows: which values of the group it is."""
+def shown_values(cell: Cell, values: list[Value], public: Any = None) -> tuple[list[list[bool]], list[list[bool]]]:
+    """For each end, and for each level, that a cell shows: which values of the group it is, or are in the public step
+    or group that it stands for."""
     ends: list[list[bool]] = []
     if cell.low is not None and not cell.estimate:
         ends = [[number == end for _, number in values] for end in (cell.low, cell.high)]
+        if public is not None:
+            steps = [max(np.flatnonzero(public.low <= end)) for end in (cell.low, cell.high)]
+            inside = [(public.low[step], public.high[step]) for step in steps]
+            ends = [[low <= number <= high for _, number in values] for low, high in inside]
     levels = [[text == level for text, _ in values] for level in cell.levels]
+    if public is not None and cell.levels:
+        items = sorted({public[level] for level in cell.levels})
+        levels = [[text is not None and public[text] == group for text, _ in values] for group in items]
     if cell.missing:
         levels.append([text is None for text, _ in values])
     return ends, levels
@@ -59,7 +68,10 @@ class SlowIsolation:
     levels: tuple[int, int]
 
 
-def slow_isolation(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, order: np.ndarray) -> SlowIsolation:
+def slow_isolation(
+    table: pd.DataFrame, released: pd.DataFrame, schema: Schema, order: np.ndarray, public: dict[str, Any] | None = None
+) -> SlowIsolation:
+    """``public``: what ends and levels stand for, by column: a grid, or the group of each level."""
     names = schema.quasi_identifying
     values = {name: values_of(table, schema, name) for name in names}
     people, groups, by_column, counts = set(), 0, dict.fromkeys(names, 0), [[0, 0], [0, 0]]
@@ -71,7 +83,7 @@ def slow_isolation(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, 
             if cell.withheld:
                 texts = {text for text, _ in values[name]}
                 cell = Cell.of_levels(tuple(sorted(text for text in texts if text is not None)), None in texts)
-            marks = shown_values(cell, [values[name][person] for person in members])
+            marks = shown_values(cell, [values[name][person] for person in members], (public or {}).get(name))
             lone = {
                 p
                 for kind in marks
@@ -83,7 +95,8 @@ def slow_isolation(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, 
             by_column[name] += len(lone)
             here |= lone
             for count, kind in zip(counts, marks, strict=True):
-                if not cell.is_single and not (kind is marks[0] and cell.ends and cell.low == cell.high):
+                one = len(kind) == 1 if cell.levels else cell.is_single
+                if not one and not (kind is marks[0] and cell.ends and cell.low == cell.high):
                     count[0] += sum(sum(mark) == 1 for mark in kind)
                     count[1] += len(kind)
         people |= here

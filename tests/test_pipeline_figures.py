@@ -47,7 +47,7 @@ def admits(cell: Any, value: Any, kind: Kind) -> bool:
 
 
 def loss(cell: Any, values: "pd.Series[Any]", kind: Kind) -> float:
-    """NCP of a cell, as its definition says, from the original column."""
+    """NCP of a cell, as its definition says, from the original column: of its interval, what lies in the domain."""
     if pd.isna(cell):
         return 0.0
     levels = values.nunique(dropna=False)
@@ -58,7 +58,8 @@ def loss(cell: Any, values: "pd.Series[Any]", kind: Kind) -> float:
     share = 0.0
     if ends:
         whole = [number(value) for value in values.dropna()]
-        share = (number(ends[2]) - number(ends[1])) / (max(whole) - min(whole))
+        low, high = min(whole), max(whole)
+        share = (min(number(ends[2]), high) - max(number(ends[1]), low)) / (high - low)
     may_miss = 1 / levels if cell.endswith("missing}") else 0.0
     return (1 - may_miss) * share + may_miss
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 State = TypeVar("State")
 
-WITH_SHARED_RECORDS = ("sets", "concatenate", *INTERVALS)
+WITH_SHARED_RECORDS = ("sets", "groups", "concatenate", *INTERVALS)
 """Ways to write cells that do not count, so they suit boxes that share records."""
 
 

@@ -20,6 +20,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.measuring.predict import cell_of, classify, features_of, regress
 from anonymizer.measuring.utility import mape
+from anonymizer.releasing.grid import Grid
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.values import numbers_of, value_text
 
@@ -90,7 +91,7 @@ class CellColumn:
 
     ``of_row`` (n,); ``low``, ``high``, ``missing``: of each cell, for numbers and dates, whose values are ``value``
     (n,), NaN for missing. ``levels``: (cells, levels) which levels each cell admits, the code of each person's level
-    being ``value``.
+    being ``value``. Where ends and levels are public, ``grid`` and ``group`` (levels,) tell what they stand for.
     """
 
     of_row: Rows
@@ -99,10 +100,16 @@ class CellColumn:
     high: Floats
     missing: NDArray[np.bool_]
     levels: NDArray[np.bool_] | None = None
+    grid: Grid | None = None
+    group: Rows | None = None
 
     @classmethod
-    def of(cls, published: "pd.Series[Any]", original: "pd.Series[Any]", column: Column) -> "CellColumn":
-        """Return the cells of a released column beside the people's values in the original."""
+    def of(
+        cls, published: "pd.Series[Any]", original: "pd.Series[Any]", column: Column,
+        public: Grid | Mapping[str, int] | None = None,
+    ) -> "CellColumn":  # fmt: skip
+        """Return the cells of a released column beside the people's values in the original. ``public``: what ends and
+        levels stand for, see :func:`anonymizer.releasing.grid.public_parts`."""
         codes, texts = pd.factorize(published.astype(object), use_na_sentinel=False)
         cells = [parse_cell(None if pd.isna(text) else str(text), column.kind) for text in texts]
         of_row = np.asarray(codes, dtype=np.int64)
@@ -110,7 +117,8 @@ class CellColumn:
         ends = np.array([ends_of(cell) for cell in cells], dtype=np.float64)
         missing = np.array([cell.missing or cell.withheld for cell in cells], dtype=bool)
         if column.kind is not Kind.CATEGORICAL:
-            return cls(of_row, values, ends[:, 0], ends[:, 1], missing)
+            grid = public if isinstance(public, Grid) else None
+            return cls(of_row, values, ends[:, 0], ends[:, 1], missing, grid=grid)
         person, distinct = pd.factorize(values, use_na_sentinel=False)
         absent = np.asarray(pd.isna(distinct), dtype=bool)
         place = {text: code for code, text in enumerate(distinct) if not absent[code]}
@@ -118,7 +126,10 @@ class CellColumn:
         for row, cell in zip(levels, cells, strict=True):
             row[[place[level] for level in cell.levels if level in place]] = True
             row |= absent & cell.missing | cell.withheld
-        return cls(of_row, np.asarray(person, dtype=np.int64), ends[:, 0], ends[:, 1], missing, levels)
+        groups = public if isinstance(public, Mapping) else {}
+        group = pd.factorize(np.array([str(groups.get(text, text)) for text in distinct], dtype=object))[0]
+        value = np.asarray(person, dtype=np.int64)
+        return cls(of_row, value, ends[:, 0], ends[:, 1], missing, levels, group=group.astype(np.int64))
 
     def people_in(self, row: int) -> NDArray[np.bool_]:
         """Return (n,) whom the cell of this row admits."""
@@ -127,6 +138,27 @@ class CellColumn:
             return np.asarray(self.levels[cell][self.value])
         inside = (self.value >= self.low[cell]) & (self.value <= self.high[cell])
         return np.asarray(inside | np.isnan(self.value) if self.missing[cell] else inside)
+
+    def says_of(self, row: int, rng: np.random.Generator) -> NDArray[np.bool_] | None:
+        """Return (n,) whom one end, or one level, of the cell of this row speaks of, drawn by ``rng``; ``None`` of a
+        cell that shows no two of them."""
+        cell = self.of_row[row]
+        if self.levels is not None and self.group is not None:
+            items = np.unique(self.group[self.levels[cell]])
+            return np.asarray(self.group[self.value] == rng.choice(items)) if len(items) > 1 else None
+        low, high = self.low[cell], self.high[cell]
+        items = np.unique([end for end in (low, high) if np.isfinite(end)])
+        if len(items) and self.missing[cell]:
+            items = np.append(items, np.nan)
+        if len(items) < 2:
+            return None
+        end = rng.choice(items)
+        if np.isnan(end):
+            return np.asarray(np.isnan(self.value))
+        if self.grid is None:
+            return np.asarray(self.value == end)
+        step = int(self.grid.cells(np.array([end]))[0])
+        return np.asarray((self.value >= self.grid.low[step]) & (self.value <= self.grid.high[step]))
 
     def admits(self, cells: Rows, values: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which values (v,) each of these cells (c,) admits, (c, v): as :meth:`anonymizer.cells.Cell.admits`."""
@@ -157,6 +189,17 @@ def count_matches(columns: Mapping[str, ExactColumn | CellColumn], row: int, sub
     fits = columns[subset[0]].people_in(row)
     for name in subset[1:]:
         fits = fits & columns[name].people_in(row)
+    return int(np.count_nonzero(fits))
+
+
+def count_pointed_at(columns: Mapping[str, CellColumn], row: int, rng: np.random.Generator) -> int:
+    """Return the number of people who fit all cells of a published row, and of whom one of its ends or levels speaks,
+    which ``rng`` draws."""
+    names = list(columns)
+    said = (columns[names[place]].says_of(row, rng) for place in rng.permutation(len(names)))
+    fits = next((people for people in said if people is not None), np.ones(1, np.bool_))
+    for column in columns.values():
+        fits = fits & column.people_in(row)
     return int(np.count_nonzero(fits))
 
 

@@ -1,7 +1,9 @@
 """Who is singled out by a box itself: an end or a level of it that exactly one record of the group holds.
 
 The box `[29, 61]` says that somebody in the group is 29. When only one record there is, "the person of this group who
-is 29" means that record and no other. The counts are exact: they are taken from the original and the release side by
+is 29" means that record and no other. Where ends are public, `[25, 64]` in steps of 5 says that somebody is 25 to 29,
+and that is counted: what a box says that somebody has, and only one has. So it is with public groups of levels. The
+counts are exact: they are taken from the original and the release side by
 side, and nothing is guessed.
 """
 
@@ -18,6 +20,7 @@ from anonymizer.attacks.outcome import Rate
 from anonymizer.checking.candidates import Original, OriginalColumn, prepare
 from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.released import ColumnCells, read_cells
+from anonymizer.releasing.grid import Grid
 from anonymizer.schema import Kind, Schema
 
 Flags = NDArray[np.bool_]
@@ -43,8 +46,9 @@ class Isolation:
     def sentence(self) -> str:
         """The same in words."""
         return (
-            f"{self.records.share:.1%} of the records are singled out by their own box: they alone in their group hold "
-            f"one of its ends or levels. {self.groups.share:.1%} of the groups have such a record."
+            f"{self.records.share:.1%} of the records are singled out by their own box: they alone in their group have "
+            "what one of its ends or levels says. "
+            f"{self.groups.share:.1%} of the groups have such a record."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,15 +69,17 @@ def isolation(
     order: Rows,
     classes: LookAlikes | None = None,
     cells: Mapping[str, ColumnCells] | None = None,
+    public: Mapping[str, Grid | Mapping[str, int]] | None = None,
 ) -> Isolation:
     """Return who is singled out by an end or a level of their box.
 
     ``original``: n rows, or what :func:`anonymizer.checking.candidates.prepare` made of them; ``released``: n rows of
     text cells; ``order`` (n,): the original row of each released row; ``classes``: of rows that are alike, and
-    ``cells``: of each quasi-identifier, when the caller has them.
+    ``cells``: of each quasi-identifier, when the caller has them. ``public``: what ends and levels stand for, of the
+    columns where they are public: see :func:`anonymizer.releasing.grid.public_parts`.
 
     A mean or median shows no end. A withheld cell counts as the set of all levels, for a set of all of them is written
-    so. An end is a value that is written, whether it is somebody's or was rounded.
+    so. An end is a value that is written, whether it is somebody's or was rounded; a public one stands for its step.
     """
     names = schema.quasi_identifying
     if not isinstance(original, Original):
@@ -86,7 +92,7 @@ def isolation(
     by_column = {}
     for name, codes, column in zip(names, original.codes.T, original.columns, strict=True):
         measure = alone_in_set if schema[name].kind is Kind.CATEGORICAL else alone_at_end
-        alone, ends, levels = measure(cells[name], codes[order], column, classes)
+        alone, ends, levels = measure(cells[name], codes[order], column, classes, (public or {}).get(name))
         by_column[name] = Rate(int(alone.sum()), n)
         everybody |= alone
         of_ends = of_ends[0] + ends[0], of_ends[1] + ends[1]
@@ -99,9 +105,11 @@ Answer = tuple[Flags, tuple[int, int], tuple[int, int]]
 """Which rows hold something alone (n,); of how many ends, and of how many levels, there is one holder, and of all."""
 
 
-def alone_at_end(cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn, classes: LookAlikes) -> Answer:
+def alone_at_end(
+    cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn, classes: LookAlikes, grid: Any = None
+) -> Answer:
     """Return who alone in their class holds an end of its interval, or is alone missing there; see :data:`Answer`.
-    ``codes`` (n,): the value of each row's person, as ``column`` says."""
+    ``codes`` (n,): the value of each row's person, as ``column`` says; ``grid``: in whose steps ends are public."""
     class_of, cell = classes.class_of, cell_of_class(cells.index, classes)
     ends = np.array([ends_of(one) for one in cells.cells])
     missing = np.array([one.missing or one.withheld for one in cells.cells])[cell]
@@ -109,8 +117,14 @@ def alone_at_end(cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn
     has_range = np.isfinite(low) & (low < high)
     alone = np.zeros(len(codes), dtype=np.bool_)
     single_ends = 0
+    step = codes
+    if isinstance(grid, Grid):
+        step = np.append(grid.cells(column.numbers), -1)[codes]
     for end in (low, high):
-        holds = codes == code_of(column.numbers, end)[class_of]
+        of_end = (
+            np.where(np.isfinite(end), grid.cells(end), -2) if isinstance(grid, Grid) else code_of(column.numbers, end)
+        )
+        holds = step == of_end[class_of]
         holders = np.bincount(class_of[holds], minlength=len(low))
         alone |= holds & (holders == 1)[class_of]
         single_ends += int(((holders == 1) & has_range).sum())
@@ -127,19 +141,27 @@ def code_of(numbers: NDArray[np.float64], values: NDArray[np.float64]) -> Rows:
     return np.where(np.append(numbers, np.nan)[place] == values, place, -1)
 
 
-def alone_in_set(cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn, classes: LookAlikes) -> Answer:
+def alone_in_set(
+    cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn, classes: LookAlikes, groups: Any = None
+) -> Answer:
     """Return who alone in their class holds a level of its set; see :data:`Answer`. ``codes`` (n,): the level of each
-    row's person, as ``column`` says."""
+    row's person, as ``column`` says; ``groups``: the public group of each level, which a level stands for."""
     cell = cell_of_class(cells.index, classes)
     withheld = np.array([one.withheld for one in cells.cells])
-    levels = np.array([len(one.levels) + one.missing for one in cells.cells])
-    size = np.where(withheld, len(np.unique(codes)), levels)[cell]
-    in_sets = [
-        place * column.n_codes + code
-        for place, one in enumerate(cells.cells)
-        for code in (*(column.position.get(level, -1) for level in one.levels), *[column.missing] * one.missing)
-        if code >= 0
+    first: dict[Any, int] = {}  # of each public group the code of its first level stands for all of them
+    position = {
+        level: first.setdefault((groups or {}).get(level, level), code) for level, code in column.position.items()
+    }
+    stands_for = np.arange(column.n_codes)
+    stands_for[list(column.position.values())] = list(position.values())
+    codes = stands_for[codes]
+    items = [
+        {position.get(level, -1) for level in one.levels} | ({column.missing} if one.missing else set())
+        for one in cells.cells
     ]
+    levels = np.array([len(codes_of_set) for codes_of_set in items])
+    size = np.where(withheld, len(np.unique(codes)), levels)[cell]
+    in_sets = [place * column.n_codes + code for place, one in enumerate(items) for code in one if code >= 0]
     which, pairs = pd.factorize(classes.class_of * column.n_codes + codes)
     group, level = np.divmod(pairs, column.n_codes)
     visible = withheld[cell[group]] | np.isin(cell[group] * column.n_codes + level, in_sets)

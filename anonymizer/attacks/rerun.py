@@ -76,7 +76,8 @@ def rerun(
     runs. ``most``: contents that are tried of a record at most: every one that differs in one column first, then some
     of the others, drawn by ``rng``. Contents are made of values that somebody has. Where not all were tried, a record
     can be called certain that another content would have cleared: the figures are upper bounds. ``grid``: where ends
-    are rounded outward to public cells; by default as the flow writes them.
+    are rounded outward to public cells; by default as the flow writes them. Public cells are taken as they were
+    published: contents that would move the bounds of a proposed grid could be ruled out besides, and are not.
     """
     if len(flow.parts.shared_record):
         return None
@@ -95,7 +96,7 @@ def rerun(
     tried = whole = by_group = 0
     for number, person in enumerate(people.tolist()):
         if say is not None:
-            used = 0.0 if np.isinf(seconds) else 1 - (end - time.monotonic()) / seconds
+            used = 0.0 if np.isinf(seconds) else 1 - max(end - time.monotonic(), 0.0) / max(seconds, 1e-9)
             say(min(1.0, max(number / len(people), used)), "Running the method again")
         certain = is_certain(flow, others, grid, published, truth, seeds, person, most, rng, end)
         if certain is None:

@@ -5,6 +5,7 @@ baselines, whose trees depend on k and whose leaves are the groups (:data:`anony
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from anonymizer.groups.mondrian import MONDRIAN, grow_mondrian
 from anonymizer.groups.prune import CRITERIA, Pruning, prune
@@ -13,7 +14,7 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import grow
 from anonymizer.growing.tree import Tree
 from anonymizer.schema import Kind, Schema
-from anonymizer.settings import Limits, Settings, offer
+from anonymizer.settings import Limits, Settings, offer, setting_names
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,15 @@ def with_criterion(recipe: Recipe, encoded: EncodedTable) -> Recipe:
     if recipe.mondrian or recipe.criterion is not None:
         return recipe
     return replace(recipe, criterion=natural_criterion(encoded))
+
+
+def used_settings(recipe: Recipe, encoded: EncodedTable) -> dict[str, Any]:
+    """Return the settings of a tree that differ from those chosen: its criterion and weight as they were used, or
+    ``None`` for all of them where Mondrian took none."""
+    if recipe.mondrian:
+        return dict.fromkeys(name for name in setting_names("tree") if name != "grouping")
+    recipe = with_criterion(recipe, encoded)
+    return {"criterion": recipe.criterion, "weight": recipe.weight}
 
 
 def grow_by(recipe: Recipe, encoded: EncodedTable) -> Tree:

@@ -91,12 +91,21 @@ def node_ncp(tree: Tree, encodings: Sequence[Encoding]) -> Floats:
             several = tree.levels[:, j] > 1
             losses[several, j] = tree.levels[several, j] / encoding.domain[1]
             continue
-        present = tree.low[:, j] <= tree.high[:, j]
-        low, high = tree.low[present, j], tree.high[present, j]
-        whole = encoding.domain[1] - encoding.domain[0]
-        widths = (encoding.high[high] - encoding.low[low]) / whole if whole > 0 else np.zeros(len(low))
-        w = np.where(tree.has_missing[present, j], encoding.missing_share, 0.0)
-        losses[present, j] = (1 - w) * widths + w
+        losses[:, j] = interval_ncp(encoding, tree.low[:, j], tree.high[:, j], tree.has_missing[:, j])
+    return losses
+
+
+def interval_ncp(
+    encoding: Encoding, low: NDArray[np.integer], high: NDArray[np.integer], missing: NDArray[np.bool_]
+) -> Floats:
+    """Return the NCP of boxes in a column of numbers or dates, (b,): from their lowest and highest code (b,), and
+    whether some are missing; all are where ``low`` is above ``high``."""
+    losses = np.zeros(len(low))
+    present = low <= high
+    whole = encoding.domain[1] - encoding.domain[0]
+    width = encoding.high[high[present]] - encoding.low[low[present]]
+    w = np.where(missing[present], encoding.missing_share, 0.0)
+    losses[present] = (1 - w) * (width / whole if whole > 0 else np.zeros(len(width))) + w
     return losses
 
 

@@ -153,11 +153,12 @@ def _domain_text(end: Any, kind: Kind) -> str:
 
 
 def level_cells(
-    codes: NDArray[Any], encoding: Encoding, boxes: Boxes, writing: str
+    codes: NDArray[Any], encoding: Encoding, boxes: Boxes, writing: str, group: NDArray[np.int64] | None = None
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
     """Return the distinct cells of a categorical column, and the cell of every box.
 
-    ``writing``: "sets" (all codes of the domain: withheld), "concatenate" or "weighted".
+    ``writing``: "sets" (all codes of the domain: withheld), "groups", "concatenate" or "weighted". ``group`` (levels,):
+    the public group of each, of "groups": what is more than one level is written as all levels of the groups it is in.
     """
     if writing == "weighted":
         return _count_levels(codes, encoding, boxes)
@@ -171,15 +172,21 @@ def level_cells(
         distinct = distinct[:, None]
     else:
         distinct, index = np.unique(bits, axis=0, return_inverse=True)
-    labels, cells = list(encoding.labels), []
-    for words in distinct.astype("<u8"):
-        present = np.unpackbits(words.view(np.uint8), bitorder="little").tobytes()
-        levels, missing = tuple(compress(labels, present)), bool(present[values]) if b > values else False
+    labels = list(encoding.labels)
+    place: dict[Cell, int] = {}
+    number_of_cell = np.empty(len(distinct), np.int64)
+    for number, words in enumerate(distinct.astype("<u8")):
+        present = np.unpackbits(words.view(np.uint8), bitorder="little")
+        if writing == "groups" and group is not None and present.sum() > 1:
+            present[:values] = np.isin(group, group[present[:values] > 0])
+        levels = tuple(compress(labels, present.tobytes()))
+        missing = bool(present[values]) if b > values else False
         if writing == "concatenate":
-            cells.append(Cell.concatenation(levels, missing))
+            cell = Cell.concatenation(levels, missing)
         else:
-            cells.append(Cell.WITHHELD if len(levels) + missing == b >= 2 else Cell.of_levels(levels, missing))
-    return tuple(cells), index.reshape(-1)
+            cell = Cell.WITHHELD if len(levels) + missing == b >= 2 else Cell.of_levels(levels, missing)
+        number_of_cell[number] = place.setdefault(cell, len(place))
+    return tuple(place), number_of_cell[index.reshape(-1)]
 
 
 def _count_levels(codes: NDArray[Any], encoding: Encoding, boxes: Boxes) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:

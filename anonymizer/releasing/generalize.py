@@ -18,7 +18,7 @@ from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
-from anonymizer.releasing.grid import coarsen, grids_of
+from anonymizer.releasing.grid import coarsen, grids_of, groups_of_levels
 from anonymizer.releasing.pack import pack, pack_persons
 from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
@@ -148,7 +148,7 @@ def release_of(
         if encoding.is_interval:
             cells, index, domain = interval_cells(table[name], column, codes, encoding, boxes, numbers, grids.get(name))
         else:
-            cells, index = level_cells(codes, encoding, boxes, writing)
+            cells, index = level_cells(codes, encoding, boxes, writing, groups_of_levels(encoding, column))
             domain = tuple(value_text(level) for level in encoding.labels)
         columns.append(
             ReleasedColumn(name, column.role, column.kind, domain, encoding.missing, cells, index.astype(np.int32)[box])
@@ -213,7 +213,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "Everybody in a group gets the same cells, so every row looks like at least k − 1 others: the release is "
         "k-anonymous when every group has at least k records.",
         "It does not hide what a whole group has in common: when all of a group share a sensitive value, everybody "
-        "in it is known to have it. The ends of an interval are values of real people.",
+        "in it is known to have it.",
     ),
     "tiered": Guarantee(
         "Tiered: the finer leaves, sharing neighbours",
@@ -230,7 +230,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "The boxes are finer than the groups, and still every row looks like at least k − 1 others: the release is "
         "k-anonymous when every group has at least k records.",
         "A limit on sensitive values that the groups keep need not hold in these smaller boxes: check it on the "
-        "release. The ends of an interval are values of real people.",
+        "release.",
     ),
     "refine": Guarantee(
         "Refine: groups cut further where boxes lose least",
@@ -239,7 +239,7 @@ GUARANTEES: dict[str, Guarantee] = {
         f"at least k − 1 others; limits on sensitive values that were asked for hold in every part{OF_NUMBERS}. Boxes "
         "are much tighter.",
         "The cuts do not look at the target, so how well it can be predicted should be compared. It does not hide what "
-        "a whole group has in common. The ends of an interval are values of real people.",
+        "a whole group has in common.",
     ),
     "pack": Guarantee(
         "Pack: neighbours in groups that lose least",
@@ -250,7 +250,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "recorded "
         "nowhere (one serves every k while a table is open on these pages), so a second run gives mostly other groups.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
-        "what a whole group has in common. The ends of an interval are values of real people. The secret is no proof: "
+        "what a whole group has in common. The secret is no proof: "
         "who knows every record can infer most of it from the release, and make some of the groups again.",
     ),
     "polish": Guarantee(
@@ -260,7 +260,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "still looks like at least k − 1 others, and limits on sensitive values that were asked for hold in every "
         f"group{OF_NUMBERS}. It takes some seconds for every ten thousand records.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
-        "what a whole group has in common. The ends of an interval are values of real people. It begins with packing's "
+        "what a whole group has in common. It begins with packing's "
         "secret, which is no proof; what running the method again gives away was tried for packing, not for this.",
     ),
     "pack-persons": Guarantee(
@@ -270,8 +270,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "person's still finds at least k persons that fit all of them. Limits on sensitive values that were asked for "
         "hold in every group.",
         "It loses more detail the more the rows of a person differ. Neither the tree nor the target guides the groups. "
-        "It does not hide what a whole group has in common. The ends of an interval are values of real people. The "
-        "secret is no proof.",
+        "It does not hide what a whole group has in common. The secret is no proof.",
     ),
 }
 """For each key of :data:`GENERALIZERS` what it guarantees, said so that a steward can repeat it."""
@@ -287,6 +286,14 @@ def guarantee_of(generalizer: str) -> Guarantee:
 WRITINGS: dict[str, Guarantee] = {
     "sets": Guarantee(
         "Sets: {a, b}", True, "A cell lists the levels that occur in its box; all levels of the domain are a *.", ""
+    ),
+    "groups": Guarantee(
+        "Public groups: {a, b, c}",
+        True,
+        "A cell of several levels lists all levels of the public groups that these are in, as declared or proposed: a "
+        "level that is listed need not occur in the box, so it points at nobody.",
+        "Boxes are wider. Groups that are proposed are levels that follow each other in the domain, which may have "
+        "little in common. When only one of a box has a level of some group, that group still points at that one.",
     ),
     "concatenate": Guarantee(
         "Concatenated: a+b",
@@ -320,7 +327,7 @@ NUMBERS: dict[str, Guarantee] = {
         "Range: [29, 61]",
         True,
         "A cell is the smallest interval that holds the values of its box.",
-        "Its ends are values of real people.",
+        "Its ends are values of real people: a box [29, 61] says that somebody is 29.",
     ),
     "mean": Guarantee(
         "Mean: ~41.5",

@@ -1,4 +1,4 @@
-"""Public grids: cells of numbers and dates, in whose ends the ends of boxes are written.
+"""Public grids: cells of numbers and dates, in whose ends the ends of boxes are written; and public groups of levels.
 
 An end is somebody's value only where values lie on the grid themselves.
 
@@ -26,6 +26,8 @@ FEWEST_STEPS = 20
 """A step that is proposed divides the domain into at least so many."""
 MOST_CELLS = 100_000
 """Most cells of a declared step."""
+FEWEST_GROUPED = 4
+"""Fewer levels are one public group, unless groups were declared."""
 COARSER = {"day": "month", "week": "month", "month": "year", "quarter": "year", "year": "decade"}
 """Where joined outermost cells of dates end; those of numbers end at ten steps."""
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
@@ -94,6 +96,19 @@ def grids_of(encoded: EncodedTable, schema: Schema, k: int) -> dict[str, Grid]:
     return grids
 
 
+def public_parts(
+    encoded: EncodedTable, schema: Schema, k: int | None, writing: str
+) -> dict[str, "Grid | dict[str, int]"]:
+    """Return what the ends and levels of boxes stand for where they are public, by column: the steps of a grid, or the
+    number of the public group of each level. ``k``: of the grids, ``None`` where ends are values."""
+    parts: dict[str, Grid | dict[str, int]] = {} if k is None else dict(grids_of(encoded, schema, k))
+    for encoding in encoded.encodings if writing == "groups" else ():
+        if not encoding.is_interval:
+            groups = groups_of_levels(encoding, schema[encoding.name]).tolist()
+            parts[encoding.name] = dict(zip(map(value_text, encoding.labels), groups, strict=True))
+    return parts
+
+
 def coarsen(encoded: EncodedTable, schema: Schema, k: int | None) -> EncodedTable:
     """Return the same records on the grids of k; without a k, where ends are values, as they are."""
     return encoded if k is None else on_grids(encoded, grids_of(encoded, schema, k))
@@ -138,6 +153,19 @@ def grid_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None
     if column.domain is not None:
         low, high = np.clip(low, *ends), np.clip(high, *ends)
     return Grid(low, high, step, column.kind, coded)
+
+
+def groups_of_levels(encoding: Encoding, column: Column) -> NDArray[np.int64]:
+    """Return the public group of each level of a categorical column, (b,): as declared, each other level its own group.
+
+    Without a declaration b levels make runs of ⌈√b⌉ that follow each other, in the order of the domain; fewer than four
+    make one group.
+    """
+    b = len(encoding.labels)
+    if column.groups is None:
+        return np.arange(b) // (max(b, 1) if b < FEWEST_GROUPED else int(np.ceil(np.sqrt(b))))
+    group_of = {level: number for number, group in enumerate(column.groups) for level in group}
+    return np.array([group_of.get(str(level), len(group_of) + code) for code, level in enumerate(encoding.labels)])
 
 
 def tails(

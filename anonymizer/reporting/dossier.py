@@ -56,7 +56,6 @@ LIMITS_OF_THIS = (
     "it can tell more.",
     "A group whose members share a sensitive value discloses it without anybody being linked to a row; the checks of "
     "diversity say how far.",
-    "The ends of intervals are values of real people, unless a declared domain widens them.",
     "An attack that was tried and failed proves nothing about other attacks.",
 )
 

@@ -286,7 +286,7 @@ def command_line(
     """Return the command that repeats the run. A schema with domains or ordered levels is taken from the report
     itself."""
     words = ["python", "-m", "anonymizer", "anonymize", name]
-    if any(column.domain is not None or column.ordered or not sayable(column.name) for column in schema.columns):
+    if any(c.domain or c.grid or c.groups or c.ordered or not sayable(c.name) for c in schema.columns):
         words += ["--schema", "REPORT.json"]
     else:
         for option, names in (

@@ -1,39 +1,49 @@
-"""What public ends of intervals cost: the loss of the same groups, written in both ways."""
+"""What public ends of intervals and public groups of levels cost: the loss of the same groups, written in both ways."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonymizer.measuring.boxed import BoxedColumn
-from anonymizer.releasing.boxes import Boxes, interval_cells
-from anonymizer.releasing.generalize import INTERVALS
-from anonymizer.releasing.grid import grids_of
+from anonymizer.measuring.utility import interval_ncp
+from anonymizer.releasing.boxes import Boxes
+from anonymizer.releasing.grid import coarsen
 
 if TYPE_CHECKING:
+    from anonymizer.attacks.isolation import Isolation
     from anonymizer.flow import Flow
 
 
 def loss_by_ends(flow: "Flow") -> dict[str, float]:
     """Return the GCP of the groups of a flow's release when ends of intervals are public, and when they are values.
 
-    By the keys of :data:`anonymizer.releasing.generalize.INTERVALS`. The groups stay as they are, though packing would
-    make slightly others for the other way. Empty where no column has intervals.
+    By the keys of :data:`anonymizer.releasing.generalize.INTERVALS`; empty where no column has intervals. The groups
+    stay as they are, though packing would make slightly others for the other way. From codes alone: a column whose
+    neighbouring values share codes is measured by their ends.
     """
+    from anonymizer.releasing import tier_kernels
+
     encoded, boxes = flow.encoded, Boxes.of(flow.parts)
-    grids = grids_of(encoded, flow.schema, flow.settings.k)
-    if not grids:
+    ways = {"public": coarsen(encoded, flow.schema, flow.settings.k), "range": encoded}
+    losses = {way: dict(flow.utility.ncp_by_column) for way in ways}
+    low, high, absent = np.empty(boxes.n, np.int64), np.empty(boxes.n, np.int64), np.empty(boxes.n, np.bool_)
+    intervals = [j for j, encoding in enumerate(encoded.encodings) if encoding.is_interval]
+    for j in intervals:
+        absent[:] = False
+        values = len(encoded.encodings[j].labels)
+        tier_kernels.ranges(encoded.codes[:, j], *boxes.arguments(), values, low, high, absent)
+        for way, table in ways.items():
+            of_box = interval_ncp(table.encodings[j], low, high, absent)
+            losses[way][encoded.names[j]] = float(of_box[boxes.of_record].mean())
+    return {way: float(np.mean(list(by_column.values()))) for way, by_column in losses.items()} if intervals else {}
+
+
+def price_of_groups(flow: "Flow") -> dict[str, "tuple[Isolation, float]"]:
+    """Return who is singled out, and the GCP, when several levels are written as they are and as public groups.
+
+    By the keys of :data:`anonymizer.releasing.generalize.WRITINGS`, of the same groups of records. Empty where no
+    quasi-identifier is a category.
+    """
+    if all(encoding.is_interval for encoding in flow.encoded.encodings):
         return {}
-    losses = dict(flow.utility.ncp_by_column)
-    ways = {}
-    for way in INTERVALS:
-        if way != flow.settings.numbers:
-            for codes, encoding in zip(encoded.codes.T, encoded.encodings, strict=True):
-                if encoding.is_interval:
-                    name = encoding.name
-                    values, column = flow.table[name], flow.schema[name]
-                    cells, of_box, _ = interval_cells(values, column, codes, encoding, boxes, way, grids.get(name))
-                    losses[name] = float(BoxedColumn(encoding, cells, of_box).losses()[boxes.of_record].mean())
-            ways[way] = float(np.mean(list(losses.values())))
-        else:
-            ways[way] = flow.utility.gcp
-    return ways
+    ways = {writing: flow.but(writing=writing) for writing in ("sets", "groups")}
+    return {writing: (way.isolation, way.utility.gcp) for writing, way in ways.items()}

@@ -6,24 +6,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymizer.attacks.isolation import Isolation, isolation
+from anonymizer.attacks.isolation import isolation
 from anonymizer.attacks.outcome import Rate
 from anonymizer.flow import Flow
-from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.releasing.generalize import GENERALIZERS, INTERVALS
+from anonymizer.releasing.grid import public_parts
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.attacks.test_look_up import people
 from tests.naive_attacks import slow_isolation
 
 
-def isolation_of(flow: Flow) -> Isolation:
-    return isolation(flow.table, flow.released, flow.schema, flow.release.order)
-
-
 def assert_as_slow(flow: Flow) -> None:
-    table = flow.table
-    slow = slow_isolation(table, flow.released, flow.schema, flow.release.order)
-    fast = isolation_of(flow)
+    table, settings = flow.table, flow.settings
+    public = public_parts(flow.encoded, flow.schema, settings.public_k, settings.writing)
+    slow = slow_isolation(table, flow.released, flow.schema, flow.release.order, public)
+    fast = flow.isolation
     assert fast.records == Rate(len(slow.people), len(table))
     assert fast.groups == Rate(slow.groups, len(flow.look_alikes.sizes))
     assert {name: rate.right for name, rate in fast.by_column.items()} == slow.by_column
@@ -32,6 +30,8 @@ def assert_as_slow(flow: Flow) -> None:
 
 WAYS = [
     *((name, {}) for name in GENERALIZERS),
+    *((name, {"numbers": "range"}) for name in GENERALIZERS),
+    *((name, {"writing": "groups"}) for name in GENERALIZERS),
     *((name, {"writing": "weighted", "numbers": "mean"}) for name in GENERALIZERS if name != "tiered"),
     *((name, {"writing": "concatenate", "k": 40}) for name in GENERALIZERS if name != "tiered"),
     ("tiered", {"k": 40}),
@@ -62,7 +62,8 @@ def test_isolation__is_the_loop_on_any_table(data: st.DataObject, n: int, k: int
     schema = Schema.of(
         table, quasi_identifying=["x", "y", "c"], sensitive=["s"], kinds={"y": "numeric", "c": "categorical"}
     )
-    assert_as_slow(Flow(table, schema, Settings(k=min(k, n), generalizer=generalizer)))
+    ways = {"numbers": data.draw(st.sampled_from(INTERVALS)), "writing": data.draw(st.sampled_from(["sets", "groups"]))}
+    assert_as_slow(Flow(table, schema, Settings(k=min(k, n), generalizer=generalizer, **ways)))
 
 
 def test_isolation__of_plain_cases() -> None:

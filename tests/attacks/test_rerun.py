@@ -46,7 +46,9 @@ def test_certain__is_what_whole_flows_say(settings: dict) -> None:
     certain = 0
     for seed in range(3):
         table, schema = few(seed)
-        flow = Flow(table, schema, Settings(k=2, **{"grouping": "least", "generalizer": "uniform", **settings}))
+        flow = Flow(
+            table, schema, Settings(k=2, numbers="range", **{"grouping": "least", "generalizer": "uniform", **settings})
+        )
         expected = sum(slow_certain(flow, person) for person in range(len(table)))
         result = rerun(flow, np.arange(len(table)), [1, 2, 3, 4], np.random.default_rng(0), most=EVERYBODY)
         assert result is not None
@@ -61,7 +63,7 @@ def test_packed__the_secret_hides_and_its_holder_knows() -> None:
     again, certain = Rate(0, 0), Rate(0, 0)
     for seed in range(3):
         table, schema = few(seed, 14)
-        settings = Settings(k=2, grouping="least", generalizer="pack", min_leaf=14)
+        settings = Settings(k=2, grouping="least", generalizer="pack", min_leaf=14, numbers="range")
         people = np.arange(len(table))
         flow = Flow(table, schema, settings, rng=np.random.default_rng(99))
         mine = rerun(flow, people, range(6), np.random.default_rng(0), most=EVERYBODY)
@@ -81,7 +83,7 @@ def test_packed__the_secret_hides_and_its_holder_knows() -> None:
 
 def test_contents__are_what_the_box_admits() -> None:
     table, schema = few(0)
-    flow = Flow(table, schema, Settings(k=3, grouping="least", generalizer="uniform"))
+    flow = Flow(table, schema, Settings(k=3, grouping="least", generalizer="uniform", numbers="range"))
     for person in range(len(table)):
         contents = contents_of(flow, person, EVERYBODY, np.random.default_rng(0), values(flow))
         place = int(np.flatnonzero(flow.release.order == person)[0])
@@ -98,7 +100,7 @@ def test_contents__are_what_the_box_admits() -> None:
 
 def test_groups__are_those_of_the_release() -> None:
     table, schema = few(1, 14)
-    flow = Flow(table, schema, Settings(k=2, grouping="least", generalizer="pack", min_leaf=14))
+    flow = Flow(table, schema, Settings(k=2, grouping="least", generalizer="pack", min_leaf=14, numbers="range"))
     groups = groups_of(flow.encoded, flow.parts, other_values(flow), values(flow))
     assert len(groups.of) == len(flow.look_alikes.sizes)
     class_of = np.empty(len(table), np.int64)

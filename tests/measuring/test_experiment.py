@@ -102,8 +102,9 @@ def test_losses_and_boxes__are_those_of_a_release_of_the_training_records(method
     measured = Fold.of(Flow(table, schema), train, test).measure("least", method, 6)
     part, encoded = table.iloc[train].reset_index(drop=True), rows_of(whole, train)
     tree = grow(encoded)
+    pruning = prune(tree, annotate(tree, encoded), "least", 6)
     release = generalize(
-        part, schema, encoded, prune(tree, annotate(tree, encoded), "least", 6), method, 6, rng=np.random.default_rng(0)
+        part, schema, encoded, pruning, method, 6, numbers=Settings().numbers, rng=np.random.default_rng(0)
     )
     assert measured.figures["gcp"] == pytest.approx(gcp(release, whole.encodings), rel=1e-12)
 
@@ -373,7 +374,9 @@ def test_raw__is_a_model_of_the_released_cells_asked_about_original_values(metho
     tree = grow(encoded)
     pruning = prune(tree, annotate(tree, encoded), "least", 8)
     part = table.iloc[train].reset_index(drop=True)
-    release = generalize(part, schema, encoded, pruning, method, 8, rng=np.random.default_rng(0))
+    release = generalize(
+        part, schema, encoded, pruning, method, 8, numbers=flow.settings.numbers, rng=np.random.default_rng(0)
+    )
 
     def row(cells) -> list[float]:
         return [x for cell, e in zip(cells, encoded.encodings, strict=True) for x in features_of(cell, e)]

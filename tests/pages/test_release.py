@@ -196,7 +196,7 @@ def test_titles_of_panels__follow_at_once() -> None:
     app.slider(key="release weight").set_value(0.25).run()
     assert not app.exception
     titles = [item.label.replace("\\", "") for item in app.expander]
-    assert f"How cells are written: {WRITINGS['concatenate'].title} · {NUMBERS['range'].title}" in titles
+    assert f"How cells are written: {WRITINGS['concatenate'].title} · {NUMBERS['public'].title}" in titles
     assert "Grown as a blend, weight 0.25" in titles
     app.selectbox(key="release criterion entropy").set_value("entropy").run()
     assert "Grown by entropy of the classes" in [item.label for item in app.expander]
@@ -208,7 +208,7 @@ def test_tiered__offers_no_writing_that_counts() -> None:
     app = open_page(ws)
     assert not app.exception
     assert not app.error
-    assert (ws.settings.writing, ws.settings.numbers) == ("sets", "range")
+    assert (ws.settings.writing, ws.settings.numbers) == ("sets", "public")
     assert app.selectbox(key="release numbers 2").options == [NUMBERS[name].title for name in INTERVALS]
     assert "count people twice" in plain_text(app)
 

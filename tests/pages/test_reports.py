@@ -2,15 +2,19 @@
 
 import time
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.attacks.attack import attack
+from anonymizer.attacks.outcome import Rate
+from anonymizer.releasing.grid import public_parts
 from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.dossier import AUDIENCES
 from anonymizer.reporting.findings import Statement
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.reporting.report import digest
+from anonymizer.schema import Schema
 from tests.naive_attacks import slow_isolation
 from tests.pages.test_data import session_of
 from tests.pages.test_release import CUSTOMERS, REASON, buttons, open_page, plain_text, session
@@ -57,7 +61,8 @@ def test_isolation__is_there_before_any_attack() -> None:
     app = open_page(session(2))
     ws: Workspace = session_of(app)
     assert ws.schema is not None
-    alone = slow_isolation(CUSTOMERS, ws.flow.released, ws.schema, ws.flow.release.order)
+    public = public_parts(ws.flow.encoded, ws.schema, ws.settings.public_k, ws.settings.writing)
+    alone = slow_isolation(CUSTOMERS, ws.flow.released, ws.schema, ws.flow.release.order, public)
     metrics = {item.label: item.value for item in app.metric}
     assert metrics["Records singled out"] == share(len(alone.people) / len(CUSTOMERS))
     assert metrics["Groups with one"] == share(alone.groups / ws.flow.after.groups)
@@ -67,6 +72,20 @@ def test_isolation__is_there_before_any_attack() -> None:
     assert ws.flow.isolation.sentence in words
     assert all(f"{name} {share(n / len(CUSTOMERS))}" in words for name, n in alone.by_column.items())
     assert "Singling out" not in metrics
+    assert not [item for item in app.toggle if item.key == "public groups"]  # no level singles anybody out
+
+
+def test_public_groups__are_offered_with_their_price_where_levels_single_out() -> None:
+    table = pd.DataFrame({"town": list("aaabcccc"), "ill": ["yes"] * 4 + ["no"] * 4})
+    app = open_page(session(4, table=table, schema=Schema.of(table, quasi_identifying=["town"], sensitive=["ill"])))
+    app.toggle(key="public groups").set_value(True).run()
+    ws: Workspace = session_of(app)
+    closed = ws.flow.but(writing="groups")
+    assert (ws.flow.isolation.records, closed.isolation.records) == (Rate(1, 8), Rate(0, 8))
+    assert "single out 0 % of the records instead of 12.5 %" in plain_text(app).replace("\u202f", " ").replace(
+        "\xa0", " "
+    )
+    assert f"and lose {share(closed.utility.gcp)} of the detail (GCP)" in plain_text(app)
 
 
 def test_attacks__of_another_setting_are_not_shown() -> None:

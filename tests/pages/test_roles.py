@@ -9,7 +9,7 @@ from anonymizer.reading.samples import visits
 from anonymizer.schema import Kind, Role, Schema
 from tests.pages.test_data import SHELL, session_of, texts
 from ui.controls import ROLE_LABELS, share
-from ui.roles.roles_table import edited_schema, rows
+from ui.roles.roles_table import edited_column, edited_schema, rows
 from ui.workspace import Workspace, sample_reading
 
 TABLE = pd.DataFrame(
@@ -187,6 +187,33 @@ def test_domain__what_was_typed_is_forgotten_when_it_is_read_from_the_data() -> 
     app = press(app, "Read it from the data")
     assert app.number_input[0].value == 20
     assert session_of(app).schema["age"].domain is None
+
+
+def test_step__of_public_ends_is_declared_alone() -> None:
+    app = open_page(session())
+    step = next(box for box in app.text_input if box.label.startswith("Public ends"))
+    step.set_value("5")
+    app = press(app, "Declare this domain")
+    assert not app.error
+    assert (session_of(app).schema["age"].domain, session_of(app).schema["age"].grid) == (None, (5.0, 0.0))
+    for wrong in ("five", "-1", "nan"):
+        next(box for box in app.text_input if box.label.startswith("Public ends")).set_value(wrong)
+        app = press(app, "Declare this domain")
+        assert not app.exception
+        assert len(app.error) == 1
+    app = press(app, "Read it from the data")
+    assert session_of(app).schema["age"].grid is None
+
+
+def test_step__of_a_date_is_a_part_of_the_calendar() -> None:
+    table = TABLE.assign(age=pd.date_range("2020-01-01", periods=len(TABLE)))
+    app = open_page(session(table, Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["income"])))
+    next(box for box in app.selectbox if box.label.startswith("Public ends")).set_value("month")
+    app = press(app, "Declare this domain")
+    assert session_of(app).schema["age"].grid == ("month", 0.0)
+    column = session_of(app).schema["age"]
+    assert edited_column(column, column.role, Kind.DATE, False).grid == ("month", 0.0)
+    assert edited_column(column, column.role, Kind.CATEGORICAL, False).grid is None
 
 
 def test_domain__of_a_date_must_be_dates() -> None:

@@ -121,7 +121,7 @@ def test_cells_that_count__are_given_up_for_boxes_that_share_records() -> None:
     box = next(item for item in app.selectbox if item.label.startswith("How the records"))
     box.set_value("tiered").run()
     ws = app.session_state["workspace"]
-    assert (ws.settings.writing, ws.settings.numbers) == ("sets", "range")
+    assert (ws.settings.writing, ws.settings.numbers) == ("sets", "public")
     assert not any("Write sets and ranges" in error.value for error in app.error)
     assert metrics(app)["Records"] == count(len(TABLE))
     ws.set(writing="concatenate", generalizer="tiered")

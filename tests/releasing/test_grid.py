@@ -17,10 +17,10 @@ from anonymizer.growing.encode import encode
 from anonymizer.measuring.utility import cell_ncp, cut_gcp
 from anonymizer.releasing.generalize import GENERALIZERS, release_of
 from anonymizer.releasing.grid import DAY, grids_of, on_grids
-from anonymizer.schema import DATE_STEPS, Column, Schema
+from anonymizer.schema import DATE_STEPS, Column, Kind, Schema
 from anonymizer.settings import Settings
 from anonymizer.values import numbers_of
-from anonymizer.whatif.ends import loss_by_ends
+from anonymizer.whatif.ends import loss_by_ends, price_of_groups
 
 QUASI = ["number", "date"]
 NUMBERS = {
@@ -320,3 +320,61 @@ def test_schema__keeps_the_grid():
     schema = flow_of(table, grids={"number": [5, 2], "date": ["month"]}).schema
     assert schema["number"].grid == (5.0, 2.0)
     assert Schema.from_json(schema.to_json()) == schema
+
+
+# Public groups of levels.
+
+
+def leveled(seed: int = 0) -> tuple[pd.DataFrame, Schema]:
+    """A table with levels in declared groups, in proposed ones, and too few for several."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "town": rng.choice([f"town {letter}" for letter in "abcdefghij"], 120, p=np.arange(1, 11) / 55),
+            "job": rng.choice([*(f"job {number}" for number in range(7)), None], 120),
+            "sex": rng.choice(["f", "m"], 120),
+            "ill": rng.choice(["yes", "no"], 120),
+        }
+    )
+    schema = Schema.of(table, quasi_identifying=["town", "job", "sex"], sensitive=["ill"])
+    north = [[f"town {letter}" for letter in letters] for letters in ("acegi", "bdf")]  # h and j alone
+    return table, schema.with_column("town", groups=north)
+
+
+@pytest.mark.parametrize("generalizer", ["uniform", "tiered", "refine", "pack"])
+def test_groups__sets_are_closed_and_single_levels_stay(generalizer: str) -> None:
+    table, schema = leveled()
+    flow = Flow(table, schema, Settings(k=6, generalizer=generalizer, writing="groups"), rng=np.random.default_rng(1))
+    towns = [set("acegi"), set("bdf"), {"h"}, {"j"}]
+    jobs = [{f"job {number}" for number in numbers} for numbers in ((0, 1, 2), (3, 4, 5), (6,))]
+    public = {"town": [{f"town {letter}" for letter in group} for group in towns], "job": jobs, "sex": [{"f", "m"}]}
+    assert flow.verification.passed or generalizer == "tiered"
+    wide = 0
+    for name, groups in public.items():
+        rows = flow.parts.part[flow.release.order]
+        for row, text in enumerate(flow.released[name]):
+            cell = parse_cell(None if pd.isna(text) else str(text), Kind.CATEGORICAL)
+            levels = set().union(*groups) if cell.withheld else set(cell.levels)
+            if len(levels) + cell.missing > 1:
+                assert levels == set().union(*(group for group in groups if group & levels))
+            if generalizer != "tiered":
+                own = table[name].iloc[flow.release.order[rows == rows[row]]]
+                assert set(own.dropna()) <= levels
+                assert all(group & set(own) for group in groups if group & levels)
+                wide += len(levels) > own.nunique()
+    assert wide or generalizer == "tiered"
+    plain = flow.but(writing="sets")
+    assert flow.utility.gcp >= plain.utility.gcp
+    assert price_of_groups(plain)["groups"][1] == pytest.approx(flow.utility.gcp)
+    assert price_of_groups(flow)["sets"][0] == plain.isolation
+
+
+def test_groups__are_declared_for_categories_and_kept() -> None:
+    table, schema = leveled()
+    assert Schema.from_json(schema.to_json()) == schema
+    assert schema["town"].groups is not None
+    for name, groups in (("town", [["a"], ["a"]]), ("town", [[]])):
+        with pytest.raises(SchemaError):
+            schema.with_column(name, groups=groups)
+    with pytest.raises(SchemaError):
+        Schema.of(table.assign(age=1), quasi_identifying=["age"]).with_column("age", groups=[["a"]])

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from anonymizer.settings import SETTINGS
+
 
 @dataclass
 class EvaluateState:
@@ -15,6 +17,6 @@ class EvaluateState:
     folds: int = 5
     sample: int | None = None
     writing: str = "sets"
-    numbers: str = "range"
+    numbers: str = SETTINGS["numbers"].default
     significance: float | None = None
     measure: str = ""

@@ -8,6 +8,7 @@ from anonymizer.attacks.attackers import NEAR
 from anonymizer.attacks.isolation import Isolation
 from anonymizer.attacks.outcome import Rate
 from anonymizer.releasing.release import Release
+from anonymizer.whatif.ends import price_of_groups
 from ui.controls import count, plain, share
 from ui.job import Job, answer_of_job
 from ui.workspace import Workspace
@@ -21,6 +22,7 @@ def attacks(ws: Workspace, release: Release) -> None:
     """Draw the attacks: the button that runs them, then what they say of the table and of the release."""
     st.subheader("Try to attack it", anchor=False)
     singled_out(ws.flow.isolation)
+    groups_offer(ws, release)
     st.markdown(
         "Three attacks, one for each criterion of the European data protection authorities (WP216): describe somebody "
         "so that only one person fits, find a person's row, and guess a sensitive value. Each is run on the original "
@@ -58,9 +60,25 @@ def singled_out(isolation: Isolation) -> None:
     for place, (title, rate) in zip(st.columns(len(figures)), figures.items(), strict=True):
         place.metric(plain(title), share(rate.share))
     columns = sorted(isolation.by_column.items(), key=lambda item: -item[1].share)
+    shares = ", ".join(f"{plain(name)} {share(rate.share)}" for name, rate in columns)
     st.caption(
-        "The box [29, 61] says that somebody in its group is 29; when only one record is, these words mean that record "
-        "and no other. By column: " + ", ".join(f"{plain(name)} {share(rate.share)}" for name, rate in columns) + "."
+        "The box [29, 61] says that somebody in its group is 29, and [25, 64] in steps of 5 that somebody is 25 to 29. "
+        f"When only one record is, these words mean that record and no other. By column: {shares}."
+    )
+
+
+def groups_offer(ws: Workspace, release: Release) -> None:
+    """Draw, when it is asked for, what public groups of levels would change, and what they cost."""
+    if ws.settings.writing not in ("sets", "groups") or not ws.flow.isolation.levels.right:
+        return
+    if not st.toggle("What public groups of levels would change", key="public groups"):
+        return
+    ways = ws.answers.get("price of groups", release, lambda: price_of_groups(ws.flow))
+    (before, exact), (after, closed) = ways["sets"], ways["groups"]
+    st.markdown(
+        f"**Written as public groups of levels, boxes single out {share(after.records.share)} of the records instead "
+        f"of {share(before.records.share)}, and lose {share(closed)} of the detail (GCP) instead of {share(exact)}.** "
+        "Choose them under *How cells are written*."
     )
 
 

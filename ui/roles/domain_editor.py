@@ -5,9 +5,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, SchemaError
 from anonymizer.growing.encode import Encoding, encode_column
-from anonymizer.schema import Column, Kind
+from anonymizer.schema import DATE_STEPS, Column, Kind
 from anonymizer.values import value_text
 from ui.controls import count, problem
 from ui.workspace import Workspace
@@ -27,7 +27,8 @@ def domain_editor(ws: Workspace) -> None:
     with st.expander("Order of levels and public domains", icon=":material/swap_vert:"):
         st.markdown(
             "A *public* domain is known without looking at the table (ages 0 to 120, the list of all regions). Loss is "
-            "measured against it, and a released `*` means the whole of it. What is not declared is read from the data."
+            "measured against it, and a released `*` means the whole of it. What is not declared is read from the "
+            "data. Intervals end on multiples of a public step, or with days to years, which can be declared here, too."
         )
         if not names:
             st.caption("No column is quasi-identifying or sensitive.")
@@ -37,13 +38,18 @@ def domain_editor(ws: Workspace) -> None:
         _, encoding, _ = encode_column(ws.table[name], Column(name, column.role, column.kind))
         with st.form(f"domain {ws.edition} {ws.version} {name}", border=False):
             domain, ordered = levels(column, encoding) if column.kind is Kind.CATEGORICAL else ends(column, encoding)
+            step = None if column.kind is Kind.CATEGORICAL else step_of_ends(column)
             with st.container(horizontal=True):
                 declare = st.form_submit_button("Declare this domain", type="primary")
                 reset = st.form_submit_button("Read it from the data")
         if not (declare or reset):
             return
         try:
-            changed = ws.schema.with_column(name, domain=None if reset else domain, ordered=ordered and not reset)
+            if step and column.domain is None and is_of_data(domain, encoding):
+                domain = None  # a step alone was declared: what the fields began with is nothing public
+            declared = {} if reset else {"domain": domain, "ordered": ordered, "grid": grid_of(step, column)}
+            nothing = {"domain": None, "ordered": False, "grid": None}
+            changed = ws.schema.with_column(name, **nothing | declared)
             encode_column(ws.table[name], changed[name])
         except AnonymizerError as error:
             problem(error)
@@ -75,6 +81,32 @@ def ends(column: Column, encoding: Encoding) -> tuple[Any, bool]:
             low = number_end("Lowest possible value", lowest)
             high = number_end("Highest possible value", highest)
     return (low, high), False
+
+
+def step_of_ends(column: Column) -> str:
+    """Return the step of the public grid in which ends of intervals are written, as it is typed or chosen."""
+    step = value_text(column.grid[0]) if column.grid else ""
+    if column.kind is Kind.DATE:
+        names = ["", *DATE_STEPS]
+        return st.selectbox("Public ends: whole", names, names.index(step), format_func=lambda name: name or "proposed")
+    return st.text_input("Public ends: step", step, placeholder="proposed")
+
+
+def is_of_data(domain: Any, encoding: Encoding) -> bool:
+    """Return True when the ends of a domain are the lowest and the highest value of the data."""
+    return tuple(map(value_text, domain)) == (encoding.text(0), encoding.text(len(encoding.labels) - 1))
+
+
+def grid_of(step: str | None, column: Column) -> tuple[float | str, float] | None:
+    """Return the grid of a step as it was typed; ``None``: proposed. Raises :class:`SchemaError` when it is none."""
+    if not step:
+        return None
+    try:
+        return (step if column.kind is Kind.DATE else float(step)), column.grid[1] if column.grid else 0.0
+    except ValueError:
+        raise SchemaError(
+            f"{step[:40]!r} is no step.", column=column.name, remedy="Write a number above 0, such as 5 or 0.25."
+        ) from None
 
 
 def number_end(label: str, value: Any) -> float | None:

@@ -84,9 +84,10 @@ def edited_schema(basis: Schema, edited: pd.DataFrame, target: str | None) -> Sc
 
 def edited_column(column: Column, role: Role, kind: Kind, ordered: bool) -> Column:
     """Return the column with another role, kind or order."""
-    domain, grid = (column.domain, column.grid) if kind is column.kind else (None, None)
+    public = (column.domain, column.grid, column.groups) if kind is column.kind else (None, None, None)
+    domain, grid, groups = public
     ordered = ordered and kind is Kind.CATEGORICAL
-    return replace(column, role=role, kind=kind, domain=domain, grid=grid, ordered=ordered)
+    return replace(column, role=role, kind=kind, domain=domain, grid=grid, groups=groups, ordered=ordered)
 
 
 def ticked_in_vain(schema: Schema, edited: pd.DataFrame) -> bool:
