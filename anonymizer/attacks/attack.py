@@ -6,8 +6,9 @@ they are attacked follows the definitions of Giomi et al. 2023 (Anonymeter), for
 regression attack of L14, where a model is fitted to what was published and asked about the people themselves, and
 beside it looking people up among the rows that fit them.
 
-Two more attack the method rather than the cells: what the least loss says beyond them (downcoding), and what running
-the method again tells somebody who knows everybody else. They need to know how the release was made.
+Three more attack the method rather than the cells: what the least loss says beyond them (downcoding), what running the
+method again tells somebody who knows everybody else, and what it tells of the sensitive values that guided it
+(minimality). They need to know how the release was made.
 
 An attack that fails proves nothing; other attackers can be cleverer. The checker's promises are proofs, these are not.
 """
@@ -31,6 +32,7 @@ from anonymizer.attacks.attackers import (
     guess,
 )
 from anonymizer.attacks.downcoding import downcode
+from anonymizer.attacks.minimality import minimality as ways_of
 from anonymizer.attacks.outcome import Outcome, Rate
 from anonymizer.attacks.rerun import SECRETS
 from anonymizer.attacks.rerun import rerun as run_again
@@ -262,12 +264,23 @@ def rerun(scene: Scene) -> tuple[Outcome, ...]:
     return (Outcome("rerun", (Rate(certain.tries, certain.tries), certain), sentence),)
 
 
+def minimality(scene: Scene) -> tuple[Outcome, ...]:
+    """Return the share of people whose sensitive value becomes certain to somebody who runs the method on other ways
+    that the values of each group could lie; nothing when the method is not known, or its groups share records."""
+    scene.say(0.0, "Running the method under other values")
+    result = None if scene.flow is None else ways_of(scene.flow, scene.rng, seconds=scene.seconds, say=scene.say)
+    if result is None:
+        return ()
+    return (Outcome("minimality", (Rate(result.certain.tries, result.certain.tries), result.certain), result.sentence),)
+
+
 ATTACKS: dict[str, Callable[[Scene], tuple[Outcome, ...]]] = {
     "singling out": singling_out,
     "linkability": linkability,
     "inference": inference,
     "downcoding": downcoding,
     "rerun": rerun,
+    "minimality": minimality,
 }
 """The attacks by name, the three criteria of WP216 first: each looks at the scene and gives its outcomes (none when it
 has nothing to attack)."""

@@ -196,8 +196,8 @@ def count_pointed_at(columns: Mapping[str, CellColumn], row: int, rng: np.random
     """Return the number of people who fit all cells of a published row, and of whom one of its ends or levels speaks,
     which ``rng`` draws."""
     names = list(columns)
-    said = (columns[names[place]].says_of(row, rng) for place in rng.permutation(len(names)))
-    fits = next((people for people in said if people is not None), np.ones(1, np.bool_))
+    words = (columns[names[place]].says_of(row, rng) for place in rng.permutation(len(names)))
+    fits = next((people for people in words if people is not None), np.ones(1, np.bool_))
     for column in columns.values():
         fits = fits & column.people_in(row)
     return int(np.count_nonzero(fits))

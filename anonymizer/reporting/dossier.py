@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from anonymizer.attacks.attack import Attacks
 from anonymizer.attacks.isolation import Isolation
+from anonymizer.attacks.outcome import Outcome
 from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError
@@ -289,16 +290,7 @@ def _criteria(attacks: Attacks | None) -> Section:
     title = "Attacks: the three criteria of WP216 (Article 29 Working Party, 2014), and the method"
     if attacks is None:
         return Section(title, ("The attacks of this section were not run for this report.",))
-    rows = tuple(
-        (
-            outcome.name,
-            Figure(f"{outcome.name}.before", f"{outcome.before:.4f}"),
-            Figure(f"{outcome.name}.after", f"{outcome.after:.4f}"),
-            Figure(f"{outcome.name}.interval", f"{outcome.interval[0]:.4f} to {outcome.interval[1]:.4f}"),
-            outcome.sentence,
-        )
-        for outcome in attacks.outcomes
-    )
+    rows = tuple(_attack(outcome) for outcome in attacks.outcomes)
     inferences = tuple(
         (
             one.column,
@@ -317,6 +309,15 @@ def _criteria(attacks: Attacks | None) -> Section:
             *((Table(header, inferences),) if inferences else ()),
         ),
     )
+
+
+def _attack(outcome: Outcome) -> tuple[str | Figure, ...]:
+    """Return the row of an attack; it says so when nobody could be tried."""
+    low, high = outcome.interval
+    texts = {"before": f"{outcome.before:.4f}", "after": f"{outcome.after:.4f}", "interval": f"{low:.4f} to {high:.4f}"}
+    tries = outcome.rates[1].tries
+    figures = (Figure(f"{outcome.name}.{when}", text if tries else "not counted") for when, text in texts.items())
+    return (outcome.name, *figures, outcome.sentence)
 
 
 def _limits(report: Report) -> Section:

@@ -26,23 +26,26 @@ def attacks(ws: Workspace, release: Release) -> None:
     st.markdown(
         "Three attacks, one for each criterion of the European data protection authorities (WP216): describe somebody "
         "so that only one person fits, find a person's row, and guess a sensitive value. Each is run on the original "
-        "and on the release, and every guess is counted. Two more attack the method: they suppose that boxes are as "
-        "small as they can be, or know everybody but one person and make the release again."
+        "and on the release, and every guess is counted. Three more attack the method: they suppose that boxes are "
+        "as small as they can be, know everybody but one person and make the release again, or make it again with the "
+        "sensitive values of each group dealt out in other ways."
     )
     outcome = run(ws, release)
     if outcome is None:
         st.caption(
             f"{count(TRIES)} descriptions and at most {count(TESTED)} people are tried, always the same ones. It takes "
-            f"seconds, with a large table a minute or more; making the release again ends after {SECONDS:g} seconds. "
-            "Reports hold the outcome when it was run."
+            f"seconds, with a large table a minute or more; making the release again ends after twice {SECONDS:g} "
+            "seconds. Reports hold the outcome when it was run."
         )
         return
     for first in range(0, len(outcome.outcomes), IN_A_ROW):
         places = st.columns(IN_A_ROW, gap="large")
         for place, one in zip(places, outcome.outcomes[first:], strict=False):
             with place, st.container(border=True):
-                st.metric(plain(one.name.capitalize()), share(one.after))
-                st.caption(f"{plain(one.sentence)} With 95 % confidence {interval(one.interval)}.")
+                tries = one.rates[1].tries
+                st.metric(plain(one.name.capitalize()), share(one.after) if tries else "not counted")
+                confidence = f" With 95 % confidence {interval(one.interval)}." if tries else ""
+                st.caption(f"{plain(one.sentence)}{confidence}")
     if outcome.inferences:
         guesses(outcome)
     st.caption("An attack that fails proves nothing about cleverer ones; the checks above are what is proved.")
