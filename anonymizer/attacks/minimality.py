@@ -68,10 +68,10 @@ class Minimality:
         n = self.certain.tries
         if not n:
             return "Not counted: no group could be tried in the time."
-        known = "" if self.whole else ", and whose they are in all other groups,"
+        beside = "" if self.whole else ", and whose they are in all other groups,"
         text = (
             "Somebody who knows everybody's quasi-identifiers and the sensitive values of each group"
-            f"{known} and runs the method on other ways that these could lie, becomes certain of "
+            f"{beside} and runs the method on other ways that these could lie, becomes certain of "
             f"{'at most ' if self.walks else ''}{self.certain.right:,.0f} of {n:,} people "
             f"({self.already.right:,.0f} more share theirs with their whole group)."
         )

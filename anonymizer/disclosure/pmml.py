@@ -46,7 +46,7 @@ def to_pmml(document: Document) -> str:
     for column in document["columns"]:
         ElementTree.SubElement(schema, "MiningField", {"name": column["name"]})
     ElementTree.SubElement(schema, "MiningField", {"name": target["name"], "usageType": "target"})
-    for name in ("class_totals", "growing_rule"):
+    for name in ("class_totals", "growing_rule", "error_rate_step"):
         if name in document:
             extend(schema, name, json.dumps(document[name]))
     stack: list[tuple[ElementTree.Element, int, str, Mapping[str, Any] | None]] = [(model, 0, "", None)]

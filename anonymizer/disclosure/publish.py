@@ -1,8 +1,9 @@
 """The tree as it is published: rules, JSON and PMML, with exactly the fields whose risk was assessed, and no more.
 
 Every form holds the questions and the labels of the leaves. Error rates, class totals and how the tree was grown are
-there only where the adversary of the assessment knew them. Numbers of records are never there. JSON can be read
-back, so that whoever holds the table can assess the very file again.
+there only where the adversary of the assessment knew them, and error rates are rounded, so that they do not tell how
+many records a leaf has; the assessment knows them exactly. Numbers of records are never there. JSON can be read back,
+so that whoever holds the table can assess the very file again.
 """
 
 import json
@@ -24,6 +25,9 @@ from anonymizer.values import value_text
 
 FORMAT = "copse-published-tree"
 
+RATE_STEP = 0.05
+"""Error rates are published as multiples of this: from 0.3125 anybody finds 5 of 16, from 0.3 nobody does."""
+
 
 def publish(tree: KeyedTree, knowledge: Knowledge) -> Document:
     """Return the published tree, JSON-ready: what this adversary was assumed to know, and nothing else."""
@@ -40,7 +44,7 @@ def publish(tree: KeyedTree, knowledge: Knowledge) -> Document:
             continue
         leaf: dict[str, Any] = {"label": keys.labels[int(tree.label[node])]}
         if knowledge.rates:
-            leaf["error_rate"] = float(tree.error[node] / tree.n[node]) if tree.n[node] else None
+            leaf["error_rate"] = rounded_rate(int(tree.error[node]), int(tree.n[node]))
         nodes.append(leaf)
     columns = sorted({int(column) for column in outline.feature if column >= 0})
     document: Document = {
@@ -50,11 +54,18 @@ def publish(tree: KeyedTree, knowledge: Knowledge) -> Document:
         "columns": [{"name": keys.encodings[j].name, "kind": keys.encodings[j].kind.value} for j in columns],
         "nodes": nodes,
     }
+    if knowledge.rates:
+        document["error_rate_step"] = RATE_STEP
     if knowledge.totals:
         document["class_totals"] = [int(total) for total in tree.sums[0]]
     if knowledge.rule is not None:
         document["growing_rule"] = asdict(knowledge.rule)
     return document
+
+
+def rounded_rate(error: int, n: int) -> float | None:
+    """Return the share of errors among n records to the next multiple of :data:`RATE_STEP`; ``None`` of no record."""
+    return round(round(error / n / RATE_STEP) * RATE_STEP, 10) if n else None
 
 
 def branch(outline: Outline, encoding: Encoding, node: int, side: int) -> dict[str, Any]:
@@ -107,6 +118,8 @@ def from_json(text: str | bytes) -> Document:
     nodes = document.field("nodes").items(fewest=1)
     for place, node in enumerate(nodes):
         _check_node(node, place, len(nodes))
+    if not document.field("error_rate_step").absent:
+        document.field("error_rate_step").number(0, 1)
     if not document.field("class_totals").absent:
         for total in document.field("class_totals").items(len(values), len(values)):
             total.whole()
@@ -176,6 +189,7 @@ def tree_from(document: Document, keys: Keys) -> KeyedTree:
     tree = lay_keys(outline_of_document(document, keys.encodings), keys)
     label = np.array(tree.label)
     values = {value: code for code, value in enumerate(keys.labels)}
+    slack = (document.get("error_rate_step") or 0.0) / 2 + 1e-6
     for node, described in enumerate(document["nodes"]):
         if tree.outline.feature[node] >= 0 or not tree.n[node]:
             continue
@@ -184,7 +198,7 @@ def tree_from(document: Document, keys: Keys) -> KeyedTree:
             raise does_not_fit(f"the label of leaf {node} is not its largest class")
         label[node] = code
         rate = described.get("error_rate")
-        if rate is not None and abs(rate - (1 - tree.sums[node, code] / tree.n[node])) > 1e-6:
+        if rate is not None and abs(rate - (1 - tree.sums[node, code] / tree.n[node])) > slack:
             raise does_not_fit(f"the error rate of leaf {node} is another one")
     if document.get("class_totals") not in (None, tree.sums[0].tolist()):
         raise does_not_fit("the class totals are other ones")
@@ -275,6 +289,8 @@ def to_rules(document: Document) -> str:
         rate = leaf.get("error_rate")
         error = "" if rate is None else f"  (error rate {rate:.6g})"
         lines.append(f"if {premise} then {target} = {level_text(leaf['label'])}{error}")
+    if "error_rate_step" in document:
+        lines.append(f"error rates to the next {document['error_rate_step']:g}")
     if "class_totals" in document:
         pairs = zip(document["target"]["values"], document["class_totals"], strict=True)
         lines.append("class totals: " + ", ".join(f"{level_text(value)} {total}" for value, total in pairs))

@@ -5,8 +5,10 @@ from xml.etree import ElementTree
 import pytest
 
 from anonymizer.disclosure.constraints import Knowledge
+from anonymizer.disclosure.outline import KeyedTree
 from anonymizer.disclosure.pmml import PMML_NAMESPACE, to_pmml
 from anonymizer.disclosure.publish import (
+    RATE_STEP,
     conditions_of,
     from_json,
     knowledge_of,
@@ -41,6 +43,7 @@ def test_publish__rules_name_every_leaf() -> None:
     tree, _ = grow_tree(1, "binary", missing=True)
     document = publish(tree, Knowledge())
     lines = to_rules(document).splitlines()
+    assert lines.pop() == "error rates to the next 0.05"
     assert len(lines) == len(tree.outline.leaves)
     assert all(line.startswith("if ") and " then y = " in line for line in lines)
     assert len(set(conditions_of(document).values())) == tree.outline.n_nodes
@@ -61,7 +64,51 @@ def test_publish__pmml_sends_every_record_to_its_leaf(splits: str) -> None:
         assert node.get("id") == str(leaf)
         assert node.get("score") == tree.keys.labels[tree.label[leaf]]
         (rate,) = node.findall("p:Extension", space)
-        assert float(rate.get("value", "")) == pytest.approx(tree.error[leaf] / tree.n[leaf])
+        assert float(rate.get("value", "")) == pytest.approx(tree.error[leaf] / tree.n[leaf], abs=RATE_STEP / 2 + 1e-9)
+
+
+def leaf_sizes(tree: KeyedTree, rates: dict[int, float], off: float, most: int) -> list[int]:
+    """The leaves whose size an attacker finds: the least denominator of all fractions that lie within ``off`` of a
+    rate that tells anything, when it is the number of records."""
+    right = []
+    for leaf, rate in rates.items():
+        sizes = [n for n in range(1, most + 1) if abs(round(rate * n) / n - rate) <= off]
+        if rate > 0 and sizes and sizes[0] == tree.n[leaf]:
+            right.append(leaf)
+    return right
+
+
+def test_error_rates__do_not_tell_how_many_records_a_leaf_has() -> None:
+    """Exact rates are fractions that give the size of most leaves with errors away; rounded ones of hardly any."""
+    leaves = by_exact = by_round = 0
+    for seed in range(6):
+        tree, _ = grow_tree(seed, "binary", n=400, classes=4, least=8, depth=5)
+        ends = [int(leaf) for leaf in tree.outline.leaves if tree.error[leaf]]
+        exact = {leaf: float(tree.error[leaf] / tree.n[leaf]) for leaf in ends}
+        nodes = publish(tree, Knowledge())["nodes"]
+        rounded = {leaf: nodes[leaf]["error_rate"] for leaf in ends}
+        assert all(abs(rounded[leaf] - exact[leaf]) <= RATE_STEP / 2 + 1e-9 for leaf in ends)
+        leaves += len(ends)
+        by_exact += len(leaf_sizes(tree, exact, 1e-12, 400))
+        by_round += len(leaf_sizes(tree, rounded, RATE_STEP / 2, 400))
+    assert leaves > 40
+    assert by_exact > leaves / 3
+    assert by_round <= leaves / 20
+
+
+def test_error_rates__that_are_others_are_refused_and_exact_ones_are_read() -> None:
+    tree, _ = grow_tree(1, "binary")
+    document = publish(tree, Knowledge())
+    leaf = next(node for node in document["nodes"] if "label" in node)
+    leaf["error_rate"] += 2 * RATE_STEP
+    with pytest.raises(ParameterError):
+        tree_from(document, tree.keys)
+    document = publish(tree, Knowledge())
+    del document["error_rate_step"]
+    for node, described in enumerate(document["nodes"]):
+        if "label" in described:
+            described["error_rate"] = float(tree.error[node] / tree.n[node])
+    assert tree_from(from_json(to_json(document)), tree.keys).label.tolist() == tree.label.tolist()
 
 
 def admits(node: ElementTree.Element, values: dict[str, str | None]) -> bool:

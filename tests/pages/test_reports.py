@@ -47,7 +47,7 @@ def test_attacks__show_what_the_package_finds() -> None:
     assert ws.schema is not None
     expected = attack(CUSTOMERS, ws.flow.release.frame(), ws.schema, ws.flow.encoded, flow=ws.flow)
     metrics = {item.label: item.value for item in app.metric}
-    titles = ("Singling out", "Linkability", "Inference", "Downcoding", "Rerun")
+    titles = ("Singling out", "Linkability", "Inference", "Downcoding", "Rerun", "Minimality")
     for title, criterion in zip(titles, expected.outcomes, strict=True):
         assert metrics[title] == share(criterion.after)
         assert criterion.sentence in plain_text(app)
