@@ -74,7 +74,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--weights", nargs="+", type=float, default=WEIGHTS, help="of the blends that are tried")
     parser.add_argument("--larger", nargs="+", type=float, default=LARGER, help="groups of so many times k are tried")
     parser.add_argument("--losses", action="store_true", help="print what packed groups lose, and pick nothing")
-    parser.add_argument("--secrets", type=int, default=5, help="of packed groups")
+    parser.add_argument("--secrets", type=int, default=15, help="of packed groups")
     parser.add_argument("--out", type=Path, help="where every figure goes, as JSON")
     options = parser.parse_args(arguments)
     for name in packed.WHOLE:

@@ -34,6 +34,7 @@ GOALS = {
     "adult-8": ("goal: ARX, local recoding", {10: 0.060, 20: 0.091, 30: 0.112}),
 }
 """What packing is to reach where a figure is known from elsewhere; on other tables it is the best of the baselines."""
+POLISHED = 3
 BASELINES = ("least, with cuts", "median Mondrian", "InfoGain or Regression Mondrian")
 
 
@@ -70,7 +71,10 @@ def ways(flow: Flow) -> dict[str, Settings]:
 
 
 def print_losses(name: str, ks: Sequence[int], secrets: int, *, polish: bool = True) -> None:
-    """Print GCP and seconds (of making the groups) of every way at every k: the median over the secrets; the goals."""
+    """Print GCP and seconds (of making the groups) of every way at every k: the median over the secrets; the goals.
+
+    Polishing, which takes long, is done under the first :data:`POLISHED` of them.
+    """
     flow = flow_of(name)
     print(
         f"\n### {name}, {len(flow.table):,} records: GCP (seconds to make the groups), medians of {secrets} secrets\n"
@@ -83,7 +87,8 @@ def print_losses(name: str, ks: Sequence[int], secrets: int, *, polish: bool = T
         cells = []
         for k in ks:
             losses, seconds = [], []
-            for secret in range(secrets if settings.generalizer in SECRET else 1):
+            few = 1 if settings.generalizer not in SECRET else POLISHED if settings.generalizer == "polish" else secrets
+            for secret in range(few):
                 run = Flow(
                     flow.table, flow.schema, settings.but(k=k, numbers="range"), rng=np.random.default_rng(secret)
                 )
@@ -95,7 +100,7 @@ def print_losses(name: str, ks: Sequence[int], secrets: int, *, polish: bool = T
         print(f"| {way} | " + " | ".join(cells) + " |", flush=True)
     title, goal = GOALS.get(name, ("goal: the best baseline", {k: min(median[b, k] for b in BASELINES) for k in ks}))
     packed = {k: median["packed alone", k] for k in ks if k in goal}
-    reached = [f"{goal[k]:.4f} {'reached' if packed[k] < goal[k] + 0.0005 else 'missed'}" for k in packed]
+    reached = [f"{goal[k]:.4f} {'reached' if packed[k] <= goal[k] else 'missed'}" for k in packed]
     print(f"| {title} | " + " | ".join(reached) + " |", flush=True)
 
 
@@ -156,7 +161,7 @@ def main(arguments: Sequence[str]) -> None:
     """Parse the options and measure."""
     parser = argparse.ArgumentParser(prog="bench packed", description=__doc__.split("\n")[0])
     parser.add_argument("--k", nargs="+", type=int, default=[10, 20, 30])
-    parser.add_argument("--secrets", type=int, default=5)
+    parser.add_argument("--secrets", type=int, default=15)
     parser.add_argument("--folds", type=int, default=0, help="cross-validate in so many folds")
     parser.add_argument("--only", type=int, help="run only so many of the folds")
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=list(TABLES), help="to cross-validate")

@@ -112,7 +112,7 @@ def problem(error: AnonymizerError, advice: str = "") -> None:
 def empty_state(title: str, text: str, step: str, label: str) -> None:
     """Draw what a page shows when something has to be done on another page first; ``step`` is that page's name."""
     with st.container(border=True, horizontal_alignment="center", gap="small"):
-        st.subheader(title, anchor=False, text_alignment="center")
+        st.header(title, anchor=False, text_alignment="center")
         st.markdown(text, text_alignment="center")
         st.page_link(PAGES / f"{step}.py", label=label, icon=":material/arrow_back:")
 

@@ -34,6 +34,9 @@ STYLE = """<style>
 }
 [data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
 [data-testid="stSliderTickBar"] { display: none; }
+[data-testid="stSliderThumbValue"] p { color: LINK; }
+[data-testid="stCaptionContainer"] { color: GRAY; opacity: 1; }
+[data-testid="stCaptionContainer"] :is(p, strong, li) { color: inherit; }
 [data-testid="stMainBlockContainer"] h1 { padding: .4rem 0 .8rem; }
 a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 @media (max-height: 850px) {
@@ -139,8 +142,10 @@ def main() -> None:
     """Draw a page in its frame, once. Names are local: what a script leaves behind lives until the next one."""
     st.set_page_config(page_title="Copse", page_icon="🌳", layout="wide")
     theme = st.context.theme.type or "light"
-    colours = {name: str(st.get_option(f"theme.{theme}.{name}Color")) for name in ("background", "link")}
-    st.html(STYLE.replace("BACKGROUND", colours["background"]).replace("LINK", colours["link"]))
+    style = STYLE
+    for name in ("background", "link", "gray"):
+        style = style.replace(name.upper(), str(st.get_option(f"theme.{theme}.{name}Color")))
+    st.html(style)
     st.logo(LOGO.replace("COLOUR", LOGO_COLOURS.get(theme, "#1f6f43")), size="large")
     ws = workspace()
     draw(emptying(), partial(stage, ws), ws.memory)

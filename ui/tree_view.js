@@ -32,7 +32,6 @@ function nodesOf(svg) {
     node.level = node.parent < 0 ? 1 : nodes.get(node.parent).level + 1;
     node.element.setAttribute("role", "treeitem");
     node.element.setAttribute("aria-level", node.level);
-    node.element.setAttribute("aria-label", node.label);
     if (node.children.length) node.element.setAttribute("aria-expanded", "true");
     else if (node.element.classList.contains("fold")) node.element.setAttribute("aria-expanded", "false");
   }

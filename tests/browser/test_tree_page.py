@@ -119,7 +119,7 @@ def test_pick__the_panel_follows(tree_page: Any) -> None:
     band = page.locator(".stage g.node[id^=b]").first  # what the first group with one is divided into
     group = page.locator(f".stage #n{band.get_attribute('id')[1:]}")
     node = int(group.get_attribute("id")[1:])
-    label = group.get_attribute("aria-label")
+    label = group.locator("title").first.text_content()
     records = re.search(r"; ([\d,]+) records?", label)[1]
     group.click()
     page.get_by_role("heading", name=f"Group {node:,}: {records} of 2,000 records").wait_for()

@@ -35,7 +35,7 @@ def drop(app: AppTest, data: bytes, name: str) -> AppTest:
 
 def texts(app: AppTest) -> str:
     """Everything that is said on the page."""
-    kinds = (app.title, app.markdown, app.caption, app.error, app.warning, app.info, app.success, app.subheader)
+    kinds = (app.title, app.markdown, app.caption, app.error, app.warning, app.info, app.success, app.header)
     return "\n".join(element.value for kind in kinds for element in kind)
 
 

@@ -60,7 +60,7 @@ def metric(app: AppTest, label: str) -> str:
 def test_empty__leads_to_the_data_page() -> None:
     app = open_page()
     assert not app.exception
-    assert "No tree yet" in app.subheader[0].value
+    assert "No tree yet" in app.header[0].value
 
 
 def test_numeric_target__leads_to_the_roles() -> None:
@@ -68,7 +68,7 @@ def test_numeric_target__leads_to_the_roles() -> None:
     schema = Schema.of(table, quasi_identifying=["age", "job"], sensitive=["pay"])
     app = open_page(Workspace(reading=sample_reading("people", table), schema=schema))
     assert not app.exception
-    assert "No categories" in app.subheader[0].value
+    assert "No categories" in app.header[0].value
 
 
 def test_estimate__is_that_of_the_leaves() -> None:

@@ -51,7 +51,7 @@ def run_comparison(app: AppTest, ws: Workspace) -> AppTest:
 def test_empty__leads_to_the_data_page() -> None:
     app = open_page()
     assert not app.exception
-    assert "Nothing to compare yet" in app.subheader[0].value
+    assert "Nothing to compare yet" in app.header[0].value
 
 
 def test_figures__are_those_of_the_package_and_outlive_the_page() -> None:

@@ -86,7 +86,7 @@ def without(words: object, names: tuple[str, ...]) -> object:
 def test_empty__leads_to_the_data_page() -> None:
     app = open_page()
     assert not app.exception
-    assert "nothing to release" in app.subheader[0].value
+    assert "nothing to release" in app.header[0].value
     assert not app.get("download_button")
 
 

@@ -60,7 +60,7 @@ def metric(app: AppTest, label: str) -> str:
 def test_empty__leads_to_the_data_page() -> None:
     app = open_page()
     assert not app.exception
-    assert "no table yet" in app.subheader[0].value
+    assert "no table yet" in app.header[0].value
     assert not app.metric
 
 

@@ -83,4 +83,4 @@ def test_a_name_from_outside__is_text() -> None:
     app = AppTest.from_file(SHELL, default_timeout=60).run().switch_page("../pages/verify.py").run()
     app.file_uploader(key="verify file 0").upload("**bold**.csv", FILES["csv"])
     app.file_uploader(key="verify report 0").upload("report.json", REPORT.encode()).run()
-    assert app.subheader[0].value == r"\*\*bold\*\*\.csv"
+    assert app.header[0].value == r"\*\*bold\*\*\.csv"

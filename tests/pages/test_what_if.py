@@ -18,7 +18,7 @@ from ui.workspace import Workspace, sample_reading
 def test_without_a_table__says_where_to_go() -> None:
     app = open_view(None)
     assert not app.exception
-    assert "Nothing to try out yet" in plain_text(app) + "".join(item.value for item in app.subheader)
+    assert "Nothing to try out yet" in plain_text(app) + "".join(item.value for item in app.header)
 
 
 @pytest.mark.parametrize("view", VIEWS)

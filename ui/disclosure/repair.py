@@ -27,7 +27,7 @@ def repair_panel(ws: Workspace, tree: KeyedTree, exposure: Exposure, key: Any) -
     """Draw a bound for everybody's posterior, the ways to keep it, and the files of the tree that is chosen."""
     knowledge, state = exposure.knowledge, ws.state(DisclosureState)
     blind = 1 / tree.n_classes
-    st.subheader("Keep everybody below a bound", anchor=False)
+    st.header("Keep everybody below a bound", anchor=False)
     low = min(0.99, round(blind + 0.01, 2))
     bound = state.bound = st.slider("Highest posterior allowed", low, 1.0, max(low, state.bound), 0.01, key="bound")
     slider_ends("nobody can be believed to have a value", "anything goes")

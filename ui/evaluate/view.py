@@ -290,7 +290,7 @@ def results(ws: Workspace) -> None:
         st.info("Stopped before the first fold was complete: there is nothing to compare.", icon=":material/info:")
         return
     comparison: Comparison = job.key[2]
-    st.subheader("What each setting loses, and what can still be learnt", anchor=False)
+    st.header("What each setting loses, and what can still be learnt", anchor=False)
     st.caption(basis_text(ws, comparison, outcomes))
     tradeoff(ws, outcomes)
     table(outcomes)

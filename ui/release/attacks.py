@@ -20,7 +20,7 @@ IN_A_ROW = 3
 
 def attacks(ws: Workspace, release: Release) -> None:
     """Draw the attacks: the button that runs them, then what they say of the table and of the release."""
-    st.subheader("Try to attack it", anchor=False)
+    st.header("Try to attack it", anchor=False)
     singled_out(ws.flow.isolation)
     groups_offer(ws, release)
     st.markdown(

@@ -21,7 +21,7 @@ FEWEST_WORDS = 3
 
 def downloads(ws: Workspace, release: Release, report: Report) -> None:
     """Draw the files of a release; when a required check failed, only after a reason was typed."""
-    st.subheader("Take it away", anchor=False)
+    st.header("Take it away", anchor=False)
     passed = report.verification.passed
     reason = "" if passed else reason_field(ws, report)
     locked = not passed and not reason

@@ -26,7 +26,7 @@ LONGEST = 500
 
 def reports(ws: Workspace, release: Release, report: Report) -> None:
     """Draw the fields of the statement, and four files: internal and external, HTML and PDF."""
-    st.subheader("Reports to sign and to hand over", anchor=False)
+    st.header("Reports to sign and to hand over", anchor=False)
     with st.container(border=True):
         statement(ws)
         typed = reason_for(ws, report)

@@ -134,7 +134,7 @@ def headline(verification: Verification) -> None:
 def checks(report: Report) -> None:
     """Draw every check as a sentence: the required ones first, the failed ones at the top."""
     verification = report.verification
-    st.subheader("What the checker found", anchor=False)
+    st.header("What the checker found", anchor=False)
     before, after = report.before, report.after
     st.caption(
         "Recomputed from the released cells by code that did not make them. The highest risk of linking a person to a "
@@ -182,7 +182,7 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
         return
     state = ws.state(ReleaseState)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.subheader("The same people, original and released", anchor=False, width="content")
+        st.header("The same people, original and released", anchor=False, width="content")
         if release.n_records > ROWS_SHOWN and st.button("Show other people", icon=":material/shuffle:"):
             state.people += 1
     rng = np.random.default_rng(state.people)
@@ -221,7 +221,7 @@ def what_changed(ws: Workspace, report: Report) -> None:
     """Draw one column before and after, and the loss of every column."""
     columns = {column.name: column for column in ws.flow.distributions}
     utility = report.utility
-    st.subheader("What changed", anchor=False)
+    st.header("What changed", anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
         name = st.selectbox(

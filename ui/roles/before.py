@@ -18,7 +18,7 @@ def risk_before(ws: Workspace) -> None:
     with st.spinner("Looking for people who stand out …"):
         risk, _ = ws.flow.before, ws.singling()
     n_columns = len(ws.schema.quasi_identifying) if ws.schema else 0
-    st.subheader("Risk before anything is done", anchor=False)
+    st.header("Risk before anything is done", anchor=False)
     st.markdown(unique_sentence(risk, n_columns))
     with st.container(horizontal=True, gap="medium"):
         st.metric("Unique records", count(risk.unique), help="Records that share their combination with nobody.")

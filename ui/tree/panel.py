@@ -75,7 +75,7 @@ def show_node(ws: Workspace, pruning: Pruning, node: int, after: int) -> None:
     what = "group" if pruning.group_of_node(after)[node] == node else "node"
     whose = "" if tree.unit == "record" else f", of {plural(int(tree.persons.n[node]), 'person')}"
     size = f"{count(tree.n[node])} of {count(tree.n[0])} records{whose}"
-    st.subheader(f"{what.capitalize()} {node:,}: {size}", anchor=False)
+    st.header(f"{what.capitalize()} {node:,}: {size}", anchor=False)
     st.markdown(f"**Rule.** {plain(rule_text(tree, encodings, node))}")
     limits = margins(tree, risk, encoded, ws.flow.limits)
     significance = p.significance if p.tested == "inner" else None

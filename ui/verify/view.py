@@ -60,7 +60,7 @@ def outcome(ws: Workspace) -> None:
     verdict = state.verdict
     if verdict is None:
         return
-    st.subheader(plain(verdict.name), anchor=False)
+    st.header(plain(verdict.name), anchor=False)
     headline(verdict.verification)
     for difference in verdict.differences:
         st.error(plain(difference), icon=":material/link_off:")

@@ -176,7 +176,7 @@ def history(ws: Workspace) -> None:
     """Draw every decision, the newest first; and the project file."""
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.subheader("What was decided", anchor=False)
+        st.header("What was decided", anchor=False)
         entries = ws.history.entries
         if not entries:
             st.caption("Nothing has been changed yet. Every change of a role, a limit or a method will stand here.")
@@ -197,6 +197,6 @@ def history(ws: Workspace) -> None:
             moment = st.number_input("Go back to moment (0: the start)", 0, len(entries), ws.history.position)
             st.button("Go there", key="go there", on_click=travel, args=(ws, ws.history.at(int(moment))))
     with right:
-        st.subheader("Project file", anchor=False)
+        st.header("Project file", anchor=False)
         project_panel(ws)
         outcome(ws)
