@@ -1,10 +1,18 @@
-"""Where a page stands in the window: another page starts at its top, the same page drawn again stays where it is."""
+"""What a page needs of the browser beside what the framework draws.
+
+Another page starts at its top, the same page drawn again stays where it is. A place for files, which has a name, is not
+marked as mere decoration, so that screen readers tell of it.
+"""
 
 import streamlit as st
 
 SCRIPT = """export default ({ data }) => {
   const main = document.querySelector('[data-testid="stMain"]');
   if (!main || main.dataset.page === data) return;
+  const zones = '[data-testid="stFileUploaderDropzone"][role="presentation"]';
+  const tell = () => main.querySelectorAll(zones).forEach((zone) => zone.removeAttribute("role"));
+  if (!main.dataset.page) new MutationObserver(tell).observe(main, { childList: true, subtree: true });
+  tell();
   if (main.dataset.page) main.scrollTop = 0;
   main.dataset.page = data;
 };"""

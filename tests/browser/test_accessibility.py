@@ -1,0 +1,59 @@
+"""Nothing that axe-core knows stands between a steward and a page: every page, both themes, three widths."""
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.browser.steps import open_page, settle, step
+from ui.navigation import SIDE_PAGES, STEPS
+
+pytestmark = pytest.mark.browser
+
+TITLES = [title for members in (STEPS, *SIDE_PAGES.values()) for _, title, _ in members]
+HEIGHT, WIDTHS = 900, (1440, 1024, 768)
+
+
+def faults(page: Page) -> list[str]:
+    """What axe-core finds on the page as it stands, one line a node; rules of every impact."""
+    answer: dict[str, Any] = Axe().run(page, options={"resultTypes": ["violations"]}).response
+    assert answer["passes"], "it looked at something"
+    return [
+        f"{rule['impact']} {rule['id']}: {node['html'][:160]} ({node['failureSummary']})"
+        for rule in answer["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page__axe_finds_nothing(app_server: str, browser: Any, theme: Any) -> None:
+    context = browser.new_context(
+        viewport={"width": WIDTHS[0], "height": HEIGHT}, color_scheme=theme, bypass_csp=True, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    try:
+        open_page(page, app_server)
+        settle(page)
+        assert faults(page) == []
+        page.get_by_role("button", name="Use").first.click()
+        settle(page)
+        for title in TITLES:
+            page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
+            step(page, title).click()
+            settle(page)
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": HEIGHT})
+                settle(page)
+                assert (title, width, faults(page)) == (title, width, [])
+    finally:
+        context.close()
+
+
+def test_axe__sees_a_fault(browser: Any) -> None:
+    page = browser.new_page()
+    try:
+        page.set_content("<html lang=en><title>t</title><main><h1>Title</h1><img src=x></main></html>")
+        assert any("image-alt" in fault for fault in faults(page))
+    finally:
+        page.close()
