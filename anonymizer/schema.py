@@ -56,7 +56,8 @@ class Column:
     respect it. ``reason``: why the role was suggested, in words; never part of a comparison. ``grid``: of numbers and
     dates, the step of the public grid in which ends are written (a number, or one of :data:`DATE_STEPS`) and a number
     that is on it (0 for dates); ``None``: proposed. ``groups``: of categories, the public groups of levels that are
-    written together when asked for, each level in one at most; ``None``: proposed.
+    written together when asked for, each level in one at most; ``None``: proposed. ``suggested``: the domain is what
+    some table suggests, and nobody declared it.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Column:
     reason: str = ""
     grid: tuple[float | str, float] | None = None
     groups: tuple[tuple[str, ...], ...] | None = None
+    suggested: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -89,6 +91,7 @@ class Column:
         if self.groups is not None:
             object.__setattr__(self, "groups", self._groups(self.groups))
         if self.domain is None:
+            object.__setattr__(self, "suggested", False)
             return
         domain = tuple(self.domain)
         if self.kind is Kind.CATEGORICAL:
@@ -168,6 +171,8 @@ class Column:
             entry["domain"] = list(self.domain)
         if self.ordered:
             entry["ordered"] = True
+        if self.suggested:
+            entry["suggested"] = True
         if self.grid is not None:
             entry["grid"] = list(self.grid)
         if self.groups is not None:
@@ -179,7 +184,7 @@ class Column:
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "grid", "groups", "reason"))
+        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "grid", "groups", "suggested", "reason"))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
         ends = [] if domain.absent else domain.items()
@@ -203,6 +208,7 @@ class Column:
                 reason=fields["reason"].text() if "reason" in fields else "",
                 grid=None if grid.absent else tuple(step),
                 groups=lists,  # type: ignore[arg-type]
+                suggested="suggested" in fields and fields["suggested"].flag(),
             )
         )
 
@@ -352,7 +358,12 @@ class Schema:
         return tuple(column.name for column in self.columns if column.role not in LEFT_OUT)
 
     def with_column(self, name: str, **changes: Any) -> "Schema":
-        """Return a new schema in which one column is changed; the target moves on when it stops being sensitive."""
+        """Return a new schema in which one column is changed; the target moves on when it stops being sensitive.
+
+        A domain that is given counts as declared.
+        """
+        if "domain" in changes:
+            changes = {"suggested": False} | changes
         columns = tuple(replace(c, **changes) if c.name == name else c for c in self.columns)
         self[name]
         sensitive = [c.name for c in columns if c.role is Role.SENSITIVE]

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from anonymizer.forest.forest import ONE_ROW
 from ui.controls import plain, problem
 from ui.forest.choices import choices
 from ui.forest.state import ForestState
@@ -30,11 +31,7 @@ def main() -> None:
         "table. What it may reveal in all is the budget **β**; every question is charged to it."
     )
     if ws.schema is not None and ws.schema.person:
-        st.warning(
-            f"The promise is about **one row**, and rows with equal {plain(ws.schema.person)} are one person's here: "
-            "of somebody with 10 rows, ten times β can be learnt. Bring a table with one row of each person.",
-            icon=":material/warning:",
-        )
+        st.warning(plain(ONE_ROW.format(person=ws.schema.person)), icon=":material/warning:")
     order, state = choices(ws), ws.state(ForestState)
     if order is not None:
         budget_form(ws, order)

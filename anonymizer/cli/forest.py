@@ -11,10 +11,19 @@ from anonymizer.errors import ParameterError
 from anonymizer.forest.audit import PAIRS, Finding, audit
 from anonymizer.forest.cut_points import buy_cuts
 from anonymizer.forest.domains import Domains, code, domains_of, read_domains
-from anonymizer.forest.forest import MODES, NEIGHBOURS, Forest, grow_and_measure, grow_forest, rehearsed_accuracy
+from anonymizer.forest.forest import (
+    MODES,
+    NEIGHBOURS,
+    ONE_ROW,
+    Forest,
+    grow_and_measure,
+    grow_forest,
+    rehearsed_accuracy,
+)
 from anonymizer.forest.mechanisms import Budget
 from anonymizer.forest.rules import promise, rules_csv, rules_json, rules_of, rules_text
 from anonymizer.reading.files import Reading
+from anonymizer.reading.profile import suggest
 from anonymizer.releasing.files import write_file
 from anonymizer.schema import Schema
 
@@ -49,6 +58,7 @@ def add_forest(subparsers: Any) -> None:
     )
     grow.add_argument("--columns", type=names, metavar="A,B", help="the columns to split on (default: all others)")
     grow.add_argument("--identifying", type=names, default=[], metavar="N", help="columns never to look at")
+    grow.add_argument("--person", metavar="NAME", help="the column that tells whose a row is: never looked at")
     grow.add_argument("--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric or categorical")
     grow.add_argument("--rules", metavar="OUT", help="where the rules go: .json, .csv or .txt")
     grow.add_argument("--folds", type=int, help="also rehearse: cross-validated accuracy, not private")
@@ -75,7 +85,10 @@ def add_forest(subparsers: Any) -> None:
 
 def public_domains(reading: Reading, options: argparse.Namespace) -> Domains:
     """Return the public domains of the table, as the options say."""
-    schema = Schema.of(reading.frame, quasi_identifying=[], identifying=options.identifying, kinds=options.kinds)
+    schema = Schema.of(
+        reading.frame, quasi_identifying=[], identifying=options.identifying, person=options.person,
+        kinds=options.kinds,
+    )  # fmt: skip
     domains = read_domains(Path(options.domains).read_bytes()) if options.domains else None
     return domains_of(reading.frame, options.target, domains, columns=options.columns, schema=schema)
 
@@ -127,6 +140,9 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
     if options.rules:
         write_file(options.rules, WRITERS[ending](forest, rules))
     described = forest.to_dict() | {"rules": len(rules)} | extra
+    person = options.person or suggest(reading.frame).person
+    if person is not None:
+        described["warnings"] = [ONE_ROW.format(person=person), *described["warnings"]]
     if options.json:
         print_json(described)
     else:
@@ -136,7 +152,8 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
 
 def forest_text(forest: Forest, described: dict[str, Any]) -> str:
     """Return the run as a short text: warnings first."""
-    lines = [*promise(forest), NEIGHBOURS, "", forest.ledger.text()]
+    others = [f"WARNING: {warning}" for warning in described["warnings"] if warning not in forest.warnings]
+    lines = [*others, *promise(forest), NEIGHBOURS, "", forest.ledger.text()]
     lines.append(f"{forest.model.title}, {described['rules']} rules and subrules. {forest.model.reading}")
     if "measured" in described:
         trial = described["measured"]

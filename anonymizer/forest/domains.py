@@ -226,8 +226,8 @@ def domains_of(
     """Return the domains of a table's columns: of the codebook, else of the schema, else read from the records, marked.
 
     ``codebook``: a domain a column, see :meth:`Attribute.from_dict`. ``columns``: those to split on (default: all but
-    the target and those that the schema calls identifying). Ordered levels of a schema that are just those that occur
-    are what the table suggests, so they count as read from it; a codebook says that they are public.
+    the target and those that the schema calls identifying). A domain that a table suggested, this one or another, is not
+    public; ordered levels of a schema that are just those that occur are taken for suggested. A codebook is public.
 
     Raises :class:`SchemaError` for names that are not there.
     """
@@ -247,10 +247,11 @@ def domains_of(
         column = schema[name] if schema is not None else None
         if column is not None and column.domain is not None and column.kind is Kind.CATEGORICAL:
             levels = tuple(str(level) for level in column.domain)
-            return Attribute(name, levels, public=not (column.ordered and _occur(table[name], levels)))
+            read = column.suggested or (column.ordered and _occur(table[name], levels))
+            return Attribute(name, levels, public=not read)
         if column is not None and column.domain is not None and column.kind is Kind.NUMERIC:
             low, high = (float(end) for end in column.domain)
-            return Attribute.between(name, low, high, missing=True)
+            return Attribute.between(name, low, high, missing=True, public=not column.suggested)
         kind = column.kind if column is not None else kind_of(table[name])
         return read_attribute(table[name], as_numbers=kind is Kind.NUMERIC and not is_class)
 

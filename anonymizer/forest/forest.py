@@ -23,6 +23,12 @@ from anonymizer.forest.model import Model
 from anonymizer.forest.nodes import NoisyNode
 from anonymizer.forest.scorecard import score
 
+ONE_ROW = (
+    "The promise is about one row, and rows with equal {person} are one person's here: of somebody with 10 rows, ten "
+    "times β can be learnt. Bring a table with one row of each person."
+)
+"""What somebody must know whose table has several rows of a person; ``person``: the column that tells."""
+
 NEIGHBOURS = "Neighbouring tables differ by one record added or removed; replacing a record costs twice as much."
 DEEPEST = 30
 

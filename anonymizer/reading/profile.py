@@ -185,7 +185,7 @@ def suggest_again(schema: Schema, suggested: Schema, table: pd.DataFrame) -> Sch
         if again.kind is not new.kind:
             again = replace(again, domain=None, ordered=False)
         if again.kind is current.kind and (current.domain, current.ordered) != (before.domain, before.ordered):
-            again = replace(again, domain=current.domain, ordered=current.ordered)
+            again = replace(again, domain=current.domain, ordered=current.ordered, suggested=current.suggested)
         columns.append(again)
     sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
     target = schema.target if schema.target != suggested.target else fresh.target
@@ -268,7 +268,7 @@ def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]") -> Column:
         else:  # levels that are numbers are sorted as numbers
             ordered = bool(header_phrases(fact.name) & SCALE_WORDS) and _no_gap(fact)
     role, reason = _role(fact, kind, meanings, values)
-    return Column(fact.name, role, kind, domain=order, ordered=ordered, reason=reason)
+    return Column(fact.name, role, kind, domain=order, ordered=ordered, reason=reason, suggested=order is not None)
 
 
 def _kind(fact: ColumnFacts, values: "pd.Series[Any]", meanings: Sequence[Meaning]) -> Kind:

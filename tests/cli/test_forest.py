@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from anonymizer.cli.main import main
+from anonymizer.forest.forest import ONE_ROW
 
 
 @pytest.fixture
@@ -85,3 +86,22 @@ def test_audit_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert [finding["mode"] for finding in findings] == ["strict", "scorecard", "best"]
     assert [finding["violated"] for finding in findings] == [False] * 3
     assert all(finding["lower_bound"] <= finding["epsilon"] for finding in findings)
+
+
+def test_forest_command__warns_where_a_person_has_several_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.DataFrame(
+        {"patient_id": [f"P{number // 3:03}" for number in range(600)], "a": ["x", "y"] * 300, "t": ["u", "v"] * 300}
+    )
+    table.to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "domains.json").write_text('{"a": ["x", "y"], "t": ["u", "v"]}')
+    words = ["forest", str(tmp_path / "table.csv"), "--target", "t", "--domains", str(tmp_path / "domains.json")]
+    for options in (["--person", "patient_id"], ["--columns", "a"], ["--identifying", "patient_id"]):
+        assert main([*words, *options]) == 0
+        assert f"WARNING: {ONE_ROW.format(person='patient_id')}" in capsys.readouterr().out
+        assert main([*words, *options, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["warnings"] == [ONE_ROW.format(person="patient_id")]
+    table.drop(columns="patient_id").to_csv(tmp_path / "table.csv", index=False)
+    assert main(words) == 0
+    assert "one person's here" not in capsys.readouterr().out

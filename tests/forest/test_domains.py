@@ -1,13 +1,15 @@
 """Public domains: values, ranges and their codes."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from anonymizer.errors import ReadError, SchemaError
 from anonymizer.forest.domains import Attribute, code, domains_of, even_cuts, read_domains
-from anonymizer.reading.profile import suggest
+from anonymizer.forest.forest import grow_forest
+from anonymizer.reading.profile import suggest, suggest_again
 from anonymizer.schema import Column, Kind, Role, Schema
 
 
@@ -72,3 +74,21 @@ def test_ordered_levels_that_were_only_suggested__are_not_public() -> None:
     suggested = suggest(table)
     ordered = [column.name for column in suggested.columns if column.ordered]
     assert set(ordered) <= set(domains_of(table, "ill", schema=suggested).read_from_data)
+
+
+def test_suggested_levels__are_never_public_whatever_way_they_come() -> None:
+    """What another table suggested is not public either: "very good" is nobody's here, and "bad" went unticked."""
+    other = pd.DataFrame({"health": ["low", "medium", "high"] * 30, "ill": ["yes", "no", "no"] * 30})
+    suggested = suggest(other)
+    assert suggested["health"].suggested
+    table = other[other["health"] != "high"].reset_index(drop=True)
+    loose = Schema(tuple(replace(column, ordered=False) for column in suggested.columns))
+    for schema in (suggested, loose):
+        for again in (schema, Schema.from_json(schema.to_json()), suggest_again(schema, schema, other)):
+            assert "health" in domains_of(table, "ill", schema=again).read_from_data
+    declared = suggested.with_column("health", domain=("low", "medium", "high"))
+    assert "health" not in domains_of(table, "ill", schema=declared).read_from_data
+    assert Schema.from_json(declared.to_json()) == declared
+    assert not replace(suggested["health"], domain=None).suggested
+    forest = grow_forest(code(table, domains_of(table, "ill", schema=suggested)), 1.0, noise=None)
+    assert not forest.private
