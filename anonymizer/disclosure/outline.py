@@ -6,7 +6,7 @@ table into it, so that the keys of a node are a run. Records are not needed for 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,8 @@ class Keys:
     """The d distinct combinations of quasi-identifiers of a table, ascending, with their records and classes.
 
     ``codes`` (d, p); ``counts`` (d,) records of each; ``classes`` (d, c) how many of them have each class of the
-    target, which an adversary does not know.
+    target, which an adversary does not know. ``alone``: of each column which codes one person has, and of the target
+    which classes, last; empty where that is not known.
     """
 
     codes: NDArray[np.unsignedinteger]
@@ -83,6 +84,7 @@ class Keys:
     encodings: tuple[Encoding, ...]
     labels: tuple[str | None, ...]
     target: str
+    alone: tuple[NDArray[np.bool_], ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -161,7 +163,20 @@ def keys_of(encoded: EncodedTable) -> Keys:
     codes, inverse, counts = distinct_rows(encoded.codes)
     cells = inverse.astype(np.int64) * c + encoded.target.codes
     classes = np.bincount(cells, minlength=len(codes) * c).reshape(len(codes), c)
-    return Keys(codes, counts, classes, encoded.encodings, encoded.target.labels, encoded.target.name)
+    columns = [(encoded.codes[:, j], encoding.n_codes) for j, encoding in enumerate(encoded.encodings)]
+    alone = tuple(of_one_person(values, n, encoded.person) for values, n in [*columns, (encoded.target.codes, c)])
+    return Keys(codes, counts, classes, encoded.encodings, encoded.target.labels, encoded.target.name, alone)
+
+
+def of_one_person(
+    values: NDArray[np.unsignedinteger], n_codes: int, person: NDArray[np.int32] | None
+) -> NDArray[np.bool_]:
+    """Return which codes one person has, (b,). ``values`` (n,): the code of each record; ``person`` (n,): whose it is,
+    -1 for nobody's; ``None``: each record is a person."""
+    if person is None:
+        return np.asarray(np.bincount(values, minlength=n_codes) == 1)
+    pairs = np.unique(np.column_stack([values.astype(np.int64), person]), axis=0)
+    return np.asarray(np.bincount(pairs[:, 0], minlength=n_codes) == 1)
 
 
 def distinct_rows(
@@ -285,7 +300,7 @@ def lay_keys(outline: Outline, keys: Keys) -> KeyedTree:
         ends = first[node] + np.cumsum(np.bincount(side, minlength=len(outline.children[node])))
         for child, start, end in zip(outline.children[node], [first[node], *ends], ends, strict=False):
             first[child], last[child] = start, end
-    placed = Keys(keys.codes[order], keys.counts[order], keys.classes[order], keys.encodings, keys.labels, keys.target)
+    placed = replace(keys, codes=keys.codes[order], counts=keys.counts[order], classes=keys.classes[order])
     before = np.zeros((len(order) + 1, len(keys.labels)), dtype=np.int64)
     np.cumsum(placed.classes, axis=0, out=before[1:])
     sums = before[last] - before[first]

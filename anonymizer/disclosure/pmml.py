@@ -97,6 +97,8 @@ def add_predicate(element: ElementTree.Element, column: str, child: Mapping[str,
         array = ElementTree.SubElement(among, "Array", {"type": "string", "n": str(len(child["values"]))})
         quoted = (str(value).replace("\\", "\\\\").replace('"', '\\"') for value in child["values"])
         array.text = " ".join(f'"{value}"' for value in quoted)
-    if child.get("missing") or not has_test:
+    if child.get("unlisted") and not child.get("missing"):
+        ElementTree.SubElement(element, "False")
+    elif child.get("missing") or not has_test:
         operator = "isMissing" if child.get("missing") else "isNotMissing"
         ElementTree.SubElement(element, "SimplePredicate", {"field": column, "operator": operator})

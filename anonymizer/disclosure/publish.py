@@ -12,6 +12,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anonymizer.disclosure.constraints import GrowingRule, Knowledge
 from anonymizer.disclosure.outline import NOWHERE, KeyedTree, Keys, Outline, Row, lay_keys, outline_from
@@ -37,7 +38,7 @@ def publish(tree: KeyedTree, knowledge: Knowledge) -> Document:
         column = int(outline.feature[node])
         if column >= 0:
             children = [
-                {"node": child, **branch(outline, keys.encodings[column], node, side)}
+                {"node": child, **branch(outline, keys, node, side)}
                 for side, child in enumerate(outline.children[node])
             ]
             nodes.append({"column": keys.encodings[column].name, "children": children})
@@ -50,7 +51,7 @@ def publish(tree: KeyedTree, knowledge: Knowledge) -> Document:
     document: Document = {
         "format": FORMAT,
         "version": 1,
-        "target": {"name": keys.target, "values": list(keys.labels)},
+        "target": {"name": keys.target, "values": classes_of(tree, knowledge)},
         "columns": [{"name": keys.encodings[j].name, "kind": keys.encodings[j].kind.value} for j in columns],
         "nodes": nodes,
     }
@@ -68,9 +69,22 @@ def rounded_rate(error: int, n: int) -> float | None:
     return round(round(error / n / RATE_STEP) * RATE_STEP, 10) if n else None
 
 
-def branch(outline: Outline, encoding: Encoding, node: int, side: int) -> dict[str, Any]:
-    """Return what a child of a node admits: an interval above < value <= upto, or values; and ``missing``."""
-    codes = np.arange(encoding.n_codes)
+def classes_of(tree: KeyedTree, knowledge: Knowledge) -> list[str | None]:
+    """Return the classes that are listed: those of one person only where a leaf or the class totals say them."""
+    labels, alone = tree.keys.labels, tree.keys.alone
+    if knowledge.totals or not alone:
+        return list(labels)
+    of_leaves = set(tree.label[tree.outline.leaves].tolist())
+    return [label for code, label in enumerate(labels) if code in of_leaves or not alone[-1][code]]
+
+
+def branch(outline: Outline, keys: Keys, node: int, side: int) -> dict[str, Any]:
+    """Return what a child of a node admits: an interval above < value <= upto, or values; and ``missing``.
+
+    Values that one person has are not listed; ``unlisted``: the child admits nothing else.
+    """
+    column = int(outline.feature[node])
+    encoding, codes = keys.encodings[column], np.arange(keys.encodings[column].n_codes)
     admits = outline.side_of(node, codes) == side
     values = len(encoding.labels)
     conditions: dict[str, Any] = {}
@@ -81,7 +95,10 @@ def branch(outline: Outline, encoding: Encoding, node: int, side: int) -> dict[s
         elif side:
             conditions["values"] = []
     else:
-        conditions["values"] = [encoding.text(int(code)) for code in codes[:values][admits[:values]]]
+        listed = admits & ~keys.alone[column] if keys.alone else admits
+        conditions["values"] = [encoding.text(int(code)) for code in codes[:values][listed[:values]]]
+        if admits[:values].any() and not conditions["values"]:
+            conditions["unlisted"] = True
     if encoding.missing:
         conditions["missing"] = bool(admits[-1])
     return conditions
@@ -141,7 +158,7 @@ def _check_node(node: JsonValue, place: int, n_nodes: int) -> None:
     node.fields(("column", "children"))
     node.field("column").text(fewest=1)
     for child in node.field("children").items(fewest=1):
-        fields = child.fields(("node", "upto", "above", "values", "missing"))
+        fields = child.fields(("node", "upto", "above", "values", "unlisted", "missing"))
         child.field("node").whole(place + 1, n_nodes - 1)
         for end in {"upto", "above"} & set(fields):
             if not isinstance(fields[end].value, str):
@@ -149,8 +166,8 @@ def _check_node(node: JsonValue, place: int, n_nodes: int) -> None:
         for value in fields["values"].items() if "values" in fields else ():
             if not value.absent:
                 value.text()
-        if "missing" in fields:
-            fields["missing"].flag()
+        for flag in {"missing", "unlisted"} & set(fields):
+            fields[flag].flag()
 
 
 def _check_rule(rule: JsonValue) -> None:
@@ -181,24 +198,33 @@ def knowledge_of(document: Document) -> Knowledge:
 def tree_from(document: Document, keys: Keys) -> KeyedTree:
     """Return the published tree with the keys of the table laid into it.
 
-    Raises :class:`ParameterError` when it does not fit the table: other columns or values, a label that is not the
-    largest class of its leaf, another error rate, or other totals.
+    A value that one person has, which the file does not list, goes to the child of such values, else to the one that
+    lists most; so what leaves say may be off by these records. Raises :class:`ParameterError` when it does not fit the
+    table: other columns or values, a label that is not the largest class of its leaf, another error rate, or other
+    totals.
     """
-    if list(document["target"]["values"]) != list(keys.labels) or document["target"]["name"] != keys.target:
+    classes = document["target"]["values"]
+    of_one_person = keys.alone[-1] if keys.alone else np.zeros(len(keys.labels), np.bool_)
+    listed = [label for label, of_one in zip(keys.labels, of_one_person, strict=True) if label in classes or not of_one]
+    if classes != listed or document["target"]["name"] != keys.target:
         raise does_not_fit(f"its target is {document['target']['name']!r} with other values")
-    tree = lay_keys(outline_of_document(document, keys.encodings), keys)
+    tree = lay_keys(outline_of_document(document, keys), keys)
     label = np.array(tree.label)
     values = {value: code for code, value in enumerate(keys.labels)}
+    alone = np.zeros(len(keys.counts), np.bool_)
+    for column, of_one in enumerate(keys.alone[:-1]):
+        alone |= of_one[keys.codes[:, column]] & (not keys.encodings[column].is_interval)
+    spare = int(keys.counts[alone].sum())
     slack = (document.get("error_rate_step") or 0.0) / 2 + 1e-6
     for node, described in enumerate(document["nodes"]):
         if tree.outline.feature[node] >= 0 or not tree.n[node]:
             continue
         code = values.get(described["label"])
-        if code is None or tree.sums[node, code] < tree.sums[node].max():
+        if code is None or tree.sums[node, code] + spare < tree.sums[node].max():
             raise does_not_fit(f"the label of leaf {node} is not its largest class")
         label[node] = code
         rate = described.get("error_rate")
-        if rate is not None and abs(rate - (1 - tree.sums[node, code] / tree.n[node])) > slack:
+        if rate is not None and abs(rate - (1 - tree.sums[node, code] / tree.n[node])) > slack + spare / tree.n[node]:
             raise does_not_fit(f"the error rate of leaf {node} is another one")
     if document.get("class_totals") not in (None, tree.sums[0].tolist()):
         raise does_not_fit("the class totals are other ones")
@@ -213,8 +239,9 @@ def does_not_fit(why: str) -> ParameterError:
     )
 
 
-def outline_of_document(document: Document, encodings: tuple[Encoding, ...]) -> Outline:
+def outline_of_document(document: Document, keys: Keys) -> Outline:
     """Return the bare tree, in the codes of a table."""
+    encodings = keys.encodings
     named = {encoding.name: position for position, encoding in enumerate(encodings)}
     nodes = document["nodes"]
     parent = {0: -1}
@@ -234,7 +261,7 @@ def outline_of_document(document: Document, encodings: tuple[Encoding, ...]) -> 
             if order != sorted(set(order)) or not all(node < child < len(nodes) for child in order):
                 raise not_a_tree()
             parent |= dict.fromkeys(order, node)
-            rows.append(row_of(above, column, encodings[column], children))
+            rows.append(row_of(above, column, encodings[column], children, keys.alone[column] if keys.alone else None))
     except (KeyError, TypeError, ValueError) as error:
         raise error if isinstance(error, ParameterError) else not_a_tree() from error
     if len(parent) != len(nodes):
@@ -242,8 +269,11 @@ def outline_of_document(document: Document, encodings: tuple[Encoding, ...]) -> 
     return outline_from(rows)
 
 
-def row_of(above: int, column: int, encoding: Encoding, children: list[dict[str, Any]]) -> Row:
-    """Return one question as a row of an outline."""
+def row_of(
+    above: int, column: int, encoding: Encoding, children: list[dict[str, Any]], alone: NDArray[np.bool_] | None = None
+) -> Row:
+    """Return one question as a row of an outline. ``alone`` (b,): the codes that one person has; see
+    :func:`tree_from`."""
     if encoding.is_interval:
         upto = children[0].get("upto")
         if len(children) != 2 or (upto is not None and children[1].get("above") != upto):
@@ -259,6 +289,9 @@ def row_of(above: int, column: int, encoding: Encoding, children: list[dict[str,
         sides[codes] = side
         if child.get("missing") and encoding.missing:
             sides[-1] = side
+    if alone is not None:
+        rest = [side for side, child in enumerate(children) if child.get("unlisted")]
+        sides[(sides == NOWHERE) & alone] = rest[0] if rest else int(np.argmax([len(c["values"]) for c in children]))
     if encoding.by_order and len(children) == 2 and (np.diff(sides) >= 0).all() and sides[0] == 0:
         return Row(above, column, int((sides == 0).sum()))
     return Row(above, column, sides=sides)
@@ -306,6 +339,7 @@ def intersection(condition: Mapping[str, Any], child: Mapping[str, Any]) -> dict
     for end in ("above", "upto"):
         if end in child:
             both[end] = child[end]  # each cut lies within the interval of the path
+    both["unlisted"] = child.get("unlisted", False)
     if "values" in child:
         before = condition.get("values")
         both["values"] = [value for value in child["values"] if before is None or value in before]
@@ -319,6 +353,8 @@ def condition_text(name: str, condition: Mapping[str, Any]) -> str:
     name = visible_text(name)
     missing = condition.get("missing", False)
     bounded = bool({"above", "upto"} & set(condition))
+    if condition.get("unlisted"):
+        return f"({name} is none that is listed or missing)" if missing else f"{name} is none that is listed"
     if condition.get("values") == [] or ("values" not in condition and not bounded and missing):
         return f"{name} is missing"
     if "values" in condition:

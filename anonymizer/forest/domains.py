@@ -226,8 +226,8 @@ def domains_of(
     """Return the domains of a table's columns: of the codebook, else of the schema, else read from the records, marked.
 
     ``codebook``: a domain a column, see :meth:`Attribute.from_dict`. ``columns``: those to split on (default: all but
-    the target and those that the schema calls identifying). A domain that a table suggested, this one or another, is not
-    public; ordered levels of a schema that are just those that occur are taken for suggested. A codebook is public.
+    the target and those that the schema calls identifying). A domain that a table suggested, this one or another, is
+    not public; ordered levels of a schema that are just those that occur are taken for suggested. A codebook is public.
 
     Raises :class:`SchemaError` for names that are not there.
     """

@@ -2,10 +2,13 @@
 
 from xml.etree import ElementTree
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from anonymizer.disclosure.constraints import Knowledge
-from anonymizer.disclosure.outline import KeyedTree
+from anonymizer.disclosure.multiway import grow_multiway
+from anonymizer.disclosure.outline import KeyedTree, keys_of, lay_keys, outline_of
 from anonymizer.disclosure.pmml import PMML_NAMESPACE, to_pmml
 from anonymizer.disclosure.publish import (
     RATE_STEP,
@@ -18,7 +21,10 @@ from anonymizer.disclosure.publish import (
     tree_from,
 )
 from anonymizer.errors import ParameterError, ReadError
-from tests.disclosure.trees import TREES, grow_tree
+from anonymizer.growing.encode import encode
+from anonymizer.growing.grow import grow
+from anonymizer.schema import Schema
+from tests.disclosure.trees import TREES, grow_tree, table_of
 
 
 @pytest.mark.parametrize(("seed", "splits", "measure"), TREES[:5])
@@ -148,3 +154,57 @@ def test_publish__another_table_is_refused() -> None:
     other, _ = grow_tree(2, "binary")
     with pytest.raises(ParameterError, match="not made from this table"):
         tree_from(publish(tree, Knowledge()), other.keys)
+
+
+RARE, CLASS = "Zanzibarian", "Morbus Xylo"
+
+
+def tree_with_rare_levels(seed: int, splits: str, *, ordered: bool = False, persons: bool = False) -> KeyedTree:
+    """A tree of a table in which one person alone has a level, and a class."""
+    table = table_of(seed, 80)
+    table["who"] = np.arange(len(table)) if not persons else np.r_[np.zeros(3), np.arange(1, len(table) - 2)]
+    table.loc[[0, 1, 2] if persons else [0], "b"] = RARE
+    table.loc[[0, 1, 2] if persons else [0], "y"] = CLASS
+    levels = sorted(set(table["b"]))
+    schema = Schema.of(
+        table, quasi_identifying=["a", "b", "x"], sensitive=["y"], person="who" if persons else None,
+        identifying=[] if persons else ["who"], domains={"b": levels} if ordered else None,
+        ordered=["b"] if ordered else [],
+    )  # fmt: skip
+    encoded = encode(table, schema)
+    keys = keys_of(encoded)
+    grown = grow(encoded, "entropy", 1, 6) if splits == "binary" else None
+    outline = grow_multiway(keys, "entropy", 1, 3) if grown is None else outline_of(grown, keys.encodings)
+    return lay_keys(outline, keys)
+
+
+@pytest.mark.parametrize("splits", ["binary", "multiway"])
+@pytest.mark.parametrize("way", [{}, {"ordered": True}, {"persons": True}])
+def test_levels_of_one_person__are_listed_nowhere(splits: str, way: dict) -> None:
+    for seed in range(5):
+        tree = tree_with_rare_levels(seed, splits, **way)
+        document = publish(tree, Knowledge(rates=True))
+        texts = (to_json(document), to_rules(document), to_pmml(document))
+        assert not [text for text in texts if RARE in text]
+        by_leaf = any(node.get("label") == CLASS for node in document["nodes"])
+        assert all((CLASS in text) == by_leaf for text in texts)  # a class that a leaf says is there
+        again = tree_from(from_json(texts[0]), tree.keys)
+        code = [encoding.text(c) for encoding in tree.keys.encodings[1:2] for c in range(encoding.n_codes)].index(RARE)
+        others = tree.keys.codes[:, 1] != code
+        place = {row.tobytes(): leaf for row, leaf in zip(again.keys.codes, again.leaf_of_key, strict=True)}
+        before = [leaf for leaf, other in zip(tree.leaf_of_key, others, strict=True) if other]
+        assert before == [place[row.tobytes()] for row in tree.keys.codes[others]]
+        assert CLASS in to_json(publish(tree, Knowledge(totals=True)))  # totals are of every class
+
+
+def test_levels_of_one_person__have_a_branch_that_names_none() -> None:
+    table = pd.DataFrame({"a": ["p"] * 6 + ["q"] * 6 + [RARE], "y": ["u"] * 6 + ["v"] * 6 + ["u"]})
+    encoded = encode(table, Schema.of(table, quasi_identifying=["a"], sensitive=["y"]))
+    keys = keys_of(encoded)
+    tree = lay_keys(grow_multiway(keys, "entropy", 1, 3), keys)
+    document = publish(tree, Knowledge(rates=False))
+    (branch,) = [child for child in document["nodes"][0]["children"] if not child["values"]]
+    assert branch["unlisted"]
+    assert "if a is none that is listed then y = " in to_rules(document)
+    assert "<False" in to_pmml(document)
+    assert tree_from(from_json(to_json(document)), keys).leaf_of_key.tolist() == tree.leaf_of_key.tolist()
