@@ -27,8 +27,8 @@ from tests.server.visitor import HEALTH, Refusal, Visitor
 
 K = "k: fewest"
 MOVES = (11, 14, 17, 20, 25, 19, 13, 10)
-PACE = 5.0
-"""Seconds between two moves of a hand."""
+PACES = (0.0, 2.0, 5.0)
+"""Seconds between two moves of a session: of a program that never pauses, and of hands."""
 
 
 def words(seconds: list[float]) -> str:
@@ -204,7 +204,7 @@ def measure(served: Served, n_sessions: int, n_movers: int, seconds: float, in_b
         with working(crowd.inside):
             print(f"  in Chromium         first page {chromium_page(served.address):.2f} s", flush=True)
     idle, at = crowd.inside[-1], itertools.cycle(MOVES)
-    for pause in (0.0, PACE):
+    for pause in PACES:
         probe(n_movers, pause, "slider of another", lambda: idle.move(K, next(at)))
     probe(1, 0.0, "", None)
     crowd.leave()
