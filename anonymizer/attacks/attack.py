@@ -216,7 +216,7 @@ def inference(scene: Scene) -> tuple[Outcome, ...]:
         guesses.append(guess(scene.table[name], scene.released[name], scene.schema[name], learners, scene.lookup))
     worst = max(guesses, key=lambda one: one.advantage)
     sentence = (
-        f"{worst.column} is guessed right for {worst.after.share:.1%} of the people ({worst.before.share:.1%} before, "
+        f"{worst.column} is guessed right for {worst.after.share:.1%} of the rows ({worst.before.share:.1%} before, "
         f"{worst.blind.share:.1%} without looking)."
     )
     return (Outcome("inference", (worst.before, worst.after), sentence, tuple(guesses)),)
@@ -251,10 +251,10 @@ def rerun(scene: Scene) -> tuple[Outcome, ...]:
     if result is None:
         return ()
     certain = max(result.certain, result.certain_by_group, key=lambda rate: rate.share)
-    people_tried = f"{certain.tries} people" if certain.tries != 1 else "1 person"
+    rows_tried = f"{certain.tries} rows" if certain.tries != 1 else "1 row"
     sentence = (
         f"Somebody who knows the settings and everybody else's record, and runs the method again, is certain of the "
-        f"record of {certain.right:.0f} of {people_tried} tried. "
+        f"record of {certain.right:.0f} of {rows_tried} tried. "
     ) if certain.tries else "Nobody could be tried in the time: one run of the method takes too long. "  # fmt: skip
     sentence += (
         "This method has no secret: who knows all records makes all of its groups again."

@@ -67,7 +67,7 @@ class Matches:
         """Return the same in words."""
         if not self.rows:
             return ("Nobody in the table fits these values.",)
-        who = "1 person remains" if self.rows == 1 else f"{self.rows:,} of {self.of:,} people remain"
+        who = "1 row remains" if self.rows == 1 else f"{self.rows:,} of {self.of:,} rows remain"
         boxes = "1 group" if self.classes == 1 else f"{self.classes:,} groups"
         sentences = [f"{who}, in {boxes} of look-alikes."]
         for column in self.sensitive:

@@ -72,13 +72,13 @@ class Minimality:
         text = (
             "Somebody who knows everybody's quasi-identifiers and the sensitive values of each group"
             f"{beside} and runs the method on other ways that these could lie, becomes certain of "
-            f"{'at most ' if self.walks else ''}{self.certain.right:,.0f} of {n:,} people "
+            f"{'at most ' if self.walks else ''}{self.certain.right:,.0f} of {n:,} rows "
             f"({self.already.right:,.0f} more share theirs with their whole group)."
         )
         if self.gain is not None:
             text += f" The chance of the true value rises by {self.gain:.1%} on average."
         if n < self.people:
-            text += f" {self.people - n:,} people were not counted, for want of time."
+            text += f" {self.people - n:,} rows were not counted, for want of time."
         return text
 
 

@@ -176,19 +176,19 @@ def _value_disclosure(
 
 
 def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
-    """Return how many people's class has one sensitive value only: it is disclosed without linking anybody to a row."""
+    """Return how many rows' class has one sensitive value only: it is disclosed without linking anybody to a row."""
     checks = []
     for histograms in evidence.histograms:
         single = np.flatnonzero(histograms.distinct() == 1)
-        people = int(evidence.sizes[single].sum())
+        rows = int(evidence.sizes[single].sum())
         largest = evidence.where(int(single[np.argmax(evidence.sizes[single])])) if len(single) else ""
         sentence = (
-            f"{people:,} people ({people / len(evidence.released):.1%}) are in {len(single):,} classes where everybody "
-            f"has the same {histograms.column}."
-            if people
+            f"{rows:,} rows ({rows / len(evidence.released):.1%}) are in {len(single):,} classes where all "
+            f"have the same {histograms.column}."
+            if rows
             else f"No class gives away {histograms.column} by having one value only."
         )
-        checks.append(Check(f"homogeneity of {histograms.column}", None, people, None, largest, sentence))
+        checks.append(Check(f"homogeneity of {histograms.column}", None, rows, None, largest, sentence))
     return tuple(checks)
 
 

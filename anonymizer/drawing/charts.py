@@ -250,8 +250,8 @@ def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:
 
 
 def two_way_sentence(two_way: "TwoWay") -> str:
-    """Return how many people two-way tables show in another cell, on average; "" where there is no such table."""
-    return "" if two_way.mean is None else f"Of any two-way table, {two_way.mean:.1%} of people are in another cell"
+    """Return how many rows two-way tables show in another cell, on average; "" where there is no such table."""
+    return "" if two_way.mean is None else f"Of any two-way table, {two_way.mean:.1%} of rows are in another cell"
 
 
 def worst_table_sentence(two_way: "TwoWay") -> str:

@@ -243,7 +243,7 @@ def encode_sensitive(
             centre[position] = scaled[~absent].mean()
             values[:, position] = np.where(absent, 0.0, scaled - centre[position])
     notes = tuple(
-        f"{column.name!r} is missing for {count:,} people; they count as if they had its mean."
+        f"{column.name!r} is missing for {count:,} rows; they count as if they had its mean."
         for column, count in zip(numeric, missing.tolist(), strict=True)
         if count
     )

@@ -29,7 +29,7 @@ def number_measure(figure: str, model: str, form: str) -> str:
 
 MEASURES = {
     "gcp": "loss (GCP)",
-    "two_way": "people in another cell of a two-way table",
+    "two_way": "rows in another cell of a two-way table",
     "coefficients": "coefficients inside the 95 % interval",
     "rsd": "RSD",
     **{f"error_{form}": f"classification error, {form}" for form in FORMS},

@@ -57,8 +57,8 @@ class TwoWay:
         """Return it, JSON-ready."""
         worst = self.worst
         return {
-            "people_in_another_cell": self.mean,
-            "most": worst and {"columns": list(worst[:2]), "people_in_another_cell": worst[2]},
+            "rows_in_another_cell": self.mean,
+            "most": worst and {"columns": list(worst[:2]), "rows_in_another_cell": worst[2]},
         }
 
 

@@ -104,7 +104,7 @@ def test_sentences__say_what_is_certain() -> None:
     table = pd.DataFrame({"age": [30, 30, 40, 40], "ill": ["flu", "flu", "flu", "cold"]})
     schema = Schema.of(table, quasi_identifying=["age"], sensitive=["ill"])
     text = " ".join(look_up(table, schema, {"age": "30"}, released=False).sentences())
-    assert "2 of 4 people remain, in 1 group" in text
+    assert "2 of 4 rows remain, in 1 group" in text
     assert "All of them have ill = flu" in text
     text = " ".join(look_up(table, schema, {"age": " 40 "}, released=False).sentences())
     assert "ill is cold for 50% of them (25% of everybody)" in text

@@ -57,7 +57,7 @@ def test_two_way__without_a_pair() -> None:
     table = pd.DataFrame({"age": [1, 2, 3, 4]})
     answer = Flow(table, Schema.of(table, quasi_identifying=["age"]), Settings(k=2)).two_way
     assert (answer.mean, answer.worst) == (None, None)
-    assert json.dumps(answer.to_dict()) == '{"people_in_another_cell": null, "most": null}'
+    assert json.dumps(answer.to_dict()) == '{"rows_in_another_cell": null, "most": null}'
 
 
 def test_blocks__of_boxes_add_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ def test_rows__stand_side_by_side(hospital: Workspace) -> None:
     for value, cell in zip(original["age"], released["age"], strict=True):
         low, high = re.fullmatch(r"\[?(\d+)(?:, (\d+)\])?", cell).group(1, 2)
         assert int(low) <= value <= int(high or low)
-    next(button for button in app.button if button.label == "Show other people").click()
+    next(button for button in app.button if button.label == "Show other rows").click()
     app.run()
     assert app.dataframe[0].value["admission_date"].tolist() != original["admission_date"].tolist()
 
@@ -345,7 +345,7 @@ def test_two_way_tables_and_regression__stand_below_what_changed(hospital: Works
     flow, words = hospital.flow, plain_text(app)
     released = flow.release.frame()
     mean = two_way_mean(hospital.table, released, hospital.schema)
-    sentence = f"Of any two-way table, {mean:.1%} of people are in another cell"
+    sentence = f"Of any two-way table, {mean:.1%} of rows are in another cell"
     assert sentence in words
     assert words.count(sentence) == 2, "on the page and in the strip"
     first, second, most = flow.two_way.worst
@@ -356,7 +356,7 @@ def test_two_way_tables_and_regression__stand_below_what_changed(hospital: Works
     assert (agreed.coefficients, agreed.inside) == (again.coefficients, again.inside)
     assert f"Of {again.coefficients:,} coefficients of a logistic regression of diagnosis, {again.inside:,}" in words
     text = json.loads(report_text(flow.release, flow.report, ""))
-    assert text["utility"]["two_way_tables"]["people_in_another_cell"] == pytest.approx(mean)
+    assert text["utility"]["two_way_tables"]["rows_in_another_cell"] == pytest.approx(mean)
     assert text["utility"]["two_way_tables"]["most"]["columns"] == [first, second]
     assert text["utility"]["coefficients"]["inside_interval_of_original"] == again.inside
 

@@ -98,7 +98,7 @@ def test_two_way_tables__are_said_once_they_are_known(ws: Workspace) -> None:
     ws.flow.compute("two_way")
     mean = two_way_mean(TABLE, ws.flow.released, SCHEMA)
     assert mean > 0.001
-    assert tables(ws) == f"Of any two-way table, {mean:.1%} of people are in another cell."
+    assert tables(ws) == f"Of any two-way table, {mean:.1%} of rows are in another cell."
     ws.set(k=50)
     assert tables(ws) == ""
     alone = TABLE[["age"]]

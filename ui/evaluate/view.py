@@ -57,7 +57,7 @@ FORM_WORDS = {
 
 FIGURES_OF_NUMBERS = {
     "mape": "how far the predictions of a {model} learnt from the released records miss the sensitive numbers of "
-    "left-out people, as a share of their value (numbers that are 0 do not count)",
+    "left-out records, as a share of their value (numbers that are 0 do not count)",
     "rmse": "the same, of the target: the root of the mean squared miss, in the target's own unit, dates in days",
     "mae": "the same, of the target: the mean miss, in its own unit",
     "r2": "share of the target's squared distance from its mean that the {model} explains: 1 is all, 0 or less nothing",
@@ -67,13 +67,13 @@ FIGURES_OF_NUMBERS = {
 
 MEANINGS = {
     "gcp": "how much of its column's range a released cell leaves open, on average: 0 is every value kept, 1 nothing",
-    "two_way": "share of people whom a table of any two columns, made from the released records, shows in another cell",
+    "two_way": "share of rows that a table of any two columns, made from the released records, shows in another cell",
     "coefficients": "of the coefficients of a regression of the target on the other columns, learnt from the released "
     "records, the share inside the 95 % interval of the same regression of the original records",
     "rsd": "error of guessing a sensitive number by its group's mean, as a share of guessing by the whole table's: "
     "1 gives nothing away, 0 everything",
     **{
-        f"error_{form}": "share of left-out people whose class a decision tree learnt from the released records "
+        f"error_{form}": "share of left-out records whose class a decision tree learnt from the released records "
         f"predicts wrongly, asked by {words}"
         for form, words in FORM_WORDS.items()
     },
@@ -307,7 +307,7 @@ def basis_text(ws: Workspace, comparison: Comparison, outcomes: tuple[Outcome, .
     if outcomes[0].folds < comparison.folds:
         folds = f"{count(outcomes[0].folds)} of {folds} (stopped early)"
     return (
-        f"Means over {folds} of {who}. In each fold the groups are made and the models learnt without the people they "
+        f"Means over {folds} of {who}. In each fold the groups are made and the models learnt without the records they "
         "are judged on."
     )
 
@@ -343,10 +343,10 @@ def tradeoff(ws: Workspace, outcomes: tuple[Outcome, ...]) -> None:
 def table(outcomes: tuple[Outcome, ...]) -> None:
     """Draw the means, each measure in words, and paired t-tests."""
     form = st.segmented_control(
-        "People left out are asked about by", list(FORM_WORDS), default="raw", required=True, format_func=FORMS.get,
+        "Records left out are asked about by", list(FORM_WORDS), default="raw", required=True, format_func=FORMS.get,
         key="evaluate form",
     )  # fmt: skip
-    st.caption(f"The models are asked about the people left out by {FORM_WORDS[form]}.")
+    st.caption(f"The models are asked about the records left out by {FORM_WORDS[form]}.")
     means = asked_by(as_table(outcomes), form)
     config: dict[str, Any] = {
         name: st.column_config.NumberColumn(MEASURES[name], help=MEANINGS[name], format="%.3f")

@@ -33,7 +33,7 @@ def attacks(ws: Workspace, release: Release) -> None:
     outcome = run(ws, release)
     if outcome is None:
         st.caption(
-            f"{count(TRIES)} descriptions and at most {count(TESTED)} people are tried, always the same ones. It takes "
+            f"{count(TRIES)} descriptions and at most {count(TESTED)} rows are tried, always the same ones. It takes "
             f"seconds, with a large table a minute or more; making the release again ends after twice {SECONDS:g} "
             "seconds. Reports hold the outcome when it was run."
         )

@@ -182,8 +182,8 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
         return
     state = ws.state(ReleaseState)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.header("The same people, original and released", anchor=False, width="content")
-        if release.n_records > ROWS_SHOWN and st.button("Show other people", icon=":material/shuffle:"):
+        st.header("The same rows, original and released", anchor=False, width="content")
+        if release.n_records > ROWS_SHOWN and st.button("Show other rows", icon=":material/shuffle:"):
             state.people += 1
     rng = np.random.default_rng(state.people)
     people = np.sort(rng.permutation(release.n_records)[:ROWS_SHOWN])
