@@ -56,7 +56,7 @@ class ParameterError(AnonymizerError):
 
 
 class GuaranteeError(AnonymizerError):
-    """The table cannot satisfy what was asked for, whatever is pruned."""
+    """The table cannot satisfy what was asked for, whatever is pruned; or its release may not leave."""
 
 
 class CancelledError(AnonymizerError):

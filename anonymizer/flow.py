@@ -1,6 +1,6 @@
 """The flow from a table to a checked release, written once: every stage is a lazy value, kept under what it depends on.
 
-    table + schema → encoded → tree → risk → pruning → parts → release → verification, utility → report
+    table + schema → encoded → tree → risk → pruning → parts → release → verification, utility → gate, report
 
 Asking for a stage computes what stands before it, once. :meth:`Flow.but` gives another flow, which shares every stage
 that does not depend on what was changed: another k grows no tree.
@@ -8,6 +8,7 @@ that does not depend on what was changed: another k grows no tree.
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from threading import RLock
 from typing import Any, Generic, TypeVar
 
@@ -21,6 +22,8 @@ from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
 from anonymizer.errors import Progress, no_progress
+from anonymizer.gate.finding import Finding, Gate
+from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import shortfall_of_all, too_few
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, used_settings, with_criterion
@@ -104,8 +107,10 @@ class Flow:
     """A table, its schema, the settings, and the stages that follow from them.
 
     ``against_original``: let the checker also compare with the table. ``reading``: how the table came in, for the
-    report. ``rng``: for whatever a release draws; by default a fresh secret. ``stages``: answers to share, by stage
-    and what it depends on: see :meth:`but`. ``turn``: what stands around whatever is computed.
+    report. ``rng``: for whatever a release draws; by default a fresh secret. ``reasons``: why the release may leave
+    although something stands in the way, by the key of the :class:`anonymizer.gate.finding.Finding`. ``stages``:
+    answers to share, by stage and what it depends on: see :meth:`but`. ``turn``: what stands around whatever is
+    computed.
 
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
@@ -119,6 +124,7 @@ class Flow:
         against_original: bool = True,
         reading: Reading | None = None,
         rng: np.random.Generator | None = None,
+        reasons: Mapping[str, str] | None = None,
         stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
         turn: Turn = nullcontext,
     ) -> None:
@@ -128,6 +134,7 @@ class Flow:
         self.against_original = against_original
         self.reading = reading
         self.rng = rng
+        self.reasons = dict(reasons or {})
         self.progress: Progress = no_progress
         self.turn = turn
         keys = {name: tuple(self._dependency(on) for on in DEPENDS[name]) for name in DEPENDS}
@@ -138,15 +145,16 @@ class Flow:
         }
 
     def _dependency(self, name: str) -> Any:
-        return getattr(self, name) if hasattr(type(self), name) or name == "schema" else getattr(self.settings, name)
+        own = hasattr(type(self), name) or name in ("schema", "reasons")
+        return getattr(self, name) if own else getattr(self.settings, name)
 
-    def but(self, schema: Schema | None = None, **changes: Any) -> "Flow":
-        """Return another flow of the same table, with some settings changed, or in other roles.
+    def but(self, schema: Schema | None = None, reasons: Mapping[str, str] | None = None, **changes: Any) -> "Flow":
+        """Return another flow of the same table, with some settings changed, in other roles, or for other reasons.
 
         It shares the stages that do not depend on what was changed, those that are computed later too.
         """
         same: dict[str, Any] = {"against_original": self.against_original, "reading": self.reading, "rng": self.rng}
-        same |= {"stages": self._stages, "turn": self.turn}
+        same |= {"stages": self._stages, "turn": self.turn, "reasons": self.reasons if reasons is None else reasons}
         return Flow(self.table, schema or self.schema, self.settings.but(**changes), **same)
 
     def watch(self, progress: Progress) -> "Flow":
@@ -380,13 +388,33 @@ class Flow:
         """The risk and loss of every k in this grouping."""
         return tree_frontier(self, groupings=(self.grouping,))
 
+    @stage("schema")
+    def about_table(self) -> tuple[Finding, ...]:
+        """What the table and its roles alone let the gate find."""
+        return about_table(self.table, self.schema, persons_of(self.table, self.schema)[0])
+
     @stage(*RELEASE)
+    def judgement(self) -> Gate:
+        """Everything to see to before the release leaves, without anybody's reasons."""
+        return judge(self.about_table, self.table, self.schema, self.settings, self.verification)
+
+    @property
+    def gate(self) -> Gate:
+        """Everything to see to before the release leaves, with the steward's reasons."""
+        return self.judgement.with_reasons(self.reasons)
+
+    @stage(*RELEASE, "reasons")
+    def leaving(self) -> Release:
+        """The release as it can be written: not at all as long as something stands in its way."""
+        return replace(self.release, bars=tuple(finding.key for finding in self.gate.open))
+
+    @stage(*RELEASE, "reasons")
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(
             self.schema, self.recorded, self.encoded, before=self.before, after=self.after, utility=self.utility,
             two_way=self.two_way, coefficients=self.coefficients, verification=self.verification,
-            isolation=self.isolation, worst=self.worst, reading=self.reading,
+            isolation=self.isolation, worst=self.worst, gate=self.gate, reading=self.reading,
         )  # fmt: skip
 
     @property

@@ -10,11 +10,13 @@ Every step is a function of its own that can be called alone. In the order of th
     releasing   the groups to released cells (generalize)
     checking    every promise, computed again from the cells (verify)
     measuring   what the cells are still worth (measure)
+    gate        what stands in the way of leaving, and the steward's reasons
     reporting   what was done and found
 
 :class:`anonymizer.flow.Flow` strings them together, once; :class:`anonymizer.settings.Settings` is what can be chosen.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Any
@@ -25,6 +27,7 @@ import pandas as pd
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import Progress
 from anonymizer.flow import Flow
+from anonymizer.gate.finding import Gate
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
@@ -50,6 +53,7 @@ class Result:
     release: Release
     verification: Verification
     utility: Utility
+    gate: Gate
     report: Report
 
 
@@ -61,6 +65,7 @@ STEPS = (
     (0.4, "Making groups", "parts"),
     (0.6, "Writing cells", "release"),
     (0.7, "Checking the release", "verification"),
+    (0.85, "Looking at what leaves", "leaving"),
     (0.9, "Measuring what is left", "report"),
 )
 """The stages of a run in order: how far it is before each, 0 to 1, and what it does."""
@@ -73,6 +78,7 @@ def anonymize(
     against_original: bool = True,
     reading: Reading | None = None,
     rng: np.random.Generator | None = None,
+    reasons: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Result:
@@ -89,13 +95,23 @@ def anonymize(
     too, and the checker requires them of the release again.
 
     ``against_original``: let the checker also compare with the table. ``reading``: how the table came in, for the
-    report. ``rng``: for the row order and whatever else is drawn; by default a fresh secret. ``progress``: called with
-    a share from 0 to 1 and what is being done.
+    report. ``rng``: for the row order and whatever else is drawn; by default a fresh secret. ``reasons``: why the
+    release may leave although something stands in the way, by the key of the finding, in three words at least; the
+    report keeps them. Without a reason ``result.gate.open`` says what it is, and ``result.release`` makes no file.
+    ``progress``: called with a share from 0 to 1 and what is being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
     is not one, and whatever the stages raise.
     """
-    flow = Flow(table, schema, Settings(**settings), against_original=against_original, reading=reading, rng=rng)
+    flow = Flow(
+        table,
+        schema,
+        Settings(**settings),
+        against_original=against_original,
+        reading=reading,
+        rng=rng,
+        reasons=reasons,
+    )
     return run_flow(flow, progress)
 
 
@@ -111,8 +127,8 @@ def run_flow(flow: Flow, progress: Progress | None = None) -> Result:
         flow.watch(part_of(say, start, end)).compute(stage)
     say(1.0, "Done")
     return Result(
-        flow.schema, flow.encoded, flow.tree, flow.risk, flow.pruning, flow.release, flow.verification, flow.utility,
-        flow.report,
+        flow.schema, flow.encoded, flow.tree, flow.risk, flow.pruning, flow.leaving, flow.verification, flow.utility,
+        flow.gate, flow.report,
     )  # fmt: skip
 
 

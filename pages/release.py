@@ -35,11 +35,11 @@ def main() -> None:
     with left:
         checks(report)
     with right, st.container(border=True):
-        downloads(ws, release, report)
+        downloads(ws, ws.flow.leaving, report)
     rows_side_by_side(ws, release)
     what_changed(ws, report)
     attacks(ws, release)
-    reports(ws, release, report)
+    reports(ws, ws.flow.leaving, report)
 
 
 main()

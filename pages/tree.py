@@ -94,7 +94,7 @@ def main() -> None:
     except AnonymizerError as error:
         problem(error, "Nothing can be released like this; the tree below shows what there is.")
     st.fragment(show)(ws, pruning)
-    next_step("release", "Next: release the groups")
+    next_step("gate", "Next: is it ready to leave?")
 
 
 main()

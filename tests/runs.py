@@ -51,7 +51,7 @@ def make_table() -> tuple[pd.DataFrame, Schema]:
         table,
         quasi_identifying=["age", "sex", "postcode", "admission_date"],
         sensitive=["diagnosis", "marital_status", "days_of_stay", "cost"],
-        identifying=["name", "email"],
+        identifying=["name", "email", "occupation"],
     )
     return table, schema
 

@@ -37,6 +37,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "encoded",
                 "coarse",
                 "original",
+                "about_table",
                 "before",
                 "regression",
                 "tree",
@@ -51,15 +52,15 @@ def test_stages__depend_on_what_a_flow_has() -> None:
         (
             {"grouping": "least"},
             {
-                *("encoded", "coarse", "original", "before", "regression"),
+                *("encoded", "coarse", "original", "about_table", "before", "regression"),
                 *("tree", "leaf", "risk", "node_ncp", "memory", "frontier"),
             },
         ),
         ({"generalizer": "refine"}, set(DEPENDS) - {name for name in DEPENDS if "generalizer" in DEPENDS[name]}),
         ({"numbers": "mean"}, set(DEPENDS) - {name for name in DEPENDS if "numbers" in DEPENDS[name]}),
-        ({"min_leaf": 9}, {"encoded", "coarse", "original", "before", "regression"}),
+        ({"min_leaf": 9}, {"encoded", "coarse", "original", "about_table", "before", "regression"}),
         ({"prosecutor_limit": 3}, set(DEPENDS)),
-        ({"grouping": "median-mondrian"}, {"encoded", "coarse", "original", "before", "regression"}),
+        ({"grouping": "median-mondrian"}, {"encoded", "coarse", "original", "about_table", "before", "regression"}),
     ],
 )
 def test_but__shares_what_does_not_depend_on_the_change(change: dict, shared: set) -> None:

@@ -10,6 +10,7 @@ STEPS = (
     ("data", "Data", "Bring a table"),
     ("roles", "Roles", "Say what each column is"),
     ("tree", "Tree", "See which records are merged, and why"),
+    ("gate", "Ready to leave?", "See what stands in the way"),
     ("release", "Release", "Check and download"),
 )
 """The way to a release: each page's name, its title, and what is done there."""

@@ -66,6 +66,7 @@ def steps_done(ws: Workspace) -> frozenset[str]:
         "data": ws.table is not None,
         "roles": ws.schema is not None,
         "tree": ws.ready("pruning"),
+        "gate": ws.ready("judgement") and not ws.flow.gate.open,
         "release": ws.ready("verification"),
     }
     visit = ws.state(FrameState)

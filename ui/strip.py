@@ -1,10 +1,11 @@
-"""The line that is always in view: what the release would be, in six numbers, and what two-way tables lose."""
+"""The line that is always in view: whether the release may leave, what it would be, and what two-way tables lose."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
 from anonymizer.drawing.charts import two_way_sentence
+from anonymizer.gate.finding import Gate
 from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.releasing.generalize import INTERVALS
 from ui.controls import count, plain, plural, share
@@ -29,9 +30,14 @@ RISK = {
 }
 """What the highest risk is, by what k counts."""
 
+READY = (
+    "Things that stand in the way of the release, on the page of this name. A dash: nobody looked yet at the release "
+    "as it is chosen now."
+)
+
 
 def figures(ws: Workspace) -> list[Figure]:
-    """Return the six figures for the current choices, as far as they are known without a record being looked at.
+    """Return the figures for the current choices, as far as they are known without a record being looked at.
 
     As long as no release was made, they are those of the pruned tree, whose groups are what ``uniform`` releases.
     What another generalizer makes of them is not known before: a dash.
@@ -59,6 +65,7 @@ def figures(ws: Workspace) -> list[Figure]:
         loss = share(cut_gcp(tree, ws.flow.node_ncp, cut))
         error = share(cut_error(tree, cut)) if aimed else error
     return [
+        Figure("Ready to leave?", readiness(ws), READY),
         Figure("Records", records, "Records in the table, and in the release."),
         Figure("Groups", groups, "Groups of look-alike records in the release."),
         Figure("Smallest group", smallest, f"{unit.capitalize()}s in the smallest group. You ask for k = {ws.k}."),
@@ -72,6 +79,15 @@ def figures(ws: Workspace) -> list[Figure]:
             "Records outside the most frequent class of their group; – without a target.",
         ),
     ]
+
+
+def readiness(ws: Workspace) -> str:
+    """Return whether the release may leave, as far as that is known: a dash as long as nobody asked."""
+    if ws.ready("judgement"):
+        stopping = len(ws.flow.gate.open)
+        return f"{stopping:,} open" if stopping else "Yes"
+    stopping = len(Gate(ws.flow.about_table).with_reasons(ws.reasons).open) if ws.ready("about_table") else 0
+    return f"{stopping:,} open" if stopping else "–"
 
 
 def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:

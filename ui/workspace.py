@@ -64,6 +64,7 @@ class Workspace:
     ``doubt``: a file that can be read in several ways, and its bytes, until it is answered which is right.
     ``spent``: privacy budget (ε) spent in this session on each table, by the digests of its file and of its
     :attr:`content`; it outlives the tables, for what was answered cannot be taken back.
+    ``reasons``: why the release may leave although something stands in the way, by the key of the finding.
     ``scenarios``: settings that were kept; ``history``: every decision on this table; ``manner``: how its file is to be
     read, where somebody said that.
     ``decisions``: what of all this is kept in the browser or waits in a project file; it outlives the tables.
@@ -82,6 +83,7 @@ class Workspace:
     failure: AnonymizerError | None = None
     doubt: tuple[Reading, Any] | None = None
     spent: dict[str, float] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     scenarios: tuple[Scenario, ...] = ()
     history: History = field(default_factory=History)
     manner: ReadOptions | None = None
@@ -236,7 +238,7 @@ class Workspace:
         if not same_columns:
             self.states.clear()
             self.schema, self.settings, self.scenarios, self.history = None, Settings(), (), History()
-            self.manner = None
+            self.manner, self.reasons = None, {}
             self.decisions.begin()
         elif self.schema is not None and suggested is not None:
             self.set_schema(suggest_again(self.schema, suggested, reading.frame))
@@ -291,8 +293,8 @@ class Workspace:
         if settings.criterion in ("sse", "entropy", "gini") and (settings.criterion == "sse") != schema.by_numbers:
             settings = settings.but(criterion=None)
         flow = self._flow or Flow(table, schema, settings, reading=self.reading, turn=self.turn)
-        if flow.schema != schema or flow.settings != settings:
-            flow = flow.but(schema, **settings)
+        if (flow.schema, flow.settings, flow.reasons) != (schema, settings, self.reasons):
+            flow = flow.but(schema, self.reasons, **settings)
         self._flow = flow
         return flow
 

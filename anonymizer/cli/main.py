@@ -18,6 +18,7 @@ from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
 from anonymizer.cli.evaluate import add_evaluate
 from anonymizer.cli.forest import add_forest
+from anonymizer.cli.gate import add_gate, print_gate, reasons_of
 from anonymizer.cli.options import (
     ProgressBar,
     add_reading,
@@ -36,6 +37,7 @@ from anonymizer.cli.reports import add_reports, attacks_of, print_attacks, repor
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.flow import Flow
+from anonymizer.gate.finding import Severity
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
@@ -123,7 +125,8 @@ def commands() -> argparse.ArgumentParser:
     make.add_argument("--out", help="where the release goes: .csv, .csv.gz or .parquet")
     make.add_argument("--report", help="where the JSON report goes")
     make.add_argument("--override", default="", help="why a release that fails a check is written all the same")
-    make.add_argument("--json", action="store_true", help="print the report as JSON")
+    make.add_argument("--json", action="store_true", help="print the report as JSON; with --check, the findings")
+    add_gate(make)
     add_reports(make)
     make.set_defaults(run=run_anonymize, reads=("input", "schema"), writes=("out", "report", "internal", "external"))
 
@@ -146,7 +149,8 @@ def commands() -> argparse.ArgumentParser:
 
 
 def run_anonymize(options: argparse.Namespace) -> int:
-    """Run ``anonymize``: write the release and the report; return 1 when a required check fails."""
+    """Run ``anonymize``: write the release and the report; return 1 when a required check fails, or something stands in
+    the way that nobody gave a reason for."""
     ending = None if options.out is None else next((f for f in FORMATS if options.out.lower().endswith("." + f)), "")
     if ending == "":
         raise ParameterError(
@@ -157,14 +161,18 @@ def run_anonymize(options: argparse.Namespace) -> int:
     show(0.0, "Reading the table")
     reading = reading_of(options.input, options)
     schema = schema_of(reading.frame, options)
-    if not options.schema and (warning := require_roles(reading.frame, schema, options.keep)):
-        print(warning, file=sys.stderr)
-    flow = Flow(reading.frame, schema, settings, reading=reading)
+    if not options.schema:
+        require_roles(reading.frame, schema, options.keep)
+    flow = Flow(reading.frame, schema, settings, reading=reading).watch(show)
+    flow = flow.but(reasons=reasons_of(options.reason, flow.judgement))
+    if options.check:
+        show.end()
+        return check_gate(flow, options.json)
     result = run_flow(flow, show)
     show.end()
-    passed = result.verification.passed
+    passed, is_open = result.verification.passed, bool(result.gate.open)
     report = result.report
-    is_written, released = False, passed or bool(options.override.strip())
+    is_written, released = False, not is_open and (passed or bool(options.override.strip()))
     if options.out and released:
         content = result.release.to_bytes(ending or "csv")
         report = report.with_output({ending or "csv": digest(content)}, "" if passed else options.override.strip())
@@ -185,9 +193,22 @@ def run_anonymize(options: argparse.Namespace) -> int:
             print_attacks(attacks)
         if is_written or (paths and released):
             print("Written: " + ", ".join([options.out] * is_written + [str(path) for path in paths.values()]))
-        elif options.out or paths:
+        elif (options.out or paths) and not passed:
             print('Not written, because a check failed. To write it all the same: --override "the reason".')
-    return 0 if passed else 1
+        if is_open:
+            print("Nothing may leave yet." if not (options.out or paths) else "Not written: nothing may leave yet.")
+    return 0 if passed and not is_open else 1
+
+
+def check_gate(flow: Flow, as_json: bool) -> int:
+    """Print everything to see to before the release of a flow leaves; return 1 when something stands in the way, or a
+    check fails."""
+    gate, passed = flow.gate, flow.verification.passed
+    if as_json:
+        print_json(gate.to_dict() | {"passed": passed and not gate.open})
+    else:
+        print_gate(gate, gate.findings)
+    return 0 if passed and not gate.open else 1
 
 
 def run_compile(options: argparse.Namespace) -> int:
@@ -297,6 +318,7 @@ def print_result(result: Result) -> None:
     print()
     print_checks(result.verification)
     print(result.report.isolation.sentence)
+    print_gate(result.gate, [finding for finding in result.gate.findings if finding.severity is Severity.STOPS])
 
 
 def print_checks(verification: Verification) -> None:

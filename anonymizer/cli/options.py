@@ -139,12 +139,9 @@ def schema_of(table: pd.DataFrame, options: argparse.Namespace) -> Schema:
     )
 
 
-def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> str:
-    """Return a warning where rows seem to be no persons; "" when there is none.
-
-    ``keep``: columns that are to leave as they are. Raises :class:`SchemaError` when another column would leave so,
-    which nobody mentioned and which looks as if it told people apart.
-    """
+def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> None:
+    """Raise :class:`SchemaError` when a column would leave as it is that nobody mentioned and that looks as if it told
+    people apart. ``keep``: columns that are to leave so."""
     for name in keep:
         if name not in schema.insensitive:
             raise SchemaError(
@@ -163,12 +160,6 @@ def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> s
             column=open_[0].name,
             remedy=f"Give them roles, or keep them as they are: --keep {','.join(column.name for column in open_)}.",
         )
-    if schema.person is not None or suggested.person is None:
-        return ""
-    return (
-        f"Warning: {suggested.person!r}: {suggested[suggested.person].reason} A group of k rows can be one person's. "
-        f"With --person {suggested.person} persons are counted."
-    )
 
 
 def escape_unwritable() -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import Cell, kept_text
 from anonymizer.checking.released_file import read_file
-from anonymizer.errors import ParameterError
+from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.releasing.files import replace_file
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.values import value_text
@@ -75,7 +75,8 @@ class Release:
     how their cells are written, keys of ``WRITINGS`` and ``NUMBERS``.
 
     ``order`` (n,): the original row of each released row. It is a secret for checks against the original inside
-    this process; nothing here writes it.
+    this process; nothing here writes it. ``bars``: what stands in the way of its leaving, by key; no file is made as
+    long as anything does.
     """
 
     columns: tuple[ReleasedColumn, ...]
@@ -83,6 +84,7 @@ class Release:
     method: str
     writing: str = "sets"
     numbers: str = "range"
+    bars: tuple[str, ...] = ()
 
     @property
     def n_records(self) -> int:
@@ -110,7 +112,8 @@ class Release:
         return [_entry(column, self.numbers) for column in self.columns]
 
     def to_bytes(self, format: str = "csv") -> bytes:
-        """Return the file's content; ``format`` is one of :data:`FORMATS`, anything else a :class:`ParameterError`."""
+        """Return the file's content; ``format`` is one of :data:`FORMATS`, anything else a :class:`ParameterError`.
+        Raises :class:`GuaranteeError` as long as something stands in the way."""
         sink = io.BytesIO()
         self._write(sink, format)
         return sink.getvalue()
@@ -118,15 +121,27 @@ class Release:
     def write(self, path: str | Path) -> None:
         """Write the file, whole or not at all; its ending (.csv, .csv.gz, .parquet) says the format.
 
-        Raises :class:`ParameterError` for another ending.
+        Raises :class:`ParameterError` for another ending, and :class:`GuaranteeError` as long as something stands in
+        the way.
         """
+        self._require_way()
         path = Path(path)
         format = next((ending for ending in FORMATS if path.name.lower().endswith("." + ending)), path.suffix)
         _check_format(format)
         with replace_file(path) as sink:
             self._write(sink, format)
 
+    def _require_way(self) -> None:
+        """Raise :class:`GuaranteeError` when something stands in the way: what, and what to do."""
+        if self.bars:
+            first, more = self.bars[0], len(self.bars) - 1
+            raise GuaranteeError(
+                f"The release may not leave yet: {'; '.join(self.bars[:5])}{' …' if more > 4 else ''}.",
+                remedy=f"Repair it, or say why it may leave all the same: reasons={{{first!r}: '…'}}.",
+            )
+
     def _write(self, sink: BinaryIO, format: str) -> None:
+        self._require_way()
         _check_format(format)
         if format == "parquet":
             _write_parquet(self, sink)

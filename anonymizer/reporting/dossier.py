@@ -82,7 +82,7 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
         _criteria(findings.attacks),
         losses(findings),
         _limits(report),
-        *([_worst(report)] if internal else []),
+        *([_gate(report), _worst(report)] if internal else []),
         _again(report, internal),
         _approvals(statement),
     ]
@@ -324,6 +324,20 @@ def _limits(report: Report) -> Section:
     return Section("Limits of what is said here", (*LIMITS_OF_THIS, *report.notes))
 
 
+def _gate(report: Report) -> Section:
+    rows = tuple(
+        (finding.severity.value, finding.figure, f"{finding.sentence} {finding.detail}".strip(), finding.reason or "–")
+        for finding in report.gate.findings
+    )
+    return Section(
+        "What stood in the way (not for the recipient)",
+        (
+            "What was seen to before the release left, and why it may leave all the same:",
+            Table(("", "Figure", "In words", "Reason of the steward"), rows),
+        ),
+    )
+
+
 def _worst(report: Report) -> Section:
     checks = tuple((check.name, check.worst) for check in report.verification.checks if check.worst)
     groups = tuple((worst.figure, worst.what) for worst in report.worst)
@@ -346,7 +360,7 @@ def _again(report: Report, internal: bool) -> Section:
             "How it was made",
             (
                 "With Copse, by this command, on a table that stays with the sender:",
-                Code(command_line(SHORT_PATH, run.schema, run.parameters, {}, _other_kinds(run.schema))),
+                Code(command_line(SHORT_PATH, run.schema, run.parameters, {}, _other_kinds(run.schema), {})),
                 versions,
             ),
         )

@@ -21,6 +21,7 @@ from anonymizer.attacks.isolation import Isolation
 from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
 from anonymizer.drawing.groups import WorstGroup
+from anonymizer.gate.finding import Gate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.json_value import read_json
 from anonymizer.measuring.coefficients import Agreement
@@ -92,8 +93,8 @@ class Report:
     numbers are written. ``two_way``, ``coefficients``: what two-way tables and a regression of the target lose; the
     latter is ``None`` where the original has none. ``isolation``: who is singled out by an end or a level of their box.
     ``worst``: the worst group of the pruned tree by each figure, digression among them, which cannot be recomputed from
-    released cells. ``override``: why the release was let go although a check failed; empty when none did or it was not
-    let go.
+    released cells. ``gate``: what stood in the way of leaving, and the steward's reasons. ``override``: why the release
+    was let go although a check failed; empty when none did or it was not let go.
     """
 
     provenance: Provenance
@@ -108,6 +109,7 @@ class Report:
     verification: Verification
     isolation: Isolation
     worst: tuple[WorstGroup, ...]
+    gate: Gate
     override: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,6 +130,7 @@ class Report:
             },
             "notes": list(self.notes),
             "override": self.override or None,
+            "gate": self.gate.to_dict(),
             "verification": self.verification.to_dict(),
             "worst_groups": [
                 {"figure": worst.figure, "column": worst.column or None, "node": worst.node, "what": worst.what}
@@ -186,15 +189,17 @@ def report_of(
     verification: Verification,
     isolation: Isolation,
     worst: Sequence[WorstGroup],
+    gate: Gate,
     reading: Reading | None = None,
 ) -> Report:
     """Return the report of a run, put together in one way wherever its figures were computed.
 
     ``parameters``: the settings of the run as they were used, by name. ``worst``: the worst group of the pruned
-    tree by each figure. ``reading``: how the table came in.
+    tree by each figure. ``gate``: with the reasons that were given. ``reading``: how the table came in.
     """
+    reasons = {finding.key: finding.reason for finding in gate.findings if finding.reason}
     return Report(
-        provenance=provenance(schema, parameters, encoded.n_records, reading),
+        provenance=provenance(schema, parameters, encoded.n_records, reading, reasons=reasons),
         guarantee=guarantee_of(parameters["generalizer"]),
         writings=(WRITINGS[parameters["writing"]], NUMBERS[parameters["numbers"]]),
         notes=encoded.notes,
@@ -206,6 +211,7 @@ def report_of(
         verification=verification,
         isolation=isolation,
         worst=tuple(worst),
+        gate=gate,
     )
 
 
@@ -229,10 +235,12 @@ def provenance(
     records: int,
     reading: Reading | None = None,
     natural: Mapping[str, Kind] | None = None,
+    reasons: Mapping[str, str] | None = None,
 ) -> Provenance:
     """Return the provenance of a run that starts now. ``reading``: how the table came in, when it came from a file.
 
-    ``natural``: the kind each column has when nothing is said, so that the command repeats only what was said.
+    ``natural``: the kind each column has when nothing is said, so that the command repeats only what was said;
+    ``reasons``: why the release may leave, by the key of what stands in the way.
     """
     if reading is not None and natural is None:
         natural = {str(name): kind_of(reading.frame[name]) for name in reading.frame.columns}
@@ -248,8 +256,8 @@ def provenance(
         read_with=read_with,
         schema=schema,
         parameters=parameters,
-        command=command_line(name, schema, parameters, read_with, natural or {}),
-        python=python_lines(name, schema, parameters, read_with),
+        command=command_line(name, schema, parameters, read_with, natural or {}, reasons or {}),
+        python=python_lines(name, schema, parameters, read_with, reasons or {}),
         versions={"python": platform.python_version(), **{package: version_of(package) for package in PACKAGES}},
         time=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -282,6 +290,7 @@ def command_line(
     parameters: Mapping[str, Any],
     read_with: Mapping[str, Any],
     natural: Mapping[str, Kind],
+    reasons: Mapping[str, str],
 ) -> str:
     """Return the command that repeats the run. A schema with domains or ordered levels is taken from the report
     itself."""
@@ -304,6 +313,7 @@ def command_line(
         if schema.target and schema.target != schema.sensitive[0]:
             words += ["--target", schema.target]
     words += [*_reading_words(read_with), *_parameter_words(parameters)]
+    words += [f"--reason={key}={text}" for key, text in reasons.items()]
     words += ["--out", "RELEASE.csv", "--report", "REPORT-2.json"]
     return shlex.join(words)
 
@@ -345,7 +355,9 @@ def _parameter_words(parameters: Mapping[str, Any]) -> list[str]:
     return [word for name, value in on.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
-def python_lines(name: str, schema: Schema, parameters: Mapping[str, Any], read_with: Mapping[str, Any]) -> str:
+def python_lines(
+    name: str, schema: Schema, parameters: Mapping[str, Any], read_with: Mapping[str, Any], reasons: Mapping[str, str]
+) -> str:
     """Return the Python that repeats the run, with the schema as it is kept in the report."""
     options = ", ".join(
         f"{option}={tuple(value) if isinstance(value, list) else value!r}" for option, value in read_with.items()
@@ -354,6 +366,7 @@ def python_lines(name: str, schema: Schema, parameters: Mapping[str, Any], read_
     if name.startswith(SAMPLE_PREFIX):
         table = f"an.SAMPLES[{name.removeprefix(SAMPLE_PREFIX)!r}].load()"
     settings = ", ".join(f"{option}={value!r}" for option, value in parameters.items() if value is not None)
+    settings += f", reasons={dict(reasons)!r}" if reasons else ""
     return "\n".join(
         (
             "import json",

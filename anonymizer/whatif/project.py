@@ -31,6 +31,7 @@ LONGEST_COMMENT = 5_000
 LONGEST_COLUMN = 10_000
 MOST_TEXTS = 2_000
 MOST_FIELDS = 20
+MOST_REASONS = 1_000
 
 SUGGESTED = "suggested"
 """What stands for a domain that is the one suggested for the column, from the table itself."""
@@ -47,7 +48,8 @@ class Project:
     ``table_sha256``: of the bytes of its file, hexadecimal, "" when it came from none or is not said; ``table_name``;
     ``records``: its number of rows. ``parameters``: by name, see :data:`anonymizer.settings.SETTINGS`. ``reading``: how
     the file was read; ``None`` when that is not known. ``spent``: privacy budget (ε) spent on the table; ``words``:
-    what was written for the reports, by field. ``saved``: when, ISO 8601 with its zone; "" for now.
+    what was written for the reports, by field; ``reasons``: why its release may leave although something stands in the
+    way, by the key of the finding. ``saved``: when, ISO 8601 with its zone; "" for now.
     """
 
     schema: Schema
@@ -60,6 +62,7 @@ class Project:
     reading: ReadOptions | None = None
     spent: float = 0.0
     words: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     saved: str = field(default="", compare=False)
 
     def mismatch(self, sha256: str, columns: Sequence[str]) -> str:
@@ -111,6 +114,7 @@ def to_json(project: Project, suggested: Schema | None = None) -> str:
         "reading": None if project.reading is None else asdict(project.reading),
         "spent": project.spent,
         "words": dict(project.words),
+        "reasons": dict(project.reasons),
         "schema": json.loads(project.schema.to_json()),
         "parameters": dict(project.parameters),
         "scenarios": [
@@ -164,7 +168,8 @@ def from_json(text: str | bytes, suggested: Schema | None = None) -> Project:
         records=table.field("records").whole(),
         reading=_reading(project.field("reading")),
         spent=0.0 if project.field("spent").absent else project.field("spent").number(0),
-        words={} if project.field("words").absent else _words(project.field("words")),
+        words=_words(project.field("words"), MOST_FIELDS),
+        reasons=_words(project.field("reasons"), MOST_REASONS),
         saved="" if project.field("saved").absent else project.field("saved").time(),
     )
 
@@ -210,10 +215,13 @@ def _reading(value: JsonValue) -> ReadOptions | None:
     return value.build(lambda: ReadOptions(**choices))
 
 
-def _words(value: JsonValue) -> dict[str, str]:
+def _words(value: JsonValue, most: int) -> dict[str, str]:
+    """Return texts by name; none where a project of an older version does not say them."""
+    if value.absent:
+        return {}
     words = value.fields()
-    if len(words) > MOST_FIELDS:
-        value.refuse(f"at most {MOST_FIELDS} fields were expected")
+    if len(words) > most:
+        value.refuse(f"at most {most:,} fields were expected")
     return {name: text.text(LONGEST_COMMENT) for name, text in words.items()}
 
 

@@ -19,6 +19,8 @@ from tests.conftest import ROOT
 ROLES = [
     "--quasi-identifying", "age,sex,postcode,marital_status,admission_date", "--sensitive", "diagnosis,cost",
     "--identifying", "name,email", "--keep", "occupation",
+    "--reason=follows: occupation, age=nobody in this table lives",
+    "--reason=unchanged: occupation, days_of_stay=nobody in this table lives",
 ]  # fmt: skip
 CHECKED = ROLES[:4]
 TABLE = hospital(300, 6)
@@ -94,7 +96,20 @@ def test_a_saved_schema_stands_for_the_roles(capsys: Capture) -> None:
     assert make("--generalizer", "uniform", "--report", "report.json", "--json") == 0
     first = json.loads(capsys.readouterr().out)
     assert (
-        main(["anonymize", "people.csv", "--schema", "report.json", "--k", "5", "--generalizer", "uniform", "--json"])
+        main(
+            [
+                "anonymize",
+                "people.csv",
+                "--schema",
+                "report.json",
+                "--k",
+                "5",
+                "--generalizer",
+                "uniform",
+                "--json",
+                *ROLES[-2:],
+            ]
+        )
         == 0
     )
     second = json.loads(capsys.readouterr().out)
@@ -396,16 +411,18 @@ def test_column_that_nobody_mentioned__is_refused_when_it_tells_people_apart(cap
                 "out.csv",
             ]
         )
-        == 0
+        == 1
     )
+    assert "identifying: name=WHY" in capsys.readouterr().out
+    assert not files()
     assert main(["anonymize", "people.csv", *roles, "--keep", "age", "--k", "5"]) == 2
     assert "'age' cannot be kept as it is" in capsys.readouterr().err
 
 
 def test_person__is_counted_and_left_out(capsys: Capture) -> None:
     roles = ["--quasi-identifying", "age,sex,postcode,department,visit_date", "--sensitive", "diagnosis,cost"]
-    assert main(["anonymize", "sample:visits", *roles, "--identifying", "patient_id"]) == 0
-    assert "11,302 rows of 2,000 persons" in capsys.readouterr().err
+    assert main(["anonymize", "sample:visits", *roles, "--identifying", "patient_id"]) == 1
+    assert "11,302 rows of 2,000 persons" in capsys.readouterr().out
     assert main(["anonymize", "sample:visits", *roles, "--person", "patient_id", "--out", "out.csv"]) == 0
     assert "rows of at least 9 other persons" in capsys.readouterr().out
     released, table = read_release("out.csv"), visits()

@@ -39,6 +39,7 @@ from anonymizer.settings import names_of
 from anonymizer.whatif.frontier import POLICIES
 from tests.naive_attacks import slow_isolation
 from tests.naive_measures import two_way_distance
+from tests.reasons import anonymize_with_reasons
 
 K = 6
 
@@ -53,7 +54,7 @@ def run_of(generalizer: str = "uniform") -> tuple[Reading, Result, bytes, Findin
         identifying=["name", "email"],
         sensitive=["diagnosis", "cost"],
     )
-    result = anonymize(reading.frame, schema, k=K, l=2, generalizer=generalizer, reading=reading)
+    result = anonymize_with_reasons(reading.frame, schema, how={"reading": reading}, k=K, l=2, generalizer=generalizer)
     file = result.release.to_bytes("csv")
     frame = result.release.frame()
     attacks = attack(reading.frame, frame, schema, result.encoded, tries=200)

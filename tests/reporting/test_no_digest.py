@@ -23,9 +23,7 @@ ROLES = [
     "--sensitive",
     "diagnosis",
     "--identifying",
-    "name,email",
-    "--keep",
-    "postcode,marital_status,occupation,admission_date",
+    "name,email,postcode,marital_status,occupation,admission_date,days_of_stay,cost",
 ]
 Capture = pytest.CaptureFixture[str]
 

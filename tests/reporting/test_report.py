@@ -27,6 +27,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import RUN, setting_names
 from tests.conftest import run_python
 from tests.groups.test_refine import random_table
+from tests.reasons import anonymize_with_reasons
 
 N = 240
 
@@ -265,9 +266,8 @@ def run_again(name: str) -> tuple[Again, Result]:
         for key, value in again.described.items()
     }
     schema = Schema.of(reading.frame, **described)
-    result = anonymize(
-        reading.frame, schema, **({"k": 6, "generalizer": "uniform"} | again.parameters), reading=reading
-    )
+    settings = {"k": 6, "generalizer": "uniform"} | again.parameters
+    result = anonymize_with_reasons(reading.frame, schema, how={"reading": reading}, **settings)
     Path("REPORT.json").write_text(result.report.to_json(), "utf-8")
     return again, result
 

@@ -16,7 +16,10 @@ from ui.release.state import ReleaseState
 from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
 
-WHAT = "how the file is read, roles, declared domains, settings, scenarios, history and what you write for reports"
+WHAT = (
+    "how the file is read, roles, declared domains, settings, scenarios, history, reasons and what you write for "
+    "reports"
+)
 
 
 def project_of(ws: Workspace) -> Project:
@@ -27,6 +30,7 @@ def project_of(ws: Workspace) -> Project:
     return Project(
         ws.schema or ws.suggest(), dict(ws.settings), ws.scenarios, ws.history, reading.name, reading.sha256,
         len(reading.frame), manner, ws.spent_here, ws.state(ReleaseState).words,
+        ws.reasons,
     )  # fmt: skip
 
 
@@ -72,8 +76,9 @@ def take_over(ws: Workspace) -> None:
     ws.open(dict(project.parameters))
     ws.scenarios, ws.history = project.scenarios, project.history
     ws.state(ReleaseState).fill(project.words)
-    if same:  # what was answered cannot be taken back
+    if same:  # what was answered cannot be taken back, and a reason speaks of this table's values
         ws.spend(0.0, at_least=project.spent)
+        ws.reasons = project.reasons
     decisions.visit = awaited.visit or decisions.visit
     decisions.awaited, decisions.fits = None, not decisions.note
     decisions.note = decisions.note or restored_text(project)

@@ -6,8 +6,10 @@ from pathlib import PurePath
 
 import streamlit as st
 
+from anonymizer.gate.finding import FEWEST_WORDS, is_reason
 from anonymizer.releasing.release import FORMATS, Release
 from anonymizer.reporting.report import Report, check_line, digest
+from ui.controls import PAGES, plain
 from ui.release.state import ReleaseState
 from ui.workspace import Workspace
 
@@ -16,15 +18,18 @@ KINDS = {
     "csv.gz": ("CSV, compressed", "application/gzip"),
     "parquet": ("Parquet", "application/vnd.apache.parquet"),
 }
-FEWEST_WORDS = 3
 
 
 def downloads(ws: Workspace, release: Release, report: Report) -> None:
-    """Draw the files of a release; when a required check failed, only after a reason was typed."""
+    """Draw the files of a release; none as long as something stands in the way, and when a required check failed, only
+    after a reason was typed."""
     st.header("Take it away", anchor=False)
-    passed = report.verification.passed
-    reason = "" if passed else reason_field(ws, report)
-    locked = not passed and not reason
+    passed, stops = report.verification.passed, bool(report.gate.open)
+    if stops:
+        st.error(f"**{plain(report.gate.verdict)}.** Nothing can be taken away yet.", icon=":material/front_hand:")
+        st.page_link(PAGES / "gate.py", label="See what it is", icon=":material/arrow_back:")
+    reason = "" if passed or stops else reason_field(ws, report)
+    locked = stops or (not passed and not reason)
     name = file_stem(ws.reading.name if ws.reading else "")
     with st.container(horizontal=True, gap="small"):
         for format in FORMATS:
@@ -116,11 +121,6 @@ def reason_for(ws: Workspace, report: Report) -> str:
     if ws.answers.differs("reason", report):
         state.reason = ""
     return state.reason
-
-
-def is_reason(text: str) -> bool:
-    """Return True when a text says something: at least a few words, each of them with letters."""
-    return len(re.findall(r"[^\W\d_]{2,}", text)) >= FEWEST_WORDS
 
 
 def recipient_text(release: Release, report: Report, reason: str) -> str:

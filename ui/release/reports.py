@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from anonymizer.gate.finding import is_reason
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.document import Document
 from anonymizer.reporting.dossier import document_of
@@ -11,7 +12,7 @@ from anonymizer.reporting.pdf import to_pdf
 from anonymizer.reporting.report import Report
 from ui.decisions.browser import keep
 from ui.release.attacks import outcome_of
-from ui.release.downloads import file_stem, is_reason, left, reason_for
+from ui.release.downloads import file_stem, left, reason_for
 from ui.release.state import ReleaseState
 from ui.workspace import Workspace
 
@@ -31,10 +32,13 @@ def reports(ws: Workspace, release: Release, report: Report) -> None:
         statement(ws)
         typed = reason_for(ws, report)
         reason = " ".join(typed.split()) if is_reason(typed) else ""
-        locked = not report.verification.passed and not reason
-        if locked:
+        stops = bool(report.gate.open)
+        locked = stops or (not report.verification.passed and not reason)
+        if stops:
+            st.caption("Something stands in the way of this release: see *Ready to leave?*")
+        elif locked:
             st.caption("The release fails a required check: give the reason above to get its reports.")
-        if outcome_of(ws, release) is None:
+        if outcome_of(ws, ws.flow.release) is None:
             st.caption("Run the attacks above first, if the reports are to hold the three criteria of WP216.")
         left, right = st.columns(2, gap="large")
         for place, audience, title, what in (
@@ -101,5 +105,5 @@ def document(
 ) -> Document:
     """Return the document of what left, with the digest of the file in every format."""
     assert ws.table is not None
-    findings = findings_of(left(release, report, reason), ws.table, ws.flow.released, outcome_of(ws, release))
+    findings = findings_of(left(release, report, reason), ws.table, ws.flow.released, outcome_of(ws, ws.flow.release))
     return document_of(findings, statement, audience)

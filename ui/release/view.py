@@ -17,7 +17,7 @@ from anonymizer.drawing.charts import (
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.report import Report
-from anonymizer.schema import Role
+from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import SETTINGS
 from ui.controls import count, plain, plural, share, without_midnight
 from ui.limits import limits_panel
@@ -145,18 +145,23 @@ def checks(report: Report) -> None:
     reported = [check for check in verification.checks if check.passed is None]
     for check in sorted(judged, key=lambda check: bool(check.passed)):
         check_line(check)
-    homogeneity(verification)
+    homogeneity(verification, report.provenance.schema)
     with st.expander(f"{plural(len(reported), 'more figure')}, reported without a requirement", key="more figures"):
         for check in reported:
             check_line(check)
 
 
-def homogeneity(verification: Verification) -> None:
+def homogeneity(verification: Verification, schema: Schema) -> None:
     """Draw a warning for each sensitive column that whole classes share: k-anonymity does not hide it."""
-    for check in verification.checks:
-        if check.name.startswith("homogeneity of ") and check.achieved:
-            advice = "It is disclosed without linking anybody: ask for l = 2 under *Limits on sensitive columns*."
-            st.warning(f"{plain(check.sentence)} {advice}", icon=":material/visibility:")
+    for name in schema.sensitive:
+        check = verification.get(f"homogeneity of {name}")
+        if check is not None and check.achieved:
+            limit = "l = 2" if schema[name].kind is Kind.CATEGORICAL else "a spread of 0.1"
+            st.warning(
+                f"{plain(check.sentence)} It is disclosed without linking anybody: ask for {plain(limit)} under "
+                "*Limits on sensitive columns*.",
+                icon=":material/visibility:",
+            )
 
 
 def check_line(check: Check) -> None:

@@ -136,8 +136,8 @@ def glance(ws: Workspace) -> None:
             headline(verification)
             checks = [c for c in verification.checks if c.passed is not None or c.name == "linking posterior"]
             st.markdown("\n\n".join(map(check_text, checks)))
-            homogeneity(verification)
-            next_step("release", "Release this setting")
+            homogeneity(verification, ws.flow.schema)
+            next_step("gate", "Release this setting")
 
 
 def loss_bars(ncp_by_column: Mapping[str, float]) -> str:

@@ -1,0 +1,180 @@
+"""Values that stand out: codes among numbers, levels and ends that only one person has."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.errors import EncodeError
+from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out
+from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.values import numbers_of, value_text
+
+CODES = (*range(1, 10), *(digit * ones for ones in (11, 111, 1111, 11111, 111111) for digit in (7, 8, 9)))
+"""Numbers that surveys write for "not asked", "refused" and the like: negative ones, or those of two digits and more
+beyond all others."""
+FEWEST = 3
+"""Records that must have a code: a lone number can be a slip."""
+GAP = 0.2
+"""A code beyond the others is at least this share of their range away from them."""
+FAR = 0.1
+"""An end is one person's when the next value is at least this share of the range away."""
+
+
+def codes(table: pd.DataFrame, schema: Schema) -> Iterable[Finding]:
+    """Yield the columns of numbers that leave and hold codes among their numbers."""
+    for column in leaving(schema, Kind.NUMERIC):
+        values = numbers_or_none(table[column.name], column)
+        if values is None:
+            continue
+        own, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        marks = sentinels(own, counts)
+        if not marks:
+            continue
+        rows = int(counts[np.isin(own, marks)].sum())
+        texts = tuple(value_text(mark) for mark in marks)
+        signs = ", ".join(text.replace("-", "−") for text in texts)
+        detail = "They widen the boxes of their groups" if column.role is Role.QUASI_IDENTIFYING else (
+            "They leave with the numbers and count in every mean"
+        )  # fmt: skip
+        yield Finding(
+            f"codes: {column.name}",
+            Severity.LOOK,
+            signs,
+            f"{rows:,} values of “{column.name}” are {signs}: codes, by their looks, and not numbers.",
+            f"{detail}. The others lie between {between(own[~np.isin(own, marks)])}.",
+            (column.name,),
+            (Repair("Treat as missing", missing=texts),),
+        )
+
+
+def sentinels(values: NDArray[np.float64], counts: NDArray[np.int64]) -> list[float]:
+    """Return which of the different values of a column, ascending, are codes: repeated whole numbers of
+    :data:`CODES`, negative where all others are not, or far beyond all others.
+
+    ``counts``: how many records have each.
+    """
+    likely = (counts >= FEWEST) & np.isin(np.abs(values), CODES)
+    negative = values[likely & (values < 0)]
+    below = values[values < 0]
+    marks = list(negative) if len(negative) == len(below) <= FEWEST and len(below) < len(values) else []
+    rest = values[~np.isin(values, marks)]
+    high = values[likely & (values >= 77)]
+    while len(high) and len(rest) > 1 and rest[-1] == high[-1]:
+        others = rest[:-1][~np.isin(rest[:-1], high)]
+        if len(others) < 2 or high[-1] - others[-1] < GAP * (others[-1] - others[0]):
+            break
+        marks.append(high[-1])
+        rest, high = rest[:-1], high[:-1]
+    return sorted(float(mark) for mark in marks)
+
+
+def ends(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None) -> Iterable[Finding]:
+    """Yield the columns of numbers and dates that leave and whose lowest or highest value is one person's, far from all
+    others. ``person`` (n,): whose each record is, when rows are not persons."""
+    for column in leaving(schema, Kind.NUMERIC, Kind.DATE):
+        values = numbers_or_none(table[column.name], column)
+        if values is None:
+            continue
+        own, codes_ = np.unique(values[~np.isnan(values)], return_inverse=True)
+        if len(own) < FEWEST:
+            continue
+        holders = holders_of(codes_, len(own), None if person is None else person[~np.isnan(values)])
+        width = own[-1] - own[0]
+        sides = [
+            name
+            for name, at, gap in (("lowest", 0, own[1] - own[0]), ("highest", -1, own[-1] - own[-2]))
+            if holders[at] == 1 and gap >= FAR * width
+        ]
+        if not sides:
+            continue
+        boxed = column.role is Role.QUASI_IDENTIFYING
+        share = max((own[1] - own[0]) * ("lowest" in sides), (own[-1] - own[-2]) * ("highest" in sides)) / width
+        how = "stands at the end of a box" if boxed else "leaves unchanged"
+        yield Finding(
+            f"ends of one person: {column.name}",
+            Severity.LOOK,
+            "1 person" if len(sides) == 1 else "2 ends",
+            f"The {' and the '.join(sides)} “{column.name}” is one person's, and {how}.",
+            f"The next value is {100 * share:.0f} % of the range away: who knows that somebody is far out finds them.",
+            (column.name,),
+            (Repair("Write public ends", settings=(("numbers", "public"),)),) if boxed else coarser(column),
+        )
+
+
+def rare_levels(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None) -> Iterable[Finding]:
+    """Yield the columns of levels that leave unchanged and have levels that one person has; and those in boxes, where a
+    box names its levels, as one finding."""
+    boxed: dict[str, int] = {}
+    for column in leaving(schema, Kind.CATEGORICAL):
+        codes_, levels = pd.factorize(table[column.name].astype(str).where(table[column.name].notna()))
+        keep = codes_ >= 0
+        holders = holders_of(codes_[keep], len(levels), None if person is None else person[keep])
+        alone = int((holders == 1).sum())
+        if not alone:
+            continue
+        if column.role is Role.QUASI_IDENTIFYING:
+            boxed[column.name] = alone
+            continue
+        yield Finding(
+            f"levels of one person: {column.name}",
+            Severity.LOOK,
+            plural_levels(alone),
+            f"“{column.name}” leaves unchanged, with levels that only one person has.",
+            f"{alone:,} of its {len(levels):,} levels. Who knows that somebody has one of them finds the row.",
+            (column.name,),
+            coarser(column),
+        )
+    if boxed:
+        names = tuple(boxed)
+        yield Finding(
+            f"levels of one person: {', '.join(names)}",
+            Severity.LOOK,
+            plural_levels(sum(boxed.values())),
+            "Boxes can name levels that only one person has.",
+            "Who is known to have one of them is known to be in that group: "
+            + ", ".join(f"{alone:,} of “{name}”" for name, alone in boxed.items())
+            + ".",
+            names,
+        )
+
+
+def coarser(column: Column) -> tuple[Repair, ...]:
+    """Return what can be done about a column that leaves unchanged; a sensitive one is there to be studied."""
+    return () if column.role is Role.SENSITIVE else (generalize(column.name), leave_out(column.name))
+
+
+def plural_levels(number: int) -> str:
+    """Return a number of levels, in words."""
+    return "1 level" if number == 1 else f"{number:,} levels"
+
+
+def leaving(schema: Schema, *kinds: Kind) -> list[Column]:
+    """Return the columns of some kinds that leave, unchanged or in boxes."""
+    return [schema[name] for name in schema.released if schema[name].kind in kinds]
+
+
+def numbers_or_none(values: "pd.Series[Any]", column: Column) -> NDArray[np.float64] | None:
+    """Return a column as numbers (n,), NaN for missing; ``None`` where it holds others than numbers."""
+    try:
+        return np.asarray(numbers_of(values, column)[0], dtype=np.float64)
+    except EncodeError:
+        return None
+
+
+def holders_of(
+    codes_: NDArray[np.integer[Any]], n_codes: int, person: NDArray[np.integer[Any]] | None
+) -> NDArray[np.int64]:
+    """Return how many persons have each value (d,); a record of nobody's is a person of its own."""
+    if person is None:
+        return np.bincount(codes_, minlength=n_codes).astype(np.int64)
+    pairs = pd.DataFrame({"value": codes_, "person": person})
+    once = pairs[(pairs["person"] < 0) | ~pairs.duplicated()]
+    return np.bincount(once["value"], minlength=n_codes).astype(np.int64)
+
+
+def between(values: NDArray[np.float64]) -> str:
+    """Return the ends of some numbers, in words."""
+    return f"{value_text(values[0])} and {value_text(values[-1])}".replace("-", "−")

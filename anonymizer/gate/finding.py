@@ -1,0 +1,149 @@
+"""One thing to see to before a release leaves: its figure, its sentence, what would repair it, and why it may stay."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from anonymizer.schema import Role, Schema
+from anonymizer.settings import Settings
+
+FEWEST_WORDS = 3
+"""Words that say something; fewer are no reason."""
+
+
+class Severity(StrEnum):
+    """Whether a finding keeps a release from leaving."""
+
+    STOPS = "stands in the way"
+    LOOK = "worth a look"
+    FINE = "in order"
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A decision that closes a finding, the same wherever it is made.
+
+    ``words``: what is done, on a button. ``roles``: of columns; ``settings``: by name; ``missing``: texts that the file
+    is to be read with as missing.
+    """
+
+    words: str
+    roles: tuple[tuple[str, Role], ...] = ()
+    settings: tuple[tuple[str, Any], ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def apply(self, schema: Schema, settings: Settings) -> tuple[Schema, Settings]:
+        """Return the roles and settings with the repair; how the file is read is for whoever has the file."""
+        for name, role in self.roles:
+            schema = schema.with_column(name, role=role)
+        return schema, settings.but(**dict(self.settings))
+
+    @property
+    def options(self) -> str:
+        """The same on the command line."""
+        roles: dict[Role, list[str]] = {}
+        for name, role in self.roles:
+            roles.setdefault(role, []).append(name)
+        words = [f"--{role} {','.join(names)}" for role, names in roles.items()]
+        words += [f"--{name.replace('_', '-')} {value}" for name, value in self.settings]
+        return " ".join([*words, *(f"--missing={text}" for text in self.missing)])
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to see to.
+
+    ``key``: what it is and of which columns, the same as long as both are; a reason is given to a key. ``figure``: a
+    number and its unit; ``sentence`` and ``detail``: what that means, in words; ``columns``: of which it speaks;
+    ``repairs``: each of which closes it. ``reason``: why the release may leave all the same, as the steward wrote it.
+    """
+
+    key: str
+    severity: Severity
+    figure: str
+    sentence: str
+    detail: str = ""
+    columns: tuple[str, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    reason: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """True when it keeps the release from leaving: nobody gave a reason."""
+        return self.severity is Severity.STOPS and not self.reason
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, JSON-ready: for those who may see the original."""
+        return {
+            "key": self.key,
+            "severity": self.severity.value,
+            "figure": self.figure,
+            "sentence": self.sentence,
+            "detail": self.detail,
+            "columns": list(self.columns),
+            "reason": self.reason or None,
+        }
+
+
+@dataclass(frozen=True)
+class Gate:
+    """All findings about a release, what stands in its way first."""
+
+    findings: tuple[Finding, ...]
+
+    def with_reasons(self, reasons: Mapping[str, str]) -> "Gate":
+        """Return the gate with the steward's reasons, by key; a text of fewer than :data:`FEWEST_WORDS` words is none,
+        and a reason for what is no finding is not used."""
+        texts = {key: " ".join(text.split()) for key, text in reasons.items() if is_reason(text)}
+        return Gate(tuple(replace(finding, reason=texts.get(finding.key, "")) for finding in self.findings))
+
+    def __getitem__(self, key: str) -> Finding:
+        for finding in self.findings:
+            if finding.key == key:
+                return finding
+        raise KeyError(key)
+
+    def of(self, severity: Severity) -> tuple[Finding, ...]:
+        """Return the findings of one severity."""
+        return tuple(finding for finding in self.findings if finding.severity is severity)
+
+    @property
+    def open(self) -> tuple[Finding, ...]:
+        """The findings that keep the release from leaving."""
+        return tuple(finding for finding in self.findings if finding.is_open)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the release may leave, in a few words."""
+        return verdict_of(len(self.open), sum(bool(finding.reason) for finding in self.of(Severity.STOPS)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, JSON-ready: for those who may see the original."""
+        return {"verdict": self.verdict, "findings": [finding.to_dict() for finding in self.findings]}
+
+
+def verdict_of(stopping: int, reasons: int = 0) -> str:
+    """Return whether a release may leave: how many things stand in the way, and for how many a reason was given."""
+    if stopping:
+        numbers = ("", "One thing stands", "Two things stand", "Three things stand", "Four things stand")
+        return (numbers[stopping] if stopping < len(numbers) else f"{stopping:,} things stand") + " in the way"
+    return "Nothing stands in the way" + (f": {reasons:,} reason{'s' * (reasons != 1)} given" if reasons else "")
+
+
+def is_reason(text: str) -> bool:
+    """Return True when a text says something: at least a few words, each of them with letters."""
+    return len(re.findall(r"[^\W\d_]{2,}", text)) >= FEWEST_WORDS
+
+
+def leave_out(*names: str) -> Repair:
+    """Return the repair that keeps columns from leaving."""
+    words = "Leave it out" if len(names) == 1 else "Leave them out"
+    return Repair(words, roles=tuple((name, Role.IDENTIFYING) for name in names))
+
+
+def generalize(*names: str) -> Repair:
+    """Return the repair that lets columns leave in boxes."""
+    words = "Generalize it" if len(names) == 1 else "Generalize them"
+    return Repair(words, roles=tuple((name, Role.QUASI_IDENTIFYING) for name in names))

@@ -1,0 +1,225 @@
+"""The gate: everything about a release that its steward should see before it leaves, in one place.
+
+What depends on the table and the roles alone (:func:`about_table`) is looked at once; what depends on the release
+(:func:`judge`) takes the checker's figures and counts nothing again.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.checking.evidence import Check
+from anonymizer.checking.linkage import LookAlikes, look_alikes
+from anonymizer.checking.verify import Verification
+from anonymizer.gate.codes import codes, ends, rare_levels
+from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
+from anonymizer.gate.finding import Finding, Gate, Repair, Severity, generalize, leave_out
+from anonymizer.gate.looks import looks, persons
+from anonymizer.reading.profile import profile, suggest
+from anonymizer.schema import Kind, Role, Schema
+from anonymizer.settings import Settings
+
+MOST = 0.5
+"""From this share of the rows on, who knows the kept columns finds most of them."""
+NEARLY = 0.95
+"""From this share on, nearly all of them."""
+SPREAD = 0.1
+"""Least spread of a number that is asked for where groups share one value."""
+LONGEST = 120
+"""Letters of the names of columns in a key; what is longer ends with a digest."""
+ORDER = tuple(Severity)
+
+
+def about_table(
+    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None = None
+) -> tuple[Finding, ...]:
+    """Return what the table and its roles alone tell: what leaves by mistake, what undoes a box, what stands out.
+
+    ``person`` (n,): whose each record is, -1 for nobody's, when rows are not persons.
+    """
+    facts, suggested = profile(table), suggest(table)
+    names = tuple(looks(table, schema, suggested, facts))
+    named = {name for finding in names for name in finding.columns}
+    apart = tuple(finding for finding in rare_levels(table, schema, person) if not named & set(finding.columns))
+    return (
+        *(names or nameless(schema)),
+        *undone(table, schema, named),
+        *persons(schema, facts),
+        *codes(table, schema),
+        *apart,
+        *ends(table, schema, person),
+    )
+
+
+def nameless(schema: Schema) -> tuple[Finding, ...]:
+    """Return the finding that nothing that leaves looks identifying."""
+    number = len(schema.released)
+    what = "1 column" if number == 1 else f"{number:,} columns"
+    sentence = "Nothing that leaves looks like names, addresses or numbers of people."
+    left = ", ".join(schema.identifying)
+    return (Finding("identifying", Severity.FINE, what, sentence, f"Left out: {left}." if left else ""),)
+
+
+def undone(table: pd.DataFrame, schema: Schema, but: Iterable[str] = ()) -> Iterable[Finding]:
+    """Yield the kept columns that undo what generalizing another one did, each with the one it tells most of.
+
+    An insensitive column undoes by telling most of another, or by following from it entirely; following nearly is worth
+    a look. A sensitive one is there to be studied by what it follows from: it undoes when it gives a generalized column
+    away, and is worth a look when it nearly does. ``but``: not of these.
+    """
+    others = [schema[name] for name in schema.quasi_identifying]
+    columns = [schema[name] for name in (*schema.insensitive, *schema.sensitive) if name not in but]
+    worst: dict[str, Dependence] = {}
+    for pair in dependences(table, columns, others):
+        if schema[pair.column].role is Role.INSENSITIVE or pair.tells >= NEAR:
+            worst.setdefault(pair.column, pair)
+    for name, pair in worst.items():
+        sensitive = schema[name].role is Role.SENSITIVE
+        tells = sensitive or pair.tells >= pair.follows
+        share = pair.tells if tells else pair.follows
+        says = (
+            f"“{name}” leaves unchanged and gives “{pair.other}” away."
+            if tells and share >= FUNCTIONAL
+            else f"“{name}” leaves unchanged and tells most of “{pair.other}”."
+            if tells
+            else f"“{name}” leaves unchanged and says a part of “{pair.other}” again."
+        )
+        detail = (
+            f"{share_text(share)} of what differs in “{pair.other}”, which is generalized, is known to who sees “{name}”."
+            if tells
+            else f"{share_text(share)} of what differs in “{name}” follows from the generalized “{pair.other}”."
+        )
+        yield Finding(
+            f"follows: {name}, {pair.other}",
+            Severity.LOOK if share < FUNCTIONAL and (sensitive or not tells) else Severity.STOPS,
+            share_text(share),
+            says,
+            detail,
+            (name, pair.other),
+            (leave_out(name),) if sensitive else (generalize(name), leave_out(name)),
+        )
+
+
+def judge(
+    about: Iterable[Finding], table: pd.DataFrame, schema: Schema, settings: Settings, verification: Verification
+) -> Gate:
+    """Return the gate of a release. ``about``: what :func:`about_table` says; ``verification``: of the release."""
+    public = settings.numbers == "public"
+    findings = [finding for finding in about if not (public and ("numbers", "public") in _settings(finding))]
+    names = {name for finding in findings if finding.key.startswith("identifying: ") for name in finding.columns}
+    findings += [*unchanged(table, schema, verification, names), *shared(schema, settings, verification)]
+    findings.append(promise(schema, verification))
+    return Gate(tuple(sorted(findings, key=lambda finding: ORDER.index(finding.severity))))
+
+
+def _settings(finding: Finding) -> tuple[tuple[str, Any], ...]:
+    return tuple(setting for repair in finding.repairs for setting in repair.settings)
+
+
+def unchanged(
+    table: pd.DataFrame, schema: Schema, verification: Verification, identifying: Collection[str]
+) -> Iterable[Finding]:
+    """Yield how many rows the insensitive columns find, alone and beside the boxes. ``identifying``: those that look so
+    cannot be generalized."""
+    names, check = schema.insensitive, verification.get("columns as they are")
+    if check is None:
+        return
+    n, beside = len(table), int(check.achieved or 0)
+    alone = unique_rows(look_alikes(table, names))
+    which = f"“{names[0]}”" if len(names) == 1 else f"the {len(names):,} kept columns"
+    key = f"unchanged: {names_text(names)}"
+    if not beside:
+        yield Finding(key, Severity.FINE, "0 rows", f"Nobody is unique by {which}.", check.sentence, names)
+        return
+    most = beside >= MOST * n
+    finds = (
+        "every row"
+        if beside == n
+        else "nearly every row"
+        if beside >= NEARLY * n
+        else "most rows"
+        if most
+        else "some rows"
+    )
+    boxes, out = (tuple(name for name in names if (name in identifying) is left) for left in (False, True))
+    repairs = [leave_out(*names)]
+    if boxes:
+        repairs.insert(0, replace(generalize(*boxes), roles=(*generalize(*boxes).roles, *leave_out(*out).roles)))
+    listed = ", ".join(names[:6]) + (" …" if len(names) > 6 else "")
+    yield Finding(
+        key,
+        Severity.STOPS if most else Severity.LOOK,
+        share_text(beside / n),
+        f"Who knows {which} finds {finds}.",
+        f"Of {n:,} rows {alone:,} are unique on {listed} alone, and {beside:,} beside the boxes.",
+        names,
+        tuple(repairs),
+    )
+
+
+def unique_rows(classes: LookAlikes) -> int:
+    """Return the number of rows that are alone in their class."""
+    return int((classes.sizes == 1).sum())
+
+
+def share_text(share: float) -> str:
+    """Return a share as a percentage that hides neither a small one nor what is left of a nearly full one."""
+    digits = 0 if 0.1 <= share <= 0.9 or share == 1 else 1 if 0.01 <= share <= 0.99 else 2
+    return "> 99.99 %" if 0.9999 < share < 1 else f"{100 * share:.{digits}f} %"
+
+
+def names_text(names: tuple[str, ...]) -> str:
+    """Return the names of columns, the same for the same columns and for no others."""
+    text = ", ".join(names)
+    if len(text) <= LONGEST:
+        return text
+    return f"{names[0][:40]} and {len(names) - 1:,} more, {sha256(chr(0).join(names).encode()).hexdigest()[:12]}"
+
+
+def shared(schema: Schema, settings: Settings, verification: Verification) -> Iterable[Finding]:
+    """Yield the sensitive columns of which whole groups share one value, with the limit that keeps them from it:
+    different values of levels, spread of numbers."""
+    for name in schema.sensitive:
+        check = verification.get(f"homogeneity of {name}")
+        if check is None or not check.achieved:
+            continue
+        if schema[name].kind is Kind.CATEGORICAL:
+            repair = Repair("Ask for 2 values", settings=(("l", max(2, settings.l or 2)),))
+        else:
+            repair = Repair(
+                "Ask for a spread of 10 %", settings=(("spread_min", max(SPREAD, settings.spread_min or 0)),)
+            )
+        yield Finding(
+            f"one value: {name}",
+            Severity.LOOK,
+            rows_of(check),
+            f"Everybody in the group shares one “{name}”.",
+            f"{check.sentence} Whoever is known to be in such a group is known to have it.",
+            (name,),
+            (repair, leave_out(name)),
+        )
+
+
+def rows_of(check: Check) -> str:
+    """Return the people of a check, in words."""
+    people = int(check.achieved or 0)
+    return "1 row" if people == 1 else f"{people:,} rows"
+
+
+def promise(schema: Schema, verification: Verification) -> Finding:
+    """Return what the release is, as the checker says. One that fails a check leaves for a reason that is given where
+    it is downloaded, or with ``--override``."""
+    first, _, rest = verification.describe().partition(". ")
+    if verification.passed:
+        k = f"{verification.k:,}-anonymous" if verification.k_anonymous else "Checked"
+        return Finding("promise", Severity.FINE, k, first.rstrip(".") + ".", rest, schema.quasi_identifying)
+    number = len(verification.failed)
+    figure = "1 check" if number == 1 else f"{number:,} checks"
+    return Finding(
+        "promise", Severity.LOOK, f"{figure} failed", first.rstrip(".") + ".", rest, schema.quasi_identifying
+    )

@@ -1,0 +1,134 @@
+"""What columns that leave look like: names, addresses, numbers of people, and persons who are counted as several."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pandas as pd
+
+from anonymizer.gate.finding import Finding, Repair, Severity, leave_out
+from anonymizer.reading.patterns import PATTERNS, is_iban, is_person_name, meanings_of
+from anonymizer.reading.profile import ColumnFacts, person_columns
+from anonymizer.schema import LEFT_OUT, Kind, Role, Schema
+
+HALF = 0.5
+"""Share of different values that must look like names where nothing else speaks for them."""
+DIFFERENT = 0.3
+"""Share of different values from which on names are those of people rather than of things."""
+MOST_VALUES = 20_000
+"""Different values of a column that are looked at, the first ones."""
+
+HOLDS: dict[str, Callable[[str], bool]] = {
+    "e-mail addresses": lambda text: re.search(r"[^@\s]{1,64}@[^@\s.]+\.[^@\s.]{2,}", text) is not None,
+    "telephone numbers": lambda text: re.search(r"(?<![\w.])\+[1-9][0-9 ()/-]{6,}[0-9]", text) is not None,
+    "IBAN account numbers": is_iban,
+    "social security numbers": PATTERNS["social security numbers"],
+}
+"""What reaches a person even where only a few values of a column hold it."""
+
+WHO_SAYS = {Role.SENSITIVE: "sensitive", Role.INSENSITIVE: "insensitive", Role.QUASI_IDENTIFYING: "quasi-identifying"}
+
+
+def looks(table: pd.DataFrame, schema: Schema, suggested: Schema, facts: tuple[ColumnFacts, ...]) -> Iterable[Finding]:
+    """Yield the columns that leave although they look identifying, and those that hold what reaches a person.
+
+    ``suggested``, ``facts``: the schema that is suggested for the table, and what each of its columns holds. Numbers in
+    boxes are numbers of nobody: a quasi-identifying column is looked at when it has levels.
+    """
+    for fact in facts:
+        column = schema[fact.name]
+        if column.role in LEFT_OUT or (column.role is Role.QUASI_IDENTIFYING and column.kind is not Kind.CATEGORICAL):
+            continue
+        own = suggested[fact.name]
+        texts = texts_of(table[fact.name]) if fact.kind is Kind.CATEGORICAL else []
+        names = fact.distinct_share > DIFFERENT and sum(map(is_person_name, texts)) >= HALF * max(1, len(texts))
+        if own.role in LEFT_OUT or names:
+            yield identifying(fact, column.role, own.reason if own.role in LEFT_OUT else "", names)
+        else:
+            yield from holding(table[fact.name], fact.name, texts)
+
+
+def identifying(fact: ColumnFacts, role: Role, reason: str, names: bool) -> Finding:
+    """Return the finding of one column that looks identifying. ``role``: its own; ``reason``: why it was suggested to
+    be identifying, "" when it was not; ``names``: its values look like names of people."""
+    headers = [meaning.what for meaning in meanings_of(fact.name) if meaning.role is Role.IDENTIFYING]
+    if fact.pattern in PATTERNS:
+        unit, look = fact.pattern, f"its values look like {fact.pattern}"
+    elif names:
+        unit, look = "names", "its values look like names of people"
+    elif headers:
+        unit, look = "values", f"its header speaks of {headers[0]}"
+    elif reason.startswith("Free text"):
+        unit, look = "texts", "it is free text, which can name people and tell anything of them"
+    else:
+        unit, look = "values", "it tells people apart as a name does"
+    leaves = "leaves in its boxes" if role is Role.QUASI_IDENTIFYING else "leaves unchanged"
+    says = f"It was suggested as identifying and is {WHO_SAYS[role]}." if reason else f"It is {WHO_SAYS[role]}."
+    return Finding(
+        f"identifying: {fact.name}",
+        Severity.STOPS,
+        f"{fact.distinct:,} {unit}",
+        f"“{fact.name}” {leaves}, and {look}.",
+        f"{says} {fact.distinct:,} different values in {fact.records:,} rows.",
+        (fact.name,),
+        (leave_out(fact.name),),
+    )
+
+
+def holding(values: "pd.Series[Any]", name: str, texts: list[str]) -> Iterable[Finding]:
+    """Yield what reaches a person in some of the values of a column; ``texts``: its different ones."""
+    for what, holds in HOLDS.items():
+        some = [text for text in texts if holds(text)]
+        if some:
+            rows = int(values.astype(str).isin(some).sum())
+            yield Finding(
+                f"holds {what}: {name}",
+                Severity.STOPS,
+                f"{rows:,} row{'s' * (rows != 1)}",
+                f"“{name}” leaves with {what} in it.",
+                f"{rows:,} of {len(values):,} rows hold one: who reads them can reach the person.",
+                (name,),
+                (leave_out(name),),
+            )
+
+
+def texts_of(values: "pd.Series[Any]") -> list[str]:
+    """Return the different values of a column as text, at most :data:`MOST_VALUES`."""
+    return [str(value) for value in values.dropna().astype(str).unique()[:MOST_VALUES]]
+
+
+def persons(schema: Schema, facts: tuple[ColumnFacts, ...]) -> Iterable[Finding]:
+    """Yield whether persons are counted, or rows although persons have several."""
+    if schema.person is not None:
+        fact = next(fact for fact in facts if fact.name == schema.person)
+        yield Finding(
+            "persons",
+            Severity.FINE,
+            f"{fact.distinct:,} persons",
+            "Counted by person, not by row.",
+            f"{fact.present:,} rows of {fact.distinct:,} persons, by “{fact.name}”.",
+            (fact.name,),
+        )
+        return
+    if not any(column.role in LEFT_OUT for column in schema.columns):
+        return
+    names = person_columns(schema, facts)
+    if not names:
+        yield Finding(
+            "persons",
+            Severity.FINE,
+            f"{facts[0].records:,} rows",
+            "Every row is counted as a person.",
+            "No identifying column that numbers people repeats.",
+        )
+        return
+    fact = next(fact for fact in facts if fact.name == names[0])
+    yield Finding(
+        f"persons: {fact.name}",
+        Severity.STOPS,
+        f"{fact.distinct:,} persons",
+        f"Rows are counted, not persons: “{fact.name}” repeats.",
+        f"{fact.present:,} rows of {fact.distinct:,} persons: a group of k rows can be one person's.",
+        (fact.name,),
+        (Repair("Count persons", roles=((fact.name, Role.PERSON),)),),
+    )

@@ -1,0 +1,34 @@
+"""Ready to leave? What stands between the tree and the release: what was kept by mistake, and what undoes a box."""
+
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError
+from ui.controls import problem
+from ui.gate.view import cards, headline, way_on
+from ui.guard import lacks
+from ui.job import groups_ready
+from ui.session import workspace
+from ui.warm import wait_text
+
+
+def main() -> None:
+    ws = workspace()
+    text = "What would leave is looked at once a table is here and each of its columns has a role."
+    if lacks(ws, "Nothing can leave yet", text):
+        return
+    try:
+        if not groups_ready(ws):
+            return
+        with st.spinner(wait_text("Making the release and looking at what would leave…"), show_time=True):
+            ws.flow.compute("judgement", "after", "utility")
+    except AnonymizerError as error:
+        st.title("Ready to leave?", anchor=False)
+        problem(error, "Nothing can be released like this.")
+        return
+    gate = ws.flow.gate
+    headline(gate)
+    cards(ws, gate)
+    way_on(gate)
+
+
+main()

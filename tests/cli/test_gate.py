@@ -1,0 +1,101 @@
+"""The gate from the terminal: names kept by mistake are not written without a reason, and --check writes nothing."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from anonymizer.cli.main import main
+from anonymizer.reading.samples import hospital, visits
+
+WHY = "agreed with Zqwxcanary on paper"
+ROLES = [
+    "--quasi-identifying", "age,sex,admission_date", "--sensitive", "diagnosis,cost,days_of_stay",
+    "--identifying", "email,postcode,marital_status,occupation", "--keep", "name", "--generalizer", "uniform",
+]  # fmt: skip
+KEYS = ["identifying: name", "unchanged: name"]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of its own with people.csv in it."""
+    monkeypatch.chdir(tmp_path)
+    hospital(300, 6).to_csv("people.csv", index=False)
+    return tmp_path
+
+
+def make(*more: str) -> int:
+    return main(["anonymize", "people.csv", *ROLES, "--k", "5", *more])
+
+
+def files() -> set[str]:
+    return {path.name for path in Path().iterdir()} - {"people.csv"}
+
+
+def test_names_kept_by_mistake__are_written_for_a_typed_reason_only(capsys: Capture) -> None:
+    assert make("--out", "out.csv", "--internal", "in.html", "--attack-seconds", "0.1") == 1
+    output = capsys.readouterr().out
+    assert not files()
+    assert "“name” leaves unchanged, and its values look like names of people." in output
+    assert "Two things stand in the way." in output
+    assert "Not written: nothing may leave yet." in output
+    options = [shlex.split(line.partition("; or ")[2])[0] for line in output.splitlines() if "=WHY" in line]
+    assert options == [f"--reason={key}=WHY" for key in KEYS]
+    assert make("--out", "out.csv", options[0].replace("WHY", WHY)) == 1
+    assert not files()
+    reasons = [option.replace("WHY", WHY) for option in options]
+    capsys.readouterr()
+    assert make("--out", "out.csv", "--report", "report.json", *reasons) == 0
+    assert "Written: out.csv" in capsys.readouterr().out
+    assert files() == {"out.csv", "report.json"}
+    gate = json.loads(Path("report.json").read_text("utf-8"))["gate"]
+    assert {f["key"]: f["reason"] for f in gate["findings"] if f["reason"]} == dict.fromkeys(KEYS, WHY)
+
+
+def test_override__opens_no_gate() -> None:
+    assert make("--out", "out.csv", "--override", "the board has agreed") == 1
+    assert not files()
+
+
+def test_check__prints_every_finding_and_writes_nothing(capsys: Capture) -> None:
+    assert make("--check", "--out", "out.csv", "--report", "report.json") == 1
+    output = capsys.readouterr().out
+    assert not files()
+    assert [line.split()[0] for line in output.splitlines() if line.startswith(("STOPS", "look", "ok"))][0] == "STOPS"
+    assert "Leave it out (--identifying name)" in output
+    assert "5-anonymous" in output
+    assert make("--check", "--json") == 1
+    described = json.loads(capsys.readouterr().out)
+    assert described["passed"] is False
+    assert [f["key"] for f in described["findings"] if f["severity"] == "stands in the way"] == KEYS
+    reasons = [f"--reason={key}={WHY}" for key in KEYS]
+    assert make("--check", *reasons) == 0
+    assert "Nothing stands in the way: 2 reasons given." in capsys.readouterr().out
+    words = [word.replace("email,", "name,email,") for word in ROLES if word not in ("--keep", "name")]
+    assert main(["anonymize", "people.csv", *words, "--k", "5", "--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("reason", "says"), [("no key at all here", "Write it as KEY=TEXT"), (f"{KEYS[0]}=too short", "says too little")]
+)
+def test_reason_that_is_none__is_refused(reason: str, says: str, capsys: Capture) -> None:
+    assert make("--out", "out.csv", "--reason", reason) == 2
+    assert says in capsys.readouterr().err
+    assert not files()
+
+
+def test_reason_for_nothing__is_said(capsys: Capture) -> None:
+    assert make("--check", f"--reason=identifying: street={WHY}") == 1
+    error = capsys.readouterr().err
+    assert "'identifying: street'" in error
+    assert WHY not in error
+
+
+def test_persons_with_several_rows__stop(capsys: Capture) -> None:
+    visits(60, 1).to_csv("visits.csv", index=False)
+    roles = ["--quasi-identifying", "age,sex,postcode,department,visit_date", "--sensitive", "diagnosis,cost"]
+    assert main(["anonymize", "visits.csv", *roles, "--identifying", "patient_id", "--k", "3", "--out", "out.csv"]) == 1
+    assert "Count persons (--person patient_id)" in capsys.readouterr().out
+    assert "out.csv" not in files()

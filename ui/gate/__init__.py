@@ -1,0 +1,1 @@
+"""The page between tree and release: what only this page needs."""

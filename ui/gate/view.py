@@ -1,0 +1,156 @@
+"""What stands in the way of a release, on the page: a card for each finding, its repairs, its reason."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from anonymizer.gate.finding import FEWEST_WORDS, Finding, Gate, Repair, Severity, is_reason
+from anonymizer.schema import Role
+from ui.controls import PAGES, plain
+from ui.gate.state import GateState
+from ui.session import widget_state
+from ui.workspace import Workspace
+
+COLOURS = {Severity.STOPS: "#b3363e", Severity.LOOK: "#c2731b", Severity.FINE: "#1f7a4a"}
+STYLE = """<style>
+[class*="st-key-finding-"] { border-left: .4rem solid #8884; padding: .75rem 1rem; gap: .35rem; }
+[class*="st-key-finding-stops-"] { border-left-color: STOPS; }
+[class*="st-key-finding-look-"] { border-left-color: LOOK; }
+[class*="st-key-finding-fine-"] { border-left-color: FINE; }
+[class*="st-key-words-"] p, [class*="st-key-figure-"] p { margin: 0; }
+[class*="st-key-words-"] [data-testid="stCaptionContainer"] p { line-height: 1.35; }
+[class*="st-key-words-"] { gap: .15rem; }
+[data-testid="stLayoutWrapper"]:has(> [class*="st-key-words-"]) { min-width: min(21rem, 100%); }
+[class*="st-key-words-"] :is([data-testid="stMarkdownContainer"], [data-testid="stCaptionContainer"]),
+[class*="st-key-figure-"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
+[class*="st-key-figure-"] p { font-size: 1.35rem; font-weight: 650; line-height: 1.2; }
+[class*="st-key-findings"] { gap: .75rem; }
+</style>"""
+NAMES = {Severity.STOPS: "stops", Severity.LOOK: "look", Severity.FINE: "fine"}
+WIDTH = 190
+"""Of a figure, in pixels."""
+LONGEST = 2000
+
+
+def headline(gate: Gate) -> None:
+    """Draw whether the release may leave: the first thing on the page."""
+    st.title(plain(gate.verdict), anchor=False)
+    st.caption("Everything below was looked for in what would leave, not in the settings that made it.")
+
+
+def cards(ws: Workspace, gate: Gate) -> None:
+    """Draw every finding, what stands in the way first."""
+    style = STYLE
+    for severity, name in NAMES.items():
+        style = style.replace(name.upper(), COLOURS[severity])
+    st.html(style)
+    with st.container(key="findings"):
+        for number, finding in enumerate(gate.findings):
+            card(ws, finding, number)
+
+
+def card(ws: Workspace, finding: Finding, number: int) -> None:
+    """Draw one finding: its figure, its sentence, and what can be done; ``number``: its place on the page."""
+    state = ws.state(GateState)
+    with st.container(border=True, key=f"finding-{NAMES[finding.severity]}-{number}"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            with st.container(width=WIDTH, key=f"figure-{number}"):
+                st.markdown(plain(finding.figure))
+            with st.container(key=f"words-{number}", width="stretch"):
+                st.markdown(f"**{plain(finding.sentence)}**")
+                st.caption(plain(finding.detail))
+                if finding.reason:
+                    st.caption(f":material/edit_note: Your reason: {plain(finding.reason)}")
+            if finding.severity is not Severity.FINE:
+                ways(ws, finding, number)
+        if state.writing == finding.key and finding.severity is not Severity.FINE:
+            reason_field(ws, finding, number)
+
+
+def ways(ws: Workspace, finding: Finding, number: int) -> None:
+    """Draw the repairs of a finding, and the button that opens the field for a reason, or takes the reason back."""
+
+    def write() -> None:
+        state = ws.state(GateState)
+        state.writing = "" if state.writing == finding.key else finding.key
+
+    def take_back() -> None:
+        ws.reasons = {key: text for key, text in ws.reasons.items() if key != finding.key}
+
+    with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
+        if finding.reason:
+            st.button("Take it back", key=f"take back {number}", on_click=take_back)
+            return
+        for place, repair in enumerate(finding.repairs):
+            if repair.missing and ws.source is None:
+                continue  # nothing that could be read again
+            st.button(
+                plain(repair.words), key=f"repair {number} {place}", on_click=mend, args=(ws, repair),
+                help=plain(effect(repair)),
+            )  # fmt: skip
+        label = "Give a reason…" if finding.severity is Severity.STOPS else "Keep, with a reason…"
+        st.button(label, key=f"write {number}", on_click=write)
+
+
+def effect(repair: Repair) -> str:
+    """Return which decisions a repair changes, in words."""
+    roles: dict[Role, list[str]] = {}
+    for name, role in repair.roles:
+        roles.setdefault(role, []).append(name)
+    parts = [f"{', '.join(names)} becomes {role}" for role, names in roles.items()]
+    parts += [f"{name} becomes {value}" for name, value in repair.settings]
+    parts += [f"the file is read again, with {', '.join(repair.missing)} as missing"] * bool(repair.missing)
+    return "; ".join(parts)
+
+
+def mend(ws: Workspace, repair: Repair) -> None:
+    """Make a repair: the roles, the settings, or how the file is read."""
+    if repair.missing and ws.reading is not None:
+        options = ws.reading.options
+        ws.read_again(replace(options, missing=tuple(dict.fromkeys((*options.missing, *repair.missing)))))
+        return
+    assert ws.schema is not None
+    schema, settings = repair.apply(ws.schema, ws.settings)
+    ws.set_schema(schema)
+    ws.open(dict(settings))
+
+
+def reason_field(ws: Workspace, finding: Finding, number: int) -> None:
+    """Draw the field for a reason, which is kept once it says something."""
+    key = f"reason text {number} {finding.key}"
+
+    def keep_it() -> None:
+        text = " ".join(str(widget_state(key) or "").split())
+        if is_reason(text):
+            ws.reasons = {**ws.reasons, finding.key: text}
+            ws.state(GateState).writing = ""
+
+    st.text_input(
+        "Why may it leave all the same? The internal report keeps it.",
+        ws.reasons.get(finding.key, ""),
+        key=key,
+        max_chars=LONGEST,
+        on_change=keep_it,
+        placeholder="For example: the names are those of wards, not of people",
+    )
+    typed = str(widget_state(key) or "")
+    if typed and not is_reason(typed):
+        st.caption(f":material/info: At least {FEWEST_WORDS} words.")
+
+
+def way_on(gate: Gate) -> None:
+    """Draw the way back to the tree and on to the release, which is shut as long as something stands in the way."""
+    stopping = len(gate.open)
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Back to the tree", key="back tree", icon=":material/arrow_back:"):
+            st.switch_page(PAGES / "tree.py")
+        label = f"Release ({stopping:,} open)" if stopping else "Release"
+        if st.button(
+            label,
+            type="primary",
+            key="next release",
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            disabled=bool(stopping),
+        ):
+            st.switch_page(PAGES / "release.py")
