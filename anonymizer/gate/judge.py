@@ -80,7 +80,8 @@ def undone(table: pd.DataFrame, schema: Schema, but: Iterable[str] = ()) -> Iter
             worst.setdefault(pair.column, pair)
     for name, pair in worst.items():
         sensitive = schema[name].role is Role.SENSITIVE
-        tells = sensitive or pair.tells >= pair.follows
+        tells = pair.tells >= NEAR
+        stops = pair.tells >= (FUNCTIONAL if sensitive else NEAR) or (not sensitive and pair.functional)
         share = pair.tells if tells else pair.follows
         says = (
             f"“{name}” leaves unchanged and gives “{pair.other}” away."
@@ -90,13 +91,13 @@ def undone(table: pd.DataFrame, schema: Schema, but: Iterable[str] = ()) -> Iter
             else f"“{name}” leaves unchanged and says a part of “{pair.other}” again."
         )
         detail = (
-            f"{share_text(share)} of what differs in “{pair.other}”, which is generalized, is known to who sees “{name}”."
+            f"{share_text(share)} of what differs in the generalized “{pair.other}” is known to who sees “{name}”."
             if tells
             else f"{share_text(share)} of what differs in “{name}” follows from the generalized “{pair.other}”."
         )
         yield Finding(
             f"follows: {name}, {pair.other}",
-            Severity.LOOK if share < FUNCTIONAL and (sensitive or not tells) else Severity.STOPS,
+            Severity.STOPS if stops else Severity.LOOK,
             share_text(share),
             says,
             detail,

@@ -155,7 +155,7 @@ def test_steps__stay_ticked_once_they_are_done(ws: Workspace) -> None:
         app.switch_page(f"../pages/{page}.py").run()
         assert not app.exception
         ticked.append(app.session_state["workspace"].state(FrameState).steps)
-    assert ticked == [{"data", "roles"}, {"data", "roles", "tree"}, {"data", "roles", "tree", "release"}]
+    assert ticked == [{"data", "roles"}, {"data", "roles", "tree"}, {"data", "roles", "tree", "gate", "release"}]
     app.slider(key="release k").set_value(20).run()
     assert app.session_state["workspace"].state(FrameState).steps == ticked[-1]
 

@@ -1,0 +1,153 @@
+"""Ready to leave? without a browser: the verdict, a card for each finding, repairs that close it, reasons that open."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from anonymizer.gate.finding import Severity
+from anonymizer.reading.samples import hospital, sample_reading
+from anonymizer.schema import Role, Schema
+from anonymizer.whatif.project import from_json, outward, to_json
+from tests.conftest import ROOT
+from ui.decisions.project_file import open_project, project_of, take_over
+from ui.release.downloads import report_text
+from ui.strip import readiness
+from ui.workspace import Workspace
+
+SHELL = str(ROOT / "ui" / "shell.py")
+WHY = "agreed with Zqwxcanary on paper"
+TABLE = hospital(200, 3)[["name", "age", "sex", "diagnosis"]]
+
+
+@pytest.fixture
+def ws() -> Workspace:
+    """A session whose steward kept the names."""
+    schema = Schema.of(TABLE, quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    ws = Workspace(reading=sample_reading("people", TABLE), schema=schema)
+    ws.set(k=5, generalizer="uniform")
+    return ws
+
+
+def open_page(ws: Workspace | None, page: str = "gate") -> AppTest:
+    """The dashboard, opened on a page."""
+    app = AppTest.from_file(SHELL, default_timeout=120)
+    if ws is not None:
+        app.session_state["workspace"] = ws
+    return app.run().switch_page(f"../pages/{page}.py").run()
+
+
+def said(app: AppTest) -> str:
+    """Everything on the page as it is read: without the escapes of Markdown."""
+    return re.sub(r"[\\\u2060]", "", "\n".join(item.value for item in [*app.title, *app.markdown, *app.caption]))
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """The page after the first button of this label was pressed."""
+    return next(item for item in app.button if re.sub(r"[\\\u2060]", "", item.label) == label).click().run()
+
+
+def locked(app: AppTest) -> set[bool]:
+    """Whether the downloads of the Release page are shut."""
+    return {item.proto.disabled for item in app.get("download_button") if "take it" not in item.proto.label}
+
+
+def test_empty__leads_to_the_data_page() -> None:
+    app = open_page(None)
+    assert not app.exception
+    assert "Nothing can leave yet" in app.subheader[0].value
+
+
+def test_page__says_every_finding_and_its_verdict_first(ws: Workspace) -> None:
+    app = open_page(ws)
+    assert not app.exception
+    gate = ws.flow.gate
+    assert app.title[0].value == "Two things stand in the way"
+    words = said(app)
+    for finding in gate.findings:
+        assert finding.figure in words
+        assert finding.sentence in words
+        assert " ".join(finding.detail.split()) in words
+    assert f"{TABLE['name'].nunique():,} names" in words
+    assert app.button(key="next release").disabled
+    assert app.button(key="next release").label == "Release (2 open)"
+    assert readiness(ws) == "2 open"
+
+
+def test_repair__closes_what_it_repairs(ws: Workspace) -> None:
+    app = press(open_page(ws), "Leave it out")
+    assert not app.exception
+    assert ws.schema is not None
+    assert ws.schema["name"].role is Role.IDENTIFYING
+    assert app.title[0].value == "Nothing stands in the way"
+    assert not app.button(key="next release").disabled
+    assert readiness(ws) == "Yes"
+
+
+def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> None:
+    app = open_page(ws, "release")
+    assert not app.exception
+    assert locked(app) == {True}
+    assert "Two things stand in the way" in app.error[0].value
+    app = open_page(ws)
+    for finding in ws.flow.gate.open:
+        app = press(app, "Give a reason…")
+        field = app.text_input[0]
+        app = field.set_value("too short").run()
+        assert finding.key not in ws.reasons
+        app = app.text_input[0].set_value(f"  {WHY} ").run()
+        assert ws.reasons[finding.key] == WHY
+    assert app.title[0].value == "Nothing stands in the way: 2 reasons given".replace(":", "\\:")
+    assert f"Your reason: {WHY}" in said(app)
+    assert locked(open_page(ws, "release")) == {False}
+    document = json.loads(report_text(ws.flow.leaving, ws.flow.report, ""))
+    assert [f["reason"] for f in document["gate"]["findings"] if f["severity"] == Severity.STOPS] == [WHY, WHY]
+    app = press(open_page(ws), "Take it back")
+    assert app.title[0].value == "One thing stands in the way"
+    assert locked(open_page(ws, "release")) == {True}
+
+
+def test_strip__is_a_dash_until_somebody_looked(ws: Workspace) -> None:
+    ws.flow.compute("pruning")
+    assert readiness(ws) == "–"
+    ws.flow.compute("about_table")
+    assert readiness(ws) == "1 open"
+    ws.flow.compute("judgement")
+    assert readiness(ws) == "2 open"
+    ws.set(k=7)
+    assert not ws.ready("judgement")
+    assert readiness(ws) == "1 open"
+
+
+def test_project__keeps_reasons_for_its_own_table(ws: Workspace) -> None:
+    ws.reasons = {"identifying: name": WHY}
+    text = to_json(outward(project_of(ws)), ws.suggest())
+    assert from_json(text).reasons == ws.reasons
+    older = json.loads(text)
+    del older["reasons"]
+    assert from_json(json.dumps(older)).reasons == {}
+    same = Workspace(reading=ws.reading)
+    open_project(same, text)
+    take_over(same)
+    assert same.reasons == ws.reasons
+    other = Workspace(reading=sample_reading("others", TABLE.iloc[:50]))
+    open_project(other, to_json(project_of(ws), ws.suggest()))
+    take_over(other)
+    assert other.schema is not None
+    assert other.reasons == {}
+    ws.forget()
+    assert ws.reasons == {}
+
+
+def test_code__is_read_as_missing_after_its_repair(tmp_path: Path) -> None:
+    table = TABLE.drop(columns="name").assign(pay=[-8 if i < 9 else 100 + i % 60 for i in range(len(TABLE))])
+    ws = Workspace()
+    assert ws.bring(table.to_csv(index=False).encode(), "people.csv")
+    ws.set_schema(Schema.of(ws.table, quasi_identifying=["age", "sex"], sensitive=["diagnosis", "pay"]))
+    ws.set(k=5, generalizer="uniform")
+    app = press(open_page(ws), "Treat as missing")
+    assert not app.exception
+    assert ws.table["pay"].isna().sum() == 9
+    assert "codes: pay" not in {finding.key for finding in ws.flow.gate.findings}
