@@ -36,7 +36,7 @@ def people(**more: object) -> pd.DataFrame:
 
 def flow_of(table: pd.DataFrame, schema: Schema | None = None, **settings: object) -> Flow:
     schema = schema or Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["diagnosis", "cost"])
-    return Flow(table, schema, Settings(**{"k": 5, "generalizer": "uniform"} | settings))
+    return Flow(table, schema, Settings(**{"k": 5, "generalizer": "uniform", "numbers": "range"} | settings))
 
 
 def names() -> list[str]:

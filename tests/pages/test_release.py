@@ -27,7 +27,7 @@ from tests.conftest import ROOT
 from tests.naive_measures import two_way_distance, two_way_mean
 from tests.pages.test_data import SHELL, session_of, texts
 from ui.controls import share
-from ui.release.downloads import file_stem, is_reason, report_text
+from ui.release.downloads import file_stem, report_text
 from ui.workspace import Workspace, sample_reading
 
 CUSTOMERS = SAMPLES["customers"].load()
@@ -376,22 +376,6 @@ def test_numeric_target__is_released_and_has_no_class_error() -> None:
     assert not app.error
     assert "This release is 3-anonymous" in plain_text(app)
     assert "Error" not in {item.label for item in app.metric}
-
-
-@pytest.mark.parametrize(
-    ("text", "enough"),
-    [
-        ("", False),
-        ("   ", False),
-        ("ok", False),
-        ("x y z", False),
-        ("1 2 3", False),
-        (REASON, True),
-        ("für die Prüfung", True),
-    ],
-)
-def test_reason__is_a_few_words(text: str, enough: bool) -> None:
-    assert is_reason(text) is enough
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def homogeneity(verification: Verification, schema: Schema) -> None:
         if check is not None and check.achieved:
             limit = "l = 2" if schema[name].kind is Kind.CATEGORICAL else "a spread of 0.1"
             st.warning(
-                f"{plain(check.sentence)} It is disclosed without linking anybody: ask for {plain(limit)} under "
+                f"{plain(check.sentence)} It is disclosed without linking anybody: ask for {limit} under "
                 "*Limits on sensitive columns*.",
                 icon=":material/visibility:",
             )
