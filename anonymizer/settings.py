@@ -82,6 +82,9 @@ def _limit(title: str, text: str, least: float, most: float) -> Setting:
     return Setting(None, "number", "limit", title, text, least, most, optional=True, checked=True)
 
 
+STEERED = "; levels steer the groups, numbers are only checked: their spread steers"
+"""What limits on values do with columns of numbers."""
+
 SETTINGS: dict[str, Setting] = {
     "k": Setting(
         10,
@@ -140,16 +143,21 @@ SETTINGS: dict[str, Setting] = {
         0,
         1,
     ),
-    "l": _limit("l: different values", "fewest different values of a sensitive column in a group", 1, 65_536),
+    "l": _limit(
+        "l: different values",
+        f"fewest different values of a sensitive column in a group{STEERED}",
+        1,
+        65_536,
+    ),
     "entropy_l": _limit(
         "Entropy l: effective values",
-        "fewest effective values, exp(entropy), of a sensitive column",
+        f"fewest effective values, exp(entropy), of a sensitive column{STEERED}",
         1,
         65_536,
     ),
     "t": _limit(
         "t: distance from the table",
-        "greatest distance of a sensitive distribution from the whole table's, 0 to 1",
+        f"greatest distance of a sensitive distribution from the whole table's, 0 to 1{STEERED}",
         0,
         1,
     ),

@@ -184,17 +184,18 @@ def names_text(names: tuple[str, ...]) -> str:
 
 def shared(schema: Schema, settings: Settings, verification: Verification) -> Iterable[Finding]:
     """Yield the sensitive columns of which whole groups share one value, with the limit that keeps them from it:
-    different values of levels, spread of numbers."""
-    for name in schema.sensitive:
-        check = verification.get(f"homogeneity of {name}")
-        if check is None or not check.achieved:
-            continue
+    different values of levels, spread of numbers. The checker requires different values of numbers, too, which spread
+    gives them."""
+    checks = {name: verification.get(f"homogeneity of {name}") for name in schema.sensitive}
+    checks = {name: check for name, check in checks.items() if check is not None and check.achieved}
+    spread = (("spread_min", max(SPREAD, settings.spread_min or 0)),)
+    numbers = spread if any(schema[name].kind is not Kind.CATEGORICAL for name in checks) else ()
+    for name, check in checks.items():
+        assert check is not None
         if schema[name].kind is Kind.CATEGORICAL:
-            repair = Repair("Ask for 2 values", settings=(("l", max(2, settings.l or 2)),))
+            repair = Repair("Ask for 2 values", settings=(("l", max(2, settings.l or 2)), *numbers))
         else:
-            repair = Repair(
-                "Ask for a spread of 10 %", settings=(("spread_min", max(SPREAD, settings.spread_min or 0)),)
-            )
+            repair = Repair("Ask for a spread of 10 %", settings=spread)
         yield Finding(
             f"one value: {name}",
             Severity.LOOK,

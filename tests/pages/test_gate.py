@@ -57,7 +57,7 @@ def locked(app: AppTest) -> set[bool]:
 def test_empty__leads_to_the_data_page() -> None:
     app = open_page(None)
     assert not app.exception
-    assert "Nothing can leave yet" in app.subheader[0].value
+    assert "Nothing can leave yet" in app.header[0].value
 
 
 def test_page__says_every_finding_and_its_verdict_first(ws: Workspace) -> None:

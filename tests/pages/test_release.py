@@ -51,6 +51,7 @@ def hospital() -> Workspace:
     quasi = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
     schema = Schema.of(table, identifying=["name", "email"], quasi_identifying=quasi, sensitive=["diagnosis"])
     ws = Workspace(reading=sample_reading("hospital", table), schema=schema)
+    ws.reasons = {"unchanged: days_of_stay, cost": "nobody in this table lives"}
     ws.set(k=10)
     return ws
 
