@@ -24,9 +24,9 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(page: Page, app_se
     expect(page.get_by_role("heading", name="people.csv")).to_be_visible(timeout=60_000)
     settle(page)
     step(page, "Roles").click()
-    known = columns_known(page)
-    give_role(page, 0, "Quasi", known + 1)
-    give_role(page, 0, "Insens", known)
+    quasi = columns_known(page)
+    give_role(page, 0, "Quasi", quasi + 1)
+    give_role(page, 0, "Insens", quasi)
 
     step(page, "Release").click()
     settle(page)

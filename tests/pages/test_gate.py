@@ -39,7 +39,7 @@ def open_page(ws: Workspace | None, page: str = "gate") -> AppTest:
     return app.run().switch_page(f"../pages/{page}.py").run()
 
 
-def said(app: AppTest) -> str:
+def text_of(app: AppTest) -> str:
     """Everything on the page as it is read: without the escapes of Markdown."""
     return re.sub(r"[\\\u2060]", "", "\n".join(item.value for item in [*app.title, *app.markdown, *app.caption]))
 
@@ -65,7 +65,7 @@ def test_page__says_every_finding_and_its_verdict_first(ws: Workspace) -> None:
     assert not app.exception
     gate = ws.flow.gate
     assert app.title[0].value == "Two things stand in the way"
-    words = said(app)
+    words = text_of(app)
     for finding in gate.findings:
         assert finding.figure in words
         assert finding.sentence in words
@@ -100,7 +100,7 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> 
         app = app.text_input[0].set_value(f"  {WHY} ").run()
         assert ws.reasons[finding.key] == WHY
     assert app.title[0].value == "Nothing stands in the way: 2 reasons given".replace(":", "\\:")
-    assert f"Your reason: {WHY}" in said(app)
+    assert f"Your reason: {WHY}" in text_of(app)
     assert locked(open_page(ws, "release")) == {False}
     document = json.loads(report_text(ws.flow.leaving, ws.flow.report, ""))
     assert [f["reason"] for f in document["gate"]["findings"] if f["severity"] == Severity.STOPS] == [WHY, WHY]

@@ -219,6 +219,7 @@ def test_numbers__stand_in_figures_or_sentences_that_are_checked(audience: str) 
         *(text for policy in POLICIES for text in (policy.title, policy.source)),
         *(column.reason for column in result.schema.columns), again.describe(),
         result.report.isolation.sentence,
+        *(text for finding in result.gate.findings for text in (finding.figure, finding.sentence, finding.detail)),
     }  # fmt: skip
     for section in document.sections:
         if section.title in ("Do it again", "How it was made", "Where it is riskiest (not for the recipient)"):
