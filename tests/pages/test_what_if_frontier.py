@@ -3,12 +3,15 @@
 import pytest
 
 from anonymizer.flow import Flow
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import visits
 from anonymizer.settings import Settings
 from anonymizer.whatif.frontier import tree_frontier
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session
 from ui.what_if.frontier import clicked_point
 from ui.what_if.state import WhatIfState
+from ui.workspace import Workspace, sample_reading
 
 
 def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
@@ -55,3 +58,17 @@ def test_what_the_browser_says_was_clicked_is_not_believed(monkeypatch: pytest.M
         state = {"selection": {"points": [{"customdata": customdata}]}}
         monkeypatch.setattr(view, "widget_state", lambda key, state=state: state)
         assert clicked_point((), "chart") is None
+
+
+def test_the_frontier__of_persons_says_what_its_risk_leaves_out() -> None:
+    of_rows = open_view(session(), VIEWS[3])
+    assert "1 / persons" not in plain_text(of_rows)
+    table = visits(150)
+    ws = Workspace(reading=sample_reading("visits", table), schema=suggest(table))
+    assert ws.schema is not None
+    assert ws.schema.person == "patient_id"
+    ws.set(generalizer="uniform")
+    of_persons = open_view(ws, VIEWS[3])
+    assert "1 / persons of the smallest group" in plain_text(of_persons)
+    shares = ws.flow.after
+    assert shares.highest >= 1 / shares.smallest, "what the caption warns of"

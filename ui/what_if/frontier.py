@@ -42,6 +42,11 @@ def frontier(ws: Workspace) -> None:
     st.plotly_chart(
         frontier_figure(points, loss, risk, here(ws, points)), key=key, on_select="rerun", selection_mode="points"
     )
+    if ws.schema is not None and ws.schema.person and risk == "risk":
+        st.caption(
+            "The risk here is 1 / persons of the smallest group. A person with many of a group's rows stands out more: "
+            "that share is known once a release was made, and stands in the line of figures."
+        )
     point = clicked_point(points, key)
     if point is None:
         st.caption("Click a mark to read it, use it or keep it. Marks further down and to the left are better.")
