@@ -39,8 +39,8 @@ Rows = NDArray[np.int64]
 
 MOST = 1_000
 """Most ways of a table, or of a group, that are all tried."""
-SWAPS = 5
-"""Exchanges that are tried for each person of a group with more ways."""
+SWAPS = 20
+"""Exchanges that are tried for a person of a group with more ways, until one changes the person's value."""
 SECRET = ("pack", "polish", "pack-persons")
 """Generalizers with a secret. What the attacker can say without it: every published group lies inside one region."""
 
@@ -117,9 +117,10 @@ def minimality(
                 counted[rows], certain[rows] = True, chance == 1
                 gains.append(chance - share[rows])
         else:
-            done, same = walk(reruns, rows, target, rng, end)
-            counted[rows], certain[rows] = done, same
-            walks += int(done.sum())
+            same = walk(reruns, rows, target, rng, end)
+            if same is not None:
+                counted[rows], certain[rows] = True, same
+                walks += len(rows)
         if time.monotonic() > end:
             break
     tries, alone = int(counted.sum()), share == 1
@@ -143,26 +144,23 @@ def enumerate_ways(reruns: "Reruns", groups: Sequence[Rows], target: Rows, end: 
     return right / ways
 
 
-def walk(
-    reruns: "Reruns", rows: Rows, target: Rows, rng: np.random.Generator, end: float
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return for each record of a group whether exchanges of its target value were tried often enough, and whether none
-    of the ways on the walk gave it another."""
-    way, same, tries = np.arange(len(target)), np.ones(len(rows), np.bool_), np.zeros(len(rows), np.int64)
+def walk(reruns: "Reruns", rows: Rows, target: Rows, rng: np.random.Generator, end: float) -> NDArray[np.bool_] | None:
+    """Return for each record of a group whether none of the ways on a walk gave it another target value; ``None`` when
+    the time was over before the end."""
+    way, same = np.arange(len(target)), np.ones(len(rows), np.bool_)
     for _ in range(SWAPS):
-        for place in rng.permutation(len(rows)):
-            others = np.flatnonzero(target[way[rows]] != target[way[rows[place]]])
+        for place in rng.permutation(np.flatnonzero(same)):
             if time.monotonic() > end:
-                return tries >= SWAPS, same
-            if len(others):
+                return None
+            others = np.flatnonzero(target[way[rows]] != target[way[rows[place]]])
+            if same[place] and len(others):
                 pair = rows[[place, rng.choice(others)]]
                 changed = way.copy()
                 changed[pair] = way[pair[::-1]]
                 if reruns.brings_back(changed):
                     way = changed
                     same &= target[way[rows]] == target[rows]
-            tries[place] += 1
-    return tries >= SWAPS, same
+    return same
 
 
 class Reruns:
