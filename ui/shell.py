@@ -39,6 +39,11 @@ STYLE = """<style>
 [data-testid="stCaptionContainer"] :is(p, strong, li) { color: inherit; }
 [data-testid="stMainBlockContainer"] h1 { padding: .4rem 0 .8rem; }
 a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
+@media (max-width: 900px) {
+  a[data-testid="stTopNavLink"] > :has([data-testid="stIconMaterial"]) { display: none; }
+  a[data-testid="stTopNavLink"] p { font-size: .82rem; }
+  [data-testid="stHeaderLogo"] { height: 1.5rem; }
+}
 @media (max-height: 850px) {
   [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .55rem; }
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
