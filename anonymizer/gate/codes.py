@@ -138,6 +138,7 @@ def rare_levels(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[
             + ", ".join(f"{alone:,} of “{name}”" for name, alone in boxed.items())
             + ".",
             names,
+            (Repair("Write public groups", settings=(("writing", "groups"),)),),
         )
 
 

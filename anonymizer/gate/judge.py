@@ -110,16 +110,19 @@ def judge(
     about: Iterable[Finding], table: pd.DataFrame, schema: Schema, settings: Settings, verification: Verification
 ) -> Gate:
     """Return the gate of a release. ``about``: what :func:`about_table` says; ``verification``: of the release."""
-    public = settings.numbers == "public"
-    findings = [finding for finding in about if not (public and ("numbers", "public") in _settings(finding))]
+    findings = [finding for finding in about if not is_settled(finding, settings)]
     names = {name for finding in findings if finding.key.startswith("identifying: ") for name in finding.columns}
     findings += [*unchanged(table, schema, verification, names), *shared(schema, settings, verification)]
     findings.append(promise(schema, verification))
     return Gate(tuple(sorted(findings, key=lambda finding: ORDER.index(finding.severity))))
 
 
-def _settings(finding: Finding) -> tuple[tuple[str, Any], ...]:
-    return tuple(setting for repair in finding.repairs for setting in repair.settings)
+def is_settled(finding: Finding, settings: Settings) -> bool:
+    """Return True when the settings are already those of a repair, such as public ends."""
+    return any(
+        repair.settings and all(settings[name] == value for name, value in repair.settings)
+        for repair in finding.repairs
+    )
 
 
 def unchanged(

@@ -189,6 +189,12 @@ def test_levels_and_ends_of_one_person() -> None:
         assert findings[key].severity is Severity.LOOK
     public = flow.but(numbers="public").judgement
     assert "ends of one person: age" not in {finding.key for finding in public.findings}
+    assert "Zqwxcanary" not in repr(flow.judgement)
+    table["sex"] = table["sex"].where(table.index != 3, "x")
+    boxes = flow_of(table).judgement["levels of one person: sex"]
+    assert boxes.figure == f"{(table['sex'].value_counts() == 1).sum()} level"
+    check_repairs(flow_of(table), boxes)
+    table["sex"] = table["sex"].where(table.index != 3, "f")
     twice = pd.concat([table, table.iloc[[0, 1, 7, 9]]], ignore_index=True)
     assert not [f for f in flow_of(twice).about_table if "of one person" in f.key]
     person = twice.assign(pid=[f"{i:04d}" for i in [*range(N), 0, 1, 7, 9]])

@@ -24,6 +24,8 @@ STYLE = """<style>
 [class*="st-key-words-"] :is([data-testid="stMarkdownContainer"], [data-testid="stCaptionContainer"]),
 [class*="st-key-figure-"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
 [class*="st-key-figure-"] p { font-size: 1.35rem; font-weight: 650; line-height: 1.2; }
+[class*="st-key-row-"] { row-gap: .5rem; }
+[data-testid="stLayoutWrapper"]:has(> [class*="st-key-ways-"]) { margin-left: auto; }
 [class*="st-key-findings"] { gap: .75rem; }
 </style>"""
 NAMES = {Severity.STOPS: "stops", Severity.LOOK: "look", Severity.FINE: "fine"}
@@ -53,7 +55,7 @@ def card(ws: Workspace, finding: Finding, number: int) -> None:
     """Draw one finding: its figure, its sentence, and what can be done; ``number``: its place on the page."""
     state = ws.state(GateState)
     with st.container(border=True, key=f"finding-{NAMES[finding.severity]}-{number}"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"row-{number}"):
             with st.container(width=WIDTH, key=f"figure-{number}"):
                 st.markdown(plain(finding.figure))
             with st.container(key=f"words-{number}", width="stretch"):
@@ -77,7 +79,7 @@ def ways(ws: Workspace, finding: Finding, number: int) -> None:
     def take_back() -> None:
         ws.reasons = {key: text for key, text in ws.reasons.items() if key != finding.key}
 
-    with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center"):
+    with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center", key=f"ways-{number}"):
         if finding.reason:
             st.button("Take it back", key=f"take back {number}", on_click=take_back)
             return
