@@ -145,7 +145,9 @@ class Flow:
         }
 
     def _dependency(self, name: str) -> Any:
-        own = hasattr(type(self), name) or name in ("schema", "reasons")
+        if name == "schema":
+            return self.schema.bare
+        own = hasattr(type(self), name) or name == "reasons"
         return getattr(self, name) if own else getattr(self.settings, name)
 
     def but(self, schema: Schema | None = None, reasons: Mapping[str, str] | None = None, **changes: Any) -> "Flow":
@@ -408,7 +410,12 @@ class Flow:
         """The release as it can be written: not at all as long as something stands in its way."""
         return replace(self.release, bars=tuple(finding.key for finding in self.gate.open))
 
-    @stage(*RELEASE, "reasons")
+    @property
+    def role_reasons(self) -> tuple[str, ...]:
+        """Why each column has its role."""
+        return tuple(column.why for column in self.schema.columns)
+
+    @stage(*RELEASE, "reasons", "role_reasons")
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(

@@ -6,7 +6,7 @@ holds a record of the table, only names and, where the steward declared them, pu
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, cast
 
@@ -43,6 +43,10 @@ MOST_COLUMNS = 100_000
 
 Domain = tuple[float, float] | tuple[str, ...]
 
+REASONS = ("reason", "own_reason")
+"""The fields of a column that say why it has its role, and change nothing."""
+LONGEST_REASON = 1_000
+
 DATE_STEPS = {"day": 1.0, "week": 7.0, "month": 30.4375, "quarter": 91.3125, "year": 365.25}
 """The steps of a public grid of dates, and about how many days each has."""
 
@@ -53,11 +57,11 @@ class Column:
 
     ``domain``: numeric and date: (lowest, highest), dates as ISO text; categorical: all levels, in their
     order. ``None`` means "read it from the data". ``ordered``: the levels have a natural order, and splits
-    respect it. ``reason``: why the role was suggested, in words; never part of a comparison. ``grid``: of numbers and
-    dates, the step of the public grid in which ends are written (a number, or one of :data:`DATE_STEPS`) and a number
-    that is on it (0 for dates); ``None``: proposed. ``groups``: of categories, the public groups of levels that are
-    written together when asked for, each level in one at most; ``None``: proposed. ``suggested``: the domain is what
-    some table suggests, and nobody declared it.
+    respect it. ``reason``: why the role was suggested, in words: "" when it was not, never compared. ``grid``: of
+    numbers and dates, the step of the public grid in which ends are written (a number, or one of :data:`DATE_STEPS`)
+    and a number that is on it (0 for dates); ``None``: proposed. ``groups``: of categories, the public groups of levels
+    that are written together when asked for, each level in one at most; ``None``: proposed. ``suggested``: the domain
+    is what some table suggests, and nobody declared it. ``own_reason``: why the steward wants this role.
     """
 
     name: str
@@ -65,10 +69,11 @@ class Column:
     kind: Kind
     domain: Domain | None = None
     ordered: bool = False
-    reason: str = ""
+    reason: str = field(default="", compare=False)
     grid: tuple[float | str, float] | None = None
     groups: tuple[tuple[str, ...], ...] | None = None
     suggested: bool = False
+    own_reason: str = ""
 
     def __post_init__(self) -> None:
         try:
@@ -160,42 +165,37 @@ class Column:
             ) from None
 
     @property
+    def why(self) -> str:
+        """Why the column has its role: the steward's reason, or why it was suggested, or that the steward gave it."""
+        return self.own_reason or self.reason or "Set by the steward."
+
+    @property
     def by_order(self) -> bool:
         """True when splits cut the values in their order (numbers, dates, ordered levels)."""
         return self.kind is not Kind.CATEGORICAL or self.ordered
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; empty parts are left out."""
-        entry: dict[str, Any] = {"name": self.name, "role": self.role.value, "kind": self.kind.value}
-        if self.domain is not None:
-            entry["domain"] = list(self.domain)
-        if self.ordered:
-            entry["ordered"] = True
-        if self.suggested:
-            entry["suggested"] = True
-        if self.grid is not None:
-            entry["grid"] = list(self.grid)
-        if self.groups is not None:
-            entry["groups"] = [list(group) for group in self.groups]
-        if self.reason:
-            entry["reason"] = self.reason
-        return entry
+        parts: dict[str, Any] = {
+            "domain": None if self.domain is None else list(self.domain),
+            "grid": None if self.grid is None else list(self.grid),
+            "groups": None if self.groups is None else [list(group) for group in self.groups],
+            **{name: getattr(self, name) or None for name in ("ordered", "suggested", *REASONS)},
+        }
+        entry = {"name": self.name, "role": self.role.value, "kind": self.kind.value}
+        return entry | {name: part for name, part in parts.items() if part is not None}
 
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "grid", "groups", "suggested", "reason"))
+        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "grid", "groups", "suggested", *REASONS))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
-        ends = [] if domain.absent else domain.items()
-        if kind == Kind.NUMERIC:
-            values: list[Any] = [end.number() for end in ends]
-        else:
-            values = [end.text() for end in ends]
+        ends = () if domain.absent else domain.items()
+        values: list[Any] = [end.number() if kind == Kind.NUMERIC else end.text() for end in ends]
         grid = entry.field("grid")
-        step: list[Any] = [] if grid.absent else grid.items()
-        if step:
-            step = [step[0].text() if kind == Kind.DATE else step[0].number(), *(part.number() for part in step[1:])]
+        parts = enumerate(() if grid.absent else grid.items())
+        step: list[Any] = [part.text() if kind == Kind.DATE and not i else part.number() for i, part in parts]
         groups = entry.field("groups")
         lists = None if groups.absent else [[level.text() for level in group.items()] for group in groups.items()]
         return entry.build(
@@ -205,10 +205,10 @@ class Column:
                 kind=Kind(kind),
                 domain=None if domain.absent else tuple(values),
                 ordered="ordered" in fields and fields["ordered"].flag(),
-                reason=fields["reason"].text() if "reason" in fields else "",
                 grid=None if grid.absent else tuple(step),
                 groups=lists,  # type: ignore[arg-type]
                 suggested="suggested" in fields and fields["suggested"].flag(),
+                **{name: fields[name].text(LONGEST_REASON) for name in REASONS if name in fields},
             )
         )
 
@@ -228,12 +228,9 @@ class Schema:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
         names = [column.name for column in self.columns]
-        duplicates = sorted({name for name in names if names.count(name) > 1})
-        if duplicates:
+        if twice := sorted({name for name in names if names.count(name) > 1}):
             raise SchemaError(
-                f"Two columns have the same name: {duplicates[0]!r}.",
-                column=duplicates[0],
-                remedy="Rename one of them.",
+                f"Two columns have the same name: {twice[0]!r}.", column=twice[0], remedy="Rename one of them."
             )
         if len(self.names(Role.PERSON)) > 1:
             first, second = self.names(Role.PERSON)[:2]
@@ -362,12 +359,28 @@ class Schema:
 
         A domain that is given counts as declared.
         """
-        if "domain" in changes:
-            changes = {"suggested": False} | changes
-        columns = tuple(replace(c, **changes) if c.name == name else c for c in self.columns)
+        changes = {"suggested": False, **changes} if "domain" in changes else changes
         self[name]
-        sensitive = [c.name for c in columns if c.role is Role.SENSITIVE]
-        return Schema(columns, self.target if self.target in sensitive else None)
+        return self._with(replace(c, **changes) if c.name == name else c for c in self.columns)
+
+    def with_roles(self, roles: Mapping[str, Role]) -> "Schema":
+        """Return a new schema with other roles, and no reason for them yet; another column that told persons apart
+        becomes identifying, and the target moves on when it stops being sensitive."""
+        if Role.PERSON in roles.values() and self.person not in (None, *roles):
+            roles = {**roles, cast(str, self.person): Role.IDENTIFYING}
+        return self._with(
+            replace(c, role=roles[c.name], reason="", own_reason="") if roles.get(c.name, c.role) is not c.role else c
+            for c in self.columns
+        )
+
+    @property
+    def bare(self) -> "Schema":
+        """The schema without reasons: all that has an effect."""
+        return self._with(replace(c, reason="", own_reason="") for c in self.columns)
+
+    def _with(self, columns: Iterable[Column]) -> "Schema":
+        schema = Schema(tuple(columns))
+        return schema.with_target(self.target) if self.target in schema.sensitive else schema
 
     def with_target(self, target: str | None) -> "Schema":
         """Return a new schema with another target."""
@@ -379,17 +392,11 @@ class Schema:
         missing = [column.name for column in self.columns if column.name not in table.columns]
         extra = [str(name) for name in table.columns if name not in {c.name for c in self.columns}]
         if missing or extra:
+            lacks = [
+                f"the {what} lacks {names[:5]}" for what, names in (("table", missing), ("schema", extra)) if names
+            ]
             raise SchemaError(
-                "The schema does not fit the table: "
-                + "; ".join(
-                    part
-                    for part in (
-                        f"the table lacks {missing[:5]}" if missing else "",
-                        f"the schema lacks {extra[:5]}" if extra else "",
-                    )
-                    if part
-                )
-                + ".",
+                f"The schema does not fit the table: {'; '.join(lacks)}.",
                 column=(missing + extra)[0],
                 remedy="Describe every column of this table once.",
             )
@@ -401,11 +408,8 @@ class Schema:
 
     def to_json(self) -> str:
         """Return JSON text; :meth:`from_json` gives back an equal schema."""
-        return json.dumps(
-            {"columns": [column.to_dict() for column in self.columns], "target": self.target},
-            ensure_ascii=False,
-            indent=2,
-        )
+        described = {"columns": [column.to_dict() for column in self.columns], "target": self.target}
+        return json.dumps(described, ensure_ascii=False, indent=2)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Schema":

@@ -1,6 +1,7 @@
 """The flow: stages are computed once, and shared by all flows that agree on what they depend on."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.flow import DEPENDS, Flow
 from anonymizer.pipeline import anonymize, run_flow
 from anonymizer.reading.samples import hospital
+from anonymizer.reporting.report import schema_digest
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import RUN, Settings, setting_names
 
@@ -99,6 +101,17 @@ def test_roles__what_follows_from_them_is_made_again() -> None:
     assert other.ready("before")
     assert not other.ready("encoded")
     assert other.encoded.numeric is None
+
+
+def test_reasons__change_the_report_and_nothing_else() -> None:
+    flow = Flow(TABLE, SCHEMA)
+    flow.compute(*DEPENDS)
+    columns = tuple(replace(c, own_reason="asked by the board") if c.name == "age" else c for c in SCHEMA.columns)
+    other = flow.but(Schema(columns, SCHEMA.target))
+    assert {name for name in DEPENDS if not other.ready(name)} == {"report"}
+    assert other.report.provenance.schema["age"].why == "asked by the board"
+    assert schema_digest(other.report.provenance.schema) == schema_digest(SCHEMA)
+    assert "asked by the board" not in other.report.to_recipient_json()
 
 
 def test_result__is_that_of_anonymize() -> None:

@@ -58,6 +58,30 @@ def test_a_schema_is_a_hashable_value(schema: Schema, table: pd.DataFrame) -> No
     assert schema.with_target("job") != schema
 
 
+def test_reasons__are_the_stewards_or_the_suggestions_and_go_with_the_role() -> None:
+    columns = (
+        Column("age", Role.QUASI_IDENTIFYING, Kind.NUMERIC, reason="Speaks of age."),
+        Column("pay", Role.SENSITIVE, Kind.NUMERIC, own_reason="the board asked"),
+    )
+    schema = Schema(columns)
+    assert [column.why for column in schema.columns] == ["Speaks of age.", "the board asked"]
+    again = Schema.from_json(schema.to_json())
+    assert [column.why for column in again.columns] == ["Speaks of age.", "the board asked"]
+    other = schema.with_roles({"age": Role.SENSITIVE, "pay": Role.QUASI_IDENTIFYING})
+    assert [column.why for column in other.columns] == ["Set by the steward."] * 2
+    assert other.target == "age"
+    assert schema != schema.bare
+    assert schema.bare.columns == (columns[0], Column("pay", Role.SENSITIVE, Kind.NUMERIC))
+    with pytest.raises(ReadError):
+        Schema.from_json(schema.to_json().replace("the board asked", "x" * 1_001))
+
+
+def test_with_roles__another_person_column_becomes_identifying() -> None:
+    schema = Schema((Column("a", Role.PERSON, Kind.NUMERIC), Column("b", Role.SENSITIVE, Kind.NUMERIC)))
+    other = schema.with_roles({"b": Role.PERSON})
+    assert (other.person, other.identifying, other.target) == ("b", ("a", "b"), None)
+
+
 def test_json__keeps_every_part() -> None:
     schema = Schema(
         (

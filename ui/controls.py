@@ -14,13 +14,29 @@ from anonymizer.schema import Kind, Role
 PAGES = Path(__file__).resolve().parent.parent / "pages"
 JOINER = "\N{WORD JOINER}"
 
+ROLE_NAMES = {
+    Role.PERSON: "Person",
+    Role.IDENTIFYING: "Identifying",
+    Role.QUASI_IDENTIFYING: "Quasi-identifying",
+    Role.SENSITIVE: "Sensitive",
+    Role.INSENSITIVE: "Insensitive",
+}
+ROLE_DOTS = {
+    Role.PERSON: "🔵",
+    Role.IDENTIFYING: "🔴",
+    Role.QUASI_IDENTIFYING: "🟡",
+    Role.SENSITIVE: "🟣",
+    Role.INSENSITIVE: "🟢",
+}
 ROLE_LABELS = {
     Role.PERSON: "🔵 P · Person",
     Role.IDENTIFYING: "🔴 I · Identifying",
-    Role.QUASI_IDENTIFYING: "🟡 Q · Quasi-identifying",
+    Role.QUASI_IDENTIFYING: f"🟡 Q · Quasi-identi{JOINER}fying",
     Role.SENSITIVE: "🟣 S · Sensitive",
-    Role.INSENSITIVE: "🟢 N · Insensitive",
+    Role.INSENSITIVE: f"🟢 N · Insensi{JOINER}tive",
 }
+"""Labels of a grid's cells. Who types the whole of *Identifying* or *Sensitive* must not keep the longer role that has
+the word within it: there an invisible joiner breaks the word."""
 ROLE_BADGES = {
     Role.PERSON: ":blue-badge[P · Person]",
     Role.IDENTIFYING: ":red-badge[I · Identifying]",

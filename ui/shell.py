@@ -53,6 +53,9 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 [data-testid="stDownloadButton"] { transition: opacity .2s; }
 [data-stale="true"] [data-testid="stDownloadButton"] { pointer-events: none; opacity: .5; transition-delay: .2s; }
 [data-testid="stButtonGroup"] button[data-selected="true"] p { color: LINK; font-weight: 600; }
+[class*="st-key-roles-"] :is(h2, h3) { font-size: 1.08rem; line-height: 1.3; padding: 0 0 .35rem; }
+:is(.st-key-roles-groups, .st-key-roles-changes) h2 { font-size: 1.35rem; }
+[class*="st-key-roles-"] [data-testid="stButtonGroup"] button { min-height: 1.9rem; }
 [data-testid="stBottomBlockContainer"] { padding: 0.4rem 5rem 0.6rem; max-width: 1500px; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
 .st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }

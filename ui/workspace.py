@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from anonymizer.checking.linkage import singling_out
+from anonymizer.checking.linkage import linkage_risk, singling_out
 from anonymizer.errors import AnonymizerError, CancelledError, ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import Answer as ReadingAnswer
-from anonymizer.reading.profile import ColumnFacts, profile, suggest, suggest_again
+from anonymizer.reading.profile import ColumnFacts, profile, suggest, suggest_again, with_suggested_reasons
 from anonymizer.reading.samples import SAMPLES, sample_reading
 from anonymizer.releasing.generalize import INTERVALS
 from anonymizer.schema import Schema
@@ -258,8 +258,16 @@ class Workspace:
         names = self._need_schema().quasi_identifying
         return self.answers.get("singling", (*self._read_key(), names), lambda: singling_out(self._need_table(), names))
 
+    def unique_on(self, circle: str, names: tuple[str, ...]) -> int:
+        """Return how many records are unique on these columns, of a group that is called ``circle``."""
+        key = (*self._read_key(), names)
+        return self.answers.get(f"unique {circle}", key, lambda: linkage_risk(self._need_table(), names).unique)
+
     def set_schema(self, schema: Schema, *, from_editor: bool = False) -> None:
-        """Replace the schema. ``from_editor``: the roles table itself made the change, and may keep its state."""
+        """Replace the schema. ``from_editor``: the roles table itself made it, and may keep its state. Why a role
+        was suggested is said of columns in that role alone."""
+        if self.table is not None:
+            schema = with_suggested_reasons(schema, self.suggest())
         if schema != self.schema:
             self.schema = schema
             self.version += not from_editor

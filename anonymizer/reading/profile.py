@@ -33,7 +33,7 @@ from anonymizer.reading.patterns import (
     shape_of,
     speaks_of_persons,
 )
-from anonymizer.schema import LEFT_OUT, Column, Kind, Role, Schema, check_headers, kind_of
+from anonymizer.schema import LEFT_OUT, REASONS, Column, Kind, Role, Schema, check_headers, kind_of
 
 LOOKED_AT = 400
 """Different values of a column that are held against patterns, spread evenly; all counts are of all values."""
@@ -179,7 +179,7 @@ def suggest_again(schema: Schema, suggested: Schema, table: pd.DataFrame) -> Sch
     fresh = suggest(table)
     columns = []
     for current, before, new in zip(schema.columns, suggested.columns, fresh.columns, strict=True):
-        own = [name for name in ("role", "kind", "reason") if getattr(current, name) != getattr(before, name)]
+        own = [name for name in ("role", "kind", *REASONS) if getattr(current, name) != getattr(before, name)]
         changes: dict[str, Any] = {name: getattr(current, name) for name in own}
         again = replace(new, **changes)
         if again.kind is not new.kind:
@@ -190,6 +190,13 @@ def suggest_again(schema: Schema, suggested: Schema, table: pd.DataFrame) -> Sch
     sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
     target = schema.target if schema.target != suggested.target else fresh.target
     return Schema(tuple(columns), target if target in sensitive else None)
+
+
+def with_suggested_reasons(schema: Schema, suggested: Schema) -> Schema:
+    """Return the schema in which columns in the role that was suggested have the reason of that, and others none."""
+    reasons = {(c.name, c.role): c.reason for c in suggested.columns}
+    columns = tuple(replace(c, reason=reasons.get((c.name, c.role), "")) for c in schema.columns)
+    return Schema(columns, schema.target)
 
 
 def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:

@@ -143,7 +143,7 @@ def _data(findings: Findings, internal: bool) -> Section:
 def _columns(findings: Findings, internal: bool) -> Section:
     schema = findings.report.provenance.schema
     roles = tuple(
-        (column.name, column.role.value, column.kind.value, _reason(column.role, column.reason if internal else ""))
+        (column.name, column.role.value, column.kind.value, _reason(column.role, column.why if internal else ""))
         for column in schema.columns
     )
     cells = tuple(

@@ -31,7 +31,7 @@ from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING
 from anonymizer.reading.samples import SAMPLE_PREFIX
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
-from anonymizer.schema import Kind, Role, Schema, kind_of
+from anonymizer.schema import REASONS, Kind, Role, Schema, kind_of
 from anonymizer.settings import SETTINGS
 from anonymizer.version import VERSION
 
@@ -159,7 +159,7 @@ class Report:
         """Return what the recipient of a release needs to check it, as JSON text: which file, roles and limits; neither
         the key of the original's commitment, nor where figures are worst, nor how its file is called."""
         run = self.provenance.to_dict()
-        columns = [{k: v for k, v in c.items() if k != "reason"} for c in run["schema"]["columns"]]
+        columns = [{k: v for k, v in c.items() if k not in REASONS} for c in run["schema"]["columns"]]
         described = {
             "software": {"name": "Copse", "version": VERSION},
             "verification": {"passed": self.verification.passed, "rows": self.verification.rows},
@@ -292,10 +292,10 @@ def command_line(
     natural: Mapping[str, Kind],
     reasons: Mapping[str, str],
 ) -> str:
-    """Return the command that repeats the run. A schema with domains or ordered levels is taken from the report
-    itself."""
+    """Return the command that repeats the run. A schema with domains, ordered levels or reasons of the steward is taken
+    from the report itself."""
     words = ["python", "-m", "anonymizer", "anonymize", name]
-    if any(c.domain or c.grid or c.groups or c.ordered or not sayable(c.name) for c in schema.columns):
+    if any(c.domain or c.grid or c.groups or c.ordered or c.own_reason or not sayable(c.name) for c in schema.columns):
         words += ["--schema", "REPORT.json"]
     else:
         for option, names in (
@@ -391,7 +391,7 @@ def schema_from(path: str | Path) -> Schema:
 
 def schema_digest(schema: Schema) -> str:
     """Return the SHA-256 of what a schema says of its columns: names, roles, kinds, domains; no reasons."""
-    columns = [replace(column, reason="").to_dict() for column in schema.columns]
+    columns = [column.to_dict() for column in schema.bare.columns]
     return digest(json.dumps(columns, ensure_ascii=False, sort_keys=True, allow_nan=False).encode())
 
 

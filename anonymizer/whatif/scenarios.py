@@ -51,7 +51,7 @@ class Scenario:
 def basis_of(schema: Schema, table: str) -> str:
     """Return the SHA-256, hexadecimal, of all that figures depend on beside the parameters; ``table``: a name of its
     content and of how it was read."""
-    described = json.dumps([table, choices_of(schema, {})], sort_keys=True, default=str)
+    described = json.dumps([table, choices_of(schema.bare, {})], sort_keys=True, default=str)
     return hashlib.sha256(described.encode()).hexdigest()
 
 
@@ -92,7 +92,7 @@ def choices_of(schema: Schema, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def schema_from(choices: Mapping[str, Any], schema: Schema) -> Schema:
-    """Return the schema with the columns and the target that the choices name; reasons stay where nothing else changed.
+    """Return the schema with the columns and the target that the choices name; why a role was suggested stays with it.
 
     Raises :class:`anonymizer.errors.SchemaError` when they do not fit each other.
     """
@@ -100,7 +100,7 @@ def schema_from(choices: Mapping[str, Any], schema: Schema) -> Schema:
     for column in schema.columns:
         described = choices.get(COLUMN + column.name, column.to_dict())
         other = Column.from_value(JsonValue(described, column.name, "history", ""))
-        columns.append(column if other == replace(column, reason="") else other)
+        columns.append(replace(other, reason=column.reason) if other.role is column.role else other)
     return Schema(tuple(columns), choices.get("target", schema.target))
 
 
@@ -159,6 +159,16 @@ class History:
         """True when a decision was taken back and none was made since."""
         return self.position < len(self.entries)
 
+    @property
+    def last(self) -> Entry | None:
+        """The decision that would be taken back."""
+        return self.entries[self.position - 1] if self.can_undo else None
+
+    @property
+    def next(self) -> Entry | None:
+        """The decision that would come back."""
+        return self.entries[self.position] if self.can_redo else None
+
     def record(self, choices: Mapping[str, Any], what: str = "", time: datetime | None = None) -> "History":
         """Return the history in which these choices hold now: one more entry with all that changed, none when nothing
         did.
@@ -207,8 +217,36 @@ def _names(keys: Sequence[str]) -> str:
     return words + (f" and {len(keys) - 4:,} more" if len(keys) > 4 else "")
 
 
+def words_back(entry: Entry | None, *, undone: bool) -> str:
+    """Return what taking a decision back would do (``undone``), or doing it again: ``age back to insensitive (Roles)``.
+    Nothing is taken back that is not named or counted."""
+    if entry is None:
+        return ""
+    here, there = (entry.after, entry.before) if undone else (entry.before, entry.after)
+    to = "back to" if undone else "to"
+    columns = [key for key in there if key.startswith(COLUMN)]
+    settings = [key for key in there if key not in columns]
+    words = [f"{settings[0]} {to} {choice_text(there[settings[0]])}"] if len(settings) == 1 else []
+    words += [f"{_names(settings)} {to} what they were" if undone else _names(settings)] if len(settings) > 1 else []
+    if columns:
+        differences = sorted({_difference(here.get(key), there.get(key)) for key in columns})
+        names = columns[0].removeprefix(COLUMN) + (f" and {len(columns) - 1:,} more" if len(columns) > 1 else "")
+        words.insert(0, f"{names} {to} {' or '.join(differences)} (Roles)")
+    return ", ".join(words)
+
+
+def _difference(here: Any, there: Any) -> str:
+    """Return in what a column is another one there."""
+    if not (isinstance(here, Mapping) and isinstance(there, Mapping)):
+        return "what it was"
+    for part in ("role", "kind"):
+        if here.get(part) != there.get(part):
+            return str(there.get(part))
+    return "another reason" if here.get("own_reason") != there.get("own_reason") else "another order or domain"
+
+
 def choice_text(value: Any) -> str:
-    """Return a choice in words; of a column its role and kind."""
+    """Return a choice in words; of a column its role, kind and the steward's reason."""
     if value is None:
         return "off"
     if isinstance(value, Mapping):
@@ -218,5 +256,7 @@ def choice_text(value: Any) -> str:
         domain = value.get("domain")
         if domain is not None:
             words.append(f"{len(domain):,} levels" if value.get("kind") == "categorical" else f"domain {list(domain)}")
+        if value.get("own_reason"):
+            words.append(f"because: {value['own_reason']}")
         return ", ".join(words)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,7 +1,6 @@
 """What every walk does in the browser: open, drop a file, wait until drawn, give roles, download."""
 
 import base64
-import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,6 @@ DROP = """([target, encoded, name]) => {
     for (const kind of ['dragenter', 'dragover', 'drop'])
         target.dispatchEvent(new DragEvent(kind, {dataTransfer: transfer, bubbles: true, cancelable: true}));
 }"""
-ROW_HEIGHT = 35
-"""Pixels of a row of a grid."""
 
 
 def open_page(page: Page, address: str, path: str = "") -> None:
@@ -73,25 +70,26 @@ def columns_known(page: Page) -> int:
     return int(match.group(1))
 
 
-def give_role(page: Page, row: int, typed: str, quasi: int) -> None:
-    """A role chosen in the grid with the keyboard, as a person does: click the cell, open it, type, take it.
+def give_role(page: Page, name: str, role: str, quasi: int) -> None:
+    """A role given to one column, as a person does: click it on its card, then take a role for what was clicked.
 
-    ``quasi`` columns are quasi-identifying after it. A click can be lost while the grid is drawn anew: then once more.
+    ``quasi`` columns are quasi-identifying after it.
     """
-    mention = page.get_by_text(known_text(quasi)).first
-    for _ in range(4):
-        settle(page)
-        grid = page.get_by_test_id("stDataFrame").first
-        grid.scroll_into_view_if_needed()
-        grid.hover(position={"x": 240, "y": 20})
-        grid.click(position={"x": 240, "y": ROW_HEIGHT * (row + 1) + ROW_HEIGHT // 2})
-        page.keyboard.press("Enter")
-        page.keyboard.type(typed)
-        page.keyboard.press("Enter")
-        with contextlib.suppress(AssertionError):
-            expect(mention).to_be_visible(timeout=10_000)
-            return
-    expect(mention).to_be_visible()
+    settle(page)
+    page.get_by_test_id("stButtonGroup").get_by_role("button", name=name, exact=True).click()
+    take_role(page, "Role of 1 chosen", role)
+    expect(page.get_by_text(known_text(quasi)).first).to_be_visible(timeout=20_000)
+
+
+def take_role(page: Page, of: str, role: str) -> None:
+    """A role taken from the list whose label has these words."""
+    settle(page)
+    box = page.get_by_role("combobox", name=re.compile(re.escape(of))).first
+    box.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)  # a list closes when the page scrolls
+    box.click()
+    page.get_by_role("option", name=re.compile(rf"^\S+ {role}$")).click()
+    settle(page)
 
 
 def download(page: Page, label: str, folder: Path) -> Path:

@@ -27,15 +27,15 @@ def test_drop_a_table__preview__roles__risk(app_server: str, page: Page) -> None
     expect(page.get_by_label("Decimal mark")).to_have_value(re.compile("comma"))
 
     page.get_by_role("button", name="Next: give roles").click()
-    expect(page.get_by_role("heading", name="What could an attacker know?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
     before = columns_known(page)
-    give_role(page, 1, "Insens", before - 1)
+    give_role(page, "age", "Insensitive", before - 1)
 
     step(page, "Data").click()
     expect(page.get_by_role("heading", name="clinic.csv")).to_be_visible()
     step(page, "Roles").click()
     expect(page.get_by_text(known_text(before - 1))).to_be_visible()
-    give_role(page, 1, "Quasi", before)
+    give_role(page, "age", "Quasi-identifying", before)
 
 
 def test_drop_a_broken_file__one_message__the_table_stays(app_server: str, page: Page) -> None:

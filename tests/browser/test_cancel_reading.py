@@ -87,7 +87,7 @@ def test_cancel__ends_the_process_and_keeps_the_table(dashboard: Served, page: P
 
 def test_another_page__ends_it_too(page: Page, halted: int) -> None:
     step(page, "Roles").click()
-    expect(page.get_by_role("heading", name="What could an attacker know?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
     assert_ends(halted)
     step(page, "Data").click()
     expect(page.get_by_role("heading", name="first.csv")).to_be_visible()

@@ -110,7 +110,7 @@ def decide(page: Page) -> None:
     """Say that the city is sensitive."""
     step(page, "Roles").click()
     settle(page)
-    give_role(page, 3, "Sensitive", columns_known(page) - 1)
+    give_role(page, "city", "Sensitive", columns_known(page) - 1)
     settle(page)
     expect(line(page)).to_contain_text("Decisions kept in this browser")
 
@@ -213,7 +213,7 @@ def test_reload__can_be_called_off(app_server: str, page: Page) -> None:
     page.wait_for_timeout(1500)
     expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
     step(page, "Roles").click()
-    expect(page.get_by_text("What could an attacker know?")).to_be_visible()
+    expect(page.get_by_text("Who could know what?")).to_be_visible()
 
 
 def test_killed_server__is_said_and_what_was_decided_comes_back(page: Page, tmp_path: Path, prompts: list[str]) -> None:
@@ -242,7 +242,7 @@ def test_killed_server__is_said_and_what_was_decided_comes_back(page: Page, tmp_
         bring(page)
         take_up(page)
         step(page, "Roles").click()
-        expect(page.get_by_text("What could an attacker know?")).to_be_visible()
+        expect(page.get_by_text("Who could know what?")).to_be_visible()
         settle(page)
         assert columns_known(page) == 3
     assert prompts == []

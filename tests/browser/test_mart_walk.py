@@ -26,6 +26,7 @@ from anonymizer.reporting.report import schema_from
 from anonymizer.settings import SETTINGS
 from tests.browser.steps import choose, download, drop, give_role, known_text, number, open_page, settle, step
 from tests.conftest import ROOT
+from ui.controls import ROLE_NAMES
 from ui.tree.choices import VIEWS
 
 pytestmark = pytest.mark.browser
@@ -76,14 +77,14 @@ def give_roles(page: Page, frame: pd.DataFrame) -> None:
     """Three numbers sensitive, everything else quasi-identifying."""
     page.get_by_role("button", name="Next: give roles").click()
     page.get_by_role("button", name="Accept suggestions").click()
-    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    settle(page)
     suggested = an.suggest(frame)
     left = len(suggested.quasi_identifying)
-    for row, column in enumerate(suggested.columns):
+    for column in suggested.columns:
         role = an.Role.SENSITIVE if column.name in SENSITIVE else an.Role.QUASI_IDENTIFYING
         if column.role is not role:
             left += 1 if role is an.Role.QUASI_IDENTIFYING else -(column.role is an.Role.QUASI_IDENTIFYING)
-            give_role(page, row, "Sens" if role is an.Role.SENSITIVE else "Quasi", left)
+            give_role(page, column.name, ROLE_NAMES[role], left)
     expect(page.get_by_text(known_text(len(frame.columns) - len(SENSITIVE))).first).to_be_visible()
     settle(page)
 

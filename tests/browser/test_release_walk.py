@@ -20,6 +20,7 @@ from anonymizer.releasing.release import read_release
 from anonymizer.schema import Role
 from tests.browser.steps import download, drop, give_role, known_text, number, open_page, settle, step
 from tests.conftest import ROOT
+from ui.controls import ROLE_NAMES
 
 pytestmark = pytest.mark.browser
 
@@ -36,16 +37,16 @@ def roles(page: Page, table: pd.DataFrame, sensitive: str) -> None:
     """Accept the suggestions, make one column sensitive and all others quasi-identifying."""
     page.get_by_role("button", name="Next: give roles").click()
     page.get_by_role("button", name="Accept suggestions").click()
-    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    settle(page)
     suggested = suggest(table)
     left = len(suggested.quasi_identifying)
-    for row, column in enumerate(suggested.columns):
+    for column in suggested.columns:
         role = Role.SENSITIVE if column.name == sensitive else Role.QUASI_IDENTIFYING
         settled_by_button = column.role is Role.INSENSITIVE and role is Role.QUASI_IDENTIFYING
         if column.role is role or settled_by_button:
             continue
         left += (role is Role.QUASI_IDENTIFYING) - (column.role is Role.QUASI_IDENTIFYING)
-        give_role(page, row, "Sens" if role is Role.SENSITIVE else "Quasi", left)
+        give_role(page, column.name, ROLE_NAMES[role], left)
     settle(page)
     page.get_by_role("button", name="All others quasi-identifying").click()
     expect(page.get_by_text(known_text(len(table.columns) - 1)).first).to_be_visible(timeout=60_000)

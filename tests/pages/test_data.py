@@ -35,7 +35,8 @@ def drop(app: AppTest, data: bytes, name: str) -> AppTest:
 
 def texts(app: AppTest) -> str:
     """Everything that is said on the page."""
-    kinds = (app.title, app.markdown, app.caption, app.error, app.warning, app.info, app.success, app.header)
+    headings = (app.title, app.header, app.subheader)
+    kinds = (*headings, app.markdown, app.caption, app.error, app.warning, app.info, app.success)
     return "\n".join(element.value for kind in kinds for element in kind)
 
 

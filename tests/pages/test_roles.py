@@ -1,5 +1,9 @@
 """The Roles page without a browser: empty, and with a table whose roles are changed."""
 
+import re
+from typing import Any
+
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -8,8 +12,10 @@ from anonymizer.checking.linkage import linkage_risk, singling_out
 from anonymizer.reading.samples import visits
 from anonymizer.schema import Kind, Role, Schema
 from tests.pages.test_data import SHELL, session_of, texts
-from ui.controls import ROLE_LABELS, share
+from ui.controls import JOINER, ROLE_LABELS, ROLE_NAMES, share
+from ui.roles.one_row import EVENT, HOUSEHOLD, PERSON
 from ui.roles.roles_table import edited_column, edited_schema, rows
+from ui.roles.state import RolesState
 from ui.workspace import Workspace, sample_reading
 
 TABLE = pd.DataFrame(
@@ -21,6 +27,7 @@ TABLE = pd.DataFrame(
         "income": ["<=50K", ">50K"] * 6,
     }
 )
+ENDS = ("Earliest date", "Latest date")
 SCHEMA = Schema.of(TABLE, identifying=["name"], quasi_identifying=["age", "sex"], sensitive=["income"])
 
 
@@ -40,6 +47,8 @@ def open_page(ws: Workspace | None = None) -> AppTest:
 def edit(app: AppTest, row: int, **changes: object) -> AppTest:
     """Cells changed in the roles table."""
     ws = session_of(app)
+    if not ws.state(RolesState).is_table:
+        app.toggle(key="roles as a table").set_value(True).run()
     app.session_state[f"roles {ws.edition} {ws.version}"] = {
         "edited_rows": {row: changes},
         "added_rows": [],
@@ -212,20 +221,21 @@ def test_step__of_a_date_is_a_part_of_the_calendar() -> None:
     app = press(app, "Declare this domain")
     assert session_of(app).schema["age"].grid == ("month", 0.0)
     column = session_of(app).schema["age"]
-    assert edited_column(column, column.role, Kind.DATE, False).grid == ("month", 0.0)
-    assert edited_column(column, column.role, Kind.CATEGORICAL, False).grid is None
+    assert edited_column(column, Kind.DATE, False).grid == ("month", 0.0)
+    assert edited_column(column, Kind.CATEGORICAL, False).grid is None
 
 
 def test_domain__of_a_date_must_be_dates() -> None:
     table = TABLE.assign(age=pd.date_range("2020-01-01", periods=len(TABLE)))
     schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["income"])
     app = open_page(session(table, schema))
-    assert [box.value for box in app.text_input] == ["2020-01-01", "2020-01-12"]
-    app.text_input[0].set_value("some time ago")
+    earliest, latest = (next(b for b in app.text_input if b.label == label) for label in ENDS)
+    assert [earliest.value, latest.value] == ["2020-01-01", "2020-01-12"]
+    earliest.set_value("some time ago")
     app = press(app, "Declare this domain")
     assert not app.exception
     assert "1990" in app.error[0].value
-    app.text_input[0].set_value("2019-12-31")
+    next(box for box in app.text_input if box.label == ENDS[0]).set_value("2019-12-31")
     app = press(app, "Declare this domain")
     assert not app.error
     assert session_of(app).schema["age"].domain == ("2019-12-31T00:00:00", "2020-01-12T00:00:00")
@@ -276,16 +286,29 @@ def test_one_row__a_person_column_is_suggested_where_values_repeat() -> None:
     assert metric(app, "Smallest group") == "1"
 
 
+def answer(app: AppTest, words: str) -> AppTest:
+    """An answer to the first question."""
+    return next(group for group in app.button_group if group.label == "What is one row?").set_value(words).run()
+
+
 def test_one_row__warns_where_a_row_may_not_be_a_person() -> None:
-    app = open_visits()
-    app.selectbox[0].set_value("").run()
+    app = answer(open_visits(), PERSON)
     schema = session_of(app).schema
     assert schema.person is None
     assert schema["patient_id"].role is Role.IDENTIFYING
     assert "a group of k rows can be one person's" in texts(app)
-    app.selectbox[0].set_value("patient_id").run()
+    app = answer(app, EVENT)
     assert session_of(app).schema.person == "patient_id"
     assert not app.exception
+
+
+def test_one_row__a_household_is_protected_as_a_whole() -> None:
+    table = visits(60).assign(household_id=lambda t: t.patient_id.str[-2:])
+    app = answer(open_page(session(table, None)), HOUSEHOLD)
+    schema = session_of(app).schema
+    assert not app.exception
+    assert schema.person == "household_id"
+    assert f"{len(table)} rows of {table.household_id.nunique()} households" in texts(app)
 
 
 def test_one_row__the_latest_of_two_person_columns_counts() -> None:
@@ -296,3 +319,77 @@ def test_one_row__the_latest_of_two_person_columns_counts() -> None:
     schema = session_of(app).schema
     assert schema.person == "postcode"
     assert schema["patient_id"].role is Role.IDENTIFYING
+
+
+def wide() -> pd.DataFrame:
+    """A table with a block of alike columns."""
+    rng = np.random.default_rng(5)
+    drugs = {f"drug_{number:02}": rng.choice(["yes", "no"], 60) for number in range(1, 13)}
+    return pd.DataFrame({"age": rng.integers(20, 60, 60), **drugs, "diagnosis": rng.choice(list("abc"), 60)})
+
+
+def card_role(app: AppTest, title: str) -> Any:
+    """The list of roles of the card with this title."""
+    return next(box for box in app.selectbox if re.fullmatch(rf"Role of (\d+ chosen of: )?{title}.*", box.label))
+
+
+def test_cards__one_act_gives_a_role_to_all_alike_columns() -> None:
+    app = open_page(session(wide(), None))
+    app = card_role(app, "drug").set_value(Role.INSENSITIVE).run()
+    assert not app.exception
+    schema = session_of(app).schema
+    assert len(schema.insensitive) == 12
+    assert "You changed 12 of 14 columns" in texts(app)
+    unique = linkage_risk(session_of(app).table, list(schema.insensitive)).unique
+    assert f"With these alone {unique} of 60 rows" in texts(app)
+    press(app, "Make all sensitive")
+    assert len(session_of(app).schema.sensitive) == 13
+
+
+def test_cards__chosen_columns_alone_get_the_role() -> None:
+    app = open_page(session(wide(), None))
+    pills = next(group for group in app.button_group if "drug" in group.label)
+    pills.set_value(["drug_02", "drug_03"]).run()
+    app = card_role(app, "drug").set_value(Role.QUASI_IDENTIFYING).run()
+    assert session_of(app).schema.quasi_identifying == ("age", "drug_02", "drug_03")
+    assert card_role(app, "drug").value is None, "the card has several roles now"
+    app = press(app, "… 4 more")
+    assert len(next(group for group in app.button_group if "drug" in group.label).options) == 12
+
+
+def test_changes__a_reason_is_kept_and_goes_with_the_role() -> None:
+    app = card_role(open_page(session(wide(), None)), "drug").set_value(Role.INSENSITIVE).run()
+    box = next(box for box in app.text_input if box.label.startswith("Your reason"))
+    app = box.set_value("a leaflet lists them").run()
+    schema = session_of(app).schema
+    assert {schema[name].why for name in schema.insensitive} == {"a leaflet lists them"}
+    assert next(button.label for button in app.button if button.key == "undo").startswith("Undo: drug")
+    app = card_role(app, "drug").set_value(Role.QUASI_IDENTIFYING).run()
+    assert session_of(app).schema["drug_01"].why == "Set by the steward."
+    app = press(app, "Revert")
+    assert session_of(app).schema["drug_01"].why == session_of(app).suggest()["drug_01"].reason
+    assert "You changed 0 of 14 columns" in texts(app)
+
+
+def test_undo__says_what_it_takes_back_and_where() -> None:
+    app = card_role(open_page(session(wide(), None)), "drug").set_value(Role.INSENSITIVE).run()
+    undo = next(button for button in app.button if button.key == "undo")
+    words = "Undo: drug_01 and 11 more back to sensitive (Roles)"
+    assert undo.label.replace("\\", "").replace(JOINER, "") == words
+    app = undo.click().run()
+    assert session_of(app).schema == session_of(app).suggest()
+
+
+def test_secrets__are_named_in_one_list() -> None:
+    app = open_page(session())
+    box = next(box for box in app.multiselect if box.label == "Sensitive columns")
+    app = box.set_value(["stage"]).run()
+    assert session_of(app).schema.sensitive == ("stage",)
+    assert session_of(app).schema["income"].role is Role.QUASI_IDENTIFYING
+
+
+def test_labels__no_role_has_the_word_of_another_within_it() -> None:
+    """Typing *Identifying* into a cell must not keep *Quasi-identifying*."""
+    for role, label in ROLE_LABELS.items():
+        assert [r for r in Role if ROLE_NAMES[role].lower() in ROLE_LABELS[r].lower()] in ([role], [])
+        assert label.replace(JOINER, "").endswith(ROLE_NAMES[role])

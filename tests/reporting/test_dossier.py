@@ -271,6 +271,7 @@ def test_external__holds_no_value_and_no_riskiest_combination(generalizer: str) 
     cells = {str(cell) for name in schema.quasi_identifying for cell in frame[name].dropna()}
     assert not [cell for cell in cells if cell != "*" and cell in texts["external"]]
     assert "Zebulon" in texts["internal"]
+    assert ("Set by the steward." in texts["internal"], "Set by the steward." in texts["external"]) == (True, False)
 
 
 def test_external__of_a_release_that_does_not_fit_names_no_value() -> None:

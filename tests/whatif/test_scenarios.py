@@ -15,12 +15,14 @@ from anonymizer.whatif.scenarios import (
     FIGURES,
     History,
     Scenario,
+    basis_of,
     choices_of,
     figures_of,
     parameters_from,
     scenario_of,
     schema_from,
     side_by_side,
+    words_back,
 )
 
 POINT = Point("least", "refine", 20, 35, 21, 1 / 21, 5.5, None, 0.75, 0.25, 0.125, None)
@@ -67,6 +69,21 @@ def test_choices__give_back_schema_and_parameters() -> None:
     ))  # fmt: skip
     with pytest.raises(SchemaError):
         schema_from({**choices, "target": "age"}, before)
+
+
+def test_words_back__say_what_and_where() -> None:
+    roles, choices = schema(), {"k": 10}
+    history = History().record(choices_of(roles, choices)).record(choices_of(roles, {"k": 20}))
+    assert words_back(history.last, undone=True) == "k back to 10"
+    other = roles.with_roles({"age": Role.INSENSITIVE})
+    history = history.record(choices_of(other, {"k": 20}))
+    assert words_back(history.last, undone=True) == f"age back to {roles['age'].role} (Roles)"
+    assert words_back(history.undo().next, undone=False) == "age to insensitive (Roles)"
+    why = Schema(tuple(replace(c, own_reason="asked") if c.name == "age" else c for c in other.columns), other.target)
+    history = history.record(choices_of(why, {"k": 20}))
+    assert words_back(history.last, undone=True) == "age back to another reason (Roles)"
+    assert basis_of(why, "t") == basis_of(other, "t"), "a reason changes no figure"
+    assert words_back(None, undone=True) == ""
 
 
 def test_history__records_what_changed_and_goes_anywhere() -> None:

@@ -2,57 +2,96 @@
 
 import streamlit as st
 
+from anonymizer.reading.patterns import header_phrases
 from anonymizer.reading.profile import person_columns
 from anonymizer.schema import Role, Schema
 from ui.controls import plain, plural
+from ui.roles.state import RolesState
 from ui.session import widget_state
 from ui.workspace import Workspace
 
-EACH = ""
-"""The answer that every row is a person of its own."""
+PERSON, EVENT, HOUSEHOLD = "A person", "A visit or payment", "A household member"
+"""The answers. An event is a visit, a payment, or whatever else a person can have several of."""
+
+HOUSEHOLD_WORDS = frozenset(["household", "hh", "haushalt", "menage", "hogar", "famiglia", "huishouden", "family"])
 
 
 def one_row(ws: Workspace) -> None:
     """Draw the question, and what follows from the answer."""
     schema, facts = ws.schema or ws.suggest(), {fact.name: fact for fact in ws.facts()}
-    likely = person_columns(schema, ws.facts())
-    repeating = [name for name, fact in facts.items() if 1 < fact.distinct < fact.present]
-    names = list(dict.fromkeys([*([schema.person] if schema.person else []), *likely, *repeating]))
-    key = f"one row {ws.edition} {ws.version}"
-    st.selectbox(
+    names = row_columns(ws, schema)
+    answer = row_answer(ws, schema)
+    key = f"one row {ws.edition} {answer}"
+    st.pills(
         "What is one row?",
-        [EACH, *names],
-        index=names.index(schema.person) + 1 if schema.person else 0,
+        [PERSON, EVENT, HOUSEHOLD] if names else [PERSON],
+        default=answer,
+        required=True,
         key=key,
-        format_func=answer,
-        on_change=lambda: ws.set_schema(with_person(schema, widget_state(key) or EACH)),
+        label_visibility="collapsed",
+        on_change=lambda: answer_row(ws, widget_state(key) or PERSON),
         help="A visit, a payment or an event is not a person: ten rows that look alike can all be one patient's. Name "
         "the column that tells whose a row is, and k, l and t count persons. To protect a household as a whole, name "
         "its column.",
     )
     if schema.person:
-        fact = facts[schema.person]
-        st.success(
-            f"**{plural(fact.present, 'row')} of {plural(fact.distinct, 'person')}**: k, l and t count persons. "
-            f"{plain(schema.person)} is left out of the release.",
-            icon=":material/groups:",
+        box = f"whose {ws.edition} {schema.person}"
+        st.selectbox(
+            "Equal values of this column are one household"
+            if answer == HOUSEHOLD
+            else "Equal values of this column are one person",
+            names,
+            index=names.index(schema.person),
+            key=box,
+            on_change=lambda: ws.set_schema(with_person(ws.schema or ws.suggest(), widget_state(box))),
         )
-    elif likely:
+        fact = facts[schema.person]
+        one, many = ("household", "households") if answer == HOUSEHOLD else ("person", "persons")
+        st.caption(
+            f"**{plural(fact.present, 'row')} of {plural(fact.distinct, one, many)}**: k, l and t count {many}. "
+            f"{plain(schema.person)} is left out of the release."
+        )
+    elif likely := person_columns(schema, ws.facts()):
         fact = facts[likely[0]]
         st.warning(
             f"Values of {plain(likely[0])} repeat: {plural(fact.present, 'row')}, {plural(fact.distinct, 'value')}. If "
             "they are persons, a group of k rows can be one person's. Say above what one row is.",
             icon=":material/warning:",
         )
+    else:
+        st.caption("Every row is another person.")
 
 
-def answer(name: str) -> str:
-    """Return an answer in words."""
-    return f"One of the rows of a person: equal {name} is one person" if name else "A person: every row is another one"
+def row_columns(ws: Workspace, schema: Schema) -> list[str]:
+    """Return the columns that could tell whose a row is, the likeliest first."""
+    repeating = [fact.name for fact in ws.facts() if 1 < fact.distinct < fact.present]
+    likely = person_columns(schema, ws.facts())
+    return list(dict.fromkeys([*([schema.person] if schema.person else []), *likely, *repeating]))
+
+
+def row_answer(ws: Workspace, schema: Schema) -> str:
+    """Return the answer that the schema holds."""
+    if not schema.person:
+        return PERSON
+    is_household = ws.state(RolesState).is_household or bool(header_phrases(schema.person) & HOUSEHOLD_WORDS)
+    return HOUSEHOLD if is_household else EVENT
+
+
+def answer_row(ws: Workspace, answer: str) -> None:
+    """Take over an answer: the likeliest column tells whose a row is, of households one that is called so."""
+    schema = ws.schema or ws.suggest()
+    names = row_columns(ws, schema)
+    ws.state(RolesState).is_household = answer == HOUSEHOLD
+    if answer == PERSON:
+        ws.set_schema(with_person(schema, ""))
+        return
+    of_household = [name for name in names if header_phrases(name) & HOUSEHOLD_WORDS]
+    fitting = of_household if answer == HOUSEHOLD else [name for name in names if name not in of_household]
+    ws.set_schema(with_person(schema, (fitting or names)[0]))
 
 
 def with_person(schema: Schema, name: str) -> Schema:
-    """Return the schema in which a column tells whose a row is (``EACH``: none); another that did so is identifying."""
-    if schema.person and schema.person != name:
-        schema = schema.with_column(schema.person, role=Role.IDENTIFYING)
-    return schema.with_column(name, role=Role.PERSON) if name else schema
+    """Return the schema in which a column tells whose a row is ("": none); another that did so is identifying."""
+    if name:
+        return schema.with_roles({name: Role.PERSON})
+    return schema.with_roles({schema.person: Role.IDENTIFYING} if schema.person else {})

@@ -1,6 +1,6 @@
 """The editable table of roles: a schema as rows, and edited rows as a schema."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,9 @@ from anonymizer.reading.profile import ColumnFacts
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import value_text
 from ui.controls import KIND_LABELS, ROLE_LABELS, ROLE_MEANINGS
+from ui.roles.state import RolesState
+from ui.session import widget_state
+from ui.workspace import Workspace
 
 ROLE_OF = {label: role for role, label in ROLE_LABELS.items()}
 KIND_OF = {label: kind for kind, label in KIND_LABELS.items()}
@@ -40,8 +43,8 @@ COLUMNS = {
         width=150,
         help="The range or levels against which detail is measured: declared, or read from the data.",
     ),
-    "Why": st.column_config.TextColumn(
-        width="large", help="Why this role was suggested; what a column speaks of is read from its name."
+    "Why suggested": st.column_config.TextColumn(
+        width="large", help="What speaks for the suggested role; what a column speaks of is read from its name."
     ),
 }
 EDITABLE = ("Role", "Kind", "Ordered")
@@ -59,7 +62,7 @@ def rows(schema: Schema, facts: Sequence[ColumnFacts]) -> pd.DataFrame:
                 "Values": fact.distinct,
                 "Missing": fact.missing,
                 "Domain": domain_text(column, fact),
-                "Why": column.reason,
+                "Why suggested": column.reason,
             }
             for column, fact in zip(schema.columns, facts, strict=True)
         ],
@@ -67,27 +70,37 @@ def rows(schema: Schema, facts: Sequence[ColumnFacts]) -> pd.DataFrame:
     )
 
 
+def with_edits(table: pd.DataFrame, edits: Mapping[int, Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the rows with cells that were edited; ``edits``: by row number, the new values by heading."""
+    table = table.copy()
+    for row, cells in edits.items():
+        for heading, value in cells.items():
+            table.iloc[int(row), table.columns.get_loc(heading)] = value
+    return table
+
+
 def edited_schema(basis: Schema, edited: pd.DataFrame, target: str | None) -> Schema:
-    """Return the schema that the edited rows describe. A column that changes its kind loses its domain and grid."""
+    """Return the schema that the edited rows describe. A column that changes its kind loses its domain and grid, one
+    that changes its role the reason for it; of two that tell persons apart, the latest edit counts."""
+    by_name = edited.set_index("Column")
     columns = tuple(
-        edited_column(column, ROLE_OF[role], KIND_OF[kind], bool(ordered))
-        for column, role, kind, ordered in zip(
-            basis.columns, edited["Role"], edited["Kind"], edited["Ordered"], strict=True
-        )
+        edited_column(c, KIND_OF[by_name.at[c.name, "Kind"]], bool(by_name.at[c.name, "Ordered"]))
+        for c in basis.columns
     )
-    persons = [column.name for column in columns if column.role is Role.PERSON]
-    if len(persons) > 1:  # the latest edit counts
-        columns = tuple(replace(c, role=Role.IDENTIFYING) if c.name == basis.person else c for c in columns)
-    sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
-    return Schema(columns, target if target in sensitive else None)
+    roles = {name: ROLE_OF[label] for name, label in by_name["Role"].items()}
+    persons = [name for name, role in roles.items() if role is Role.PERSON]
+    if len(persons) > 1:
+        roles |= {name: Role.IDENTIFYING for name in persons if name == basis.person}
+    schema = Schema(columns, basis.target).with_roles({str(name): role for name, role in roles.items()})
+    return schema.with_target(target) if target in schema.sensitive else schema
 
 
-def edited_column(column: Column, role: Role, kind: Kind, ordered: bool) -> Column:
-    """Return the column with another role, kind or order."""
+def edited_column(column: Column, kind: Kind, ordered: bool) -> Column:
+    """Return the column with another kind or order."""
     public = (column.domain, column.grid, column.groups) if kind is column.kind else (None, None, None)
     domain, grid, groups = public
     ordered = ordered and kind is Kind.CATEGORICAL
-    return replace(column, role=role, kind=kind, domain=domain, grid=grid, groups=groups, ordered=ordered)
+    return replace(column, kind=kind, domain=domain, grid=grid, groups=groups, ordered=ordered)
 
 
 def ticked_in_vain(schema: Schema, edited: pd.DataFrame) -> bool:
@@ -98,11 +111,7 @@ def ticked_in_vain(schema: Schema, edited: pd.DataFrame) -> bool:
 
 def others_quasi_identifying(schema: Schema) -> Schema:
     """Return the schema with every insensitive column quasi-identifying; the others stay what they are."""
-    columns = tuple(
-        replace(column, role=Role.QUASI_IDENTIFYING) if column.role is Role.INSENSITIVE else column
-        for column in schema.columns
-    )
-    return Schema(columns, schema.target)
+    return schema.with_roles(dict.fromkeys(schema.insensitive, Role.QUASI_IDENTIFYING))
 
 
 def domain_text(column: Column, fact: ColumnFacts, most: int = 6) -> str:
@@ -115,3 +124,37 @@ def domain_text(column: Column, fact: ColumnFacts, most: int = 6) -> str:
         low, high = (pd.Timestamp(end) if column.kind is Kind.DATE else end for end in declared)
         return f"declared: {value_text(low)} to {value_text(high)}"
     return fact.summary
+
+
+def take_edits(ws: Workspace) -> None:
+    """Make what was edited in the table the schema, before anything is drawn that depends on it."""
+    state = ws.state(RolesState)
+    edits = widget_state(state.editor) if state.editor == editor_key(ws) else None
+    if not edits or state.basis is None:
+        return
+    frame = with_edits(rows(state.basis, ws.facts()), edits["edited_rows"])
+    schema = edited_schema(state.basis, frame, ws.schema.target if ws.schema else None)
+    ws.set_schema(schema, from_editor=True)
+    if ticked_in_vain(schema, frame):
+        ws.version += 1
+        st.toast("Numbers and dates have an order already.", icon=":material/info:")
+
+
+def editor_key(ws: Workspace) -> str:
+    """Return the widget key of the roles table as it is now."""
+    return f"roles {ws.edition} {ws.version}"
+
+
+def roles_table(ws: Workspace) -> None:
+    """Draw the editable table; its edits are counted from the schema with which it began."""
+    key, state = editor_key(ws), ws.state(RolesState)
+    if widget_state(key) is None or state.basis is None:  # it begins now
+        state.editor, state.basis = key, ws.schema or ws.suggest()
+    st.data_editor(
+        rows(state.basis, ws.facts()),
+        key=key,
+        hide_index=True,
+        column_config=COLUMNS,
+        disabled=[name for name in COLUMNS if name not in EDITABLE],
+        height=min(40 + 35 * len(state.basis.columns), 915),
+    )

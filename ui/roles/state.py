@@ -1,13 +1,24 @@
 """What the Roles page remembers beside the schema."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from anonymizer.schema import Schema
 
 
 @dataclass
 class RolesState:
-    """The schema that the roles table with this widget key started from: its edits are counted from there."""
+    """How the page looks.
+
+    ``editor``, ``basis``: the schema that the roles table with this widget key started from: its edits are counted from
+    there. ``is_table``: the table is drawn in place of the cards. ``acts``: how often the columns of a card were given
+    a role, by its key; ``opened``: the keys of cards that show all columns. ``reverted``: changes taken back.
+    ``is_household``: the person column is said to number households.
+    """
 
     editor: str = ""
     basis: Schema | None = None
+    is_table: bool = False
+    acts: dict[str, int] = field(default_factory=dict)
+    opened: set[str] = field(default_factory=set)
+    reverted: int = 0
+    is_household: bool = False

@@ -6,19 +6,11 @@ from dataclasses import replace
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
-from anonymizer.whatif.scenarios import (
-    MOST_COMPARED,
-    History,
-    Scenario,
-    basis_of,
-    parameters_from,
-    schema_from,
-    side_by_side,
-)
+from anonymizer.whatif.scenarios import MOST_COMPARED, Scenario, basis_of, side_by_side
 from ui.controls import PAGES, count, plain, share
 from ui.decisions.project_file import project_panel
 from ui.decisions.view import outcome
-from ui.what_if.state import WhatIfState
+from ui.history import travel
 from ui.workspace import Workspace
 
 WORDS = {
@@ -34,35 +26,6 @@ WORDS = {
 }
 OTHER_BASIS = ":gray[Kept for other roles or another table. Open it to see its figures here, and keep it again.]"
 SHARES = ("risk", "gcp", "error", "rsd", "posterior", "unexplained")
-
-
-def undo_redo(ws: Workspace) -> None:
-    """Draw the way back and forth through the decisions."""
-    decisions = ws.history
-    with st.container(horizontal=True, width="content", gap="small"):
-        st.button(
-            "Undo", icon=":material/undo:", key="undo", disabled=not decisions.can_undo, on_click=travel,
-            args=(ws, decisions.undo()),
-        )  # fmt: skip
-        st.button(
-            "Redo", icon=":material/redo:", key="redo", disabled=not decisions.can_redo, on_click=travel,
-            args=(ws, decisions.redo()),
-        )  # fmt: skip
-
-
-def travel(ws: Workspace, history: History) -> None:
-    """Go to a moment of the history: what held then holds again. Where it does not fit the table, say so and stay."""
-    if ws.schema is None or ws.table is None:
-        return
-    try:
-        schema = schema_from(history.state, ws.schema)
-        schema.check(ws.table)
-    except AnonymizerError as error:
-        ws.state(WhatIfState).problem = error
-        return
-    ws.set_schema(schema)
-    ws.open(parameters_from(history.state))
-    ws.history = history
 
 
 def current_scenario(ws: Workspace, name: str, comment: str) -> Scenario:

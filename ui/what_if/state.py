@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass
 
-from anonymizer.errors import AnonymizerError
-
 
 @dataclass
 class WhatIfState:
     """``view``: the one that is open. ``policy``: whose highest risk is accepted, or ``own_risk``. ``column``: whose
     loss is drawn. ``loss``, ``risk``: the axes of the frontier; ``curves``: how often its curves were other ones.
     ``row``: the person to begin with; ``columns``: those known about the person, the first two when ``None``.
-    ``problem``: why a moment could not be gone to.
     """
 
     view: str = ""
@@ -22,4 +19,3 @@ class WhatIfState:
     curves: int = 0
     row: int = 1
     columns: tuple[str, ...] | None = None
-    problem: AnonymizerError | None = None

@@ -18,6 +18,7 @@ from anonymizer.whatif.chart import k_figure, k_sentence
 from anonymizer.whatif.frontier import POLICIES, Point, k_for, tree_frontier
 from ui.controls import count, next_step, place_of, plain, plural, problem, share
 from ui.decisions.browser import keep
+from ui.history import undo_redo
 from ui.job import groups_ready
 from ui.limits import limits_panel
 from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider, numbers_choice, price_of_ends
@@ -25,7 +26,7 @@ from ui.release.view import check_text, headline, homogeneity
 from ui.strip import figures
 from ui.what_if.frontier import frontier
 from ui.what_if.knowledge import knowledge
-from ui.what_if.scenarios import history, scenarios, undo_redo
+from ui.what_if.scenarios import history, scenarios
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
 
@@ -50,9 +51,6 @@ def explore(ws: Workspace) -> None:
     }
     ws.remember()
     state = ws.state(WhatIfState)
-    if state.problem is not None:
-        problem(state.problem)
-        state.problem = None
     possible = make_release(ws)
     if possible:
         price_of_ends(ws, place)

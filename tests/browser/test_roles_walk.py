@@ -1,0 +1,108 @@
+"""Fifty columns get their roles in a few clicks, and words typed into the table mean what they say."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from anonymizer.reading.samples import visits
+from anonymizer.schema import Role
+from tests.browser.steps import columns_known, drop, known_text, open_page, settle
+
+pytestmark = pytest.mark.browser
+
+MOST_CLICKS = 15
+WRONG = {f"drug_{number:02}": Role.INSENSITIVE for number in range(1, 25)} | {
+    "zone": Role.SENSITIVE, "turn": Role.SENSITIVE, "shift": Role.INSENSITIVE,
+}  # fmt: skip
+"""Columns that the steward wants in another role than the suggested one."""
+
+
+def fifty() -> pd.DataFrame:
+    """Visits with many columns more."""
+    rng = np.random.default_rng(7)
+    table = visits(60)
+    n = len(table)
+    more: dict[str, Any] = {f"drug_{number:02}": rng.choice(["no", "yes"], n) for number in range(1, 25)}
+    more |= {f"lab_{number}": rng.normal(100, 15, n).round(1) for number in range(1, 9)}
+    more |= {"phone": [f"+49 30 {100_000 + i}" for i in range(n)], "email": [f"p{i}@example.org" for i in range(n)]}
+    names = ("education", "employer", "region", "children", "zone", "turn", "shift", "language")
+    more |= {name: rng.choice(["a1x", "b2y", "c3z"], n) for name in names}
+    return table.assign(**more)
+
+
+def click(clicks: list[str], target: Any) -> None:
+    """One click, counted."""
+    target.click()
+    clicks.append(str(target))
+
+
+def test_fifty_columns__in_fifteen_clicks(app_server: str, page: Page) -> None:
+    table = fifty()
+    assert len(table.columns) == 50
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_page(page, app_server)
+    drop(page, table.to_csv(index=False).encode(), "clinic.csv")
+    clicks: list[str] = []
+    click(clicks, page.get_by_role("button", name="Next: give roles"))
+    settle(page)
+    before = columns_known(page)
+
+    def role_for(label: str, role: str) -> None:
+        box = page.get_by_role("combobox", name=re.compile(label)).first
+        box.scroll_into_view_if_needed()
+        page.wait_for_timeout(300)  # a list closes when the page scrolls
+        click(clicks, box)
+        click(clicks, page.get_by_role("option", name=re.compile(rf"^\S+ {role}$")))
+        settle(page)
+
+    def choose(*names: str) -> None:
+        for name in names:
+            click(clicks, page.get_by_test_id("stButtonGroup").get_by_role("button", name=name, exact=True))
+            settle(page)
+
+    role_for("Role of drug", "Insensitive")
+    choose("zone", "turn")
+    role_for("Role of 2 chosen", "Sensitive")
+    choose("shift")
+    role_for("Role of 1 chosen", "Insensitive")
+    expect(page.get_by_text(known_text(before - 3)).first).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="You changed 27 of 50 columns")).to_be_visible(timeout=30_000)
+    assert len(clicks) <= MOST_CLICKS
+    page.get_by_label("Your reason for drug").fill("the hospital lists them")
+    page.keyboard.press("Tab")
+    settle(page)
+
+    page.set_viewport_size({"width": 1440, "height": 2600})  # the whole grid is in view
+    page.get_by_text("As a table").click()
+    settle(page)
+    undo = page.get_by_role("button", name=re.compile("^Undo"))
+    type_role(page, list(table.columns).index("region"), "Identifying")
+    expect(undo).to_have_text(re.compile("region back to quasi"), timeout=30_000)
+    type_role(page, list(table.columns).index("drug_01"), "Sensitive")
+    expect(undo).to_have_text(re.compile("drug_01 back to insens"), timeout=30_000)
+    expect(page.get_by_text(known_text(before - 4)).first).to_be_visible()
+    page.get_by_text("As a table").click()
+    expect(page.get_by_role("heading", name="You changed 27 of 50 columns")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Next: grow the tree").click()
+    expect(page.locator(".stage svg g.node").first).to_be_visible(timeout=120_000)
+
+
+def type_role(page: Page, row: int, typed: str) -> None:
+    """A role typed into a cell of the table, by the keyboard alone once its first row is clicked."""
+    settle(page)
+    grid = page.get_by_test_id("stDataFrame").first
+    grid.scroll_into_view_if_needed()
+    grid.click(position={"x": 240, "y": 52})
+    page.keyboard.press("Control+ArrowUp")  # the grid may be scrolled
+    for _ in range(row):
+        page.keyboard.press("ArrowDown")
+    page.wait_for_timeout(300)  # the grid scrolls
+    page.keyboard.press("Enter")
+    page.keyboard.type(typed, delay=30)
+    page.wait_for_timeout(200)
+    page.keyboard.press("Enter")
+    settle(page)

@@ -1,0 +1,78 @@
+"""The three questions of the Roles page: what one row is, what nobody may learn, what should stay worth studying."""
+
+import streamlit as st
+
+from anonymizer.schema import Role
+from ui.controls import plain
+from ui.roles.one_row import one_row
+from ui.session import widget_state
+from ui.workspace import Workspace
+
+AT_ONCE = 6
+"""Sensitive columns that are named."""
+
+
+def questions(ws: Workspace) -> None:
+    """Draw the three questions beside each other, each answered as suggested."""
+    first, second, third = st.columns(3)
+    with first, st.container(border=True, height="stretch", gap="small", key="roles-question-1"):
+        st.markdown("## 1 · What is one row?")
+        one_row(ws)
+    with second, st.container(border=True, height="stretch", gap="small", key="roles-question-2"):
+        st.markdown("## 2 · What must nobody learn?")
+        secrets(ws)
+    with third, st.container(border=True, height="stretch", gap="small", key="roles-question-3"):
+        st.markdown("## 3 · What should stay worth studying?")
+        target_choice(ws)
+
+
+def secrets(ws: Workspace) -> None:
+    """Draw the sensitive columns, and the way to name others."""
+    schema = ws.schema or ws.suggest()
+    names = schema.sensitive
+    badges = " ".join(f":violet-badge[{plain(name)}]" for name in names[:AT_ONCE])
+    more = f" and {len(names) - AT_ONCE:,} more" if len(names) > AT_ONCE else ""
+    st.markdown(badges + more if names else "Nothing yet: there is nothing to protect from being learnt.")
+    key = f"sensitive {ws.edition} {'|'.join(names)}"
+    with st.popover("Name others", icon=":material/add:"):
+        st.multiselect(
+            "Sensitive columns",
+            [column.name for column in schema.columns if column.role not in (Role.PERSON, Role.IDENTIFYING)],
+            list(names),
+            key=key,
+            format_func=plain,
+            on_change=lambda: name_secrets(ws, widget_state(key)),
+        )
+    st.caption("What an attacker who knows the other columns must not find out about a person.")
+
+
+def name_secrets(ws: Workspace, names: list[str]) -> None:
+    """Make exactly these columns sensitive; one that is so no more is what was suggested, or quasi-identifying."""
+    schema, suggested = ws.schema or ws.suggest(), ws.suggest()
+    roles = dict.fromkeys(names, Role.SENSITIVE)
+    for name in schema.sensitive:
+        role = suggested[name].role
+        roles.setdefault(name, Role.QUASI_IDENTIFYING if role is Role.SENSITIVE else role)
+    ws.set_schema(schema.with_roles(roles))
+
+
+def target_choice(ws: Workspace) -> None:
+    """Draw which of the sensitive columns guides the tree."""
+    sensitive = ws.schema.sensitive if ws.schema else ()
+    if not sensitive or ws.schema is None:
+        st.info(
+            "No column is sensitive yet. Without one, nothing guides the grouping, and there is nothing to protect "
+            "from being learnt. Mark at least one column as sensitive.",
+            icon=":material/info:",
+        )
+        return
+    target = st.selectbox(
+        "Which sensitive column should the release keep predictable?",
+        sensitive,
+        index=sensitive.index(ws.schema.target) if ws.schema.target in sensitive else 0,
+        key=f"target {ws.edition} {'|'.join(sensitive)}",
+        label_visibility="collapsed",
+        help="The tree groups people so that this column can still be studied. All sensitive columns are protected.",
+    )
+    ws.set_schema(ws.schema.with_target(target), from_editor=True)
+    st.caption("The tree groups people so that this column stays predictable.")
