@@ -1,7 +1,7 @@
 """What a page needs of the browser beside what the framework draws.
 
 Another page starts at its top, the same page drawn again stays where it is. A place for files, which has a name, is not
-marked as mere decoration, so that screen readers tell of it.
+marked as mere decoration, and what floats over the page has a name, so that screen readers tell of both.
 """
 
 import streamlit as st
@@ -10,8 +10,12 @@ SCRIPT = """export default ({ data }) => {
   const main = document.querySelector('[data-testid="stMain"]');
   if (!main || main.dataset.page === data) return;
   const zones = '[data-testid="stFileUploaderDropzone"][role="presentation"]';
-  const tell = () => main.querySelectorAll(zones).forEach((zone) => zone.removeAttribute("role"));
-  if (!main.dataset.page) new MutationObserver(tell).observe(main, { childList: true, subtree: true });
+  const tell = () => {
+    main.querySelectorAll(zones).forEach((zone) => zone.removeAttribute("role"));
+    const overlay = document.getElementById("stFloatingOverlayPortal");
+    if (overlay && !overlay.role) Object.assign(overlay, { role: "region", ariaLabel: "Explanations and lists" });
+  };
+  if (!main.dataset.page) new MutationObserver(tell).observe(document.body, { childList: true, subtree: true });
   tell();
   if (main.dataset.page) main.scrollTop = 0;
   main.dataset.page = data;

@@ -35,6 +35,9 @@ STYLE = """<style>
 [data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
 [data-testid="stSliderTickBar"] { display: none; }
 [data-testid="stSliderThumbValue"] p { color: LINK; }
+:is([data-testid="stBaseButton-secondary"], [data-testid="stBaseButton-tertiary"]):is(:hover, :focus, :active) {
+  color: LINK;
+}
 [data-testid="stCaptionContainer"] { color: GRAY; opacity: 1; }
 [data-testid="stCaptionContainer"] :is(p, strong, li) { color: inherit; }
 [data-testid="stMainBlockContainer"] h1 { padding: .4rem 0 .8rem; }
