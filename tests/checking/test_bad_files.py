@@ -84,6 +84,7 @@ def test_roles_of_ones_own_pass_no_header_that_speaks_of_names(capsys: pytest.Ca
 def test_a_report_binds_roles_and_file(capsys: pytest.CaptureFixture[str]) -> None:
     roles = ["--quasi-identifying", "age,sex,seen", "--sensitive", "illness", "--identifying", "name"]
     made = ["--keep", "job,ward,pay", "--k", "3", "--out", "out.csv", "--report", "report.json"]
+    made.append("--reason=unchanged: job, ward, pay=nobody in this table lives")
     assert main(["anonymize", "people.csv", *roles, *made]) == 0
     capsys.readouterr()
     stated = json.loads(Path("report.json").read_text("utf-8"))["provenance"]["schema_sha256"]
