@@ -182,9 +182,10 @@ def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
         single = np.flatnonzero(histograms.distinct() == 1)
         rows = int(evidence.sizes[single].sum())
         largest = evidence.where(int(single[np.argmax(evidence.sizes[single])])) if len(single) else ""
+        where = "1 class" if len(single) == 1 else f"{len(single):,} classes"
         sentence = (
-            f"{rows:,} rows ({rows / len(evidence.released):.1%}) are in {len(single):,} classes where all "
-            f"have the same {histograms.column}."
+            f"{rows:,} rows ({rows / len(evidence.released):.1%}) are in {where} where all have the same "
+            f"{histograms.column}."
             if rows
             else f"No class gives away {histograms.column} by having one value only."
         )
