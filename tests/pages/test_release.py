@@ -131,13 +131,13 @@ def test_homogeneous_groups__are_a_warning_in_view() -> None:
     groups = frame.groupby(QUASI, observed=True, dropna=False)[target]
     alike = int((groups.transform("nunique") == 1).sum())
     assert alike > 0
-    warned = [item.value for item in app.warning if "has the same" in item.value]
+    warned = [item.value for item in app.warning if "have the same" in item.value]
     assert len(warned) == 1
-    assert warned[0].startswith(f"{alike} people")
+    assert warned[0].startswith(f"{alike} rows")
     assert "ask for l = 2" in warned[0]
     ws = session(2)
     ws.set(l=2)
-    assert not [item.value for item in open_page(ws).warning if "has the same" in item.value]
+    assert not [item.value for item in open_page(ws).warning if "have the same" in item.value]
 
 
 def test_rows__stand_side_by_side(hospital: Workspace) -> None:
