@@ -106,7 +106,7 @@ def test(options: list[str]) -> int:
         print("No Chromium found; fetching one for the browser walks.", flush=True)
         if call([python, "-m", "playwright", "install", "chromium"]) != 0:
             print("That failed. The browser walks will be skipped; install Chromium or Chrome to run them.", flush=True)
-    return call([python, "-m", "pytest", *options])
+    return call([python, "-m", "pytest", "-n", "2", "--dist", "worksteal", *options])  # side by side
 
 
 def fuzz(cases: str = "2000", first: str = "0") -> int:

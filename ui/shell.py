@@ -42,15 +42,11 @@ STYLE = """<style>
 [data-testid="stCaptionContainer"] :is(p, strong, li) { color: inherit; }
 [data-testid="stMainBlockContainer"] h1 { padding: .4rem 0 .8rem; }
 a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
-@media (max-width: 900px) {
-  a[data-testid="stTopNavLink"] > :has([data-testid="stIconMaterial"]) { display: none; }
-  a[data-testid="stTopNavLink"] p { font-size: .82rem; }
-  [data-testid="stHeaderLogo"] { height: 1.5rem; }
-}
 @media (max-height: 850px) {
   [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: .55rem; }
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
 }
+[class*="st-key-roles-card-"] [data-testid="stHorizontalBlock"] { overflow: visible; }
 .st-key-scroll, [class*="st-key-browser-"] { position: absolute; }
 [data-copse-lost] [data-testid="stDialog"] { display: none; }
 [data-testid="stDownloadButton"] { transition: opacity .2s; }
@@ -66,6 +62,17 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   position: sticky; top: 3.6rem; z-index: 9; background: BACKGROUND; padding: 0.4rem 0;
 }
 .st-key-strip [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.3; padding: 0; }
+@media (max-width: 900px) {
+  a[data-testid="stTopNavLink"] > :has([data-testid="stIconMaterial"]) { display: none; }
+  a[data-testid="stTopNavLink"] p { font-size: .82rem; }
+  [data-testid="stHeaderLogo"] { height: 1.5rem; }
+  [data-testid="stBottomBlockContainer"] { padding: .3rem 1rem .4rem; }
+  .st-key-strip [data-testid="stMetricLabel"] p { font-size: .7rem; }
+  .st-key-strip [data-testid="stMetricValue"] { font-size: 1rem; }
+  [data-testid="stBottom"] [data-testid="stCaptionContainer"] p {
+    white-space: nowrap; overflow: hidden; text-overflow: ellipsis;
+  }
+}
 </style>"""
 LINE_PERIOD = 2.0  # seconds between two looks whether there is a place for a session that waits
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
