@@ -90,7 +90,7 @@ def main() -> None:
     try:
         if groups_ready(ws):
             with st.spinner(wait_text("Making look-alike groups…"), show_time=True):
-                ws.flow.compute("bands", "after", "utility")
+                ws.flow.compute("bands", "after", "utility", "about_table")
     except AnonymizerError as error:
         problem(error, "Nothing can be released like this; the tree below shows what there is.")
     st.fragment(show)(ws, pruning)

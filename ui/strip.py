@@ -31,8 +31,8 @@ RISK = {
 """What the highest risk is, by what k counts."""
 
 READY = (
-    "Things that stand in the way of the release, on the page of this name. A dash: nobody looked yet at the release "
-    "as it is chosen now."
+    "Things that stand in the way of the release, on the page of this name. So far: by what the table and its roles "
+    "tell; that page looks at the release as it is chosen now, too."
 )
 
 
@@ -82,12 +82,14 @@ def figures(ws: Workspace) -> list[Figure]:
 
 
 def readiness(ws: Workspace) -> str:
-    """Return whether the release may leave, as far as that is known: a dash as long as nobody asked."""
+    """Return whether the release may leave, as far as that is known; a dash as long as nothing is."""
     if ws.ready("judgement"):
         stopping = len(ws.flow.gate.open)
         return f"{stopping:,} open" if stopping else "Yes"
-    stopping = len(Gate(ws.flow.about_table).with_reasons(ws.reasons).open) if ws.ready("about_table") else 0
-    return f"{stopping:,} open" if stopping else "–"
+    if not ws.ready("about_table"):
+        return "–"
+    stopping = len(Gate(ws.flow.about_table).with_reasons(ws.reasons).open)
+    return f"{stopping:,} open so far" if stopping else "Yes, so far"
 
 
 def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:

@@ -109,16 +109,23 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> 
     assert locked(open_page(ws, "release")) == {True}
 
 
-def test_strip__is_a_dash_until_somebody_looked(ws: Workspace) -> None:
+def test_strip__says_as_much_as_is_known(ws: Workspace) -> None:
     ws.flow.compute("pruning")
     assert readiness(ws) == "–"
     ws.flow.compute("about_table")
-    assert readiness(ws) == "1 open"
+    assert readiness(ws) == "1 open so far"
     ws.flow.compute("judgement")
     assert readiness(ws) == "2 open"
     ws.set(k=7)
     assert not ws.ready("judgement")
-    assert readiness(ws) == "1 open"
+    assert readiness(ws) == "1 open so far"
+    ws.reasons = {finding.key: WHY for finding in ws.flow.about_table}
+    assert readiness(ws) == "Yes, so far"
+
+
+def test_tree__tells_the_verdict_at_first_sight(ws: Workspace) -> None:
+    app = open_page(ws, "tree")
+    assert "1 open so far" in [metric.value for metric in app.metric if metric.label == "Ready to leave?"]
 
 
 def test_project__keeps_reasons_for_its_own_table(ws: Workspace) -> None:

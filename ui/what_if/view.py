@@ -77,7 +77,7 @@ def make_release(ws: Workspace) -> bool:
         if not groups_ready(ws):
             undo_redo(ws)
             return False
-        ws.flow.compute("after", "utility")
+        ws.flow.compute("after", "utility", "about_table")
         strip_here(ws)
     except AnonymizerError as error:
         problem(error, "Nothing can be released with this setting.")
