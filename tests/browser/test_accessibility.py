@@ -17,6 +17,7 @@ HEIGHT, WIDTHS = 900, (1440, 1024, 768)
 
 def faults(page: Page) -> list[str]:
     """What axe-core finds on the page as it stands, one line a node; rules of every impact."""
+    page.wait_for_function("document.getAnimations().every(animation => animation.playState !== 'running')")
     answer: dict[str, Any] = Axe().run(page, options={"resultTypes": ["violations"]}).response
     assert answer["passes"], "it looked at something"
     return [

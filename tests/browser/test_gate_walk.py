@@ -25,8 +25,7 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(page: Page, app_se
     settle(page)
     step(page, "Roles").click()
     quasi = columns_known(page)
-    give_role(page, 0, "Quasi", quasi + 1)
-    give_role(page, 0, "Insens", quasi)
+    give_role(page, "name", "Insensitive", quasi)
 
     step(page, "Release").click()
     settle(page)

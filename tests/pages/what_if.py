@@ -3,6 +3,7 @@
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.checking.linkage import linkage_risk
+from anonymizer.gate.judge import about_table
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Schema
@@ -58,7 +59,9 @@ def figures_of(ws: Workspace) -> dict[str, str]:
     p = ws.settings
     result = anonymize(TABLE, SCHEMA, k=p.k, grouping=p.grouping, generalizer=p.generalizer)
     risk = linkage_risk(result.release.frame(), QUASI)
+    stopping = [finding for finding in about_table(TABLE, SCHEMA) if finding.is_open]
     return {
+        "Ready to leave?": f"{len(stopping):,} open so far" if stopping else "Yes, so far",
         "Records": count(risk.records),
         "Groups": count(risk.groups),
         "Smallest group": count(risk.smallest),
