@@ -62,16 +62,18 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   position: sticky; top: 3.6rem; z-index: 9; background: BACKGROUND; padding: 0.4rem 0;
 }
 .st-key-strip [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.3; padding: 0; }
-@media (max-width: 900px) {
-  a[data-testid="stTopNavLink"] > :has([data-testid="stIconMaterial"]) { display: none; }
-  a[data-testid="stTopNavLink"] p { font-size: .82rem; }
-  [data-testid="stHeaderLogo"] { height: 1.5rem; }
+@media (max-width: 1100px) {
   [data-testid="stBottomBlockContainer"] { padding: .3rem 1rem .4rem; }
   .st-key-strip [data-testid="stMetricLabel"] p { font-size: .7rem; }
   .st-key-strip [data-testid="stMetricValue"] { font-size: 1rem; }
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p {
     white-space: nowrap; overflow: hidden; text-overflow: ellipsis;
   }
+}
+@media (max-width: 900px) {
+  a[data-testid="stTopNavLink"] > :has([data-testid="stIconMaterial"]) { display: none; }
+  a[data-testid="stTopNavLink"] p { font-size: .82rem; }
+  [data-testid="stHeaderLogo"] { height: 1.5rem; }
 }
 </style>"""
 LINE_PERIOD = 2.0  # seconds between two looks whether there is a place for a session that waits
