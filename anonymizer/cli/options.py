@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -158,7 +159,8 @@ def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> N
         raise SchemaError(
             f"Nobody said what to do with {len(open_):,} columns, which would leave as they are: {reasons}{more}.",
             column=open_[0].name,
-            remedy=f"Give them roles, or keep them as they are: --keep {','.join(column.name for column in open_)}.",
+            remedy="Give them roles, or keep them as they are: --keep "
+            f"{shlex.quote(','.join(column.name for column in open_))}.",
         )
 
 

@@ -1,6 +1,7 @@
 """One thing to see to before a release leaves: its figure, its sentence, what would repair it, and why it may stay."""
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -42,13 +43,13 @@ class Repair:
 
     @property
     def options(self) -> str:
-        """The same on the command line."""
+        """The same on the command line, quoted for a shell: names are text of whoever made the table."""
         roles: dict[Role, list[str]] = {}
         for name, role in self.roles:
             roles.setdefault(role, []).append(name)
-        words = [f"--{role} {','.join(names)}" for role, names in roles.items()]
-        words += [f"--{name.replace('_', '-')} {value}" for name, value in self.settings]
-        return " ".join([*words, *(f"--missing={text}" for text in self.missing)])
+        words = [word for role, names in roles.items() for word in (f"--{role}", ",".join(names))]
+        words += [word for name, value in self.settings for word in (f"--{name.replace('_', '-')}", str(value))]
+        return shlex.join([*words, *(f"--missing={text}" for text in self.missing)])
 
 
 @dataclass(frozen=True)

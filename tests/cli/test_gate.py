@@ -4,10 +4,14 @@ import json
 import shlex
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from anonymizer.cli.main import main
+from anonymizer.cli.options import require_roles
+from anonymizer.errors import SchemaError
 from anonymizer.reading.samples import hospital, visits
+from anonymizer.schema import Schema
 
 WHY = "agreed with Zqwxcanary on paper"
 ROLES = [
@@ -99,3 +103,11 @@ def test_persons_with_several_rows__stop(capsys: Capture) -> None:
     assert main(["anonymize", "visits.csv", *roles, "--identifying", "patient_id", "--k", "3", "--out", "out.csv"]) == 1
     assert "Count persons (--person patient_id)" in capsys.readouterr().out
     assert "out.csv" not in files()
+
+
+def test_refusal__names_columns_as_a_shell_takes_them() -> None:
+    name = "e-mail $(x); y"
+    table = pd.DataFrame({"age": [20, 30], name: ["anna@example.org", "ben@example.org"]})
+    with pytest.raises(SchemaError) as refusal:
+        require_roles(table, Schema.of(table, quasi_identifying=["age"]), [])
+    assert shlex.split(refusal.value.remedy.partition("--keep ")[2].rstrip(".")) == [name]

@@ -1,6 +1,7 @@
 """The gate: each finding with a table that has it and one that has not, figures from pandas, repairs that close it."""
 
 import json
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from anonymizer.errors import GuaranteeError
 from anonymizer.flow import Flow
-from anonymizer.gate.finding import Finding, Gate, Severity, is_reason, verdict_of
+from anonymizer.gate.finding import Finding, Gate, Repair, Severity, is_reason, verdict_of
 from anonymizer.gate.judge import names_text
 from anonymizer.pipeline import anonymize, run_flow
 from anonymizer.reading.samples import hospital, visits
@@ -305,3 +306,10 @@ def test_samples__leave_as_they_are_suggested(sample: str) -> None:
     table = hospital(300, 2) if sample == "hospital" else visits(80, 2)
     flow = flow_of(table, suggest(table))
     assert flow.gate.open == ()
+
+
+def test_repair__on_the_command_line_is_one_word_a_name() -> None:
+    name = "na; touch $(x) 'y'"
+    repair = Repair("Leave it out", roles=((name, Role.IDENTIFYING),), settings=(("l", 2),), missing=("n/a $x",))
+    assert shlex.split(repair.options) == ["--identifying", name, "--l", "2", "--missing=n/a $x"]
+    assert "'na; touch" in repair.options, "quoted, so that a shell runs nothing of it"
