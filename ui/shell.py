@@ -11,7 +11,6 @@ from ui.decisions.project_file import take_over
 from ui.decisions.view import explanation
 from ui.door.login import login
 from ui.navigation import STEPS, pages
-from ui.scroll import start_at_top
 from ui.server.places import PLACES
 from ui.server.sessions import draw, drop_uploads, go
 from ui.session import emptying, wait_for_place, workspace
@@ -19,6 +18,7 @@ from ui.strip import strip
 from ui.turn import TURNS
 from ui.visit import FrameState
 from ui.warm import WARM_UP, sweep
+from ui.window import start_at_top
 from ui.workspace import Workspace
 
 LOGO = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 118 32" role="img" aria-label="Copse">
@@ -47,7 +47,7 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
 }
 [class*="st-key-roles-card-"] [data-testid="stHorizontalBlock"] { overflow: visible; }
-.st-key-scroll, [class*="st-key-browser-"] { position: absolute; }
+.st-key-window, [class*="st-key-browser-"] { position: absolute; }
 [data-copse-lost] [data-testid="stDialog"] { display: none; }
 [data-testid="stDownloadButton"] { transition: opacity .2s; }
 [data-stale="true"] [data-testid="stDownloadButton"] { pointer-events: none; opacity: .5; transition-delay: .2s; }

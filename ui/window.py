@@ -21,9 +21,9 @@ SCRIPT = """export default ({ data }) => {
   main.dataset.page = data;
 };"""
 
-_mount = st.components.v2.component("copse_scroll", js=SCRIPT)
+_mount = st.components.v2.component("copse_window", js=SCRIPT)
 
 
 def start_at_top(page: str) -> None:
     """Scroll to the top when ``page`` is another one than was shown before."""
-    _mount(key="scroll", data=page, width=1, height=1)
+    _mount(key="window", data=page, width=1, height=1)
