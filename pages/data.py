@@ -20,8 +20,8 @@ def welcome() -> None:
     st.title("Bring a table of people", anchor=False)
     st.markdown(
         "Copse groups people who look alike and makes what an attacker could know just coarse enough, "
-        "while a column of your choice stays worth studying. Four steps lead to a release: **data**, **roles**, "
-        "**tree**, **release**."
+        "while a column of your choice stays worth studying. Five steps lead to a release: **data**, **roles**, "
+        "**tree**, **ready to leave?**, **release**."
     )
 
 

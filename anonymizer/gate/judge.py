@@ -211,9 +211,9 @@ def shared(schema: Schema, settings: Settings, verification: Verification) -> It
 
 
 def rows_of(check: Check) -> str:
-    """Return the people of a check, in words."""
-    people = int(check.achieved or 0)
-    return "1 row" if people == 1 else f"{people:,} rows"
+    """Return the rows that a check counts, in words."""
+    rows = int(check.achieved or 0)
+    return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
 def promise(schema: Schema, verification: Verification) -> Finding:

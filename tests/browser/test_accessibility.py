@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.steps import open_page, settle, step
 from ui.navigation import SIDE_PAGES, STEPS
@@ -50,6 +50,9 @@ def test_every_page__axe_finds_nothing(app_server: str, browser: Any, theme: Any
                 page.set_viewport_size({"width": width, "height": HEIGHT})
                 settle(page)
                 assert (title, width, faults(page)) == (title, width, [])
+                for _, of_step, _ in STEPS:
+                    link = page.get_by_test_id("stTopNavLink").filter(has_text=of_step)
+                    expect(link).to_be_in_viewport(ratio=1)
     finally:
         context.close()
 

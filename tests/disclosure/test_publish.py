@@ -85,7 +85,7 @@ def leaf_sizes(tree: KeyedTree, rates: dict[int, float], off: float, most: int) 
 
 
 def test_error_rates__do_not_tell_how_many_records_a_leaf_has() -> None:
-    """Exact rates are fractions that give the size of most leaves with errors away; rounded ones of hardly any."""
+    """Exact rates are fractions that give the size of a third of the leaves with errors away; rounded ones of few."""
     leaves = by_exact = by_round = 0
     for seed in range(6):
         tree, _ = grow_tree(seed, "binary", n=400, classes=4, least=8, depth=5)
