@@ -1,4 +1,4 @@
-"""Values of a column as numbers, as levels and as text, one way for every type."""
+"""Values of a column as numbers, as levels and as text, and figures as people read them, one way for every type."""
 
 import hashlib
 import re
@@ -33,6 +33,50 @@ def value_text(value: Any) -> str:
         stamp = pd.Timestamp(value)
         return str(stamp.date().isoformat() if stamp == stamp.normalize() and stamp.tz is None else stamp.isoformat())
     return str(value)
+
+
+LARGE = {1e6: "million", 1e9: "billion", 1e12: "trillion"}
+"""Units of large figures."""
+
+
+def number_text(value: float, digits: int = 3) -> str:
+    """Return a figure as it is read: as many digits as matter, and never a row of them that nobody can tell apart.
+
+    ``0.0312``, ``12.5``, ``1,234``; from ten thousand on rounded (``771,000``), from a million on with its unit (``771
+    billion``), beyond these and very near 0 with a power of ten (``1.2 × 10⁻⁵``); a dash where it is not defined.
+    """
+    if not np.isfinite(value):
+        return "–"
+    value = float(f"{value:.{digits - 1}e}") if abs(value) >= 10_000 or abs(value) < 1000 else round(value)
+    size = abs(value)
+    if size and not 1e-4 <= size < 1e15:
+        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+        exponent = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return f"{_short(mantissa)} × 10{exponent}"
+    if size >= 1000:
+        unit = max((unit for unit in LARGE if unit <= size), default=1.0)
+        return f"{value:,.0f}" if unit == 1.0 else f"{_short(f'{value / unit:.{digits - 1}f}')} {LARGE[unit]}"
+    return np.format_float_positional(value, trim="-")
+
+
+def _short(text: str) -> str:
+    """Return a decimal number without the zeros at its end."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def share(part: float) -> str:
+    """Return a share between 0 and 1 as a percentage; neither a small share nor a nearly full one is rounded away."""
+    part = round(part, 12)  # one figure, computed in two ways, can differ in the last bits
+    if 0 < part < 0.0005:
+        return "< 0.1 %"
+    if 0.9995 <= part < 1:
+        return "> 99.9 %"
+    return f"{part:.1%}".removesuffix("%").removesuffix(".0") + " %"
+
+
+def plural(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: ``1 record``, ``1,200 records``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], Any]:

@@ -10,6 +10,8 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError
 from anonymizer.schema import Kind, Role
+from anonymizer.values import plural as plural
+from anonymizer.values import share as share
 
 PAGES = Path(__file__).resolve().parent.parent / "pages"
 JOINER = "\N{WORD JOINER}"
@@ -66,16 +68,6 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def share(part: float) -> str:
-    """Return a share between 0 and 1 as a percentage; neither a small share nor a nearly full one is rounded away."""
-    part = round(part, 12)  # one figure, computed in two ways, can differ in the last bits
-    if 0 < part < 0.0005:
-        return "< 0.1 %"
-    if 0.9995 <= part < 1:
-        return "> 99.9 %"
-    return f"{part:.1%}".removesuffix("%").removesuffix(".0") + " %"
-
-
 def size(n_bytes: float) -> str:
     """Return a number of bytes in the unit that suits it."""
     for unit in ("B", "kB", "MB"):
@@ -91,11 +83,6 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * length:
             return plural(round(seconds / length), unit)
     return plural(max(1, round(seconds)), "second")
-
-
-def plural(number: int, one: str, many: str = "") -> str:
-    """Return ``1 record``, ``2 records``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def without_midnight(frame: pd.DataFrame) -> pd.DataFrame:

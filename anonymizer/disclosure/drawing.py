@@ -10,8 +10,8 @@ from anonymizer.disclosure.outline import KeyedTree
 from anonymizer.disclosure.pmml import Document
 from anonymizer.drawing.dot import THEMES, digraph, quote, quote_tooltip
 from anonymizer.drawing.shades import LEVELS, gauge
-from anonymizer.drawing.words import class_name, plural, visible_text
-from anonymizer.values import value_text
+from anonymizer.drawing.words import class_name, visible_text
+from anonymizer.values import plural, value_text
 
 BINS = 20
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.drawing.words import class_name, mean_text, number_text, plural
+from anonymizer.drawing.words import class_name, mean_text
+from anonymizer.values import number_text, plural
 
 if TYPE_CHECKING:
     from anonymizer.groups.digression import NumericRisk

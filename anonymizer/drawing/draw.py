@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from anonymizer.drawing.dot import THEMES, digraph, quote, quote_tooltip
 from anonymizer.drawing.rules import Conditions, regions, rule_text, step_text
 from anonymizer.drawing.shades import GLYPHS, class_ranks, gauge, risk_levels, risk_scores, share_bar
-from anonymizer.drawing.words import class_name, number_lines, number_text, plural
+from anonymizer.drawing.words import class_name, number_lines
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import Encoding
 from anonymizer.growing.tree import Tree
+from anonymizer.values import number_text, plural
 
 if TYPE_CHECKING:
     from anonymizer.groups.risk import NodeRisk

@@ -9,12 +9,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.drawing.rules import regions, rule_text
-from anonymizer.drawing.words import class_name, mean_text, number_text, visible_text
+from anonymizer.drawing.words import class_name, mean_text, visible_text
 from anonymizer.groups.limits import margins
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.growing.target import class_shares
 from anonymizer.growing.tree import Tree
 from anonymizer.settings import Limits
+from anonymizer.values import number_text
 
 if TYPE_CHECKING:
     from anonymizer.groups.risk import NodeRisk

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.drawing.rules import step_text
-from anonymizer.drawing.words import number_text, plural
 from anonymizer.groups.limits import Margin
 from anonymizer.growing.encode import Encoding
 from anonymizer.growing.tree import Tree
+from anonymizer.values import number_text, plural
 
 if TYPE_CHECKING:
     from anonymizer.groups.prune import Pruning

@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.drawing.dot import THEMES
-from anonymizer.drawing.words import class_name, number_text
+from anonymizer.drawing.words import class_name
 from anonymizer.errors import ParameterError
 from anonymizer.growing.tree import Tree
+from anonymizer.values import number_text
 
 if TYPE_CHECKING:
     from anonymizer.groups.risk import NodeRisk

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonymizer.values import value_text
+from anonymizer.values import number_text, value_text
 
 if TYPE_CHECKING:
     from anonymizer.groups.digression import NumericRisk
@@ -54,27 +54,17 @@ def class_name(label: str | None, limit: int = 0) -> str:
     return "missing" if label is None else visible_text(label, limit)
 
 
-def plural(number: int, one: str) -> str:
-    """Return a number with its noun: ``1 record``, ``1,200 records``."""
-    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
-
-
-def number_text(value: float) -> str:
-    """Return a measure to three digits, large ones in full."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-
-
 def mean_text(numeric: "NumericRisk", node: int, position: int) -> str:
-    """Return the mean of one numeric sensitive column in a node: four digits, or the day."""
+    """Return the mean of one numeric sensitive column in a node: its figure, or the day."""
     mean = float(numeric.mean[node, position])
     if numeric.names[position] in numeric.dates:
         return value_text(np.datetime64(round(mean), "us").astype("datetime64[D]"))
-    return f"{mean:,.0f}" if abs(mean) >= 1000 else f"{mean:.4g}"
+    return number_text(mean, 4)
 
 
 def number_lines(numeric: "NumericRisk", node: int) -> list[str]:
     """Return the figures of a node on numeric sensitive columns, one line for all and one for each."""
-    p_value = "p not defined" if np.isnan(numeric.p_value[node]) else f"p {numeric.p_value[node]:.3g}"
+    p_value = "p not defined" if np.isnan(numeric.p_value[node]) else f"p {number_text(numeric.p_value[node])}"
     lines = [f"SSE {number_text(numeric.sse[node])}, digression {number_text(numeric.digression[node])}, {p_value}"]
     for position, name in enumerate(numeric.names):
         rsd, spread = numeric.rsd[node, position], numeric.spread[node, position]

@@ -16,7 +16,6 @@ from playwright.sync_api import Page, expect
 import anonymizer as an
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.drawing.groups import worst_groups
-from anonymizer.drawing.words import number_text
 from anonymizer.groups.recipe import grouping_words
 from anonymizer.pipeline import Result
 from anonymizer.reading.files import read_table
@@ -24,6 +23,7 @@ from anonymizer.releasing.generalize import GUARANTEES, WRITINGS
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.report import schema_from
 from anonymizer.settings import SETTINGS
+from anonymizer.values import number_text
 from tests.browser.steps import choose, download, drop, give_role, known_text, number, open_page, settle, step
 from tests.conftest import ROOT
 from ui.controls import ROLE_NAMES

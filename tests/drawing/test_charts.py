@@ -19,7 +19,6 @@ from anonymizer.drawing.charts import (
     numbers_sentence,
     pruning_curve,
 )
-from anonymizer.drawing.words import number_text
 from anonymizer.errors import ParameterError
 from anonymizer.groups.prune import prune
 from anonymizer.growing.encode import encode
@@ -28,6 +27,7 @@ from anonymizer.measuring.distributions import MOST_BINS, MOST_LEVELS, Distribut
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Kind, Schema
+from anonymizer.values import number_text
 
 QUASI = ["age", "sex", "postcode", "marital_status", "occupation", "admission_date"]
 

@@ -13,13 +13,13 @@ from anonymizer.drawing.groups import group_table
 from anonymizer.drawing.rules import step_text
 from anonymizer.drawing.shades import colours_of, legend
 from anonymizer.drawing.svg import svg
-from anonymizer.drawing.words import number_text
 from anonymizer.errors import ParameterError
 from anonymizer.groups.prune import prune
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.schema import Schema
+from anonymizer.values import number_text
 from tests.drawn_trees import SVG, draw_tree, nodes_in, table
 
 

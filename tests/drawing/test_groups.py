@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 from anonymizer.drawing.groups import group_table, worst_groups
-from anonymizer.drawing.words import number_text
 from anonymizer.groups.prune import prune
 from anonymizer.growing.records import descend
+from anonymizer.values import number_text
 
 
 def test_worst_groups__of_a_cut(number_tree) -> None:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from anonymizer.drawing.reasons import explain_leaf
-from anonymizer.drawing.words import number_text
 from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import prune
 from anonymizer.settings import Limits
+from anonymizer.values import number_text
 
 
 @pytest.mark.parametrize("criterion", ["least", "error-risk"])

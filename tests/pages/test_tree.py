@@ -8,11 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.drawing.reasons import explain_leaf
 from anonymizer.drawing.rules import rule_text
-from anonymizer.drawing.words import number_text
 from anonymizer.groups.mondrian import grow_mondrian
 from anonymizer.groups.recipe import GROUPING_WORDS, grouping_words
 from anonymizer.schema import Schema
 from anonymizer.settings import names_of
+from anonymizer.values import number_text
 from tests.drawn_trees import table
 from tests.pages.test_data import SHELL, texts
 from ui.controls import count, plain, share

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from anonymizer.cli.main import main
-from anonymizer.drawing.words import number_text
 from anonymizer.errors import AnonymizerError, ReadError, SchemaError
 from anonymizer.growing.records import descend
 from anonymizer.pipeline import Result, anonymize
@@ -25,6 +24,7 @@ from anonymizer.releasing.release import FORMATS, read_release
 from anonymizer.reporting.report import check_line, commitment, digest, provenance, schema_from
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, setting_names
+from anonymizer.values import number_text
 from tests.conftest import run_python
 from tests.groups.test_refine import random_table
 from tests.reasons import anonymize_with_reasons

@@ -14,12 +14,13 @@ from anonymizer.drawing.groups import group_table, shared_cells, worst_groups
 from anonymizer.drawing.reasons import explain_leaf
 from anonymizer.drawing.rules import rule_text
 from anonymizer.drawing.shades import Shade
-from anonymizer.drawing.words import mean_text, number_text
+from anonymizer.drawing.words import mean_text
 from anonymizer.groups.digression import NumericRisk
 from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
+from anonymizer.values import number_text
 from ui.controls import count, plain, plural, share
 from ui.session import widget_state
 from ui.tree.state import TreeState
