@@ -5,6 +5,7 @@ import streamlit as st
 
 from ui.controls import KIND_LABELS, count, next_step, plain, problem, size, without_midnight
 from ui.data.chooser import chooser
+from ui.data.paper import paper_panel
 from ui.data.reading_form import problems_found, questions_form, reading_form
 from ui.decisions.project_file import WHAT, project_panel
 from ui.decisions.state import DAYS
@@ -104,6 +105,7 @@ def main() -> None:
     offer(ws)
     if ws.failure is not None:
         problem(ws.failure, "The table you had before is still here.")
+    paper_panel(ws)
     details(ws)
     with st.expander("Bring another table", icon=":material/upload_file:", key=f"another {ws.edition}"):
         chooser(ws)

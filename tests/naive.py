@@ -88,7 +88,10 @@ def grow(
     max_depth: int | None = None,
     exhaustive_max: int = 8,
 ) -> list[TreeNode]:
-    """Return a classification tree: at every node all candidate splits of all columns, one after another."""
+    """Return a classification tree: at every node all candidate splits of all columns, one after another; in order,
+    those of a column only where none before it gains."""
+    in_order = criterion == "in-order"
+    criterion = "entropy" if in_order else criterion
     nodes: list[TreeNode] = []
     everything = list(range(len(classes)))
     tolerance = 1e-12 * max(1.0, impurity(class_counts(everything, classes, n_classes), criterion))
@@ -100,6 +103,8 @@ def grow(
         best: Split | None = None
         if depth != max_depth and impurity(counts, criterion) > tolerance:
             for position, attribute in enumerate(attributes):
+                if in_order and best is not None:
+                    break
                 for split in candidates(attribute, position, records, classes, n_classes, criterion, exhaustive_max):
                     n_left = sum(attribute.values[i] in split.left for i in records)
                     enough = min_leaf <= n_left <= len(records) - min_leaf

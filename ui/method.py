@@ -28,6 +28,7 @@ SPLITS = {
     "gini": "Gini impurity of the classes",
     "sse": "Squared error of the numbers",
     "blend": "Blend of target and columns",
+    "in-order": "The columns in their order",
 }
 """Titles of :data:`anonymizer.growing.grow.CRITERIA`."""
 

@@ -35,6 +35,7 @@ from anonymizer.values import content_digest
 from anonymizer.whatif.scenarios import History, Scenario, choices_of
 from ui.answers import Answers
 from ui.decisions.state import Decisions
+from ui.disclosure.state import DisclosureState
 from ui.server.memory import size_of
 from ui.server.places import PLACES
 from ui.server.turns import Owner
@@ -186,14 +187,20 @@ class Workspace:
         return self.bring(source, reading.name, options, **watch)
 
     def bring_sample(self, name: str) -> bool:
-        """Make one of the built-in samples the table. False, with ``failure`` set, when it cannot be had."""
+        """Make one of the built-in samples the table, with the decisions that it brings. False, with ``failure`` set,
+        when it cannot be had."""
+        sample = SAMPLES[name]
         try:
-            frame = SAMPLES[name].load()
-            PLACES.require(self.owner, SAMPLES[name].title, size_of(frame))
+            frame = sample.load()
+            PLACES.require(self.owner, sample.title, size_of(frame))
         except AnonymizerError as error:
             self._refuse(error)
             return False
         self._accept(sample_reading(name, frame), None)
+        if sample.roles and self.schema is None:
+            self.set_schema(sample.schema(frame))
+            self.set(**sample.settings)
+            self.states[DisclosureState] = DisclosureState(**sample.disclosure)
         return True
 
     def read_again(self, options: ReadOptions, **watch: Any) -> bool:

@@ -21,8 +21,9 @@ from anonymizer.settings import offer
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-CRITERIA = ("entropy", "gini", "sse", "blend")
-"""Splitting criteria: impurities of classes, squared error of numbers, and of numbers and columns together."""
+CRITERIA = ("entropy", "gini", "sse", "blend", "in-order")
+"""Splitting criteria: impurities of classes, squared error of numbers, and of numbers and columns together; and the
+first column of the table that gains anything."""
 
 offer("criterion", CRITERIA)
 
@@ -66,6 +67,10 @@ def grow(
     1 − ``weight``: see :mod:`anonymizer.growing.blend`; its subsets always follow the principal component. Grow it with
     ``min_leaf`` = k.
 
+    ``in-order`` asks the columns in the order in which they stand, each as long as it gains anything by what suits the
+    target, entropy or squared error, before the next one is asked. Where that order means something, as from the
+    general to the particular, groups follow it.
+
     ``min_leaf``: fewest records of a child. ``max_depth``: longest path, ``None`` for no limit.
     Raises :class:`ParameterError` for an unknown criterion, one that does not fit the target, or a number out of range.
     """
@@ -79,6 +84,9 @@ def grow(
     if criterion == "blend":
         source = InMemory(encoded, blend_responses(encoded, weight))
         return grow_from(source, encoded.encodings, "sse", min_leaf, max_depth, 0)
+    in_order = criterion == "in-order"
+    if in_order:
+        criterion = "sse" if encoded.by_numbers else "entropy"
     if (criterion == "sse") != encoded.by_numbers:
         raise ParameterError(
             f"The criterion {criterion!r} does not fit the target, which is "
@@ -86,7 +94,8 @@ def grow(
             remedy="Use sse for a numeric target, entropy or gini for any other.",
         )
     with linear_algebra().limit(limits=1, user_api="blas"):  # kernels run side by side already; more threads only wait
-        return grow_from(InMemory(encoded), encoded.encodings, criterion, min_leaf, max_depth, exhaustive_max)
+        rules = min_leaf, max_depth, exhaustive_max
+        return grow_from(InMemory(encoded), encoded.encodings, criterion, *rules, in_order=in_order)
 
 
 @cache
@@ -105,6 +114,8 @@ def grow_from(
     min_leaf: int,
     max_depth: int | None,
     exhaustive_max: int,
+    *,
+    in_order: bool = False,
 ) -> Tree:
     """Return what :func:`grow` does, from any source of records."""
     root = source.root()
@@ -121,6 +132,17 @@ def grow_from(
         table,
     )
     by_order = [encoding.by_order for encoding in encodings]
+    nodes, divisions = (divide_in_order if in_order else divide_large)(source, growth, by_order)
+    if in_order:
+        growth = growth._replace(min_leaf=root.n)  # nothing is left to divide
+    ends = [node for node in nodes.values() if node.key not in divisions]
+    branches = dict(zip([node.key for node in ends], source.finish(ends, growth), strict=True))
+    return finish_tree(join(root, divisions, branches), source, encodings)
+
+
+def divide_large(source: RecordSource, growth: Growth, by_order: list[bool]) -> tuple[dict[int, Node], Divisions]:
+    """Return all nodes by their keys and the divisions of the large ones, by the split that gains most."""
+    root = source.root()
     divisions: Divisions = {}
     least = max(SMALL, root.n // (WORKERS + 1))
     histograms_of: dict[int, Histograms] = {}
@@ -145,9 +167,30 @@ def grow_from(
         divisions[node.key] = (split, left, right)
         nodes |= {left.key: left, right.key: right}
         pending += [left, right]
-    ends = [node for node in nodes.values() if node.key not in divisions]
-    branches = dict(zip([node.key for node in ends], source.finish(ends, growth), strict=True))
-    return finish_tree(join(root, divisions, branches), source, encodings)
+    return nodes, divisions
+
+
+def divide_in_order(source: RecordSource, growth: Growth, by_order: list[bool]) -> tuple[dict[int, Node], Divisions]:
+    """Return all nodes by their keys and every division: by the first column that gains anything, where it gains
+    most."""
+    root = source.root()
+    nodes, divisions, pending = {root.key: root}, {}, [root]
+    while pending:
+        node = pending.pop()
+        if node.depth == growth.max_depth or node.n < 2 * growth.min_leaf:
+            continue
+        for column in np.flatnonzero(node.active):
+            only = np.zeros_like(node.active)
+            only[column] = 1
+            choice = choose_split(node, source.histograms(node._replace(active=only)), by_order, growth)
+            if choice is not None:
+                split, _ = choice
+                left, right = source.divide(node, split, node.active)
+                divisions[node.key] = (split, left, right)
+                nodes |= {left.key: left, right.key: right}
+                pending += [left, right]
+                break
+    return nodes, divisions
 
 
 def choose_split(

@@ -1,9 +1,11 @@
-"""Tables to try things on: the papers' two small examples, made-up hospital admissions, and Adult from the internet."""
+"""Tables to try things on: the papers' small examples with their decisions, made-up hospital admissions, and two real
+tables from the internet."""
 
 import hashlib
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,34 +13,46 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.reading.files import Reading, ReadOptions
+from anonymizer.schema import Schema
 
 ADULT_WAIT = 60.0
-"""Seconds to wait for Adult at most."""
+"""Seconds to wait for Adult, or another table of OpenML, at most."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A built-in table. ``load`` makes it; ``synthetic``: its records are made up."""
+    """A built-in table. ``load`` makes it; ``synthetic``: its records are made up.
+
+    The example of a paper brings the paper's decisions: ``roles``, as :meth:`anonymizer.schema.Schema.of` takes them,
+    and ``settings``; ``disclosure``: what its published tree is, and what is known of it. Empty: nothing is decided.
+    """
 
     name: str
     title: str
     description: str
     load: Callable[[], pd.DataFrame]
     synthetic: bool
+    roles: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    disclosure: Mapping[str, Any] = field(default_factory=dict)
+
+    def schema(self, table: pd.DataFrame) -> Schema:
+        """Return the roles that the sample brings for its table."""
+        return Schema.of(table, **self.roles)
 
 
 def customers() -> pd.DataFrame:
     """Return the 14 customers of Y19, Figure 1 and Table 1.
 
     The paper prints the ages of its first five records, and of the others only where they lie in the tree; their
-    ages here are a completion that fits its Figure 1.
+    ages here are a completion that fits its Figure 1. The columns stand in the order in which that tree asks them.
     """
-    female_ages, male_ages = [57, 61, 42, 29, 38], [22, 60, 70, 75, 80, 25, 33, 45, 52]
+    female_ages, male_ages = [57, 61, 42, 29, 38], [22, 60, 70, 75, 80, 33, 33, 33, 52]
     return pd.DataFrame(
         {
-            "Age": female_ages + male_ages,
             "Gender": ["F"] * 5 + ["M"] * 9,
             "Marital Status": ["Married"] * 2 + ["Not Married"] * 3 + ["Married"] * 5 + ["Not Married"] * 4,
+            "Age": female_ages + male_ages,
             "Bought Medical Product": ["Yes"] * 2 + ["No"] * 3 + ["Yes"] * 2 + ["No"] * 3 + ["Yes"] * 3 + ["No"],
         }
     )
@@ -65,6 +79,21 @@ def employees() -> pd.DataFrame:
             (51, 20, "professional", 77, 143),
         ],
         columns=["Age", "YearsEdu", "Occupation", "Income", "Asset"],
+    )
+
+
+def graduates() -> pd.DataFrame:
+    """Return the six people of Z10, Example 1: four kinds of people, known by education and age, and their salary.
+
+    The paper prints which kinds there are and how the tree divides them; how many are of each follows from its Figure
+    5, and the names of the three ages are ours.
+    """
+    return pd.DataFrame(
+        {
+            "Education": ["Doctorate"] * 2 + ["Masters", "Doctorate"] + ["Masters"] * 2,
+            "Age": ["young"] * 2 + ["middle"] * 2 + ["old"] * 2,
+            "Salary": ["<=50K"] * 3 + [">50K"] * 3,
+        }
     )
 
 
@@ -229,6 +258,31 @@ def adult(wait: float = ADULT_WAIT) -> pd.DataFrame:
 
     Raises :class:`ReadError` where it cannot be had within ``wait`` seconds.
     """
+    return _fetch("Adult", 1590, wait).rename(columns={"class": "income"})
+
+
+CONTRA_COLUMNS = (
+    "wife_age", "wife_education", "husband_education", "children", "wife_religion", "wife_working",
+    "husband_occupation", "standard_of_living", "media_exposure", "contraceptive_method",
+)  # fmt: skip
+
+
+def contra(wait: float = ADULT_WAIT) -> pd.DataFrame:
+    """Return the contraceptive table of Y19 (1,473 x 10) from OpenML, fetched by scikit-learn and kept in its cache.
+
+    Raises :class:`ReadError` where it cannot be had within ``wait`` seconds, or is another table there.
+    """
+    table = _fetch("Contraceptive choice", 23, wait)
+    if len(table.columns) != len(CONTRA_COLUMNS):
+        raise ReadError(
+            f"Contraceptive choice has {len(table.columns)} columns on OpenML, not {len(CONTRA_COLUMNS)}.",
+            remedy="Bring it as a file.",
+        )
+    return table.set_axis(list(CONTRA_COLUMNS), axis=1)
+
+
+def _fetch(title: str, number: int, wait: float) -> pd.DataFrame:
+    """Return a table of OpenML. Raises :class:`ReadError` where it cannot be had within ``wait`` seconds."""
     frames: list[pd.DataFrame] = []
     failures: list[Exception] = []
 
@@ -236,7 +290,7 @@ def adult(wait: float = ADULT_WAIT) -> pd.DataFrame:
         try:
             from sklearn.datasets import fetch_openml
 
-            frames.append(fetch_openml(data_id=1590, as_frame=True, parser="pandas", n_retries=1, delay=0.1).frame)
+            frames.append(fetch_openml(data_id=number, as_frame=True, parser="pandas", n_retries=1, delay=0.1).frame)
         except Exception as error:  # whatever stops a download; it is reported below
             failures.append(error)
 
@@ -245,11 +299,11 @@ def adult(wait: float = ADULT_WAIT) -> pd.DataFrame:
     worker.join(wait)
     if not frames:
         raise ReadError(
-            "Adult could not be fetched from the internet"
+            f"{title} could not be fetched from the internet"
             + (f" ({type(failures[0]).__name__})." if failures else f" within {wait:.0f} seconds."),
-            remedy="Use a sample that works without internet, or bring Adult as a file.",
+            remedy=f"Use a sample that works without internet, or bring {title} as a file.",
         ) from (failures[0] if failures else None)
-    return frames[0].rename(columns={"class": "income"})
+    return frames[0]
 
 
 SAMPLES: dict[str, Sample] = {
@@ -272,16 +326,47 @@ SAMPLES: dict[str, Sample] = {
         Sample(
             "customers",
             "14 customers",
-            "The example of error-risk pruning: age, gender, marital status, and whether a product was bought.",
+            "The example of error-risk pruning, with the paper's decisions: its tree, its groups, its Table 1.",
             customers,
             True,
+            roles={
+                "quasi_identifying": ["Gender", "Marital Status", "Age"],
+                "sensitive": ["Bought Medical Product"],
+                "domains": {"Age": (22, 80)},
+            },
+            settings={
+                "k": 3,
+                "criterion": "in-order",
+                "grouping": "error-risk",
+                "generalizer": "tiered",
+                "numbers": "range",
+            },
         ),
         Sample(
             "employees",
             "14 employees",
-            "The example of error-digression pruning: age, education, occupation; income and assets are sensitive.",
+            "The example of error-digression pruning, with the paper's decisions: income and assets are sensitive.",
             employees,
             True,
+            roles={"quasi_identifying": ["Age", "YearsEdu", "Occupation"], "sensitive": ["Income", "Asset"]},
+            settings={
+                "k": 2,
+                "grouping": "error-digression",
+                "significance": 0.05,
+                "generalizer": "uniform",
+                "writing": "concatenate",
+                "numbers": "range",
+            },
+        ),
+        Sample(
+            "graduates",
+            "6 graduates",
+            "The example of what a published tree tells: education and age are known, the salary is not.",
+            graduates,
+            True,
+            roles={"quasi_identifying": ["Education", "Age"], "sensitive": ["Salary"]},
+            settings={"k": 2, "generalizer": "uniform"},
+            disclosure={"source": "multiway", "measure": "entropy", "depth": 1, "fewest": 2, "rule": True},
         ),
         Sample(
             "adult",
@@ -289,6 +374,19 @@ SAMPLES: dict[str, Sample] = {
             "48,842 people of a census extract, fetched from OpenML: needs the internet.",
             adult,
             False,
+        ),
+        Sample(
+            "contra",
+            "Contraceptive choice",
+            "1,473 women of a survey in Indonesia of 1987, fetched from OpenML: needs the internet.",
+            contra,
+            False,
+            roles={
+                "quasi_identifying": CONTRA_COLUMNS[:-1],
+                "sensitive": CONTRA_COLUMNS[-1:],
+                "kinds": {CONTRA_COLUMNS[-1]: "categorical"},
+            },
+            settings={"grouping": "error-risk", "generalizer": "tiered", "numbers": "range"},
         ),
     )
 }

@@ -194,6 +194,34 @@ def test_pieces__a_large_table_is_divided_without_help() -> None:
     assert sorted(sources[1].order.tolist()) == list(range(40_000))
 
 
+# In order.
+
+
+@pytest.mark.parametrize("min_leaf", [1, 2, 7])
+@pytest.mark.parametrize("c", [2, 4])
+def test_in_order__a_column_is_asked_until_it_gains_nothing(c: int, min_leaf: int) -> None:
+    rng = np.random.default_rng(c)
+    columns = {
+        "level": letters(rng.integers(0, 5, 90), 5),
+        "x": rng.integers(0, 30, 90),
+        "flag": letters(rng.integers(0, 2, 90), 2),
+    }
+    table, schema = table_of(columns, rng.integers(0, c, 90))
+    tree = check_against_naive(table, schema, criterion="in-order", min_leaf=min_leaf, max_depth=6)
+    assert tree.feature[0] == 0
+    assert set(tree.feature) > {0, 1}
+
+
+def test_in_order__numbers_by_squared_error() -> None:
+    table = pd.DataFrame({"late": [1, 2, 3, 4] * 5, "early": [1, 1, 2, 2] * 5, "y": [0.0, 1.0, 5.0, 6.0] * 5})
+    for names, first in ((["late", "early"], "late"), (["early", "late"], "early")):
+        encoded = encode(table, Schema.of(table[[*names, "y"]], quasi_identifying=names, sensitive=["y"]))
+        tree = grow(encoded, "in-order")
+        assert encoded.names[tree.feature[0]] == first
+        assert sorted(set(tree.feature.tolist())) == ([-1, 0] if first == "late" else [-1, 0, 1])
+        assert tree.n[tree.is_leaf].tolist() == [5, 5, 5, 5]
+
+
 # Splits.
 
 

@@ -230,7 +230,9 @@ def test_generalizer__comes_with_its_honest_label(generalizer: str) -> None:
 
 
 def test_tiered__needs_a_reason_and_the_report_keeps_it() -> None:
-    app = open_page(session(3, "tiered"))
+    ws = session(3, "tiered")
+    ws.set(criterion="in-order")
+    app = open_page(ws)
     assert not app.exception
     assert not app.success
     assert "not 3-anonymous" in plain_text(app)
