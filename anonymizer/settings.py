@@ -21,6 +21,80 @@ DICTIONARIES: dict[str, list[Collection[str]]] = {"tested": [TESTS]}
 """For each setting that is a name, the dictionaries whose keys it may be: see :func:`offer`."""
 
 
+NAMES: dict[str, dict[str, str]] = {
+    "grouping": {
+        "least": "Least pruning",
+        "error-risk": "Error-risk pruning",
+        "error-digression": "Error-digression pruning",
+        "median-mondrian": "Median Mondrian",
+        "infogain-mondrian": "InfoGain Mondrian",
+        "regression-mondrian": "Regression Mondrian",
+    },
+    "generalizer": {
+        "uniform": "Uniform boxes",
+        "tiered": "Tiered boxes",
+        "tiered-strict": "Strictly tiered boxes",
+        "refine": "Refined groups",
+        "pack": "Packed groups",
+        "polish": "Polished groups",
+        "pack-persons": "Packed persons",
+    },
+    "criterion": {
+        "entropy": "Entropy of the classes",
+        "gini": "Gini impurity of the classes",
+        "sse": "Squared error of the numbers",
+        "blend": "Blend of target and columns",
+        "in-order": "Columns in their order",
+    },
+    "writing": {
+        "sets": "Sets",
+        "groups": "Public groups",
+        "concatenate": "Concatenated",
+        "weighted": "Concatenated with counts",
+    },
+    "numbers": {"public": "Public ends", "range": "Ends that are values", "mean": "Mean", "median": "Median"},
+    "tested": {"inner": "Inner nodes (as in the paper)", "leaves": "Groups themselves"},
+    "attacker": {"prosecutor": "Prosecutor", "journalist": "Journalist", "marketer": "Marketer"},
+    "measure": {
+        "groups": "Groups",
+        "smallest": "Smallest group",
+        "risk": "Highest risk",
+        "gcp": "Detail lost (GCP)",
+        "error": "Error",
+        "unexplained": "Squared error left",
+        "discernibility": "Discernibility",
+        "two_way": "People in another cell of a two-way table",
+        "coefficients": "Coefficients inside the 95 % interval",
+        "tidi": "Lowest TIDI",
+        "rsd": "Lowest RSD",
+        "posterior": "Surest guess",
+        "mape": "MAPE",
+        "rmse": "RMSE",
+        "mae": "MAE",
+        "r2": "R²",
+        "slope": "Calibration slope",
+    },
+}
+"""What methods, attackers and measures are called, once for pages, pictures, reports and the command line."""
+
+
+def name_of(kind: str, key: str) -> str:
+    """Return what something is called: the name in :data:`NAMES`; of an entry from outside without one, its key."""
+    return NAMES.get(kind, {}).get(key, key)
+
+
+def in_text(name: str) -> str:
+    """Return a name as it stands within a sentence: ``packed groups``, but ``InfoGain Mondrian`` and ``RSD``."""
+    word = name.partition(" ")[0]
+    return name if word[1:] != word[1:].lower() or len(word) < 3 else name[0].lower() + name[1:]
+
+
+def method_text(grouping: str, generalizer: str, weight: float | None = None) -> str:
+    """Return how groups and boxes are made, in words: ``Least pruning with packed groups``; ``weight``: of a blend."""
+    made = name_of("grouping", grouping) if weight is None else f"Blend of weight {weight:g}"
+    return f"{made} with {in_text(name_of('generalizer', generalizer))}"
+
+
 SHORT: dict[str, dict[str, dict[str, str]]] = {
     "generalizer": {"concatenate": {"generalizer": "uniform", "writing": "concatenate"}}
 }
@@ -99,7 +173,8 @@ SETTINGS: dict[str, Setting] = {
         "name",
         "tree",
         "How groups are made",
-        "how records are put into groups: error-digression for a numeric target, else error-risk, when nothing is said",
+        "how records are put into groups: error-digression pruning for a numeric target, else error-risk "
+        "pruning, when nothing is said",
         optional=True,
     ),
     "generalizer": Setting(
@@ -185,13 +260,25 @@ SETTINGS: dict[str, Setting] = {
     ),
     "tested": Setting("inner", "name", "limit", "Covariance test", "where α is tested: on inner nodes or on groups"),
     "prosecutor_limit": Setting(
-        10, "count", "attackers", "Prosecutor", "at most one chance in so many, for who knows the person is in the file"
+        10,
+        "count",
+        "attackers",
+        NAMES["attacker"]["prosecutor"],
+        "at most one chance in so many, for who knows the person is in the file",
     ),
     "journalist_limit": Setting(
-        10, "count", "attackers", "Journalist", "at most one chance in so many, for who wants to find anybody"
+        10,
+        "count",
+        "attackers",
+        NAMES["attacker"]["journalist"],
+        "at most one chance in so many, for who wants to find anybody",
     ),
     "marketer_limit": Setting(
-        20, "count", "attackers", "Marketer", "at most one chance in so many, for who wants to find as many as possible"
+        20,
+        "count",
+        "attackers",
+        NAMES["attacker"]["marketer"],
+        "at most one chance in so many, for who wants to find as many as possible",
     ),
 }
 """Every setting by name, in the order in which they are said."""

@@ -6,7 +6,7 @@ They steer the grouping (:mod:`anonymizer.groups.limits`), and the checker requi
 import streamlit as st
 
 from anonymizer.schema import Kind, Schema
-from anonymizer.settings import SETTINGS, setting_names
+from anonymizer.settings import NAMES, SETTINGS, setting_names
 from ui.controls import plain
 from ui.method import number_setting
 from ui.visit import at_first
@@ -47,8 +47,7 @@ PROMISES = {
 NUMBERS_TOO = "; numbers do not steer it, but the checker requires it of them too"
 PLACES = {
     "": "Off",
-    "inner": "Inner nodes (as in the paper)",
-    "leaves": "Groups themselves",
+    **NAMES["tested"],
 }
 """Where the covariance test is made."""
 
@@ -124,7 +123,7 @@ def covariance_test(ws: Workspace, page: str) -> None:
             "grouping; the checker does not test it again",
         )
     else:
-        only = "" if ws.flow.grouping == "error-digression" else " It steers error-digression only."
+        only = "" if ws.flow.grouping == "error-digression" else " It steers error-digression pruning only."
         st.caption(
             ":material/check: **Promises:** nothing about what is released. Branches that vary unlike the table are "
             f"merged; the groups themselves are not tested, and the checker does not require it.{only}"

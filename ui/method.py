@@ -10,7 +10,7 @@ from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.recipe import fitting_groupings, grouping_words
 from anonymizer.growing.grow import CRITERIA
 from anonymizer.releasing.generalize import INTERVALS, NUMBERS, guarantee_of
-from anonymizer.settings import SETTINGS, names_of
+from anonymizer.settings import SETTINGS, in_text, name_of, names_of
 from anonymizer.whatif.ends import loss_by_ends
 from ui.controls import plain, share, slider_ends
 from ui.session import optional_number, set_at_once
@@ -22,15 +22,6 @@ LARGEST_K = 200
 SHARE_STEP = 0.05
 STEPS = {"entropy_l": 0.25, "significance": 0.01}
 """How far a click moves a number that is no share."""
-
-SPLITS = {
-    "entropy": "Entropy of the classes",
-    "gini": "Gini impurity of the classes",
-    "sse": "Squared error of the numbers",
-    "blend": "Blend of target and columns",
-    "in-order": "The columns in their order",
-}
-"""Titles of :data:`anonymizer.growing.grow.CRITERIA`."""
 
 
 def k_slider(ws: Workspace, page: str) -> None:
@@ -133,7 +124,7 @@ def growth_title(ws: Workspace) -> str:
     if p.criterion == "blend":
         return f"Grown as a blend, weight {p.weight:.2f}"
     name = p.criterion or criteria(ws)[0]
-    return f"Grown by {plain(SPLITS.get(name, name).lower())}"
+    return f"Grown by {plain(in_text(name_of('criterion', name)))}"
 
 
 def criteria(ws: Workspace) -> list[str]:
@@ -156,7 +147,7 @@ def growth_choice(ws: Workspace, page: str) -> None:
         SETTINGS["criterion"].title,
         names,
         names.index(p.criterion) if p.criterion in names else 0,
-        format_func=lambda name: SPLITS.get(name, name),
+        format_func=lambda name: name_of("criterion", name),
         key=key,
         on_change=set_at_once,
         args=(ws, "criterion", key),

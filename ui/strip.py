@@ -8,11 +8,15 @@ from anonymizer.drawing.charts import two_way_sentence
 from anonymizer.gate.finding import Gate
 from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.releasing.generalize import INTERVALS
+from anonymizer.settings import NAMES
 from ui.controls import count, plain, plural, share
 from ui.workspace import Workspace
 
 if TYPE_CHECKING:
     from anonymizer.groups.prune import Pruning
+
+
+MEASURE = NAMES["measure"]
 
 
 class Figure(NamedTuple):
@@ -67,14 +71,14 @@ def figures(ws: Workspace) -> list[Figure]:
     return [
         Figure("Ready to leave?", readiness(ws), READY),
         Figure("Records", records, "Records in the table, and in the release."),
-        Figure("Groups", groups, "Groups of look-alike records in the release."),
-        Figure("Smallest group", smallest, f"{unit.capitalize()}s in the smallest group. You ask for k = {ws.k}."),
-        Figure("Highest risk", highest, RISK[unit]),
-        Figure("Detail lost (GCP)", loss, "How much of each column's range a cell leaves open, on average."),
+        Figure(MEASURE["groups"], groups, "Groups of look-alike records in the release."),
+        Figure(MEASURE["smallest"], smallest, f"{unit.capitalize()}s in the smallest group. You ask for k = {ws.k}."),
+        Figure(MEASURE["risk"], highest, RISK[unit]),
+        Figure(MEASURE["gcp"], loss, "How much of each column's range a cell leaves open, on average."),
         lowest_rsd(ws, pruning, foreseen)
         if ws.flow.encoded.by_numbers
         else Figure(
-            "Error",
+            MEASURE["error"],
             error,
             "Records outside the most frequent class of their group; – without a target.",
         ),
@@ -97,7 +101,7 @@ def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:
     numeric = ws.flow.risk.numeric
     is_known = foreseen and numeric is not None
     return Figure(
-        "Lowest RSD",
+        MEASURE["rsd"],
         share(float(numeric.rsd[pruning.cut()].min())) if is_known else "–",
         "Guessing a sensitive number by the mean of its group leaves at least this share of the squared error of "
         "guessing by the whole table's: the lower, the more the worst group gives away.",

@@ -45,7 +45,7 @@ from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.claim import Claim, claim_from, roles_text
 from anonymizer.reporting.report import digest, schema_digest, schema_from
 from anonymizer.schema import Column, Kind, Role, Schema, kind_of
-from anonymizer.settings import RUN, Limits, setting_names
+from anonymizer.settings import RUN, Limits, in_text, name_of, setting_names
 from anonymizer.version import VERSION
 
 BAD_INPUT = 2
@@ -306,7 +306,7 @@ def print_result(result: Result) -> None:
         ("unique records", f"{before.unique:,}", f"{after.unique:,}"),
         ("smallest group", f"{before.smallest:,}", f"{after.smallest:,}"),
         ("highest linking risk", f"{before.highest:.3f}", f"{after.highest:.3f}"),
-        ("loss (GCP, 0 to 1)", "0", f"{utility.gcp:.3f}"),
+        (in_text(name_of("measure", "gcp")), "0", f"{utility.gcp:.3f}"),
         ("outside majority class", "", "" if utility.error is None else f"{utility.error:.3f}"),
     ]
     if (change := result.report.two_way.mean) is not None:

@@ -14,7 +14,7 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import grow
 from anonymizer.growing.tree import Tree
 from anonymizer.schema import Kind, Schema
-from anonymizer.settings import Limits, Settings, offer, setting_names
+from anonymizer.settings import Limits, Settings, name_of, offer, setting_names
 
 
 @dataclass(frozen=True)
@@ -92,42 +92,43 @@ def group(tree: Tree, risk: NodeRisk, encoded: EncodedTable, grouping: str, limi
 
 GROUPING_WORDS: dict[str, tuple[str, str]] = {
     "least": (
-        "As many groups as k allows",
+        ": as many groups as k allows",
         "A split stays when both of its sides have k records and keep every limit below; no pruning keeps more.",
     ),
     "error-risk": (
-        "Error-risk (Yang et al. 2019)",
+        " (Yang et al. 2019)",
         "Where a group is too small, the branch goes first whose risk falls most for each error added. It merges far "
         "more than k needs, into few large groups: coarse when they are released whole, fine when they are packed.",
     ),
     "error-digression": (
-        "Error-digression (Li and Sarkar 2014)",
+        " (Li and Sarkar 2014)",
         "For numeric sensitive columns: the branch goes first that adds the least squared error for the digression it "
         "takes away. Digression itself is not bounded by it: ask for spread or RSD below.",
     ),
     "median-mondrian": (
-        "For comparison: median Mondrian",
+        ", for comparison",
         "The column with the widest range is cut at its median as long as k allows. It never looks at what is "
         "sensitive, so boxes are tight, and what can be predicted from them is left to chance (LeFevre et al. 2006).",
     ),
     "infogain-mondrian": (
-        "For comparison: InfoGain Mondrian",
+        ", for comparison",
         "The best split for the classes with k records on both sides, until there is none. Columns that say little of "
         "the class keep hardly any detail (LeFevre et al. 2008).",
     ),
     "regression-mondrian": (
-        "For comparison: Regression Mondrian",
+        ", for comparison",
         "The best split for the numbers with k records on both sides, until there is none. Values within a group come "
         "close to each other, which is what a limit on spread forbids (LeFevre et al. 2008).",
     ),
 }
-"""A title of each grouping, and what it does, in words for a steward."""
+"""What follows the name of each grouping in its title, and what it does, in words for a steward."""
 
 
 def grouping_words(grouping: str) -> tuple[str, str]:
     """Return the title of a grouping and what it does; of a criterion without words, its own first sentence."""
     words = (CRITERIA[grouping].__doc__ or "").strip().partition("\n")[0] if grouping in CRITERIA else ""
-    return GROUPING_WORDS.get(grouping, (grouping, words))
+    more, meaning = GROUPING_WORDS.get(grouping, ("", words))
+    return name_of("grouping", grouping) + more, meaning
 
 
 def fitting_groupings(schema: Schema) -> tuple[str, ...]:

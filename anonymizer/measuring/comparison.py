@@ -18,6 +18,8 @@ from anonymizer.measuring.measures import (
     mean_of,
     number_measure,
 )
+from anonymizer.settings import method_text
+from anonymizer.values import number_text
 
 BETTER = {
     **{f"error_{form}": -1 for form in FORMS},
@@ -100,15 +102,23 @@ def tradeoff_sentence(outcomes: Sequence[Outcome], measure: str) -> str:
     best = min(compared, key=lambda outcome: -BETTER[measure] * outcome.mean(measure))
     tightest = min(compared, key=lambda outcome: outcome.mean("gcp"))
     which = "highest" if BETTER[measure] > 0 else "lowest"
-    text = f"At k = {k:,}, {setting_text(best)} has the {which} {MEASURES[measure]} ({best.mean(measure):.3g})"
+    text = f"At k = {k:,}, {setting_text(best)} has the {which} {MEASURES[measure]} ({number_text(best.mean(measure))})"
     if tightest is best:
-        return f"{text} and the lowest loss (GCP {best.mean('gcp'):.3g})"
-    return f"{text}, {setting_text(tightest)} the lowest loss (GCP {tightest.mean('gcp'):.3g})"
+        return f"{text} and the least {MEASURES['gcp']} ({number_text(best.mean('gcp'))})"
+    return f"{text}, {setting_text(tightest)} the least {MEASURES['gcp']} ({number_text(tightest.mean('gcp'))})"
 
 
 def setting_text(outcome: Outcome) -> str:
     """Return the name of a setting, without its k."""
-    return f"{outcome.grouping} · {outcome.generalizer}"
+    return title_of(outcome.grouping, outcome.generalizer)
+
+
+def title_of(grouping: str, generalizer: str) -> str:
+    """Return what a grouping, also a blend such as ``blend:0.2``, and a generalizer are called."""
+    name, _, weight = grouping.partition(":")
+    if name == ORIGINAL:
+        return "Original records"
+    return method_text(name, generalizer, float(weight) if weight else None)
 
 
 def tradeoff_figure(outcomes: Sequence[Outcome], measure: str) -> Any:
@@ -143,7 +153,7 @@ def tradeoff_figure(outcomes: Sequence[Outcome], measure: str) -> Any:
                 textfont={"size": 11},
                 marker={"size": 10, "color": colour, "symbol": symbol},
                 line={"width": 1, "color": colour},
-                hovertemplate="k = %{text}<br>GCP %{x:.3f}<br>"
+                hovertemplate=f"k = %{{text}}<br>{MEASURES['gcp']} %{{x:.3f}}<br>"
                 + f"{MEASURES[measure]} %{{y:.3f}}<extra>{setting_text(line[0])}</extra>",
             )
     best = unbeaten(outcomes, measure)
@@ -157,16 +167,17 @@ def tradeoff_figure(outcomes: Sequence[Outcome], measure: str) -> Any:
         if outcome.grouping == ORIGINAL and math.isfinite(outcome.mean(measure)):
             figure.add_hline(
                 y=outcome.mean(measure), line_dash="dot", line_color="#8f9b93",
-                annotation_text=f"original records: {outcome.mean(measure):.3g}", annotation_position="bottom right",
+                annotation_text=f"original records: {number_text(outcome.mean(measure))}",
+                annotation_position="bottom right",
             )  # fmt: skip
     figure.update_xaxes(
-        title_text="loss (GCP): share of the columns' ranges left open, 0 = nothing lost", zeroline=False
+        title_text=f"{MEASURES['gcp']}: share of the columns' ranges left open, 0 = nothing lost", zeroline=False
     )
     figure.update_yaxes(title_text=MEASURES[measure], zeroline=False)
     figure.update_layout(
         height=470,
         margin={"l": 10, "r": 10, "t": 20, "b": 10},
-        legend={"title": {"text": "grouping · generalizer"}},
+        legend={"title": {"text": "grouping, boxes"}},
     )
     return figure
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anonymizer.measuring.predict import Floats
+from anonymizer.settings import in_text, name_of
 
 ORIGINAL = "original"
 """The grouping of records that were not generalized at all, for comparison."""
@@ -18,7 +19,7 @@ tree says, so whatever is measured on boxes presumes the tree."""
 MODELS = {"linear": "linear regression", "tree": "regression tree"}
 """The models of numbers."""
 
-OF_NUMBERS = {"mape": "MAPE", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "slope": "calibration slope"}
+OF_NUMBERS = {figure: in_text(name_of("measure", figure)) for figure in ("mape", "rmse", "mae", "r2", "slope")}
 """What is measured of the predictions of numbers."""
 
 
@@ -28,10 +29,8 @@ def number_measure(figure: str, model: str, form: str) -> str:
 
 
 MEASURES = {
-    "gcp": "loss (GCP)",
-    "two_way": "rows in another cell of a two-way table",
-    "coefficients": "coefficients inside the 95 % interval",
-    "rsd": "RSD",
+    **{figure: in_text(name_of("measure", figure)) for figure in ("gcp", "two_way", "coefficients")},
+    "rsd": "mean RSD",
     **{f"error_{form}": f"classification error, {form}" for form in FORMS},
     **{
         number_measure(figure, model, form): f"{title}, {MODELS[model]}, {form}"
@@ -39,8 +38,7 @@ MEASURES = {
         for model in MODELS
         for figure, title in OF_NUMBERS.items()
     },
-    "groups": "groups",
-    "smallest": "smallest group",
+    **{figure: in_text(name_of("measure", figure)) for figure in ("groups", "smallest")},
     "seconds": "seconds",
 }
 """What is measured in every fold, and how it is called."""

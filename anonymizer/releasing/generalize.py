@@ -24,7 +24,7 @@ from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.releasing.tiers import Groups, Parts, refine_groups, tiered, tiered_strict, uniform
 from anonymizer.schema import Role, Schema
-from anonymizer.settings import SHORT, Limits, offer
+from anonymizer.settings import SHORT, Limits, name_of, offer
 from anonymizer.values import value_text
 
 
@@ -208,7 +208,7 @@ OF_NUMBERS = (
 
 GUARANTEES: dict[str, Guarantee] = {
     "uniform": Guarantee(
-        "Uniform: one box for each group",
+        name_of("generalizer", "uniform") + ": one box for each group",
         True,
         "Everybody in a group gets the same cells, so every row looks like at least k − 1 others: the release is "
         "k-anonymous when every group has at least k records.",
@@ -216,7 +216,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "in it is known to have it.",
     ),
     "tiered": Guarantee(
-        "Tiered: the finer leaves, sharing neighbours",
+        name_of("generalizer", "tiered") + ": the finer leaves, sharing neighbours",
         False,
         "Every person matches at least k released rows, and every row matches at least k people, also when all rows "
         "are assigned at once: global (1,k)- and (k,k)-anonymity.",
@@ -225,7 +225,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "the groups, so more of them hold a single sensitive value.",
     ),
     "tiered-strict": Guarantee(
-        "Tiered, strict: the finer leaves, taking neighbours over",
+        name_of("generalizer", "tiered-strict") + ": the finer leaves, taking neighbours over",
         True,
         "The boxes are finer than the groups, and still every row looks like at least k − 1 others: the release is "
         "k-anonymous when every group has at least k records.",
@@ -233,7 +233,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "release.",
     ),
     "refine": Guarantee(
-        "Refine: groups cut further where boxes lose least",
+        name_of("generalizer", "refine") + ": cut further where boxes lose least",
         True,
         "Groups of at least 2k are cut where the boxes of the two sides lose least, and still every row looks like "
         f"at least k − 1 others; limits on sensitive values that were asked for hold in every part{OF_NUMBERS}. Boxes "
@@ -242,7 +242,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "a whole group has in common.",
     ),
     "pack": Guarantee(
-        "Pack: neighbours in groups that lose least",
+        name_of("generalizer", "pack") + ": neighbours in groups that lose least",
         True,
         "Inside each group, records that are alike stand side by side, and are divided into the groups of at least k "
         "that lose least: every row looks like at least k − 1 others, and limits on sensitive values that were asked "
@@ -254,7 +254,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "who knows every record can infer most of it from the release, and make some of the groups again.",
     ),
     "polish": Guarantee(
-        "Polish: packed groups, improved record by record",
+        name_of("generalizer", "polish") + ": packed, then improved record by record",
         True,
         "Packed groups, among which records move and change places as long as that makes boxes tighter: every row "
         "still looks like at least k − 1 others, and limits on sensitive values that were asked for hold in every "
@@ -264,7 +264,7 @@ GUARANTEES: dict[str, Guarantee] = {
         "secret, which is no proof; what running the method again gives away was tried for packing, not for this.",
     ),
     "pack-persons": Guarantee(
-        "Pack persons: all rows of a person in one group",
+        name_of("generalizer", "pack-persons") + ": all rows of a person in one group",
         True,
         "Packed groups of the whole table in which all rows of a person are together: who finds out which rows are one "
         "person's still finds at least k persons that fit all of them. Limits on sensitive values that were asked for "
@@ -285,10 +285,13 @@ def guarantee_of(generalizer: str) -> Guarantee:
 
 WRITINGS: dict[str, Guarantee] = {
     "sets": Guarantee(
-        "Sets: {a, b}", True, "A cell lists the levels that occur in its box; all levels of the domain are a *.", ""
+        name_of("writing", "sets") + ": {a, b}",
+        True,
+        "A cell lists the levels that occur in its box; all levels of the domain are a *.",
+        "",
     ),
     "groups": Guarantee(
-        "Public groups: {a, b, c}",
+        name_of("writing", "groups") + ": {a, b, c}",
         True,
         "A cell of several levels lists all levels of the public groups that these are in, as declared or proposed: a "
         "level that is listed need not occur in the box, so it points at nobody.",
@@ -296,13 +299,13 @@ WRITINGS: dict[str, Guarantee] = {
         "little in common. When only one of a box has a level of some group, that group still points at that one.",
     ),
     "concatenate": Guarantee(
-        "Concatenated: a+b",
+        name_of("writing", "concatenate") + ": a+b",
         True,
         "A cell joins the levels that occur in its box, also when these are all (L14): it says the same as a set.",
         "",
     ),
     "weighted": Guarantee(
-        "Concatenated with counts: a:4+b:1",
+        name_of("writing", "weighted") + ": a:4+b:1",
         True,
         "An analyst can give each level its share of the group: see expand(). Rows still look like the others of "
         "their group.",
@@ -314,7 +317,7 @@ WRITINGS: dict[str, Guarantee] = {
 
 NUMBERS: dict[str, Guarantee] = {
     "public": Guarantee(
-        "Public ends: [25, 64]",
+        name_of("numbers", "public") + ": [25, 64]",
         True,
         "A cell is the smallest interval between ends of a public grid that holds the values of its box: multiples of "
         "a round step, or days to years, as declared or proposed. Where few people lie, the outermost steps are one. "
@@ -324,20 +327,20 @@ NUMBERS: dict[str, Guarantee] = {
         "outermost steps are joined, follow from the data.",
     ),
     "range": Guarantee(
-        "Range: [29, 61]",
+        name_of("numbers", "range") + ": [29, 61]",
         True,
         "A cell is the smallest interval that holds the values of its box.",
         "Its ends are values of real people: a box [29, 61] says that somebody is 29.",
     ),
     "mean": Guarantee(
-        "Mean: ~41.5",
+        name_of("numbers", "mean") + ": ~41.5",
         True,
         "One number for the whole group, ready for a regression. Rows still look like the others of their group.",
         "It need not contain anybody's value, so the checker cannot compare it with the original, and it bounds "
         "nothing: its loss counts as 1. Somebody who knows all of a group but one can work out the last value.",
     ),
     "median": Guarantee(
-        "Median: ~40",
+        name_of("numbers", "median") + ": ~40",
         True,
         "One number for the whole group that a few extreme values do not move. Rows still look like the others of "
         "their group.",

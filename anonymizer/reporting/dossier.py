@@ -32,13 +32,13 @@ PAPERS: Mapping[str, str] = {
     "median-mondrian": "Median Mondrian: LeFevre, DeWitt and Ramakrishnan, ICDE 2006.",
     "infogain-mondrian": "InfoGain Mondrian: LeFevre, DeWitt and Ramakrishnan, ACM TODS 2008.",
     "regression-mondrian": "Regression Mondrian: LeFevre, DeWitt and Ramakrishnan, ACM TODS 2008.",
-    "uniform": "Uniform generalization: Yang et al. 2019.",
-    "tiered": "Tiered generalization: Yang et al. 2019. It is not k-anonymous.",
-    "tiered-strict": "Tiered, strict: Copse's own change of Yang et al. 2019, which is k-anonymous.",
-    "refine": "Refinement where hulls lose least: Copse's own, after LeFevre et al. 2006.",
+    "uniform": "Uniform boxes: Yang et al. 2019.",
+    "tiered": "Tiered boxes: Yang et al. 2019. It is not k-anonymous.",
+    "tiered-strict": "Strictly tiered boxes: Copse's own change of Yang et al. 2019, which is k-anonymous.",
+    "refine": "Refined groups, cut where hulls lose least: Copse's own, after LeFevre et al. 2006.",
     "pack": "Packed groups: Copse's own, after Hansen and Mukherjee 2003.",
-    "polish": "Packed groups, polished by local search: Copse's own.",
-    "pack-persons": "Packed groups of whole persons: Copse's own, after Hansen and Mukherjee 2003.",
+    "polish": "Polished groups, packed and then improved by local search: Copse's own.",
+    "pack-persons": "Packed persons, all rows of each together: Copse's own, after Hansen and Mukherjee 2003.",
 }
 """Where each grouping and generalizer comes from."""
 

@@ -2,15 +2,16 @@
 
 from anonymizer.reporting.document import Figure, Section, Table
 from anonymizer.reporting.findings import Findings
+from anonymizer.settings import name_of
 
 
 def losses(findings: Findings) -> Section:
     """Return what was lost and what an analysis would still say, before and after."""
     utility = findings.report.utility
     rows: list[tuple[str | Figure, ...]] = [
-        ("Loss of detail (GCP), 0 to 1", Figure("gcp.before", "0"), Figure("gcp.after", f"{utility.gcp:.4f}")),
+        (f"{name_of('measure', 'gcp')}, 0 to 1", Figure("gcp.before", "0"), Figure("gcp.after", f"{utility.gcp:.4f}")),
         (
-            "Discernibility, squared records",
+            f"{name_of('measure', 'discernibility')}, squared records",
             Figure("discernibility.before", f"{findings.discernibility_before:,}"),
             Figure("discernibility.after", f"{utility.discernibility:,}"),
         ),

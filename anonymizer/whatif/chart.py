@@ -6,20 +6,22 @@ from typing import Any
 
 from anonymizer.drawing.charts import ORIGINAL
 from anonymizer.errors import ParameterError
+from anonymizer.settings import in_text, name_of
+from anonymizer.values import share
 from anonymizer.whatif.frontier import POLICIES, Point, best_points
 
 LOSSES = {
-    "gcp": "loss of detail (GCP)",
+    "gcp": in_text(name_of("measure", "gcp")),
     "error": "records outside their group's majority (error)",
-    "unexplained": "squared error left around group means",
+    "unexplained": f"{in_text(name_of('measure', 'unexplained'))} around group means",
 }
 """What can stand across: fields of :class:`anonymizer.whatif.frontier.Point`, in words."""
 
 RISKS = {
-    "risk": "highest prosecutor risk",
-    "tidi": "least TIDI of a group, bits (low is risky)",
-    "rsd": "least RSD of a group (low is risky)",
-    "posterior": "surest guess of the sensitive value: highest class share in a group",
+    "risk": f"{in_text(name_of('measure', 'risk'))} (prosecutor)",
+    "tidi": f"{in_text(name_of('measure', 'tidi'))} of a group, bits (low is risky)",
+    "rsd": f"{in_text(name_of('measure', 'rsd'))} of a group (low is risky)",
+    "posterior": f"{in_text(name_of('measure', 'posterior'))} of the sensitive value: highest class share in a group",
 }
 """What can stand upwards."""
 
@@ -36,10 +38,10 @@ def frontier_sentence(points: Sequence[Point], loss: str = "gcp", risk: float = 
     """Return the title of the figure: the least loss among settings that keep a prosecutor risk."""
     within = [point for point in points if point.risk <= risk + 1e-12 and getattr(point, loss) is not None]
     if not within:
-        return f"No setting that was tried keeps the highest risk at or below {risk:.3g}"
+        return f"No setting that was tried keeps the highest risk at or below {share(risk)}"
     best = min(within, key=lambda point: getattr(point, loss))
     return (
-        f"At a risk of at most {risk:.3g} the least {LOSSES[loss]} is {getattr(best, loss):.3f}: "
+        f"At a risk of at most {share(risk)} the least {LOSSES[loss]} is {share(getattr(best, loss))}: "
         f"{best.method}, k = {best.k:,}"
     )
 
@@ -118,14 +120,14 @@ def _words(point: Point) -> str:
     lines = [
         f"<b>{point.method}, k = {point.k:,}</b>",
         f"{point.groups:,} groups, the smallest of {point.smallest:,}",
-        f"highest prosecutor risk {point.risk:.3g}",
-        f"GCP {point.gcp:.3f}",
+        f"{RISKS['risk']} {share(point.risk)}",
+        f"{LOSSES['gcp']} {share(point.gcp)}",
     ]
-    lines += [f"error {point.error:.3f}"] if point.error is not None else []
-    lines += [f"squared error left {point.unexplained:.3f}"] if point.unexplained is not None else []
-    lines += [f"least TIDI {point.tidi:.2f} bits"] if point.tidi is not None else []
-    lines += [f"least RSD {point.rsd:.3f}"] if point.rsd is not None else []
-    lines += [f"surest guess {point.posterior:.1%}"] if point.posterior is not None else []
+    lines += [f"error {share(point.error)}"] if point.error is not None else []
+    lines += [f"squared error left {share(point.unexplained)}"] if point.unexplained is not None else []
+    lines += [f"lowest TIDI {point.tidi:.2f} bits"] if point.tidi is not None else []
+    lines += [f"lowest RSD {point.rsd:.3f}"] if point.rsd is not None else []
+    lines += [f"surest guess {share(point.posterior)}"] if point.posterior is not None else []
     return "<br>".join(lines)
 
 
@@ -147,7 +149,7 @@ def k_figure(points: Sequence[Point], k: int, goal: int) -> Any:
         go.Scatter(
             x=[point.k for point in entries], y=[point.gcp for point in entries], mode="lines",
             line={"shape": "hv", "width": 2.5, "color": COLOURS[0]},
-            text=[f"{point.groups:,} groups, risk {point.risk:.3g}" for point in entries],
+            text=[f"{point.groups:,} groups, risk {share(point.risk)}" for point in entries],
             hovertemplate="k = %{x}: %{y:.1%}<br>%{text}<extra></extra>",
         )
     )  # fmt: skip
@@ -157,6 +159,6 @@ def k_figure(points: Sequence[Point], k: int, goal: int) -> Any:
             annotation_position="top left" if label == "now" else "bottom right",
         )  # fmt: skip
     figure.update_xaxes(title_text="k", rangemode="tozero")
-    figure.update_yaxes(title_text="detail lost (GCP)", rangemode="tozero", tickformat=".0%")
+    figure.update_yaxes(title_text=LOSSES["gcp"], rangemode="tozero", tickformat=".0%")
     figure.update_layout(showlegend=False, height=340, margin={"l": 10, "r": 10, "t": 24, "b": 10})
     return figure

@@ -27,6 +27,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import cut_error, cut_gcp, gcp, majorities, node_ncp
 from anonymizer.releasing.generalize import GENERALIZERS, INTERVALS, TAKES_LONG
 from anonymizer.releasing.grid import coarsen
+from anonymizer.settings import method_text
 
 if TYPE_CHECKING:
     from anonymizer.flow import Flow
@@ -136,8 +137,7 @@ class Point:
     @property
     def method(self) -> str:
         """The setting without its k, in words."""
-        name = self.grouping if self.weight is None else f"blend {self.weight:g}"
-        return name if self.generalizer == "uniform" else f"{name}, {self.generalizer}"
+        return method_text(self.grouping, self.generalizer, self.weight)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -252,7 +252,7 @@ def record_frontier(
         if cancelled is not None and cancelled():
             break
         if progress is not None:
-            progress(number / len(tries), f"{', '.join(method[:2])}, k = {k:,}")
+            progress(number / len(tries), f"{method_text(*method)}, k = {k:,}")
         setting = flow.but(k=k, writing="sets", numbers=numbers, **method.settings)
         if setting.pruning.satisfied:
             points.append(_point(setting, method))

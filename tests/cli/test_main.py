@@ -74,7 +74,7 @@ def test_anonymize__the_table_says_what_the_report_says(capsys: Capture) -> None
     assert lines["groups of look-alikes"] == [str(before["groups"]), str(after["groups"])]
     assert lines["unique records"] == [str(before["unique_records"]), str(after["unique_records"])]
     assert lines["smallest group"] == [str(before["smallest_group"]), str(after["smallest_group"])]
-    assert lines["loss (GCP, 0 to 1)"] == ["0", f"{report['utility']['gcp']:.3f}"]
+    assert lines["detail lost (GCP)"] == ["0", f"{report['utility']['gcp']:.3f}"]
     assert report["provenance"]["output_sha256"] == {}
     assert files() == {"report.json"}
 

@@ -15,12 +15,14 @@ from anonymizer.measuring.comparison import (
     differences,
     drawable,
     ranks,
+    title_of,
     tradeoff_figure,
     tradeoff_sentence,
     unbeaten,
 )
 from anonymizer.measuring.experiment import evaluate
 from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, OF_NUMBERS, ORIGINAL, Outcome
+from anonymizer.values import number_text
 from tests.groups.test_refine import random_table
 
 NUMBERS = [f"{figure}_{model}" for figure in OF_NUMBERS if figure != "slope" for model in MODELS]
@@ -57,7 +59,7 @@ def test_the_figure__has_each_setting_once_and_rings_those_that_are_not_beaten(o
         for k, x, y in zip(line["text"], line["x"], line["y"], strict=True)
     }
     assert points == {
-        (f"{o.grouping} · {o.generalizer}", o.k): (o.mean("gcp"), o.mean("error_raw")) for o in outcomes[1:]
+        (title_of(o.grouping, o.generalizer), o.k): (o.mean("gcp"), o.mean("error_raw")) for o in outcomes[1:]
     }
     assert list(zip(ring["x"], ring["y"], strict=True)) == [
         (o.mean("gcp"), o.mean("error_raw")) for o in unbeaten(outcomes, "error_raw")
@@ -70,11 +72,12 @@ def test_the_sentence__names_the_best_at_the_smallest_k(outcomes):
     at = [o for o in outcomes[1:] if o.k == 4]
     best, tightest = min(at, key=lambda o: o.mean("error_raw")), min(at, key=lambda o: o.mean("gcp"))
     first = (
-        f"{best.grouping} · {best.generalizer} has the lowest classification error, raw ({best.mean('error_raw'):.3g})"
+        f"{title_of(best.grouping, best.generalizer)} has the lowest classification error, raw "
+        f"({number_text(best.mean('error_raw'))})"
     )
     assert first in sentence
-    assert f"loss (GCP {tightest.mean('gcp'):.3g})" in sentence
-    assert "highest RSD" in tradeoff_sentence(outcomes, "rsd")
+    assert f"detail lost (GCP) ({number_text(tightest.mean('gcp'))})" in sentence
+    assert "highest mean RSD" in tradeoff_sentence(outcomes, "rsd")
 
 
 def test_what_was_not_measured__is_not_drawn(outcomes):

@@ -18,7 +18,7 @@ from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode, rows_of
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
-from anonymizer.measuring.comparison import as_table, paired_t_test
+from anonymizer.measuring.comparison import as_table, paired_t_test, title_of
 from anonymizer.measuring.experiment import all_groupings, evaluate, expected_seconds
 from anonymizer.measuring.folds import Fold, folds_of, part_of_leaf
 from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, OF_NUMBERS, Outcome
@@ -338,7 +338,7 @@ def test_the_command__prints_writes_and_compares(tmp_path, capsys):
     for measure in ("error_raw", "error_box", "two_way", "coefficients", "rsd"):
         assert MEASURES[measure] in page
     assert page.count("plotly-graph-div") >= 4
-    assert "blend:0.9" in page
+    assert title_of("blend:0.9", "uniform") in page
     capsys.readouterr()
     assert main([*command, "--plot", "plot.txt"]) == 2
     assert "ends in .html" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text
 from ui.controls import duration
 from ui.evaluate.state import EvaluateState
-from ui.evaluate.view import MEANINGS, current_job
+from ui.evaluate.view import MEANINGS, current_job, with_names
 from ui.workspace import Workspace, sample_reading
 
 TABLE, SCHEMA = random_table(41, 240)
@@ -61,7 +61,7 @@ def test_figures__are_those_of_the_package_and_outlive_the_page() -> None:
     expected = evaluate(
         Flow(TABLE, SCHEMA), folds=2, ks=(5,), groupings=("least", "median-mondrian"), generalizers=("uniform",)
     )
-    expected_table = asked_by(as_table(expected), "raw").drop(columns="seconds")
+    expected_table = with_names(asked_by(as_table(expected), "raw")).drop(columns="seconds")
     figures = app.dataframe[0].value.drop(columns="seconds")
     pd.testing.assert_frame_equal(figures, expected_table)
     assert tradeoff_sentence(expected, "error_raw") in plain_text(app)

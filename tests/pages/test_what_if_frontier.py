@@ -5,7 +5,7 @@ import pytest
 from anonymizer.flow import Flow
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import visits
-from anonymizer.settings import Settings
+from anonymizer.settings import Settings, method_text
 from anonymizer.whatif.frontier import tree_frontier
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session
@@ -21,7 +21,7 @@ def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
     app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
     app.run()
-    assert "error-risk, k = 17" in plain_text(app)
+    assert f"{method_text('error-risk', 'uniform')}, k = 17" in plain_text(app)
     press(app, "Keep as scenario")
     press(app, "Use it")
     after = app.session_state["workspace"]
@@ -43,7 +43,7 @@ def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
     app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
     app.run()
-    assert "error-risk, k = 17" in plain_text(app)
+    assert f"{method_text('error-risk', 'uniform')}, k = 17" in plain_text(app)
     press(app, "Use it")
     after = app.session_state["workspace"]
     assert (after.settings.grouping, after.k) == ("error-risk", 17)

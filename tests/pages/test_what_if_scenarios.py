@@ -3,6 +3,7 @@
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.pipeline import anonymize
 from anonymizer.schema import Role
+from anonymizer.settings import SETTINGS
 from anonymizer.whatif.frontier import Method, record_frontier
 from tests.pages.test_data import texts
 from tests.pages.test_release import plain_text
@@ -25,7 +26,7 @@ def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
         risk = linkage_risk(anonymize(TABLE, SCHEMA, k=k, generalizer="uniform").release.frame(), QUASI)
         assert (scenario.parameters["k"], scenario.figures["groups"]) == (k, risk.groups)
     table = app.dataframe[0].value
-    assert list(table.loc["k"]) == ["5", "20"]
+    assert list(table.loc[SETTINGS["k"].title]) == ["5", "20"]
     assert list(table.loc["Groups"]) == [count(scenario.figures["groups"]) for scenario in both]
     press(app, "Open")
     assert app.session_state["workspace"].k == 5
@@ -51,8 +52,8 @@ def test_compared_scenarios__stay_so_under_another_name() -> None:
 
 
 def test_a_setting_nobody_named__is_called_what_it_is() -> None:
-    assert usual_name(session(k=20)) == "error-risk, uniform, k = 20"
-    assert usual_name(session(k=20, criterion="blend", weight=0.9)) == "blend 0.9, uniform, k = 20"
+    assert usual_name(session(k=20)) == "Error-risk pruning with uniform boxes, k = 20"
+    assert usual_name(session(k=20, criterion="blend", weight=0.9)) == "Blend of weight 0.9 with uniform boxes, k = 20"
     ws = session(k=20, grouping="least", criterion="blend", weight=0.9)
     points = record_frontier(ws.flow, (20,), [Method("least", "uniform", 0.9)])
     assert here(ws, points) is points[0]

@@ -19,7 +19,8 @@ from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import gcp, majority_class_error
 from anonymizer.pipeline import anonymize
 from anonymizer.schema import Schema
-from anonymizer.settings import Settings
+from anonymizer.settings import Settings, method_text
+from anonymizer.values import share
 from anonymizer.whatif.chart import LOSSES, RISKS, available, frontier_figure, frontier_sentence
 from anonymizer.whatif.frontier import (
     POLICIES,
@@ -166,9 +167,9 @@ def test_record_frontier__tells_how_far_it_is_and_stops() -> None:
         progress=lambda share, what: calls.append((share, what)), cancelled=lambda: len(calls) == 3,
     )  # fmt: skip
     assert [share for share, _ in calls] == [0.0, 0.25, 0.5]
-    assert calls[0][1] == "least, refine, k = 5"
+    assert calls[0][1] == "Least pruning with refined groups, k = 5"
     assert [(point.method, point.k) for point in points] == [
-        ("least, refine", 5), ("least, refine", 10), ("median-mondrian", 5),
+        *((method_text("least", "refine"), k) for k in (5, 10)), (method_text("median-mondrian", "uniform"), 5),
     ]  # fmt: skip
 
 
@@ -232,6 +233,6 @@ def test_sentence__names_the_best_setting() -> None:
     points = tree_frontier(Flow(table, schema), range(2, 40))
     best = min((point for point in points if point.smallest >= 10), key=lambda point: point.gcp)
     sentence = frontier_sentence(points, "gcp", 0.1)
-    assert f"{best.gcp:.3f}" in sentence
+    assert f"is {share(best.gcp)}: " in sentence
     assert best.method in sentence
     assert "No setting" in frontier_sentence(points, "gcp", 0.001)

@@ -14,6 +14,7 @@ from anonymizer.measuring.comparison import (
     differences,
     drawable,
     ranks,
+    title_of,
     tradeoff_figure,
     tradeoff_sentence,
     unbeaten,
@@ -23,7 +24,7 @@ from anonymizer.measuring.measures import FORMS, MEASURES, MODELS, Outcome, numb
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.schema import Schema
-from anonymizer.settings import SETTINGS, Limits, names_of
+from anonymizer.settings import SETTINGS, Limits, in_text, name_of, names_of
 from ui.controls import count, duration, place_of, plain, plural, slider_ends
 from ui.evaluate.state import EvaluateState
 from ui.job import Job, show_failure, start_job, watch
@@ -37,17 +38,6 @@ WEIGHTS = tuple(step / 10 for step in range(11))
 SAMPLES = (2_000, 5_000, 10_000, 20_000, 50_000)
 LARGE = 20_000
 """Records beyond which a sample is offered first."""
-
-SHORT_TITLES = {
-    "least": "least: as many groups as k allows",
-    "error-risk": "error-risk (Yang et al.)",
-    "error-digression": "error-digression (Li and Sarkar)",
-    "blend": "blend of target and columns",
-    "median-mondrian": "median-mondrian",
-    "infogain-mondrian": "infogain-mondrian",
-    "regression-mondrian": "regression-mondrian",
-}
-"""Groupings as the figure and the files call them, with a few words."""
 
 FORM_WORDS = {
     "raw": "their original values, as a recipient has them",
@@ -150,7 +140,7 @@ def several(
 def choose_groupings(ws: Workspace, state: EvaluateState) -> tuple[str, ...]:
     """Return the groupings, of those that fit the sensitive columns; a blend once for each of its weights."""
     fitting = groupings_for(ws)
-    titles = {**{name: SHORT_TITLES.get(name, name) for name in fitting}, "blend": SHORT_TITLES["blend"]}
+    titles = {**{name: grouping_words(name)[0] for name in fitting}, "blend": name_of("criterion", "blend")}
     state.groupings = several(
         "Ways to make groups",
         titles,
@@ -199,7 +189,8 @@ def choose_details(ws: Workspace, state: EvaluateState) -> float | None:
         if "error-digression" not in groupings_for(ws):
             return None
         state.significance = third.number_input(
-            "α of error-digression", 0.001, 0.5, state.significance, step=0.01, format="%.3f", placeholder="off",
+            f"α of {plain(in_text(name_of('grouping', 'error-digression')))}",
+            0.001, 0.5, state.significance, step=0.01, format="%.3f", placeholder="off",
             key="evaluate significance",
             help="Branches whose numbers vary together unlike the whole table's, by the covariance test at α, are "
             "merged as well (Li and Sarkar 2014). It promises nothing about the groups.",
@@ -347,7 +338,7 @@ def table(outcomes: tuple[Outcome, ...]) -> None:
         key="evaluate form",
     )  # fmt: skip
     st.caption(f"The models are asked about the records left out by {FORM_WORDS[form]}.")
-    means = asked_by(as_table(outcomes), form)
+    means = with_names(asked_by(as_table(outcomes), form))
     config: dict[str, Any] = {
         name: st.column_config.NumberColumn(MEASURES[name], help=MEANINGS[name], format="%.3f")
         for name in means
@@ -366,14 +357,25 @@ def table(outcomes: tuple[Outcome, ...]) -> None:
         tests(outcomes)
 
 
+def with_names(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the names of settings in place of their keys, in one column."""
+    titles = list(map(title_of, table["grouping"], table["generalizer"]))
+    return table.drop(columns=["grouping", "generalizer"]).assign(setting=titles)[
+        ["setting", *(name for name in table if name not in ("grouping", "generalizer"))]
+    ]
+
+
 def tests(outcomes: tuple[Outcome, ...]) -> None:
     """Draw every setting against a chosen one, at the same k."""
     settings = list(dict.fromkeys((o.grouping, o.generalizer) for o in outcomes[1:]))
     if len(settings) < 2 or outcomes[0].folds < 2:
         st.caption("This needs two settings and two folds.")
         return
-    against = st.selectbox("Compared with", settings, format_func=" · ".join, key=f"evaluate against {len(settings)}")
+    against = st.selectbox(
+        "Compared with", settings, format_func=lambda pair: title_of(*pair), key=f"evaluate against {len(settings)}"
+    )
     rows = pd.DataFrame(differences(outcomes, "/".join(against)))
+    rows = with_names(rows)
     rows["measure"] = rows["measure"].map(MEASURES)
     st.dataframe(
         rows, hide_index=True, key="evaluation tests",

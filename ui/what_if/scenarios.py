@@ -2,28 +2,19 @@
 
 import contextlib
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
-from anonymizer.whatif.scenarios import MOST_COMPARED, Scenario, basis_of, side_by_side
+from anonymizer.settings import NAMES, SETTINGS, method_text, name_of
+from anonymizer.whatif.scenarios import FIGURES, MOST_COMPARED, Scenario, basis_of, side_by_side
 from ui.controls import PAGES, count, plain, share
 from ui.decisions.project_file import project_panel
 from ui.decisions.view import outcome
 from ui.history import travel
 from ui.workspace import Workspace
 
-WORDS = {
-    "groups": "Groups",
-    "smallest": "Smallest group",
-    "risk": "Highest risk",
-    "tidi": "Least TIDI, bits",
-    "rsd": "Least RSD",
-    "posterior": "Surest guess",
-    "gcp": "Detail lost (GCP)",
-    "error": "Error",
-    "unexplained": "Squared error left",
-}
 OTHER_BASIS = ":gray[Kept for other roles or another table. Open it to see its figures here, and keep it again.]"
 SHARES = ("risk", "gcp", "error", "rsd", "posterior", "unexplained")
 
@@ -47,8 +38,7 @@ def basis(ws: Workspace) -> str:
 def usual_name(ws: Workspace) -> str:
     """Return what a setting is called when nobody gives it a name."""
     p = ws.settings
-    grouping = f"blend {p.weight:g}" if ws.flow.recipe.criterion == "blend" else ws.flow.grouping
-    return f"{grouping}, {p.generalizer}, k = {p.k}"
+    return f"{method_text(ws.flow.grouping, p.generalizer, ws.flow.recipe.weight)}, k = {p.k}"
 
 
 def fresh_name(others: tuple[Scenario, ...], name: str) -> str:
@@ -85,7 +75,7 @@ def show_scenario(ws: Workspace, place: int, scenario: Scenario) -> None:
 
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
         figures = scenario.counted_on(basis(ws)).figures
-        words = " · ".join(f"{WORDS[name]} {figure_text(name, value)}" for name, value in figures.items())
+        words = " · ".join(f"{NAMES['measure'][name]} {figure_text(name, value)}" for name, value in figures.items())
         text = f"**{plain(scenario.name)}**  \n{words or OTHER_BASIS}"
         st.markdown(text + (f"  \n*{plain(scenario.comment)}*" if scenario.comment else ""), width="stretch")
         st.button("Open", key=f"open {place}", on_click=ws.open, args=(dict(scenario.parameters),))
@@ -95,6 +85,18 @@ def show_scenario(ws: Workspace, place: int, scenario: Scenario) -> None:
         with st.popover("Edit", icon=":material/edit:", type="tertiary"):
             edit_scenario(ws, scenario)
         st.button("Drop", key=f"drop {place}", icon=":material/delete:", type="tertiary", on_click=drop)
+
+
+def entry_text(name: str, value: Any) -> str:
+    """Return one entry of the comparison in words: a figure, or a choice by its name."""
+    if name in FIGURES:
+        return "" if value is None else figure_text(name, value)
+    return "off" if value is None else name_of(name, str(value))
+
+
+def title_of(name: str) -> str:
+    """Return what a row of the comparison is called: of a figure or of a setting."""
+    return SETTINGS[name].title if name in SETTINGS else name_of("measure", name)
 
 
 def edit_scenario(ws: Workspace, scenario: Scenario) -> None:
@@ -122,10 +124,8 @@ def compare(ws: Workspace) -> None:
     if len(names_compared) >= 2:
         now = basis(ws)
         table = side_by_side([scenario.counted_on(now) for scenario in ws.scenarios if scenario.name in names_compared])
-        words = table.map(lambda value: "off" if value is None else str(value))
-        for name in table.index.intersection(list(WORDS)):
-            words.loc[name] = ["" if value is None else figure_text(name, value) for value in table.loc[name]]
-        st.dataframe(words.rename(index=WORDS), key="side by side")
+        words = table.apply(lambda row: row.map(lambda value: entry_text(str(row.name), value)), axis=1)
+        st.dataframe(words.rename(index=title_of), key="side by side")
 
 
 def figure_text(name: str, value: float) -> str:

@@ -203,9 +203,7 @@ def which_k(ws: Workspace) -> None:
             f"Use k = {count(k)}", type="primary", icon=":material/check:", key="use k", disabled=k == ws.k,
             on_click=ws.open, args=({"k": k},),
         )  # fmt: skip
-        st.caption(
-            "Grouped as chosen above. *Pack* can lose much less at the same k: choose it above, or see Frontier."
-        )
+        st.caption("Grouped as chosen above. *Packed groups* can lose much less at the same k: choose them above.")
     with right:
         st.markdown(f"**{plain(k_sentence(ws.flow.by_k, ws.k, k))}**")
         st.plotly_chart(k_figure(ws.flow.by_k, ws.k, k), key="loss by k", config=CONFIG)
