@@ -4,6 +4,7 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError
 from ui.controls import problem
+from ui.gains import gains
 from ui.guard import lacks
 from ui.job import groups_ready
 from ui.method import price_of_ends
@@ -38,6 +39,8 @@ def main() -> None:
         downloads(ws, ws.flow.leaving, report)
     rows_side_by_side(ws, release)
     what_changed(ws, report)
+    with st.expander("What the papers' own settings would give", icon=":material/balance:", key="release gains"):
+        gains(ws, "release")
     attacks(ws, release)
     reports(ws, ws.flow.leaving, report)
 

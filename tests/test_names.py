@@ -60,6 +60,7 @@ def other_tables(source: str) -> list[str]:
                 if isinstance(key, ast.Constant) and key.value in names
                 and isinstance(value, ast.Constant) and isinstance(value.value, str)
                 and len(value.value.split()) <= 6 and value.value != value.value.lower()
+                and not value.value[-4:].isdigit()
             ]  # fmt: skip
             tables += [titles] if len(titles) > 1 else []
     return [str(titles) for titles in tables]

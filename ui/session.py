@@ -1,7 +1,7 @@
 """The only place that touches the session's state: its workspace, and what widgets hold."""
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -52,6 +52,15 @@ def widget_state(key: str) -> Any:
 def set_at_once(ws: Workspace, name: str, key: str) -> None:
     """Set a setting to what its widget holds; for ``on_change``, so that a title above the widget already says it."""
     ws.set(**{name: widget_state(key)})
+
+
+def show_in_widgets(page: str, values: Mapping[str, Any]) -> None:
+    """Make the widgets of a page show other values; ``page`` begins their keys, then comes the name of what they hold.
+    For callbacks: what a widget shows is otherwise what counts."""
+    for key in map(str, list(st.session_state)):
+        for name, value in values.items():
+            if key == f"{page} {name}" or key.startswith(f"{page} {name} "):
+                st.session_state[key] = value
 
 
 def optional_number(
