@@ -55,37 +55,42 @@ USUAL_SIGNIFICANCE = 0.05
 
 
 def limits_panel(ws: Workspace, page: str, *, opened: bool = False) -> None:
-    """Draw the limits that fit the sensitive columns. ``page`` begins the keys of the widgets; ``opened``: unfold the
-    panel also where no limit is on."""
+    """Draw the limits that fit the sensitive columns, in a panel that folds. ``page`` begins the keys of the widgets;
+    ``opened``: unfold it also where no limit is on."""
+    opens = opened or ws.flow.limits.beside_k
+    with st.expander(TITLE, icon=":material/shield:", expanded=at_first(ws, f"{page} limits", opens)):
+        limits(ws, page)
+
+
+def limits(ws: Workspace, page: str) -> None:
+    """Draw the limits that fit the sensitive columns; the others are off. ``page`` begins the keys of the widgets."""
     texts, numbers = sensitive_names(ws.schema)
     others = [name for name in setting_names("limit") if name not in ("k", *OF_CATEGORIES, *OF_NUMBERS, *TEST)]
     unfit = (() if texts else OF_CATEGORIES) + (() if numbers else (*OF_NUMBERS, *TEST))
     ws.set(**{name: SETTINGS[name].default for name in unfit})
-    opens = opened or ws.flow.limits.beside_k
-    with st.expander(TITLE, icon=":material/shield:", expanded=at_first(ws, f"{page} limits", opens)):
-        if not texts and not numbers and not others:
-            st.caption("No column is sensitive, so there is nothing to limit.")
-            return
-        if texts:
-            st.markdown(f"**Categories:** {', '.join(map(plain, texts))}")
-            for place, name in zip(st.columns(3, gap="medium"), OF_CATEGORIES, strict=True):
-                with place:
-                    limit(ws, page, name, NUMBERS_TOO if name == "l" and numbers else "")
-        if numbers:
-            st.markdown(f"**Numbers:** {', '.join(map(plain, numbers))}")
-            *places, last = st.columns(3, gap="medium")
-            for place, name in zip(places, OF_NUMBERS, strict=True):
-                with place:
-                    limit(ws, page, name)
-            with last:
-                covariance_test(ws, page)
-        for name in others:
-            limit(ws, page, name)
-        st.caption(
-            "Limits other than k and l can fail in two small groups and hold in one, or the other way round. The "
-            "grouping keeps a split only where both sides keep every limit, from the top; the checker then measures "
-            "them again in the released rows, all but the covariance test."
-        )
+    if not texts and not numbers and not others:
+        st.caption("No column is sensitive, so there is nothing to limit.")
+        return
+    if texts:
+        st.markdown(f"**Categories:** {', '.join(map(plain, texts))}")
+        for place, name in zip(st.columns(3, gap="medium"), OF_CATEGORIES, strict=True):
+            with place:
+                limit(ws, page, name, NUMBERS_TOO if name == "l" and numbers else "")
+    if numbers:
+        st.markdown(f"**Numbers:** {', '.join(map(plain, numbers))}")
+        *places, last = st.columns(3, gap="medium")
+        for place, name in zip(places, OF_NUMBERS, strict=True):
+            with place:
+                limit(ws, page, name)
+        with last:
+            covariance_test(ws, page)
+    for name in others:
+        limit(ws, page, name)
+    st.caption(
+        "Limits other than k and l can fail in two small groups and hold in one, or the other way round. The "
+        "grouping keeps a split only where both sides keep every limit, from the top; the checker then measures "
+        "them again in the released rows, all but the covariance test."
+    )
 
 
 def sensitive_names(schema: Schema | None) -> tuple[list[str], list[str]]:

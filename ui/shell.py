@@ -55,13 +55,31 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 [class*="st-key-roles-"] :is(h2, h3) { font-size: 1.08rem; line-height: 1.3; padding: 0 0 .35rem; }
 :is(.st-key-roles-groups, .st-key-roles-changes) h2 { font-size: 1.35rem; }
 [class*="st-key-roles-"] [data-testid="stButtonGroup"] button { min-height: 1.9rem; }
-[data-testid="stBottomBlockContainer"] { padding: 0.4rem 5rem 0.6rem; max-width: 1500px; }
+[data-testid="stBottomBlockContainer"] { padding: .25rem 1.2rem .3rem; max-width: none; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
 .st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }
 [data-testid="stMainBlockContainer"] [data-testid="stLayoutWrapper"]:has(> .st-key-strip) {
   position: sticky; top: 3.6rem; z-index: 9; background: BACKGROUND; padding: 0.4rem 0;
 }
 .st-key-strip [data-testid="stMetricValue"] { font-size: 1.15rem; line-height: 1.3; padding: 0; }
+.st-key-strip [data-testid="stMetric"] > div, .st-key-strip [data-testid="stMetric"] {
+  display: flex; flex-direction: row; align-items: baseline; gap: .4rem; width: auto;
+}
+[data-testid="stMainBlockContainer"]:has(.st-key-canvas) { padding: 3.8rem 1rem 1rem; max-width: none; }
+[data-testid="stMainBlockContainer"]:has(.st-key-canvas) > [data-testid="stVerticalBlock"] { gap: .2rem; }
+.st-key-canvas-main { --copse-around: 12.2rem; min-width: 0; gap: .4rem; }
+.st-key-canvas-picture { min-width: 0; flex: 1 1 0; gap: .4rem; }
+.st-key-canvas-controls { gap: .7rem; }
+.st-key-canvas-controls button p { white-space: normal; overflow: visible; }
+.st-key-canvas-bar { gap: .3rem 1rem; min-height: 2.6rem; }
+.st-key-canvas-bar h1 { font-size: 1.35rem; padding: 0; }
+.st-key-canvas-bar [data-testid="stSlider"] { min-width: 12rem; }
+.st-key-canvas-bar [data-testid="stSliderThumbValue"] { display: none; }
+.st-key-canvas-panel { overflow-y: auto; max-height: calc(100dvh - 12.2rem); padding-left: .6rem; gap: .5rem; }
+.st-key-canvas-panel > * { flex-shrink: 0; }
+.st-key-canvas-panel [data-testid="stHeading"] :is(h2, h3) { padding: .2rem 0 .1rem; line-height: 1.25; }
+.st-key-canvas-panel [data-testid="stHeadingWithActionElements"] { margin: 0; }
+.st-key-canvas-panel [data-testid="stMarkdownContainer"] { margin: 0; }
 @media (max-width: 1100px) {
   [data-testid="stBottomBlockContainer"] { padding: .3rem 1rem .4rem; }
   .st-key-strip [data-testid="stMetricLabel"] p { font-size: .7rem; }
@@ -70,7 +88,20 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
     white-space: nowrap; overflow: hidden; text-overflow: ellipsis;
   }
 }
+@media (max-width: 1100px) {
+  .st-key-canvas { flex-direction: column; gap: .4rem; }
+  [data-testid="stLayoutWrapper"]:has(> :is(.st-key-canvas-controls, .st-key-canvas-main)) { width: 100%; flex: none; }
+  .st-key-canvas-controls { flex-direction: row; flex-wrap: wrap; align-items: end; gap: .3rem .8rem; }
+  .st-key-canvas-controls > * { flex: 1 1 9rem; width: auto; min-width: 0; }
+  .st-key-canvas-controls > :has([data-testid="stCaptionContainer"]) { display: none; }
+  .st-key-canvas-controls button p { font-size: .85rem; line-height: 1.25; }
+  .st-key-canvas-main { --copse-around: 21rem; }
+}
 @media (max-width: 900px) {
+  .st-key-frame [data-testid="stCaptionContainer"] p { font-size: .78rem; line-height: 1.3; }
+  .st-key-canvas-stage { flex-direction: column; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-canvas-panel) { width: 100%; }
+  .st-key-canvas-panel { max-height: none; }
   a[data-testid="stTopNavLink"] > :has([data-testid="stIconMaterial"]) { display: none; }
   a[data-testid="stTopNavLink"] p { font-size: .82rem; }
   [data-testid="stHeaderLogo"] { height: 1.5rem; }

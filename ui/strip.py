@@ -9,7 +9,7 @@ from anonymizer.gate.finding import Gate
 from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.releasing.generalize import INTERVALS
 from anonymizer.settings import NAMES
-from ui.controls import count, plain, plural, share
+from ui.controls import count, plural, share
 from ui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def figures(ws: Workspace) -> list[Figure]:
             error,
             "Records outside the most frequent class of their group; – without a target.",
         ),
+        *tables(ws),
     ]
 
 
@@ -113,15 +114,15 @@ def strip(ws: Workspace) -> None:
     tiles = figures(ws)
     if not tiles:
         return
-    with st.bottom:
-        with st.container(horizontal=True, horizontal_alignment="distribute", gap="small", key="strip"):
-            for figure in tiles:
-                st.metric(figure.label, figure.value, help=figure.meaning, width="content")
-        text = " · ".join(f"{plain(group.what)} (group {group.node:,})" for group in ws.flow.worst)
-        st.caption(f"{plain(tables(ws))} Worst groups of the tree: {text}".strip())
+    with st.bottom, st.container(horizontal=True, horizontal_alignment="distribute", gap="small", key="strip"):
+        for figure in tiles:
+            st.metric(figure.label, figure.value, help=figure.meaning, width="content")
 
 
-def tables(ws: Workspace) -> str:
-    """Return what two-way tables lose, as a sentence; "" as long as no page measured it."""
-    sentence = two_way_sentence(ws.flow.two_way) if ws.ready("two_way") else ""
-    return f"{sentence}." if sentence else ""
+def tables(ws: Workspace) -> list[Figure]:
+    """Return what two-way tables lose, as a figure; none as long as no page measured it, or without a pair of
+    columns."""
+    two_way = ws.flow.two_way if ws.ready("two_way") else None
+    if two_way is None or two_way.mean is None:
+        return []
+    return [Figure("Two-way tables off", share(two_way.mean), f"{two_way_sentence(two_way)}.")]

@@ -6,17 +6,23 @@ from collections.abc import Iterable, Mapping
 
 THEMES: dict[str, dict[str, str]] = {
     "light": {
-        "page": "#ffffff", "ink": "#1c1d21", "faint": "#5d626d", "line": "#7c828e", "alarm": "#b3261e",
-        "1": "#f4f6f9", "2": "#e6edf5", "3": "#fbe7c6", "4": "#f6c67f", "5": "#ee9f55",
+        "page": "#fbfcfa", "ink": "#1c1d21", "faint": "#5d626d", "line": "#7c828e", "alarm": "#b3261e",
+        "1": "#e6f0e8", "2": "#f0e8c9", "3": "#f6d592", "4": "#eeb078", "5": "#e27f6c",
         "class0": "#cfe3f7", "class1": "#fbdcb4", "class2": "#d5efd0", "class3": "#ead6f3", "class4": "#e3e3e3",
     },
     "dark": {
-        "page": "#0e1117", "ink": "#f5f6f8", "faint": "#a7adb8", "line": "#8a909c", "alarm": "#ff9a8f",
-        "1": "#1c222c", "2": "#253446", "3": "#4d3d1c", "4": "#6e4d10", "5": "#8d520c",
+        "page": "#121915", "ink": "#f5f6f8", "faint": "#a7adb8", "line": "#8a909c", "alarm": "#ff9a8f",
+        "1": "#1d2f27", "2": "#3b3d20", "3": "#5c4a17", "4": "#7c4d1c", "5": "#96413a",
         "class0": "#1f4468", "class1": "#6b4514", "class2": "#24552b", "class3": "#553066", "class4": "#44474d",
     },
 }  # fmt: skip
 """Colours by theme. Steps 1 to 5 run from low to high risk and also differ in lightness; text on all is readable."""
+
+
+LAYOUT_SIZE = 13.5
+"""Points of text when a graph is laid out, by the letters of Arial. It is drawn at :data:`TEXT_SIZE`, since a browser
+may have wider letters only, and no line may reach over an edge."""
+TEXT_SIZE = 11.5
 
 
 def digraph(palette: Mapping[str, str], statements: Iterable[str]) -> str:
@@ -24,7 +30,7 @@ def digraph(palette: Mapping[str, str], statements: Iterable[str]) -> str:
     head = [
         "digraph tree {",
         f'graph [bgcolor="{palette["page"]}", nodesep=0.18, ranksep=0.42, pad=0.2]',
-        f'node [shape=box, style="filled,rounded", fontname="Arial", fontsize=11, color="{palette["line"]}",'
+        f'node [shape=box, style="filled,rounded", fontname="Arial", fontsize={LAYOUT_SIZE}, color="{palette["line"]}",'
         f' fontcolor="{palette["ink"]}", margin="0.14,0.08"]',
         f'edge [arrowhead=none, color="{palette["line"]}"]',
     ]

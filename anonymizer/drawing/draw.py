@@ -117,7 +117,7 @@ def dot(
         is_group[np.asarray(cut)] = True
         for group in np.asarray(cut):
             removed[group + 1 : group + tree.size[group]] = True
-    levels = None if colour_by == "classes" else risk_levels(risk_scores(tree, risk, colour_by))
+    levels = None if colour_by == "classes" else risk_levels(risk_scores(tree, risk, colour_by), colour_by, k)
     region_of, ranks = regions(tree, encodings, part.nodes), class_ranks(tree)
     style = _Style(tree, risk, encodings, labels, part, palette, k, ranks, levels, is_group, removed, region_of)
     statements = [style.node(node) for node in part.nodes]
@@ -136,7 +136,7 @@ def band(node: int, sizes: NDArray[np.int64], palette: Mapping[str, str]) -> str
     text = f"{plural(len(sizes), 'group')} of {span_text(int(sizes.min()), int(sizes.max()))}"
     looks = {
         "id": f'"b{node}"', "label": quote(text), "shape": "box", "style": '"striped"',
-        "fillcolor": f'"{":".join(stripes)}"', "fontsize": "10", "margin": '"0.1,0.03"', "height": "0.24",
+        "fillcolor": f'"{":".join(stripes)}"', "fontsize": "12", "margin": '"0.1,0.03"', "height": "0.24",
         "tooltip": quote_tooltip(f"Node {node} is divided into {text} records that look alike"),
     }  # fmt: skip
     looks_text = ", ".join(f"{name}={value}" for name, value in looks.items())
@@ -200,38 +200,39 @@ class _Style:
         return f'{parent} -> {node} [id="e{node}", class="p{parent}", penwidth={width:.2f}{dashed}]'
 
     def lines(self, node: int) -> list[str]:
-        """Return the lines of text on a node."""
+        """Return the lines of text on a node: in plain words first, then the papers' figures."""
         tree, risk = self.tree, self.risk
-        n = int(tree.n[node])
-        mark = "" if self.levels is None else f"   {gauge(int(self.levels[node]))}"
         persons = int(tree.persons.n[node])
         few = self.k is not None and persons < self.k and (self.excerpt.ends[node] or self.is_group[node])
-        error = f" · E {int(risk.error[node]):,}" if len(self.labels) > 1 else ""
-        size = f"n = {n:,}" if tree.unit == "record" else f"{plural(persons, 'person')}, n = {n:,}"
-        number = f"{size}{error}{mark}"
-        if few:
-            sign = " < k = " if tree.unit == "record" else ", k = "
-            number = f"⚠ {size}{sign}{self.k:,}{error}{mark}"
-        lines = [step_text(tree, self.encodings, node, brief=True, conditions=self.regions[node]), number]
+        records = "" if tree.unit == "record" else f", {plural(int(tree.n[node]), 'record')}"
+        size = plural(persons, tree.unit) + records + (f", fewer than k = {self.k:,}" if few else "")
+        mark = "" if self.levels is None else f"   {gauge(int(self.levels[node]))}"
+        lines = [
+            step_text(tree, self.encodings, node, brief=True, conditions=self.regions[node]),
+            f"{'⚠ ' if few else ''}{size}{mark}",
+        ]
         if len(self.labels) > 1:
             largest = int(tree.sums[node].argmax())
-            part = tree.sums[node, largest] / max(n, 1)
+            part = tree.sums[node, largest] / max(int(tree.n[node]), 1)
             lines.append(f"{share_bar(tree.sums[node], self.ranks)}  {class_name(self.labels[largest], 18)} {part:.0%}")
+        lines.append(f"BIG {risk.big[node]:.2f} + ICR {risk.icr[node]:.2f} = TIDI {risk.tidi[node]:.2f}")
+        figures = [f"E {int(risk.error[node]):,}"] if len(self.labels) > 1 else []
         if risk.numeric is not None:
-            figures = risk.numeric
-            p_value = "" if np.isnan(figures.p_value[node]) else f" · p {figures.p_value[node]:.2g}"
-            lines.append(f"Δ {number_text(figures.digression[node])}{p_value} · SSE {number_text(figures.sse[node])}")
-        if node in self.excerpt.folded:
-            return [*lines, self.folded_text(node)]
-        return [*lines, f"BIG {risk.big[node]:.2f} + ICR {risk.icr[node]:.2f} = TIDI {risk.tidi[node]:.2f}"]
+            numeric = risk.numeric
+            p_value = "" if np.isnan(numeric.p_value[node]) else f" · p {numeric.p_value[node]:.2g}"
+            figures.append(f"SSE {number_text(numeric.sse[node])}")
+            lines.append(f"Δ {number_text(numeric.digression[node])}{p_value}")
+        if figures:
+            lines.append(" · ".join(figures))
+        return [*lines, *([self.folded_text(node)] if node in self.excerpt.folded else [])]
 
     def folded_text(self, node: int) -> str:
-        """Return what a folded branch holds: ▸ 12 groups, n = 345."""
+        """Return what a folded branch holds: ▸ 12 groups of 345 records."""
         branch = slice(node, node + int(self.tree.size[node]))
         groups = int(self.is_group[branch].sum())
         if groups == 0 or self.is_group[node]:
             return f"▸ {int(self.tree.is_leaf[branch].sum()):,} merged leaves"
-        return f"▸ {plural(groups, 'group')}, n = {int(self.tree.n[node]):,}"
+        return f"▸ {plural(groups, 'group')} of {plural(int(self.tree.n[node]), 'record')}"
 
     def full_lines(self, node: int) -> list[str]:
         """Return the lines of a node's tooltip: nothing shortened."""

@@ -1,5 +1,6 @@
 """The look of a node by its risk or its classes: levels and colours, gauges, bars of shares, and the legend."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.drawing.dot import THEMES
-from anonymizer.drawing.words import class_name
+from anonymizer.drawing.words import chance_text, class_name
 from anonymizer.errors import ParameterError
 from anonymizer.growing.tree import Tree
 from anonymizer.values import number_text
@@ -23,13 +24,17 @@ GLYPHS = "█▓▒░"
 """Marks of the classes in a bar, the largest class first; the last stands for all others."""
 MARKED = GLYPHS[:-1]
 COLOURS: dict[str, str] = {
-    "tidi": "risk (low TIDI)",
-    "n": "few records",
-    "error": "error share",
+    "sure": "how sure an attacker is",
+    "n": "how many look alike",
     "classes": "class shares",
-    "digression": "digression Δ",
+    "digression": "how far numbers give away (Δ)",
+    "tidi": "risk as in the papers (TIDI)",
 }
 """The measures that nodes can be coloured by, in words; digression where a sensitive column is numeric."""
+SURENESS = (0.1, 0.3, 0.6)
+"""Where the shades of sureness end: shares of the way from a guess by the whole table to certainty."""
+SIZES = (1, 2, 5, 20)
+"""Where the shades of size end, in times k."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +49,22 @@ class Shade:
 
 def colours_of(tree: Tree, risk: "NodeRisk") -> list[str]:
     """Return the keys of :data:`COLOURS` that fit the sensitive columns, the one that suits most first."""
-    classes = ["tidi", "n", *(["error", "classes"] if tree.sums.shape[1] > 1 else [])]
-    if risk.numeric is None:
-        return classes
-    return [*classes, "digression"] if len(classes) > 2 else ["digression", *classes]
+    of_classes = ["sure", "n", "classes"] if tree.sums.shape[1] > 1 else []
+    of_numbers = ["digression"] if risk.numeric is not None else []
+    return list(dict.fromkeys([*of_classes, *of_numbers, "n", "tidi"]))
 
 
 def risk_scores(tree: Tree, risk: "NodeRisk", colour_by: str) -> NDArray[np.float64]:
-    """Return (m,) numbers, larger where the risk is larger: −TIDI, −log2 n (bits), E/n (share), or digression."""
-    if colour_by == "error":
-        return np.asarray(risk.error / np.maximum(tree.n, 1), dtype=np.float64)
-    if colour_by in ("tidi", "n"):
-        return -np.asarray(risk.tidi if colour_by == "tidi" else risk.icr, dtype=np.float64)
+    """Return (m,) numbers, larger where the risk is: share of the largest class, −n, digression, or −TIDI (bits).
+
+    n counts what k counts, records or persons. Raises :class:`ParameterError` for a measure that does not fit.
+    """
+    if colour_by == "sure":
+        return np.asarray(1 - risk.error / np.maximum(tree.n, 1), dtype=np.float64)
+    if colour_by == "n":
+        return -tree.persons.n.astype(np.float64)
+    if colour_by == "tidi":
+        return -np.asarray(risk.tidi, dtype=np.float64)
     if colour_by == "digression" and risk.numeric is not None:
         return risk.numeric.digression
     raise ParameterError(
@@ -65,16 +74,29 @@ def risk_scores(tree: Tree, risk: "NodeRisk", colour_by: str) -> NDArray[np.floa
     )
 
 
-def risk_levels(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return (m,) levels 1 to 5, of equal width between the lowest and the highest score; all 1 when they are equal."""
-    low, high = float(scores.min()), float(scores.max())
-    if high - low < 1e-12:
-        return np.ones(len(scores), dtype=np.int64)
-    return np.minimum((LEVELS * (scores - low) / (high - low)).astype(np.int64), LEVELS - 1) + 1
+def risk_levels(scores: NDArray[np.float64], colour_by: str = "tidi", k: int | None = None) -> NDArray[np.int64]:
+    """Return (m,) levels 1 to 5 of risk scores; the first node is the root.
+
+    ``sure``: how far from the root's share to certainty (:data:`SURENESS`), 5 where everybody shares one class. ``n``:
+    5 below k, then by multiples of k (:data:`SIZES`). Others, and n without k: by rank among the different scores.
+    """
+    if colour_by == "sure":
+        base = float(scores[0])
+        limits = [base + part * (1 - base) for part in SURENESS]
+        return np.where(scores >= 1, LEVELS, np.searchsorted(limits, scores - 1e-12, side="right") + 1).astype(np.int64)
+    if colour_by == "n" and k is not None:
+        return LEVELS - np.searchsorted([k * times for times in SIZES], -scores, side="right").astype(np.int64)
+    different, rank = np.unique(scores, return_inverse=True)
+    return 1 + np.round(rank * (LEVELS - 1) / max(len(different) - 1, 1)).astype(np.int64)
 
 
 def legend(
-    tree: Tree, risk: "NodeRisk", labels: tuple[str | None, ...], colour_by: str = "tidi", theme: str = "light"
+    tree: Tree,
+    risk: "NodeRisk",
+    labels: tuple[str | None, ...],
+    colour_by: str = "tidi",
+    theme: str = "light",
+    k: int | None = None,
 ) -> tuple[Shade, ...]:
     """Return what colours and gauges mean: risk levels from low to high, or the classes with their bar marks."""
     palette = THEMES[theme]
@@ -86,17 +108,19 @@ def legend(
         others = [class_name(labels[c]) for c in order if ranks[c] >= len(MARKED)]
         return (*shades, *([Shade(0, GLYPHS[3], palette["class3"], ", ".join(others))] if others else []))
     scores = risk_scores(tree, risk, colour_by)
-    levels = risk_levels(scores)
-    units = {"tidi": (risk.tidi, "TIDI {} bits"), "n": (tree.n, "{} records"), "digression": (scores, "Δ {}")}
-    values, unit = units.get(colour_by, (100 * scores, "{} % error"))
+    levels = risk_levels(scores, colour_by, k)
+    words: dict[str, Callable[[float], str]] = {
+        "n": lambda score: f"{-score:,.0f}",
+        "sure": chance_text,
+        "tidi": lambda score: f"{-score:.1f}",
+    }
+    word = words.get(colour_by, number_text)
+    unit = {"n": f"{{}} {tree.unit}s", "tidi": "{} bits", "digression": "Δ {}"}.get(colour_by, "{}")
     shades = []
     for level in range(1, LEVELS + 1):
-        inside = np.asarray(values)[levels == level]
+        inside = scores[levels == level]
         if len(inside):
-            ends = [
-                f"{end:.1f}" if colour_by in ("tidi", "error") else number_text(end)
-                for end in (inside.min(), inside.max())
-            ]
+            ends = [word(float(end)) for end in sorted((inside.min(), inside.max()), key=abs)]
             text = unit.format(ends[0] if ends[0] == ends[1] else " to ".join(ends))
             shades.append(Shade(level, gauge(level), palette[str(level)], text))
     return tuple(shades)

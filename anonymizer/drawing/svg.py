@@ -8,6 +8,7 @@ import subprocess
 import threading
 from xml.etree import ElementTree
 
+from anonymizer.drawing.dot import LAYOUT_SIZE, TEXT_SIZE
 from anonymizer.errors import AnonymizerError
 
 SVG = "http://www.w3.org/2000/svg"
@@ -88,3 +89,5 @@ def _copy_into(copy: ElementTree.Element, element: ElementTree.Element) -> None:
             if name == "text":
                 part.text = child.text
                 part.set("font-family", _FONTS)
+                size = float(child.get("font-size", LAYOUT_SIZE))
+                part.set("font-size", f"{size * TEXT_SIZE / LAYOUT_SIZE:.2f}")

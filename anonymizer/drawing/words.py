@@ -77,7 +77,7 @@ def number_lines(numeric: "NumericRisk", node: int) -> list[str]:
 
 def figures_text(risk: "NodeRisk", labels: tuple[str | None, ...]) -> str:
     """Return one sentence on what the figures on a node mean."""
-    parts = ["n records" + (", E of them not in the largest class" if len(labels) > 1 else "")]
+    parts = []
     if risk.numeric is not None:
         parts.append(
             "Δ how far the scatter of sensitive numbers falls short of the table's, p its chance, SSE squared error"
@@ -85,4 +85,32 @@ def figures_text(risk: "NodeRisk", labels: tuple[str | None, ...]) -> str:
     parts.append(
         "BIG bits learnt from the rule + ICR bits still missing = TIDI bits to one person: the lower, the riskier"
     )
+    if len(labels) > 1:
+        parts.append("E records not in the largest class")
     return "; ".join(parts)
+
+
+CHANCES = tuple(
+    sorted(
+        {*((1, m) for m in range(2, 11)), (2, 5), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (99, 100)},
+        key=lambda pair: pair[0] / pair[1],
+    )
+)
+"""Chances as people say them: (1, 3) is "1 in 3"."""
+
+
+def chance_text(part: float) -> str:
+    """Return a share between 0 and 1 as a chance: ``1 in 12``, ``2 in 5``, the nearest that people would say.
+
+    Certainty is ``everybody`` and only that; what rounds to it is ``nearly everybody``.
+    """
+    if part >= 1:
+        return "everybody"
+    if part <= 0:
+        return "nobody"
+    if part < 1 / 10:
+        return f"1 in {round(1 / part):,}"
+    if part > 0.995:
+        return "nearly everybody"
+    few, many = min(CHANCES, key=lambda pair: abs(pair[0] / pair[1] - part))
+    return f"{few} in {many}"

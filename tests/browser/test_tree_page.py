@@ -1,4 +1,4 @@
-"""A walk over the Tree page in a real browser: zoom, drag, pick by mouse and keyboard, scrub, download."""
+"""Walks over the Tree page in a real browser: the map of people and the tree, pick, look closer, play, download."""
 
 import re
 from typing import Any
@@ -8,24 +8,148 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import number, settle
+from ui.tree.choices import VIEWS
 
 pytestmark = pytest.mark.browser
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
-def tree_page(page: Any, app_server: str) -> Any:
-    """The Tree page with the tree of the built-in hospital sample."""
+def map_page(page: Any, app_server: str) -> Any:
+    """The Tree page with the built-in hospital sample, as it opens: a map of people."""
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
+    page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(app_server)
     page.locator(".st-key-sample-hospital button").first.click()
     page.get_by_role("button", name="Next: give roles").click()
     page.get_by_role("button", name="Next: grow the tree").click()
     page.wait_for_selector(".stage svg g.node", timeout=120_000)
-    page.locator(".stage[data-scale]").wait_for()
+    settle(page)
     yield page
     assert not errors
+
+
+@pytest.fixture
+def tree_page(map_page: Any) -> Any:
+    """The same as a tree of nodes and edges."""
+    page = map_page
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.get_by_role("radio", name=VIEWS["tree"]).click()
+    page.locator(".stage[data-scale]").wait_for()
+    settle(page)
+    return page
+
+
+def in_sight(page: Any, selector: str) -> float:
+    """The part of the window that an element covers, as far as nothing stands before it."""
+    bottom = page.get_by_test_id("stBottom").bounding_box()["y"]
+    box, window = page.locator(selector).bounding_box(), page.viewport_size
+    height = min(box["y"] + box["height"], bottom) - max(box["y"], 0)
+    return box["width"] * height / (window["width"] * window["height"])
+
+
+def boxes(page: Any) -> dict[str, tuple[str, str]]:
+    """Where every box of the map stands, from left to right, and how wide it is."""
+    rows = page.locator(".stage svg g.node[id]").evaluate_all(
+        "nodes => nodes.map(n => [n.id, n.querySelector('rect').getAttribute('x'), "
+        "n.querySelector('rect').getAttribute('width')])"
+    )
+    return {name: (x, width) for name, x, width in rows}
+
+
+@pytest.mark.parametrize(("window", "share"), [((1440, 900), 0.6), ((1024, 768), 0.5), ((768, 1024), 0.4)])
+def test_picture__is_most_of_the_window_at_first_sight(map_page: Any, window: tuple[int, int], share: float) -> None:
+    page = map_page
+    page.set_viewport_size({"width": window[0], "height": window[1]})
+    settle(page)
+    assert in_sight(page, ".canvas") >= share
+    assert page.evaluate("() => document.scrollingElement.scrollWidth <= window.innerWidth")
+    page.get_by_role("radio", name=VIEWS["tree"]).click()
+    page.locator(".stage[data-scale]").wait_for()
+    settle(page)
+    assert in_sight(page, ".st-key-canvas-picture") >= share
+
+
+def test_k__moves_nothing_but_what_is_merged(map_page: Any) -> None:
+    page = map_page
+    before, groups = boxes(page), page.locator(".stage g.group[id]").count()
+    hatched = page.locator(".stage g.gone[id]").count()
+    assert hatched > groups
+    page.get_by_role("slider", name="k: fewest").press("PageUp")
+    expect(number(page, "Smallest group")).not_to_have_text("10", timeout=30_000)
+    settle(page)
+    assert boxes(page) == before
+    assert page.locator(".stage g.gone[id]").count() > hatched
+
+
+def test_map__is_picked_and_looked_into(map_page: Any) -> None:
+    page = map_page
+    group = page.locator(".stage g.group[id]").first
+    name = group.get_attribute("id")
+    label = group.locator("title").text_content()
+    group.click()
+    page.get_by_role("heading", name=f"Group {int(name[1:]):,}: {label.partition(' ')[0]} of 2,000 records").wait_for()
+    page.get_by_role("heading", name="What somebody who knows this learns").wait_for()
+    assert page.locator(".stage g.picked[id]").get_attribute("id") == name
+    assert page.locator(".stage g.on-path[id]").count() >= 2
+    stage = page.locator(".stage")
+    stage.press("ArrowUp")
+    cursor = page.locator(".stage g.cursor[id]").get_attribute("id")
+    assert cursor != name
+    stage.press("Enter")
+    page.get_by_role("heading", name=re.compile(rf"Node {int(cursor[1:]):,}:")).wait_for()
+    settle(page)
+    stage.press("o")
+    page.get_by_role("button", name="Whole tree again").wait_for()
+    expect(page.locator(".stage g.node[aria-level='1']")).to_have_attribute("id", cursor)
+    settle(page)
+    page.get_by_role("button", name="Whole tree again").click()
+    expect(page.locator(".stage g.node[aria-level='1']")).to_have_attribute("id", "n0")
+    page.get_by_role("radio", name=VIEWS["tree"]).click()
+    page.locator(".stage[data-scale]").wait_for()
+    page.get_by_role("heading", name=re.compile(rf"Node {int(cursor[1:]):,}:")).wait_for()
+
+
+def test_play__takes_splits_back_one_after_another(map_page: Any) -> None:
+    page = map_page
+    step = page.locator(".bar .step")
+    last = int(re.search(r"of ([\d,]+)", step.inner_text())[1].replace(",", ""))
+    assert step.inner_text() == f"step {last:,} of {last:,}"
+    end = page.locator(".stage g.gone[id]").count()
+    page.evaluate("""() => {
+        window.seen = [];
+        const host = [...document.querySelectorAll('*')].find(e => e.shadowRoot?.querySelector('.stage'));
+        const root = host ? host.shadowRoot : document;
+        const look = () => { window.seen.push([root.querySelector('.step').textContent,
+            root.querySelectorAll('.stage g.gone[id]').length]); };
+        new MutationObserver(look).observe(root.querySelector('.step'), {childList: true});
+    }""")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_timeout(4500)
+    looks = page.evaluate("() => window.seen")
+    steps = [int(text.split()[1].replace(",", "")) for text, _ in looks]
+    hatched = [number for _, number in looks]
+    assert steps[0] == 0
+    assert steps[-1] == last
+    assert steps == sorted(steps)
+    assert hatched == sorted(hatched)
+    assert len(set(hatched)) > 5
+    assert (hatched[0], hatched[-1]) == (0, end)
+    slider = page.get_by_role("slider", name="Pruning steps")
+    slider.press("Home")
+    expect(step).to_have_text(f"step 0 of {last:,}", timeout=30_000)
+    expect(page.locator(".stage g.gone[id]")).to_have_count(0)
+
+
+def test_grown_and_released__stand_one_over_the_other(map_page: Any) -> None:
+    page = map_page
+    page.get_by_role("radio", name=VIEWS["beside"]).click()
+    expect(page.locator(".stage text.caption")).to_have_count(2)
+    groups = page.locator(".stage svg > g").nth(1).locator("g.group")
+    grown = page.locator(".stage svg > g").nth(0).locator("g.group")
+    assert grown.count() > groups.count() > 10
+    assert page.locator(".stage text.caption").nth(1).text_content() == f"As released: {groups.count()} groups"
 
 
 def scale(page: Any) -> float:
@@ -41,9 +165,9 @@ def press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def test_page__starts_at_its_top_and_stays_when_drawn_again(tree_page: Any) -> None:
+def test_page__starts_at_its_top_and_stays_when_drawn_again(map_page: Any) -> None:
     """The button that leads here stands at the end of a page longer than the window."""
-    page = tree_page
+    page = map_page
     scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
     page.set_viewport_size({"width": 900, "height": 700})
     assert page.evaluate(scrolled) == 0
@@ -63,11 +187,11 @@ def test_page__starts_at_its_top_and_stays_when_drawn_again(tree_page: Any) -> N
     assert page.evaluate(scrolled) > 0, "the same page, drawn again"
 
 
-def test_limit__an_emptied_field_is_off(tree_page: Any) -> None:
-    page = tree_page
+def test_limit__an_emptied_field_is_off(map_page: Any) -> None:
+    page = map_page
     groups = number(page, "Groups")
     free = groups.inner_text()
-    page.get_by_text("Limits on sensitive columns").click()
+    page.get_by_role("button", name="Limits on sensitive columns").click()
     field = page.get_by_role("spinbutton", name="l: different values")
     field.fill("6")
     field.press("Enter")

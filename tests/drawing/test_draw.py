@@ -68,7 +68,7 @@ def test_dot__folded_counts_are_those_of_the_cut(class_tree, below_cut: bool, de
     for node, text in drawing.items():
         branch = range(node, node + int(tree.size[node]))
         groups = sum(t in branch for t in cut)
-        fold = re.search(r"▸ ([\d,]+) groups?, n = ([\d,]+)", text)
+        fold = re.search(r"▸ ([\d,]+) groups? of ([\d,]+) records?", text)
         if node in part.folded and groups and node not in cut:
             assert (int(fold[1].replace(",", "")), int(fold[2].replace(",", ""))) == (groups, tree.n[node])
             assert groups == 1 or tree.n[[t for t in cut if t in branch]].sum() == tree.n[node]
@@ -85,14 +85,14 @@ def test_dot__nodes_say_their_numbers(class_tree) -> None:
     drawing = nodes_in(svg(draw_tree(class_tree, max_depth=100, max_nodes=10**6, k=5)))
     assert set(drawing) == set(range(tree.n_nodes))
     for node, text in drawing.items():
-        rule, counted, shares, bits = text.split("\n")
+        rule, counted, shares, bits, error = text.split("\n")
         assert rule == step_text(tree, encoded.encodings, node, brief=True)
-        assert int(re.search(r"n = (\d+)", counted)[1]) == tree.n[node]
-        assert int(re.search(r"E (\d+)", counted)[1]) == tree.n[node] - tree.sums[node].max()
+        assert int(re.search(r"(\d+) records?", counted)[1]) == tree.n[node]
+        assert int(re.search(r"E (\d+)", error)[1]) == tree.n[node] - tree.sums[node].max()
         assert ("⚠" in counted) == (tree.is_leaf[node] and tree.n[node] < 5)
         assert len(shares.split()[0]) == shades.BAR
         assert shares.endswith(f" {tree.sums[node].max() / tree.n[node]:.0%}")
-        big, icr, tidi = map(float, re.findall(r"[\d.]+", bits))
+        big, icr, tidi = map(float, re.findall(r"[\d.]+", bits)[:3])
         assert (big, icr, tidi) == pytest.approx((risk.big[node], risk.icr[node], risk.tidi[node]), abs=0.00501)
 
 
@@ -129,7 +129,7 @@ def test_numbers__every_node_says_its_digression(number_tree) -> None:
         assert f"standard deviation {numeric.spread[node, 1]:.0%} of the table's" in title
     frame, _ = table()
     assert f"day: mean {frame['day'].mean().date()}" in titles[0]
-    assert colours_of(tree, risk) == ["digression", "tidi", "n"]
+    assert colours_of(tree, risk) == ["digression", "n", "tidi"]
 
 
 def test_dot__a_tree_without_a_target_and_of_one_node() -> None:
@@ -139,7 +139,7 @@ def test_dot__a_tree_without_a_target_and_of_one_node() -> None:
     risk = annotate(tree, encoded)
     text = nodes_in(svg(dot(tree, risk, encoded.encodings, encoded.target.labels, k=5)))
     assert list(text) == [0]
-    assert text[0].startswith("all records\n⚠ n = 3 < k = 5")
+    assert text[0].startswith("all records\n⚠ 3 records, fewer than k = 5")
     assert len(legend(tree, risk, encoded.target.labels)) == 1
     assert "all records" in group_table(tree, risk, encoded.encodings, encoded.target.labels, np.array([0])).rule[0]
 

@@ -47,6 +47,21 @@ def test_legend__covers_every_node_and_says_what_it_covers(class_tree, number_tr
 
 def test_risk_scores__low_tidi_few_records_and_much_error_are_risky(class_tree) -> None:
     _, tree, risk = class_tree
-    levels = {name: shades.risk_levels(shades.risk_scores(tree, risk, name)) for name in ("tidi", "n", "error")}
+    levels = {name: shades.risk_levels(shades.risk_scores(tree, risk, name)) for name in ("tidi", "n", "sure")}
     assert levels["tidi"][risk.tidi.argmin()] == levels["n"][tree.n.argmin()] == 5
-    assert levels["error"][(risk.error / tree.n).argmax()] == 5
+    assert levels["sure"][(risk.error / tree.n).argmin()] == levels["sure"].max()
+
+
+def test_levels_of_sureness__run_from_the_whole_table_to_certainty() -> None:
+    scores = np.array([0.2, 0.25, 0.28, 0.44, 0.68, 0.99, 1.0])
+    assert list(shades.risk_levels(scores, "sure")) == [1, 1, 1, 2, 3, 4, 5]
+
+
+def test_levels_of_size__are_multiples_of_k() -> None:
+    sizes = -np.array([5000.0, 200, 199, 50, 49, 20, 19, 10, 9, 1])
+    assert list(shades.risk_levels(sizes, "n", 10)) == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+
+
+@pytest.mark.parametrize("scores", [np.ones(7), np.array([3.0])])
+def test_levels__of_equal_scores_are_the_lowest(scores: np.ndarray) -> None:
+    assert set(shades.risk_levels(scores)) == {1}

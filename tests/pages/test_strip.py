@@ -94,17 +94,20 @@ def rsd(column: np.ndarray, here: np.ndarray) -> float:
 
 def test_two_way_tables__are_said_once_they_are_known(ws: Workspace) -> None:
     ws.flow.compute("release")
-    assert tables(ws) == ""
+    assert not tables(ws)
     ws.flow.compute("two_way")
     mean = two_way_mean(TABLE, ws.flow.released, SCHEMA)
     assert mean > 0.001
-    assert tables(ws) == f"Of any two-way table, {mean:.1%} of rows are in another cell."
+    (figure,) = tables(ws)
+    assert figure.value == share(mean)
+    assert figure.meaning == f"Of any two-way table, {mean:.1%} of rows are in another cell."
+    assert values(ws)[figure.label] == figure.value
     ws.set(k=50)
-    assert tables(ws) == ""
+    assert not tables(ws)
     alone = TABLE[["age"]]
     ws = Workspace(reading=sample_reading("people", alone), schema=Schema.of(alone, quasi_identifying=["age"]))
     ws.flow.compute("two_way")
-    assert tables(ws) == "", "there is no pair of columns"
+    assert not tables(ws), "there is no pair of columns"
 
 
 def test_no_target__no_error_is_claimed() -> None:

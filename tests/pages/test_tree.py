@@ -12,13 +12,15 @@ from anonymizer.groups.mondrian import grow_mondrian
 from anonymizer.groups.recipe import GROUPING_WORDS, grouping_words
 from anonymizer.schema import Schema
 from anonymizer.settings import names_of
-from anonymizer.values import number_text
+from anonymizer.values import number_text, value_text
 from tests.drawn_trees import table
 from tests.pages.test_data import SHELL, texts
 from ui.controls import count, plain, share
 from ui.tree.state import TreeState
 from ui.tree_view import node_of
 from ui.workspace import Workspace, sample_reading
+
+OF_PEOPLE = [("map", "both"), ("beside", "both")]
 
 
 def session(k: int = 8) -> Workspace:
@@ -59,7 +61,9 @@ def test_with_data__says_how_many_groups_there_are() -> None:
     steps = f"{pruning.n_steps} steps"
     assert f"{len(sizes)} groups after {steps}; the smallest has {sizes.min()} records." in texts(app)
     assert sizes.min() >= 8
-    assert "Pick a node" in texts(app)
+    part = 1 - ws.flow.risk.error[pruning.cut()] / sizes
+    assert f"In {(part < 0.5).sum()} of them no illness is as likely as 1 in 2" in texts(app)
+    assert ("everybody shares one" in texts(app)) == bool((part == 1).any())
     content = app.dataframe[0].value
     assert sorted(content["node"]) == sorted(pruning.cut())
     assert list(content["records"]) == sorted(sizes)
@@ -99,15 +103,16 @@ def test_steps__scrub_back_to_the_grown_tree() -> None:
     assert f"after {ws.flow.pruning.n_steps} steps" in texts(app)
 
 
-@pytest.mark.parametrize("what", ["pruned", "both", "grown"])
-@pytest.mark.parametrize("colour", ["n", "error", "classes"])
-def test_view__every_choice_is_drawn(what: str, colour: str) -> None:
+@pytest.mark.parametrize(("view", "what"), [("tree", "pruned"), ("tree", "both"), ("tree", "grown"), *OF_PEOPLE])
+@pytest.mark.parametrize("colour", ["n", "sure", "classes", "tidi"])
+def test_view__every_choice_is_drawn(view: str, what: str, colour: str) -> None:
     ws = session()
-    ws.states[TreeState] = TreeState(what, colour, 6)
+    ws.states[TreeState] = TreeState(view, what, colour, 6)
     app = open_page(ws)
     assert not app.exception
     assert not app.warning
-    assert (ws.state(TreeState).what, ws.state(TreeState).colour) == (what, colour)
+    state = ws.state(TreeState)
+    assert (state.view, state.what, state.colour) == (view, what, colour)
 
 
 def test_picked_node__is_explained() -> None:
@@ -123,7 +128,7 @@ def test_picked_node__is_explained() -> None:
     assert plain(explain_leaf(pruning.tree, ws.flow.risk, pruning, encoded.encodings, merged)) in content
     assert f"**{plain(f'{ws.flow.risk.tidi[merged]:.2f} bits')}**" in content
     assert f"**{ws.flow.risk.error[merged]} records**" in content
-    next(button for button in app.button if button.label == "Look closer from the picked node").click().run()
+    next(button for button in app.button if button.label == "Look closer").click().run()
     assert ws.state(TreeState).focus == merged
     next(button for button in app.button if button.label == "Whole tree again").click().run()
     assert ws.state(TreeState).focus is None
@@ -240,8 +245,8 @@ def test_numbers__the_picked_node_is_explained_by_its_records() -> None:
     values = ws.table[["income", "stay"]].to_numpy(float)
     scaled = (values - values.min(axis=0)) / (values.max(axis=0) - values.min(axis=0))
     within = [np.cov(part.T, bias=True) * len(part) for part in (scaled, scaled[rows])]
-    assert f"**{number_text(np.linalg.det(within[0] - within[1]))}** · is how far the scatter" in content
-    assert f"**{number_text(np.trace(within[1]))}** · is the squared error around the means" in content
+    assert f"**{number_text(np.linalg.det(within[0] - within[1]))}** is how far the scatter" in content
+    assert f"**{number_text(np.trace(within[1]))}** is the squared error around the means" in content
     for position, name in enumerate(("income", "stay")):
         rsd, spread = rsd_and_spread(values[:, position], rows)
         assert f"is the mean of {name}, for the whole table" in content
@@ -291,7 +296,7 @@ def reason(app: AppTest, ws: Workspace, node: int) -> str:
     """Why the records of a node are one group, as the page says."""
     ws.state(TreeState).node = node
     app.run()
-    return next(info.value for info in app.info if "merged" in info.value)
+    return next(text.value for text in app.markdown if text.value.startswith("These") and "merged" in text.value)
 
 
 @pytest.mark.parametrize("grouping", ["least", "error-digression"])
@@ -334,10 +339,12 @@ def test_limit_that_cannot_be_met__says_which_and_the_page_stays() -> None:
     app.number_input(key="tree l").set_value(4).run()
     assert not app.exception
     assert len(app.error) == 1
+    assert app.button(key="next gate").disabled
     assert "l-diversity of illness is 3, and at least 4 is required" in re.sub(r"\\", "", app.error[0].value)
     assert any(slider.label.startswith("Pruning steps") for slider in app.slider)
     app.number_input(key="tree l").set_value(3).run()
     assert not app.error
+    assert not app.button(key="next gate").disabled
     assert min(ws.table["illness"].iloc[rows].nunique() for rows in groups(ws)) == 3
 
 
@@ -388,3 +395,28 @@ def test_inside_a_group__are_the_released_classes() -> None:
     cells = next(frame.value for frame in app.dataframe if "records" in frame.value and "node" not in frame.value)
     assert int(cells["records"].sum()) == flow.pruning.tree.n[node] == sizes.sum()
     assert cells["records"].min() >= ws.k
+
+
+def test_one_row__is_shown_before_and_after() -> None:
+    ws = session()
+    app = open_page(ws)
+    node = int(ws.flow.pruning.cut()[-1])
+    ws.state(TreeState).node = node
+    app.run()
+    cells = next(frame.value for frame in app.dataframe if "released" in frame.value)
+    assert list(cells["column"]) == ["age", "job", "day"]
+    rows = np.flatnonzero(ws.flow.pruning.group_of_node()[ws.flow.leaf] == node)
+    row = ws.table.iloc[rows[0]]
+    assert list(cells["in the table"]) == [value_text(row[name]) for name in cells["column"]]
+    place = int(np.flatnonzero(ws.flow.release.order == rows[0])[0])
+    assert list(cells["released"]) == [value_text(ws.flow.released[name].iloc[place]) for name in cells["column"]]
+
+
+def test_closed_panel__leaves_the_picture() -> None:
+    ws = session()
+    app = open_page(ws)
+    ws.state(TreeState).node = 0
+    app.run()
+    next(button for button in app.button if button.label == "Close").click().run()
+    assert ws.state(TreeState).node is None
+    assert not any("learns" in heading.value for heading in app.subheader)

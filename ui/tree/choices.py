@@ -5,28 +5,33 @@ import streamlit as st
 from anonymizer.drawing.shades import COLOURS, colours_of
 from anonymizer.groups.prune import Pruning
 from ui.controls import count
-from ui.limits import limits_panel
-from ui.method import grouping_choice, growth_choice, k_slider
+from ui.limits import TITLE, limits
+from ui.method import grouping_choice, growth_choice, growth_title, k_slider
 from ui.tree.state import TreeState
 from ui.workspace import Workspace
 
 VIEWS = {
-    "pruned": "The groups",
+    "map": "Map of people",
+    "beside": "Grown and released",
+    "tree": "Tree (BIG, ICR, Δ)",
+}
+"""How the groups are drawn: boxes as wide as the people in them, the same before and after, or nodes and edges."""
+PARTS = {
     "both": "Groups and merged parts",
+    "pruned": "The groups",
     "grown": "The grown tree",
 }
+"""The part of the tree that nodes and edges show."""
 
 
 def method(ws: Workspace) -> None:
-    """Draw how the tree is grown and pruned, and what every group must keep."""
-    first, second, third = st.columns([4, 3, 3], gap="medium")
-    with first:
-        grouping_choice(ws, "tree")
-    with second:
+    """Draw how the tree is grown and pruned, and what every group must keep: a narrow column."""
+    k_slider(ws, "tree")
+    grouping_choice(ws, "tree")
+    with st.popover(growth_title(ws), icon=":material/account_tree:", width="stretch"):
         growth_choice(ws, "tree")
-    with third:
-        k_slider(ws, "tree")
-    limits_panel(ws, "tree")
+    with st.popover(TITLE, icon=":material/shield:", width="stretch"):
+        limits(ws, "tree")
 
 
 def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:
@@ -36,19 +41,26 @@ def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:
         state.after = pruning.n_steps
     if ws.answers.differs("tree in view", pruning.tree):
         state.node = state.focus = None
-    first, second, third, fourth = st.columns([3, 2, 2, 3], gap="medium")
-    names = list(VIEWS)
-    state.what = first.selectbox("Show", names, names.index(state.what), format_func=VIEWS.get, key="tree view")
+    view = st.segmented_control(
+        "View", list(VIEWS), default=state.view, format_func=VIEWS.get, key="tree view", label_visibility="collapsed",
+        required=True,
+    )  # fmt: skip
+    state.view = view or state.view
     colours = colours_of(pruning.tree, ws.flow.risk)
     at = colours.index(state.colour) if state.colour in colours else 0
-    state.colour = second.selectbox(
-        "Colour by", colours, at, format_func=COLOURS.get, key=f"tree colour {' '.join(colours)}"
-    )
-    below = "Below the root, or below the node you look closer at"
-    state.depth = third.slider("Levels unfolded", 1, 12, state.depth, key="tree depth", help=below)
+    with st.popover("Look", icon=":material/palette:"):
+        state.colour = st.selectbox(
+            "Colour by", colours, at, format_func=COLOURS.get, key=f"tree colour {' '.join(colours)}"
+        )
+        if state.view == "tree":
+            names = list(PARTS)
+            state.what = st.selectbox("Show", names, names.index(state.what), format_func=PARTS.get, key="tree parts")
+            below = "Below the root, or below the node you look closer at"
+            state.depth = st.slider("Levels unfolded", 1, 12, state.depth, key="tree depth", help=below)
     if pruning.n_steps:
-        state.after = fourth.slider(
+        st.caption("Pruning", width="content")
+        state.after = st.slider(
             f"Pruning steps done, of {count(pruning.n_steps)}", 0, pruning.n_steps, state.after,
-            key=f"after {id(pruning)}", help="From the grown tree, at 0, to the groups of the release",
+            key=f"after {id(pruning)}", label_visibility="collapsed",
         )  # fmt: skip
     return state

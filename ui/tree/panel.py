@@ -14,13 +14,14 @@ from anonymizer.drawing.groups import group_table, shared_cells, worst_groups
 from anonymizer.drawing.reasons import explain_leaf
 from anonymizer.drawing.rules import rule_text
 from anonymizer.drawing.shades import Shade
-from anonymizer.drawing.words import mean_text
+from anonymizer.drawing.words import chance_text, class_name, mean_text
 from anonymizer.groups.digression import NumericRisk
 from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.values import number_text
+from anonymizer.growing.tree import Tree
+from anonymizer.values import number_text, value_text
 from ui.controls import count, plain, plural, share
 from ui.session import widget_state
 from ui.tree.state import TreeState
@@ -39,8 +40,8 @@ def show_legend(shades: tuple[Shade, ...], what: str) -> None:
         for shade in shades
     )
     st.html(
-        f'<div style="font-size:.82rem;display:flex;flex-wrap:wrap;gap:.3rem 1rem;align-items:center">'
-        f"<b>Colour: {_html(what)}</b>{marks}"
+        f'<div style="font-size:.78rem;display:flex;flex-wrap:wrap;gap:.1rem .9rem;align-items:center">'
+        f"<b>{_html(what)}</b>{marks}"
         "<span>double border: a group</span><span>dashed: merged into the group above</span>"
         "<span>⚠ fewer than k records</span><span>▸ folded branch</span></div>"
     )
@@ -69,29 +70,97 @@ def show_worst(ws: Workspace, pruning: Pruning, cut: NDArray[np.integer], on_pic
             )
 
 
-def show_node(ws: Workspace, pruning: Pruning, node: int, after: int) -> None:
-    """Draw one node: its rule, why its records are together, its measures in words, and its sensitive values."""
+def show_node(
+    ws: Workspace,
+    pruning: Pruning,
+    node: int,
+    after: int,
+    bands: Mapping[int, NDArray[np.int64]],
+    on_close: Callable[[], None],
+    on_open: Callable[[int], None],
+) -> None:
+    """Draw one node beside the picture: who is in it, what somebody who knows them learns, why they are together, one
+    row before and after, and the papers' figures last."""
     encoded, risk, tree, p = ws.flow.encoded, ws.flow.risk, pruning.tree, ws.settings
     encodings, labels = encoded.encodings, encoded.target.labels
     what = "group" if pruning.group_of_node(after)[node] == node else "node"
+    with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
+        if node not in (0, ws.state(TreeState).focus):
+            st.button("Look closer", icon=":material/zoom_in:", type="tertiary", on_click=on_open, args=(node,))
+        st.button("Close", icon=":material/close:", type="tertiary", on_click=on_close)
     whose = "" if tree.unit == "record" else f", of {plural(int(tree.persons.n[node]), 'person')}"
     size = f"{count(tree.n[node])} of {count(tree.n[0])} records{whose}"
     st.header(f"{what.capitalize()} {node:,}: {size}", anchor=False)
-    st.markdown(f"**Rule.** {plain(rule_text(tree, encodings, node))}")
+    st.markdown(plain(rule_text(tree, encodings, node)))
+    st.subheader("What somebody who knows this learns", anchor=False)
+    for sentence in learnt_sentences(encoded, risk, pruning, node):
+        st.markdown(plain(sentence))
+    if len(labels) > 1:
+        st.plotly_chart(class_figure(tree.sums[node], labels), key="classes", config=CONFIG)
+    if risk.numeric is not None:
+        st.plotly_chart(numbers_figure(risk.numeric, node), key="numbers", config=CONFIG)
+    st.subheader("Why they are together", anchor=False)
     limits = margins(tree, risk, encoded, ws.flow.limits)
     significance = p.significance if p.tested == "inner" else None
     why = explain_leaf(tree, risk, pruning, encodings, node, after, limits=limits, significance=significance)
-    st.info(plain(why), icon=":material/call_merge:")
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        for value, words in measures(risk, encoded, node):
-            st.markdown(f"**{plain(value)}** · {plain(words)}")
-    with right:
-        if len(labels) > 1:
-            st.plotly_chart(class_figure(tree.sums[node], labels), key="classes", config=CONFIG)
-        if risk.numeric is not None:
-            st.markdown(f"**{plain(numbers_sentence(risk.numeric, node))}**")
-            st.plotly_chart(numbers_figure(risk.numeric, node), key="numbers", config=CONFIG)
+    st.markdown(plain(why))
+    show_parts(ws, pruning, node, bands)
+    show_one_row(ws, pruning, node)
+    st.subheader("In the papers' words", anchor=False)
+    for value, words in measures(risk, encoded, node):
+        st.caption(f"**{plain(value)}** {plain(words)}")
+
+
+def learnt_sentences(encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, node: int) -> list[str]:
+    """Return what somebody learns who knows that a person belongs to a node: the likeliest class and how likely it is
+    here and in the whole table, and what the numbers say."""
+    tree, target = pruning.tree, encoded.target
+    sentences = []
+    if target.n_classes > 1:
+        counts = tree.sums[node]
+        largest = int(counts.argmax())
+        here, whole = int(counts[largest]), float(tree.sums[0][largest] / max(int(tree.n[0]), 1))
+        sentences.append(
+            f"{target.name}: {class_name(target.labels[largest])}, {here:,} of {plural(int(tree.n[node]), 'record')} "
+            f"({chance_text(here / max(int(tree.n[node]), 1))}; in the whole table {chance_text(whole)})."
+        )
+    if risk.numeric is not None:
+        sentences.append(numbers_sentence(risk.numeric, node))
+    return sentences or ["Nothing: no column is sensitive."]
+
+
+def surest_sentence(tree: Tree, risk: NodeRisk, encoded: EncodedTable, cut: NDArray[np.integer]) -> str:
+    """Return what the picture says of all groups, in one sentence; "" where the target has no classes."""
+    if encoded.target.n_classes < 2:
+        return ""
+    part = 1 - risk.error[cut] / np.maximum(tree.n[cut], 1)
+    certain = int((part >= 1).sum())
+    half = int((part < 0.5).sum())
+    name = plain(encoded.target.name)
+    sure = f"; in {plural(certain, 'group')} everybody shares one" if certain else "; in none does everybody share one"
+    return f"In {count(half)} of them no {name} is as likely as 1 in 2{sure}."
+
+
+def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:
+    """Draw one row of a node as it is in the table and as it is released, once the release is there."""
+    flow = ws.flow
+    if not flow.ready("after") or not flow.ready("release"):
+        return
+    inside = np.flatnonzero((flow.leaf >= node) & (flow.leaf < node + pruning.tree.size[node]))
+    if not len(inside):
+        return
+    row = int(inside[0])
+    at = int(np.flatnonzero(flow.release.order == row)[0])
+    names = list(flow.quasi_identifying)
+    table = pd.DataFrame(
+        {
+            "column": names,
+            "in the table": [value_text(flow.table[name].iloc[row]) for name in names],
+            "released": [value_text(flow.released[name].iloc[at]) for name in names],
+        }
+    )
+    st.subheader("One row, before and after", anchor=False)
+    st.dataframe(table, hide_index=True, height=min(40 + 35 * len(table), 360))
 
 
 def parts_in_view(ws: Workspace, pruning: Pruning) -> Mapping[int, NDArray[np.int64]]:

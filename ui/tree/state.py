@@ -7,13 +7,15 @@ from dataclasses import dataclass
 class TreeState:
     """How the tree is looked at.
 
-    ``what``: the part that is drawn (a key of :data:`ui.tree.choices.VIEWS`); ``colour``: by which figure; ``depth``:
-    levels unfolded; ``after``: pruning steps done; ``node``: the picked one; ``focus``: the one looked closer at.
+    ``view``: how (a key of :data:`ui.tree.choices.VIEWS`); ``what``: the part that nodes and edges show (a key of
+    :data:`ui.tree.choices.PARTS`); ``colour``: by which figure; ``depth``: levels unfolded; ``after``: pruning steps
+    done; ``node``: the picked one; ``focus``: the one looked closer at.
     """
 
+    view: str = "map"
     what: str = "both"
     colour: str = ""
-    depth: int = 4
+    depth: int = 3
     after: int = 0
     node: int | None = None
     focus: int | None = None

@@ -1,0 +1,308 @@
+// The map of people: boxes below boxes, as wide as their part of the people. Python sends the grown tree's boxes with
+// the step at which each was merged; which of them are groups after so many steps is worked out here, so that a move of
+// the slider can be seen happening. This sends back `picked` (a state) and `opened` (a trigger), both node numbers.
+
+const NS = "http://www.w3.org/2000/svg";
+const LETTER = 6.3; // pixels of a letter, about
+const views = new WeakMap();
+const still = window.matchMedia("(prefers-reduced-motion: reduce)");
+
+function element(name, attributes, parent) {
+  const made = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  parent?.append(made);
+  return made;
+}
+
+function cut(text, width, least) {
+  const letters = Math.floor(width / LETTER);
+  const all = [...text];
+  return all.length <= letters ? text : letters < least ? "" : `${all.slice(0, letters - 1).join("")}…`;
+}
+
+// Where rows begin, as shares of the height, and where the last one ends: each is a tenth lower than the one above it,
+// as the boxes deep in a tree are many and small.
+function rows(levels) {
+  const starts = [0];
+  for (let level = 0; level < levels; level++) starts.push(starts[level] + 0.9 ** level);
+  return starts.map((start) => start / starts[levels]);
+}
+
+class People {
+  constructor(root) {
+    this.root = root;
+    this.stage = root.querySelector(".stage");
+    this.live = root.querySelector(".live");
+    this.step = root.querySelector(".step");
+    this.legend = root.querySelector(".legend");
+    this.key = null;
+    this.usesKeys = false;
+    this.cursor = null;
+    this.frame = 0;
+    root.querySelector("[data-do=play]").onclick = () => this.play();
+    root.querySelector("[data-do=open]").onclick = () => this.picked !== null && this.tell.open(this.picked);
+    this.listen();
+    new ResizeObserver(() => this.boxes && this.layOut()).observe(this.stage);
+  }
+
+  update(data, tell) {
+    this.tell = tell;
+    const key = JSON.stringify([data.map, data.palette, data.views]);
+    const isNew = key !== this.key;
+    const sameTree = this.tree === data.tree && this.views?.length === data.views.length;
+    const before = this.after;
+    this.picked = data.picked;
+    this.path = new Set(data.path);
+    this.target = data.after;
+    if (isNew) {
+      this.key = key;
+      this.tree = data.tree;
+      this.views = data.views;
+      this.load(data);
+    }
+    if (this.cursor === null || !this.places.has(this.cursor)) this.cursor = this.picked ?? this.boxes[0].node;
+    const from = sameTree && before !== undefined ? Math.min(before, data.map.steps) : data.after;
+    this.run(from, data.after, 700);
+    this.show(data);
+    this.mark();
+  }
+
+  show(data) {
+    this.root.querySelector("[data-do=play]").hidden = !data.map.steps;
+    this.legend.replaceChildren();
+    const say = (text, tag = "span") => {
+      const part = document.createElement(tag);
+      part.textContent = text;
+      this.legend.append(part);
+      return part;
+    };
+    say(data.title, "b");
+    for (const { colour, text } of data.legend) {
+      const swatch = document.createElement("i");
+      swatch.style.background = colour;
+      say(text).prepend(swatch);
+    }
+    const looks = [["outlined", "group"]];
+    if (data.map.steps) looks.push(["hatched", "merged into the group above"]);
+    for (const [look, text] of looks) {
+      const swatch = document.createElement("i");
+      swatch.className = look;
+      say(text).prepend(swatch);
+    }
+  }
+
+  load({ map, palette, views }) {
+    this.palette = palette;
+    this.unit = map.unit;
+    this.parts = map.parts;
+    this.steps = map.steps;
+    this.boxes = map.boxes.map(([node, parent, left, width, level, shade, size, merged, gone, leaf, folded], at) => ({
+      node, parent, left, width, level, shade, size, merged, gone, leaf, folded, at,
+      words: map.words[at], condition: map.conditions[at], children: [],
+    }));
+    this.places = new Map(this.boxes.map((box) => [box.node, box]));
+    for (const box of this.boxes) if (box.parent >= 0) this.boxes[box.parent].children.push(box);
+    this.levels = 1 + Math.max(...this.boxes.map((box) => box.level));
+    const svg = element("svg", { role: "presentation" });
+    const hatch = element("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, element("defs", {}, svg));
+    element("rect", { width: 6, height: 6, fill: palette.page }, hatch);
+    element("rect", { width: 2, height: 6, fill: palette.line, opacity: 0.45 }, hatch);
+    this.svg = svg;
+    this.drawings = views.map((view) => {
+      const group = element("g", {}, svg);
+      const caption = view.caption ? element("text", { class: "caption", x: 2 }, group) : null;
+      if (caption) caption.textContent = view.caption;
+      const shapes = this.boxes.map((box) => {
+        const shape = element("g", { class: "node", "data-node": box.node }, group);
+        element("title", {}, shape).textContent = `${this.sizeText(box)}: ${box.words.join(" ")}`;
+        const rect = element("rect", {}, shape);
+        return { shape, rect, text: null, state: "" };
+      });
+      const ticks = element("path", { class: "parts" }, group);
+      return { view, group, caption, shapes, ticks };
+    });
+    const main = this.drawings.at(-1);
+    for (const [at, { shape }] of main.shapes.entries()) {
+      shape.id = `n${this.boxes[at].node}`;
+      shape.setAttribute("role", "treeitem");
+      shape.setAttribute("aria-level", this.boxes[at].level + 1);
+    }
+    this.stage.replaceChildren(svg);
+    this.after = undefined;
+    this.layOut();
+  }
+
+  sizeText({ size }) {
+    return `${size.toLocaleString("en")} ${this.unit}${size === 1 ? "" : "s"}`;
+  }
+
+  // Where boxes stand depends on the window alone; what they look like, on the step.
+
+  layOut() {
+    const { width, height } = this.stage.getBoundingClientRect();
+    if (width < 10 || height < 10) return;
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const tall = height / this.drawings.length;
+    this.drawings.forEach((drawing, number) => {
+      const top = number * tall + (drawing.caption ? 20 : 0);
+      const room = tall - (drawing.caption ? 24 : 0);
+      drawing.caption?.setAttribute("y", number * tall + 14);
+      const starts = rows(this.levels).map((part) => top + part * room);
+      this.boxes.forEach((box, at) => {
+        const place = { x: box.left * width, y: starts[box.level], w: Math.max(box.width * width - 0.7, 0.4) };
+        place.row = starts[box.level + 1] - place.y - 0.7;
+        place.bottom = top + room - 0.7 - place.y;
+        drawing.shapes[at].place = place;
+        drawing.shapes[at].state = "";
+        this.write(drawing.shapes[at], box);
+      });
+    });
+    this.paint(this.after ?? this.target ?? 0);
+  }
+
+  write(drawn, box) {
+    drawn.text?.remove();
+    drawn.text = null;
+    const { x, y, w, row } = drawn.place;
+    const room = w - 8;
+    const size = this.sizeText(box).length * LETTER * 1.06 < room + 3 ? this.sizeText(box) : box.size.toLocaleString("en");
+    const [chance, what] = box.words;
+    const words = cut(`${chance} ${what}`.trim(), room, chance.length + 5) || cut(chance, room, 99);
+    const lines = [cut(box.condition, room, 9), size, words];
+    const few = row >= 50 ? lines : row >= 32 ? lines.slice(1) : row >= 15 ? [size] : [];
+    const written = w < 9 + size.length * LETTER * 1.06 ? [] : few.filter(Boolean);
+    if (!written.length) return;
+    drawn.text = element("text", { x: x + w / 2, y: y + row / 2 - (written.length - 1) * 7.5 + 4 }, drawn.shape);
+    written.forEach((line, at) => {
+      const part = element("tspan", { x: x + w / 2, dy: at ? 15 : 0 }, drawn.text);
+      part.textContent = line;
+      if (line === size) part.setAttribute("class", "size");
+    });
+  }
+
+  paint(after) {
+    this.after = after;
+    for (const drawing of this.drawings) {
+      const now = drawing.view.after === null ? after : drawing.view.after;
+      const ticks = [];
+      this.boxes.forEach((box, at) => {
+        const drawn = drawing.shapes[at];
+        const gone = box.gone > 0 && box.gone <= now;
+        const group = !gone && (box.leaf || (box.merged > 0 && box.merged <= now));
+        const hidden = gone && drawing.view.hides;
+        const ends = box.leaf || !box.children.length || (group && drawing.view.hides);
+        const state = hidden ? "hidden" : gone ? "gone" : group ? "group" : "inner";
+        if (state + ends !== drawn.state) {
+          drawn.state = state + ends;
+          const { x, y, w, row, bottom } = drawn.place;
+          for (const [name, value] of Object.entries({ x, y, width: w, height: ends ? bottom : row })) drawn.rect.setAttribute(name, value);
+          drawn.rect.setAttribute("fill", gone ? "url(#hatch)" : this.palette.shades[box.shade]);
+          drawn.shape.classList.toggle("gone", gone);
+          drawn.shape.classList.toggle("narrow", w < (gone ? 7 : 4));
+          drawn.shape.classList.toggle("group", group);
+          drawn.shape.classList.toggle("hidden", hidden);
+          if (drawn.text) drawn.text.style.display = gone ? "none" : "";
+        }
+        const sizes = group && this.parts[box.node];
+        if (sizes && now === this.steps) {
+          const { x, y, w, row, bottom } = drawn.place;
+          const whole = sizes.reduce((sum, size) => sum + size, 0);
+          const foot = y + (ends ? bottom : row);
+          let sum = 0;
+          if (w / sizes.length > 2)
+            for (const size of sizes.slice(0, -1)) ticks.push(`M${x + (w * (sum += size)) / whole} ${foot - 5}v5`);
+        }
+      });
+      drawing.ticks.setAttribute("d", ticks.join(""));
+    }
+    this.step.textContent = this.steps ? `step ${after.toLocaleString("en")} of ${this.steps.toLocaleString("en")}` : "";
+  }
+
+  run(from, to, milliseconds) {
+    cancelAnimationFrame(this.frame);
+    if (from === to || still.matches) {
+      this.paint(to);
+      return;
+    }
+    const start = performance.now();
+    const go = (now) => {
+      const part = Math.min((now - start) / milliseconds, 1);
+      this.paint(Math.round(from + (to - from) * part));
+      if (part < 1) this.frame = requestAnimationFrame(go);
+    };
+    go(start);
+  }
+
+  play() {
+    this.run(0, this.target, 3500);
+  }
+
+  mark() {
+    for (const { shapes } of this.drawings) {
+      this.boxes.forEach(({ node }, at) => {
+        const { shape } = shapes[at];
+        shape.classList.toggle("picked", node === this.picked);
+        shape.classList.toggle("on-path", this.path.has(node));
+        shape.classList.toggle("cursor", this.usesKeys && node === this.cursor && node !== this.picked);
+        if (shape.id) shape.setAttribute("aria-selected", String(node === this.picked));
+      });
+      const front = [...this.path, this.picked].map((node) => this.places.get(node)).filter(Boolean);
+      for (const box of front) shapes[box.at].shape.parentNode.append(shapes[box.at].shape);
+    }
+    this.stage.setAttribute("aria-activedescendant", `n${this.cursor}`);
+    this.root.querySelector("[data-do=open]").hidden = this.picked === null || !this.places.get(this.picked)?.level;
+  }
+
+  pick(node) {
+    this.cursor = this.picked = node;
+    this.path = new Set();
+    for (let box = this.places.get(node); box; box = this.boxes[box.parent]) this.path.add(box.node);
+    this.mark();
+    this.tell.pick(node);
+  }
+
+  move(box) {
+    if (!box) return;
+    this.cursor = box.node;
+    this.usesKeys = true;
+    this.mark();
+    this.live.textContent = `${box.condition} ${this.sizeText(box)}: ${box.words.join(" ")}`;
+  }
+
+  arrow(key) {
+    const box = this.places.get(this.cursor);
+    const level = this.boxes.filter((other) => other.level === box.level).sort((a, b) => a.left - b.left);
+    const at = level.indexOf(box);
+    const widest = [...box.children].sort((a, b) => b.width - a.width)[0];
+    this.move({ ArrowUp: this.boxes[box.parent], ArrowDown: widest, ArrowLeft: level[at - 1], ArrowRight: level[at + 1] }[key]);
+  }
+
+  listen() {
+    const nodeOf = (event) => {
+      const shape = event.target.closest("g.node");
+      return shape ? Number(shape.dataset.node) : null;
+    };
+    this.stage.onclick = (event) => nodeOf(event) !== null && this.pick(nodeOf(event));
+    this.stage.ondblclick = (event) => nodeOf(event) !== null && this.tell.open(nodeOf(event));
+    this.stage.onkeydown = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !this.boxes) return;
+      if (event.key.startsWith("Arrow")) this.arrow(event.key);
+      else if (event.key === "Home") this.move(this.boxes[0]);
+      else if (event.key === "Enter" || event.key === " ") this.pick(this.cursor);
+      else if (event.key === "o" || event.key === "O") this.tell.open(this.cursor);
+      else return;
+      event.preventDefault();
+    };
+  }
+}
+
+export default function (component) {
+  const { data, parentElement, setStateValue, setTriggerValue } = component;
+  const stage = parentElement.querySelector(".stage");
+  if (!stage || !data) return;
+  if (!views.has(stage)) views.set(stage, new People(parentElement));
+  views.get(stage).update(data, {
+    pick: (node) => setStateValue("picked", node),
+    open: (node) => setTriggerValue("opened", node),
+  });
+}

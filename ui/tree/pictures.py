@@ -1,0 +1,92 @@
+"""The pictures of the Tree page: a map of people, or nodes and edges, of the same groups with the same picking."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from anonymizer.drawing.draw import dot
+from anonymizer.drawing.people_map import people_map
+from anonymizer.drawing.shades import COLOURS, legend
+from anonymizer.drawing.words import figures_text
+from anonymizer.groups.prune import Pruning
+from ui.controls import plain, plural
+from ui.tree.panel import show_legend
+from ui.tree.people import people
+from ui.tree.state import TreeState
+from ui.tree_view import downloads, tree_view
+from ui.workspace import Workspace
+
+Pick = Callable[[int], None]
+
+
+def draw(
+    ws: Workspace,
+    pruning: Pruning,
+    cut: NDArray[np.integer],
+    bands: Mapping[int, NDArray[np.int64]],
+    *,
+    on_pick: Pick,
+    on_open: Pick,
+) -> Callable[[], None]:
+    """Draw the groups as chosen, and return what draws the rest that belongs to the picture, below the page's first
+    sight."""
+    state = ws.state(TreeState)
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    tree, risk, labels = pruning.tree, ws.flow.risk, ws.flow.encoded.target.labels
+    shades = legend(tree, risk, labels, state.colour, theme, pruning.k)
+    if state.view == "tree":
+        return nodes_and_edges(ws, pruning, cut, bands, theme, on_pick, on_open)
+    drawing = people_map(
+        pruning, risk, ws.flow.encoded.encodings, labels, colour_by=state.colour, focus=state.focus or 0, bands=bands
+    )
+    people(
+        drawing, tree, state.node, state.after, shades, title=colour_title(ws, state.colour),
+        groups=plural(len(cut), "group"), view=state.view, theme=theme, key=f"people {state.view}",
+        on_pick=on_pick, on_open=on_open,
+    )  # fmt: skip
+
+    def left_out() -> None:
+        if drawing.left_out:
+            st.caption(
+                f"{plural(drawing.left_out, 'group')} of {len(pruning.cut()):,} are too narrow to be drawn at this "
+                "width: double click a box, or pick it and look closer, to see what is below it."
+            )
+
+    return left_out
+
+
+def nodes_and_edges(
+    ws: Workspace,
+    pruning: Pruning,
+    cut: NDArray[np.integer],
+    bands: Mapping[int, NDArray[np.int64]],
+    theme: str,
+    on_pick: Pick,
+    on_open: Pick,
+) -> Callable[[], None]:
+    """Draw the tree as graphviz lays it out, and return what draws its figures in words and the files of it."""
+    state, tree, risk, encoded = ws.state(TreeState), pruning.tree, ws.flow.risk, ws.flow.encoded
+    labels = encoded.target.labels
+    source_of = partial(
+        dot, tree, risk, encoded.encodings, labels, cut=None if state.what == "grown" else cut,
+        below_cut=state.what == "both", focus=state.focus, colour_by=state.colour, theme=theme, k=pruning.k,
+        bands=bands,
+    )  # fmt: skip
+    source = source_of(max_depth=state.depth)
+    drawing = tree_view(source, tree, state.node, key="tree", on_pick=on_pick, on_open=on_open)
+    show_legend(legend(tree, risk, labels, state.colour, theme, pruning.k), colour_title(ws, state.colour))
+
+    def rest() -> None:
+        st.caption(f"**On a node:** {plain(figures_text(risk, labels))}.")
+        downloads(drawing, source, lambda: source_of(max_depth=tree.n_nodes, max_nodes=2 * tree.n_nodes))
+
+    return rest
+
+
+def colour_title(ws: Workspace, colour: str) -> str:
+    """Return what the colours say, in words: how sure an attacker is of diagnosis."""
+    name = ws.flow.encoded.target.name
+    return f"{COLOURS[colour].capitalize()}{f' of {name}' if colour == 'sure' and name else ''}"
