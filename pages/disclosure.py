@@ -5,7 +5,7 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from anonymizer.schema import Kind
 from ui.controls import empty_state, problem
-from ui.disclosure.choices import candidate_tree, confidence_slider, knowledge_choice, source_choice
+from ui.disclosure.choices import candidate_tree, confidence_slider, knowledge_choice, knowledge_in_file, source_choice
 from ui.disclosure.repair import repair_panel
 from ui.disclosure.view import comparison, drawing, estimate, forest_panel, headline, histogram, whole_people
 from ui.guard import lacks
@@ -37,8 +37,11 @@ def main() -> None:
         if source == "forest":
             forest_panel(ws)
             return
-        tree, rule, key = candidate_tree(ws, source)
-        knowledge = knowledge_choice(ws, rule)
+        candidate = candidate_tree(ws, source)
+        if candidate is None:
+            return
+        tree, rule, key, brought = candidate
+        knowledge = knowledge_choice(ws, rule) if brought is None else knowledge_in_file(brought)
         exposure = estimate(ws, tree, knowledge, key)
     except AnonymizerError as error:
         problem(error)

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.cli.options import add_reading, names, pairs, print_json, reading_of
+from anonymizer.disclosure.brought import Brought, read_tree
 from anonymizer.disclosure.constraints import GrowingRule, Knowledge
 from anonymizer.disclosure.exposure import CONFIDENT, Exposure, assess, compare, figures_of_leaves
 from anonymizer.disclosure.integer_posterior import integer_posterior
 from anonymizer.disclosure.multiway import MEASURES, grow_multiway
 from anonymizer.disclosure.outline import KeyedTree, Keys, keys_of, lay_keys, outline_of
-from anonymizer.disclosure.publish import WRITERS, from_json, knowledge_of, publish, tree_from
+from anonymizer.disclosure.publish import WRITERS, publish
 from anonymizer.disclosure.repair import Repair, repairs
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
+from anonymizer.json_value import MAX_BYTES
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.files import write_file
 from anonymizer.schema import Schema
@@ -37,7 +39,10 @@ def add_disclosure(subparsers: Any) -> None:
     command.add_argument("--target", required=True, help="the sensitive column that the tree predicts")
     command.add_argument("--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric, categorical or date")
     command.add_argument("--rows", type=int, metavar="N", help="use the first N records only")
-    command.add_argument("--tree", metavar="JSON", help="assess this published tree, with the fields that it holds")
+    command.add_argument(
+        "--tree", metavar="FILE",
+        help="assess the tree of this file, with what it holds: Copse's JSON, skops, ONNX, PMML or rpart's text",
+    )  # fmt: skip
     command.add_argument("--criterion", default="gini", choices=MEASURES, help="gain-ratio with multiway splits only")
     command.add_argument("--splits", default="multiway", choices=["multiway", "binary"], help="a child a level, or two")
     command.add_argument("--max-depth", type=int, help="longest path of the tree (default: no limit)")
@@ -73,7 +78,8 @@ def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
         raise ParameterError("A repair needs a bound.", remedy="Give one: --bound 0.8.")
     began = time.perf_counter()
     keys = keys_from(options, reading)
-    tree, knowledge = tree_and_knowledge(options, keys)
+    brought = brought_tree(options, keys)
+    tree, knowledge = tree_and_knowledge(options, keys) if brought is None else (brought.tree, brought.knowledge)
     say = progress_line()
     repair: Repair | None = None
     if options.repair:
@@ -89,6 +95,9 @@ def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
             "how": repair.how, "bound": repair.bound, "kept": repair.possible, "questions_taken_back": repair.steps,
             "accuracy": repair.accuracy, "accuracy_before": repair.accuracy_before,
         }  # fmt: skip
+    shares = None if brought is None else brought.by_shares
+    if shares is not None:
+        figures["class_shares_of_leaves"] = shares.to_dict(options.confidence)
     if options.exact:
         counted = integer_posterior(tree, knowledge)
         people = int(tree.keys.counts[counted.exact].sum())
@@ -133,11 +142,16 @@ def keys_from(options: argparse.Namespace, reading: Reading) -> Keys:
     return keys_of(options.encoded)
 
 
+def brought_tree(options: argparse.Namespace, keys: Keys) -> Brought | None:
+    """Return the tree of the file that was named; ``None`` without one."""
+    if not options.tree:
+        return None
+    with Path(options.tree).open("rb") as file:
+        return read_tree(file.read(MAX_BYTES + 1), keys)
+
+
 def tree_and_knowledge(options: argparse.Namespace, keys: Keys) -> tuple[KeyedTree, Knowledge]:
-    """Return the tree that is assessed, and what is assumed to be known of it."""
-    if options.tree:
-        document = from_json(Path(options.tree).read_bytes())
-        return tree_from(document, keys), knowledge_of(document)
+    """Return the tree that is grown and assessed, and what is assumed to be known of it."""
     if options.splits == "binary":
         if options.criterion == "gain-ratio":
             raise ParameterError("Binary trees are not grown by gain ratio.", remedy="Choose gini or entropy.")
@@ -183,6 +197,10 @@ def print_figures(figures: dict[str, Any], options: argparse.Namespace) -> None:
         ("found by", f"{figures['method']}: {figures['status']}"),
         ("seconds", f"{figures['seconds']:.2f}"),
     ]
+    if "class_shares_of_leaves" in figures:
+        shares = figures["class_shares_of_leaves"]
+        line = f"{shares['mean_divergence']:.4f}, highest {shares['highest_posterior']:.3f}"
+        rows.append(("by the shares in the file", line))
     if "repair" in figures:
         repair = figures["repair"]
         rows.append(("repaired", repair["how"]))

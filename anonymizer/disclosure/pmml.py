@@ -1,12 +1,25 @@
-"""A published tree as PMML 4.4, the form that other programs read."""
+"""A tree as PMML, written as version 4.4 and read from any version 4 with one tree for classes."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from xml.etree import ElementTree
+from xml.parsers import expat
 
-from anonymizer.errors import ParameterError
+from anonymizer.disclosure.formats import (
+    DEEPEST,
+    MOST_NODES,
+    REMEDY,
+    Branch,
+    Sketch,
+    SketchNode,
+    finite,
+    refuse,
+)
+from anonymizer.errors import ParameterError, ReadError
+from anonymizer.json_value import parse
 from anonymizer.schema import Kind
 from anonymizer.version import VERSION
 
@@ -102,3 +115,183 @@ def add_predicate(element: ElementTree.Element, column: str, child: Mapping[str,
     elif child.get("missing") or not has_test:
         operator = "isMissing" if child.get("missing") else "isNotMissing"
         ElementTree.SubElement(element, "SimplePredicate", {"field": column, "operator": operator})
+
+
+@dataclass
+class Element:
+    """An element of XML: its name without a namespace, attributes, text and children."""
+
+    name: str
+    attributes: dict[str, str]
+    text: str = ""
+    children: list["Element"] = field(default_factory=list)
+
+    def all(self, name: str) -> Iterator["Element"]:
+        """Yield the children of this name."""
+        return (child for child in self.children if child.name == name)
+
+
+def read_xml(content: bytes, form: str) -> Element:
+    """Return the root of an XML text. A document type, and with it every entity, is refused; so is what is too deep."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    root = Element("", {})
+    stack = [root]
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if len(stack) > 2 * DEEPEST:
+            refuse(form, "it is too deep")
+        element = Element(name.rpartition(":")[2], attributes)
+        stack[-1].children.append(element)
+        stack.append(element)
+
+    def end(name: str) -> None:
+        stack.pop()
+
+    def characters(text: str) -> None:
+        stack[-1].text += text
+
+    def declares(*_: Any) -> None:
+        refuse(form, "it declares a document type, which no tree needs")
+
+    handlers: dict[str, Callable[..., None]] = {
+        "StartElementHandler": start, "EndElementHandler": end, "CharacterDataHandler": characters,
+        "StartDoctypeDeclHandler": declares, "EntityDeclHandler": declares,
+    }  # fmt: skip
+    for name, handler in handlers.items():
+        setattr(parser, name, handler)
+    try:
+        parser.Parse(content, True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
+        if isinstance(error, ReadError):
+            raise
+        raise ReadError("This file is no well-formed XML.", remedy=REMEDY) from error
+    return root.children[0]
+
+
+FORM = "PMML"
+
+
+def from_pmml(content: bytes) -> Sketch:
+    """Return the tree of a PMML file with one TreeModel for classification."""
+    root = read_xml(content, FORM)
+    models = [child for child in root.children if child.name.endswith("Model")]
+    if root.name != "PMML" or [model.name for model in models] != ["TreeModel"]:
+        kinds = ", ".join(model.name[:40] for model in models) or root.name[:40]
+        refuse(FORM, f"it holds {kinds}, and one TreeModel was expected")
+    (model,) = models
+    if model.attributes.get("functionName") != "classification":
+        refuse(FORM, "it predicts a number, and classes were expected")
+    dates = {
+        one.attributes.get("name", "")
+        for part in root.all("DataDictionary")
+        for one in part.all("DataField")
+        if one.attributes.get("dataType", "").startswith("date")
+    }
+    tops = list(model.all("Node"))
+    if len(tops) != 1:
+        refuse(FORM, "it has no root")
+    sketch = Sketch([], FORM)
+    for part in model.all("MiningSchema"):
+        for name, value in extensions(part).items():
+            if name in ("class_totals", "growing_rule", "error_rate_step"):
+                sketch.facts[name] = parse(value, "PMML file", REMEDY).value
+    places = [(tops[0], 0)]
+    sketch.nodes.append(SketchNode())
+    while places:
+        element, at = places.pop()
+        below = list(element.all("Node"))
+        if len(sketch.nodes) + len(below) > MOST_NODES:
+            refuse(FORM, "it has too many nodes")
+        if not below:
+            sketch.nodes[at] = leaf_of(element, sketch)
+            continue
+        asks = []
+        for child in below:
+            branch = Branch(len(sketch.nodes))
+            asks.append((predicate_of(child, branch, dates), branch))
+            places.append((child, len(sketch.nodes)))
+            sketch.nodes.append(SketchNode())
+        fields = {name for name, _ in asks if name}
+        if len(fields) != 1:
+            refuse(FORM, "a question asks several columns at once, or none")
+        sketch.nodes[at] = SketchNode(fields.pop(), tuple(branch for _, branch in asks))
+    return sketch
+
+
+def extensions(element: Element) -> dict[str, str]:
+    """Return what Copse wrote beside PMML's own fields, by name."""
+    own = (one.attributes for one in element.all("Extension") if one.attributes.get("extender") == "Copse")
+    return {one.get("name", ""): one.get("value", "") for one in own}
+
+
+def leaf_of(element: Element, sketch: Sketch) -> SketchNode:
+    """Return a leaf: its label is the score, or the class with the largest number of records."""
+    shares = list(element.all("ScoreDistribution"))
+    sketch.shares |= bool(shares)
+    label = element.attributes.get("score")
+    if label is None and shares:
+        largest = max(shares, key=lambda one: finite(one.attributes.get("recordCount", ""), FORM))
+        label = largest.attributes.get("value")
+    if label is None:
+        refuse(FORM, "a leaf has no score")
+    rate = extensions(element).get("error_rate")
+    return SketchNode(label=label, error_rate=None if rate is None else finite(rate, FORM))
+
+
+def predicate_of(element: Element, branch: Branch, dates: set[str]) -> str:
+    """Put what a node admits into its branch; return the column that is asked, "" where none is."""
+    names = ("True", "False", "SimplePredicate", "SimpleSetPredicate", "CompoundPredicate")
+    tests = [child for child in element.children if child.name in names]
+    if len(tests) != 1:
+        refuse(FORM, "a node has no predicate, or several")
+    test = tests[0]
+    if test.name == "CompoundPredicate":
+        parts = [child for child in test.children if child.name in names]
+        if test.attributes.get("booleanOperator") == "surrogate" and parts:
+            test = parts[0]  # the others stand in where the column is missing
+        elif test.attributes.get("booleanOperator") == "or" and len(parts) == 2:
+            test, gap = parts
+            asks = gap.attributes.get("operator"), gap.attributes.get("field")
+            if asks != ("isMissing", test.attributes.get("field")):
+                refuse(FORM, "a predicate is not understood")
+            branch.missing = True
+        else:
+            refuse(FORM, "a predicate is not understood")
+    column = test.attributes.get("field", "")
+    if test.name in ("True", "False"):  # Copse writes False where it lists none of the levels that go there
+        branch.rest = True
+        return ""
+    if test.name == "SimpleSetPredicate":
+        arrays = list(test.all("Array"))
+        if len(arrays) != 1 or test.attributes.get("booleanOperator") not in ("isIn", "isNotIn"):
+            refuse(FORM, "a set of values is not understood")
+        values = tuple(texts_of_array(arrays[0].text))
+        if test.attributes["booleanOperator"] == "isIn":
+            branch.values = values
+        else:
+            branch.others = values
+        return column
+    operator, value = test.attributes.get("operator", ""), test.attributes.get("value", "")
+    ends = {"lessOrEqual": "upto", "lessThan": "below", "greaterThan": "above", "greaterOrEqual": "least"}
+    if test.name != "SimplePredicate" or not column:
+        refuse(FORM, "a predicate is not understood")
+    if operator in ends:
+        setattr(branch, ends[operator], value if column in dates else finite(value, FORM))
+    elif operator == "equal":
+        branch.values = (value,)
+    elif operator == "notEqual":
+        branch.others = (value,)
+    elif operator == "isMissing":
+        branch.values, branch.missing = (), True
+    elif operator == "isNotMissing":
+        branch.others, branch.missing = (), False
+    else:
+        refuse(FORM, f"the operator {operator[:40]!r} is not understood")
+    return column
+
+
+def texts_of_array(text: str) -> list[str]:
+    """Return the values of an array of PMML: divided by blanks, quoted where they hold some."""
+    parts = re.findall(r'"((?:[^"\\]|\\.)*)"|([^\s"]+)', text)
+    return [re.sub(r"\\(.)", r"\1", quoted) if quoted or not bare else bare for quoted, bare in parts]

@@ -281,7 +281,12 @@ def row_of(
         if upto is None:
             return Row(above, column, len(encoding.labels), np.inf)
         threshold = threshold_from(encoding, upto)
-        return Row(above, column, int(np.searchsorted(encoding.low, threshold, side="right")), threshold)
+        cut = int(np.searchsorted(encoding.low, threshold, side="right"))
+        if not (encoding.missing and children[0].get("missing")):
+            return Row(above, column, cut, threshold)
+        sides = (np.arange(encoding.n_codes) >= cut).astype(np.int32)
+        sides[-1] = 0
+        return Row(above, column, threshold=threshold, sides=sides)
     code_of = {encoding.text(code): code for code in range(len(encoding.labels))}
     sides = np.full(encoding.n_codes, NOWHERE, dtype=np.int32)
     for side, child in enumerate(children):

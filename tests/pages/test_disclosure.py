@@ -9,14 +9,16 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from anonymizer.disclosure.brought import read_tree
 from anonymizer.disclosure.constraints import Knowledge
 from anonymizer.disclosure.exposure import Exposure, assess
-from anonymizer.disclosure.outline import KeyedTree
+from anonymizer.disclosure.outline import KeyedTree, keys_of
 from anonymizer.disclosure.publish import WRITERS, publish
 from anonymizer.errors import CancelledError
 from anonymizer.forest.domains import code, domains_of
 from anonymizer.forest.forest import grow_forest, predict
 from anonymizer.schema import Schema
+from tests.disclosure.test_brought import RPART, eight
 from tests.pages.test_data import SHELL, session_of
 from ui.controls import share
 from ui.disclosure.repair import forms_of
@@ -199,3 +201,29 @@ def test_how_it_was_grown__is_estimated_in_the_background(source: str) -> None:
         time.sleep(0.3)
         app.run()
     assert session_of(app).jobs["estimate job"].answer.estimate.converged
+
+
+def test_a_tree_from_a_file__is_assessed_by_what_the_file_tells() -> None:
+    table = eight()
+    kinds = {"age": "numeric"}
+    schema = Schema.of(table, quasi_identifying=["age", "town"], sensitive=["y"], kinds=kinds)
+    ws = Workspace(reading=sample_reading("eight", table), schema=schema)
+    ws.set(k=2)
+    app = open_page(ws)
+    app.radio(key="disclosure source").set_value("file").run()
+    assert not app.exception
+    assert "Highest posterior" not in {item.label for item in app.metric}
+    app.file_uploader[0].upload("tree.txt", RPART.encode()).run()
+    assert not app.exception
+    brought = read_tree(RPART.encode(), keys_of(ws.flow.encoded))
+    figures = assess(brought.tree, brought.knowledge).figures
+    assert metric(app, "Highest posterior") == share(figures.highest_posterior)
+    assert metric(app, "Best guess is right") == share(figures.accuracy)
+    assert brought.by_shares is not None
+    (warning,) = [item.value for item in app.warning if "class shares of every leaf" in item.value]
+    assert share(brought.by_shares.highest_posterior) in warning
+    assert f"{brought.by_shares.mean_divergence:.3f}" in warning
+    app.file_uploader[0].upload("other.txt", b"<html>").run()
+    assert not app.exception
+    assert len(app.error) == 1
+    assert "Highest posterior" not in {item.label for item in app.metric}

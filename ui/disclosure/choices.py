@@ -4,10 +4,14 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from anonymizer.disclosure.brought import ENDINGS, Brought, read_tree
 from anonymizer.disclosure.constraints import GrowingRule, Knowledge
 from anonymizer.disclosure.multiway import grow_multiway
-from anonymizer.disclosure.outline import KeyedTree, keys_of, lay_keys, outline_of
+from anonymizer.disclosure.outline import KeyedTree, Keys, keys_of, lay_keys, outline_of
+from anonymizer.json_value import MAX_BYTES
+from ui.controls import plain, share
 from ui.disclosure.state import DisclosureState
+from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
 
 SOURCES = {
@@ -15,16 +19,19 @@ SOURCES = {
     "grown": "The tree of the Tree page before pruning",
     "multiway": "A tree with a child for every value (Zhu and Du 2010)",
     "forest": "The private forest of the Forest page",
+    "file": "A tree from a file: Copse's JSON, scikit-learn (skops), ONNX, PMML, or what R prints of rpart",
 }
 MEASURE_LABELS = {"gini": "Gini impurity", "entropy": "information gain (entropy)", "gain-ratio": "gain ratio (C4.5)"}
 
 
 class Candidate(NamedTuple):
-    """A tree that would be published, how it was grown where that says something, and what both depend on."""
+    """A tree that would be published, how it was grown where that says something, and what both depend on;
+    ``brought``: the same with what its file tells, where it came in one."""
 
     tree: KeyedTree
     rule: GrowingRule | None
     key: Any
+    brought: Brought | None = None
 
 
 def source_choice(ws: Workspace) -> str:
@@ -40,10 +47,12 @@ def source_choice(ws: Workspace) -> str:
     return state.source
 
 
-def candidate_tree(ws: Workspace, source: str) -> Candidate:
-    """Return the tree of a source; draws how it grows where that is chosen here."""
+def candidate_tree(ws: Workspace, source: str) -> Candidate | None:
+    """Return the tree of a source, ``None`` as long as there is none; draws how it grows where that is chosen here."""
     encoded = ws.flow.encoded
     keys = ws.answers.get("disclosure keys", encoded, lambda: keys_of(encoded))
+    if source == "file":
+        return brought_tree(ws, keys)
     if source == "multiway":
         state = ws.state(DisclosureState)
         first, second, third = st.columns(3)
@@ -71,6 +80,46 @@ def candidate_tree(ws: Workspace, source: str) -> Candidate:
     criterion, least = ws.flow.criterion, ws.flow.recipe.min_leaf
     rule = GrowingRule(criterion, "binary", least) if criterion in ("gini", "entropy") else None
     return Candidate(tree, rule, key)
+
+
+def brought_tree(ws: Workspace, keys: Keys) -> Candidate | None:
+    """Return the tree of the file that was dropped; draws where one is dropped."""
+    state = ws.state(DisclosureState)
+    file = st.file_uploader(
+        "Drop a tree that was made from this table", list(ENDINGS), max_upload_size=MAX_BYTES >> 20,
+        key=f"disclosure file {ws.edition}",
+        help="Read as data: nothing in it is run. One decision tree for classes; its columns have the table's names, "
+        "or a level's, such as sex_male.",
+    )  # fmt: skip
+    if file is not None:
+        state.file = file.name, file.getvalue()
+        drop_uploads()
+    if state.file is None:
+        return None
+    name, content = state.file
+    key = (keys, name, content)
+    brought = ws.answers.get("disclosure brought", key, lambda: read_tree(content, keys))
+    st.caption(f"{plain(name)}: a tree of {plain(brought.form)}, {len(brought.tree.outline.leaves):,} leaves.")
+    return Candidate(brought.tree, brought.knowledge.rule, key, brought)
+
+
+def knowledge_in_file(brought: Brought) -> Knowledge:
+    """Return what a file tells beside the tree; draws it, and what the class shares of its leaves add."""
+    knowledge = brought.knowledge
+    parts = ["the questions", "the label of each leaf"]
+    parts += ["its error rate"] if knowledge.rates else []
+    parts += ["totals of each value"] if knowledge.totals else []
+    parts += ["how the tree was grown"] if knowledge.rule else []
+    st.caption(f"The file tells {', '.join(parts)}: that is what the adversary is taken to know.")
+    shares = brought.by_shares
+    if shares is not None:
+        st.warning(
+            f"This file holds the class shares of every leaf, too. Whoever believes them is up to "
+            f"{share(shares.highest_posterior)} sure of somebody, right for {share(shares.accuracy)}, at a distance of "
+            f"{shares.mean_divergence:.3f} from the truth. The files at the end of this page leave them out.",
+            icon=":material/pie_chart:",
+        )
+    return knowledge
 
 
 def knowledge_choice(ws: Workspace, rule: GrowingRule | None) -> Knowledge:
