@@ -5,6 +5,7 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from ui.controls import problem
 from ui.gains import gains
+from ui.gate.view import in_the_way
 from ui.guard import lacks
 from ui.job import groups_ready
 from ui.method import price_of_ends
@@ -32,6 +33,7 @@ def main() -> None:
         return
     price_of_ends(ws, place)
     headline(report.verification)
+    in_the_way(ws, ws.flow.gate)
     left, right = st.columns([3, 2], gap="large")
     with left:
         checks(report)

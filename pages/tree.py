@@ -5,7 +5,8 @@ import streamlit as st
 from anonymizer.drawing.charts import curve_figure, pruning_curve
 from anonymizer.errors import AnonymizerError
 from anonymizer.groups.prune import Pruning
-from ui.controls import next_step, plural, problem
+from ui.controls import plural, problem
+from ui.gate.view import way_to_release
 from ui.guard import lacks
 from ui.job import groups_ready
 from ui.session import workspace
@@ -82,13 +83,11 @@ def main() -> None:
             if groups_ready(ws):
                 with st.spinner(wait_text("Making look-alike groups…"), show_time=True):
                     ws.flow.compute("bands", "after", "utility", "about_table")
-            refusal = None
         except AnonymizerError as error:
-            refusal = error
             problem(error, "Nothing can be released like this; the tree below shows what there is.")
         st.fragment(show)(ws, pruning)
     with controls:
-        next_step("gate", "Next: is it ready to leave?", disabled=refusal is not None)
+        way_to_release(ws)
 
 
 main()

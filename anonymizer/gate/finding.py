@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -123,6 +123,104 @@ class Gate:
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready: for those who may see the original."""
         return {"verdict": self.verdict, "findings": [finding.to_dict() for finding in self.findings]}
+
+
+ABOUT_SEVERAL = {
+    "codes": "{n} columns hold codes, by their looks, and not numbers.",
+    "ends of one person": "{n} columns have an end that is one person's.",
+    "follows": "{n} columns leave unchanged and tell of generalized ones.",
+    "identifying": "{n} columns leave, and look as if they told who people are.",
+    "levels of one person": "{n} columns leave unchanged, with levels that only one person has.",
+    "one value": "In {n} columns everybody in some group shares one value.",
+}
+"""What is said of several columns at once, by the kind of a finding: what its key begins with."""
+
+
+@dataclass(frozen=True)
+class Several:
+    """Findings that say the same of other columns, as one."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def first(self) -> Finding:
+        """The first of them, which speaks for all that they have in common."""
+        return self.findings[0]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Their keys."""
+        return tuple(finding.key for finding in self.findings)
+
+    @property
+    def key(self) -> str:
+        """The key of the first."""
+        return self.first.key
+
+    @property
+    def severity(self) -> Severity:
+        """Whether they keep a release from leaving."""
+        return self.first.severity
+
+    @property
+    def reason(self) -> str:
+        """Why the release may leave all the same."""
+        return self.first.reason
+
+    @property
+    def figure(self) -> str:
+        """Their figure; of several, the number of their columns."""
+        return self.first.figure if len(self.findings) == 1 else f"{len(self.findings):,} columns"
+
+    @property
+    def sentence(self) -> str:
+        """What they mean, in a sentence."""
+        if len(self.findings) == 1:
+            return self.first.sentence
+        return ABOUT_SEVERAL[kind_of(self.first)].format(n=f"{len(self.findings):,}")
+
+    @property
+    def detail(self) -> str:
+        """More of it; of several, the columns by name."""
+        if len(self.findings) == 1:
+            return self.first.detail
+        names = [finding.columns[0] for finding in self.findings]
+        more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+        return ", ".join(names[:MOST_NAMED]) + more + "."
+
+    @property
+    def repairs(self) -> tuple[Repair, ...]:
+        """The repairs that close all of them."""
+        if len(self.findings) == 1:
+            return self.first.repairs
+        every = [{repair.words: repair for repair in finding.repairs} for finding in self.findings]
+        common = [words for words in every[0] if all(words in repairs for repairs in every)]
+        return tuple(
+            Repair(
+                re.sub(r"\bit\b", "them", words),
+                roles=tuple(role for repairs in every for role in repairs[words].roles),
+                settings=tuple({name: value for repairs in every for name, value in repairs[words].settings}.items()),
+                missing=tuple(dict.fromkeys(text for repairs in every for text in repairs[words].missing)),
+            )
+            for words in common
+        )
+
+
+MOST_NAMED = 8
+
+
+def kind_of(finding: Finding) -> str:
+    """Return what a finding is, without the columns of which it speaks."""
+    return finding.key.partition(": ")[0]
+
+
+def together(findings: Iterable[Finding]) -> tuple[Several, ...]:
+    """Return the findings, those of one kind, severity and reason as one, where the first of them stood."""
+    groups: dict[Any, list[Finding]] = {}
+    for finding in findings:
+        kind = kind_of(finding) if kind_of(finding) in ABOUT_SEVERAL else finding.key
+        groups.setdefault((kind, finding.severity, finding.reason), []).append(finding)
+    return tuple(Several(tuple(members)) for members in groups.values())
 
 
 def verdict_of(stopping: int, reasons: int = 0) -> str:

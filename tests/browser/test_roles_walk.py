@@ -1,7 +1,9 @@
-"""Fifty columns get their roles in a few clicks, and words typed into the table mean what they say."""
+"""Fifty columns are released in a few clicks, and words typed into the table mean what they say."""
 
 import re
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
@@ -9,12 +11,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from anonymizer.reading.samples import visits
+from anonymizer.releasing.release import read_release
 from anonymizer.schema import Role
-from tests.browser.steps import columns_known, drop, known_text, open_page, settle
+from tests.browser.steps import columns_known, drop, known_text, open_page, settle, step
 
 pytestmark = pytest.mark.browser
 
 MOST_CLICKS = 15
+MOST_PAGES = 4
 WRONG = {f"drug_{number:02}": Role.INSENSITIVE for number in range(1, 25)} | {
     "zone": Role.SENSITIVE, "turn": Role.SENSITIVE, "shift": Role.INSENSITIVE,
 }  # fmt: skip
@@ -40,13 +44,17 @@ def click(clicks: list[str], target: Any) -> None:
     clicks.append(str(target))
 
 
-def test_fifty_columns__in_fifteen_clicks(app_server: str, page: Page) -> None:
+def test_fifty_columns__to_a_download_in_fifteen_clicks_and_four_pages(
+    app_server: str, page: Page, tmp_path: Path
+) -> None:
     table = fifty()
     assert len(table.columns) == 50
     page.set_viewport_size({"width": 1440, "height": 900})
     open_page(page, app_server)
     drop(page, table.to_csv(index=False).encode(), "clinic.csv")
     clicks: list[str] = []
+    pages: set[str] = {urlsplit(page.url).path}
+    page.on("framenavigated", lambda frame: pages.add(urlsplit(frame.url).path))
     click(clicks, page.get_by_role("button", name="Next: give roles"))
     settle(page)
     before = columns_known(page)
@@ -71,7 +79,22 @@ def test_fifty_columns__in_fifteen_clicks(app_server: str, page: Page) -> None:
     role_for("Role of 1 chosen", "Insensitive")
     expect(page.get_by_text(known_text(before - 3)).first).to_be_visible(timeout=30_000)
     expect(page.get_by_role("heading", name="You changed 27 of 50 columns")).to_be_visible(timeout=30_000)
+    click(clicks, page.get_by_role("button", name="Next: grow the tree"))
+    expect(page.locator(".stage svg g.node").first).to_be_visible(timeout=120_000)
+    settle(page)
+    click(clicks, page.get_by_role("button", name="Next: check and release"))
+    expect(page.get_by_text(re.compile("^This release is 10-anonymous"))).to_be_visible(timeout=120_000)
+    settle(page)
+    give_reason(page, clicks)
+    with page.expect_download(timeout=60_000) as waiting:
+        click(clicks, page.get_by_role("button", name="CSV", exact=True))
+    waiting.value.save_as(tmp_path / "released.csv")
+    assert len(read_release(tmp_path / "released.csv")) == len(table)
     assert len(clicks) <= MOST_CLICKS
+    assert len(pages) <= MOST_PAGES, pages
+
+    step(page, "Roles").click()
+    settle(page)
     page.get_by_label("Your reason for drug").fill("the hospital lists them")
     page.keyboard.press("Tab")
     settle(page)
@@ -87,8 +110,17 @@ def test_fifty_columns__in_fifteen_clicks(app_server: str, page: Page) -> None:
     expect(page.get_by_text(known_text(before - 4)).first).to_be_visible()
     page.get_by_text("As a table").click()
     expect(page.get_by_role("heading", name="You changed 27 of 50 columns")).to_be_visible(timeout=30_000)
-    page.get_by_role("button", name="Next: grow the tree").click()
-    expect(page.locator(".stage svg g.node").first).to_be_visible(timeout=120_000)
+
+
+def give_reason(page: Page, clicks: list[str]) -> None:
+    """A reason, typed where the release would be taken away: whoever knows all drugs of a person finds the row."""
+    expect(page.get_by_text("One thing stands in the way").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="CSV", exact=True)).to_be_disabled()
+    click(clicks, page.get_by_role("button", name="Give a reason…").first)
+    settle(page)
+    page.get_by_label("Why may it leave all the same?").fill("the hospital lists them")
+    page.keyboard.press("Enter")
+    settle(page)
 
 
 def type_role(page: Page, row: int, typed: str) -> None:

@@ -171,11 +171,7 @@ def test_page__starts_at_its_top_and_stays_when_drawn_again(map_page: Any) -> No
     scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
     page.set_viewport_size({"width": 900, "height": 700})
     assert page.evaluate(scrolled) == 0
-    page.get_by_role("button", name="Next: is it ready to leave?").click()
-    expect(page.get_by_role("heading", name="Nothing stands in the way")).to_be_visible(timeout=60_000)
-    settle(page)
-    assert page.evaluate(scrolled) == 0
-    page.get_by_test_id("stMain").get_by_role("button", name="Release").click()
+    page.get_by_role("button", name="Next: check and release").click()
     expect(page.get_by_role("heading", name="Check and download")).to_be_visible(timeout=60_000)
     settle(page)
     assert page.evaluate(scrolled) == 0

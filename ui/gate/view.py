@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from anonymizer.gate.finding import FEWEST_WORDS, Finding, Gate, Repair, Severity, is_reason
+from anonymizer.gate.finding import FEWEST_WORDS, Gate, Repair, Several, Severity, is_reason, together
 from anonymizer.schema import Role
-from ui.controls import PAGES, plain
+from ui.controls import PAGES, next_step, plain, plural
 from ui.gate.state import GateState
-from ui.session import widget_state
+from ui.session import show_in_widgets, widget_state
 from ui.workspace import Workspace
 
 COLOURS = {Severity.STOPS: "#b3363e", Severity.LOOK: "#c2731b", Severity.FINE: "#1f7a4a"}
@@ -37,21 +37,22 @@ LONGEST = 2000
 def headline(gate: Gate) -> None:
     """Draw whether the release may leave: the first thing on the page."""
     st.title(plain(gate.verdict), anchor=False)
-    st.caption("Everything below was looked for in what would leave, not in the settings that made it.")
+    st.markdown("All of this was looked for in what would leave, not in the settings that made it.")
 
 
-def cards(ws: Workspace, gate: Gate) -> None:
-    """Draw every finding, what stands in the way first."""
+def cards(ws: Workspace, gate: Gate, page: str = "") -> None:
+    """Draw every finding, what stands in the way first; those that say the same of other columns as one. ``page``: the
+    page whose widgets hold the settings that a repair changes."""
     style = STYLE
     for severity, name in NAMES.items():
         style = style.replace(name.upper(), COLOURS[severity])
     st.html(style)
     with st.container(key="findings"):
-        for number, finding in enumerate(gate.findings):
-            card(ws, finding, number)
+        for number, several in enumerate(together(gate.findings)):
+            card(ws, several, number, page)
 
 
-def card(ws: Workspace, finding: Finding, number: int) -> None:
+def card(ws: Workspace, finding: Several, number: int, page: str) -> None:
     """Draw one finding: its figure, its sentence, and what can be done; ``number``: its place on the page."""
     state = ws.state(GateState)
     with st.container(border=True, key=f"finding-{NAMES[finding.severity]}-{number}"):
@@ -64,12 +65,16 @@ def card(ws: Workspace, finding: Finding, number: int) -> None:
                 if finding.reason:
                     st.caption(f":material/edit_note: Your reason: {plain(finding.reason)}")
             if finding.severity is not Severity.FINE:
-                ways(ws, finding, number)
+                ways(ws, finding, number, page)
         if state.writing == finding.key and finding.severity is not Severity.FINE:
             reason_field(ws, finding, number)
+        if len(finding.findings) > 1:
+            with st.expander(f"Each of the {plural(len(finding.findings), 'column')}", key=f"each {finding.key}"):
+                for one in finding.findings:
+                    st.markdown(f"- **{plain(one.figure)}**: {plain(one.sentence)} {plain(one.detail)}")
 
 
-def ways(ws: Workspace, finding: Finding, number: int) -> None:
+def ways(ws: Workspace, finding: Several, number: int, page: str) -> None:
     """Draw the repairs of a finding, and the button that opens the field for a reason, or takes the reason back."""
 
     def write() -> None:
@@ -77,7 +82,7 @@ def ways(ws: Workspace, finding: Finding, number: int) -> None:
         state.writing = "" if state.writing == finding.key else finding.key
 
     def take_back() -> None:
-        ws.reasons = {key: text for key, text in ws.reasons.items() if key != finding.key}
+        ws.reasons = {key: text for key, text in ws.reasons.items() if key not in finding.keys}
 
     with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center", key=f"ways-{number}"):
         if finding.reason:
@@ -87,7 +92,7 @@ def ways(ws: Workspace, finding: Finding, number: int) -> None:
             if repair.missing and ws.source is None:
                 continue  # nothing that could be read again
             st.button(
-                plain(repair.words), key=f"repair {number} {place}", on_click=mend, args=(ws, repair),
+                plain(repair.words), key=f"repair {number} {place}", on_click=mend, args=(ws, repair, page),
                 help=plain(effect(repair)),
             )  # fmt: skip
         label = "Give a reason…" if finding.severity is Severity.STOPS else "Keep, with a reason…"
@@ -105,8 +110,8 @@ def effect(repair: Repair) -> str:
     return "; ".join(parts)
 
 
-def mend(ws: Workspace, repair: Repair) -> None:
-    """Make a repair: the roles, the settings, or how the file is read."""
+def mend(ws: Workspace, repair: Repair, page: str) -> None:
+    """Make a repair: the roles, the settings, which the widgets of ``page`` show, or how the file is read."""
     if repair.missing and ws.reading is not None:
         options = ws.reading.options
         ws.read_again(replace(options, missing=tuple(dict.fromkeys((*options.missing, *repair.missing)))))
@@ -115,21 +120,22 @@ def mend(ws: Workspace, repair: Repair) -> None:
     schema, settings = repair.apply(ws.schema, ws.settings)
     ws.set_schema(schema)
     ws.open(dict(settings))
+    show_in_widgets(page, dict(repair.settings))
 
 
-def reason_field(ws: Workspace, finding: Finding, number: int) -> None:
+def reason_field(ws: Workspace, finding: Several, number: int) -> None:
     """Draw the field for a reason, which is kept once it says something."""
     key = f"reason text {number} {finding.key}"
 
     def keep_it() -> None:
         text = " ".join(str(widget_state(key) or "").split())
         if is_reason(text):
-            ws.reasons = {**ws.reasons, finding.key: text}
+            ws.reasons = {**ws.reasons, **dict.fromkeys(finding.keys, text)}
             ws.state(GateState).writing = ""
 
     st.text_input(
         "Why may it leave all the same? The internal report keeps it.",
-        ws.reasons.get(finding.key, ""),
+        finding.reason,
         key=key,
         max_chars=LONGEST,
         on_change=keep_it,
@@ -138,6 +144,25 @@ def reason_field(ws: Workspace, finding: Finding, number: int) -> None:
     typed = str(widget_state(key) or "")
     if typed and not is_reason(typed):
         st.caption(f":material/info: At least {FEWEST_WORDS} words.")
+
+
+def way_to_release(ws: Workspace, label: str = "Next: check and release") -> None:
+    """Draw the way on from where groups are chosen to the release, which shows whatever stands in its way. It is shut
+    as long as nothing can be released."""
+    next_step("release", label, disabled=not ws.ready("parts"))
+
+
+def in_the_way(ws: Workspace, gate: Gate) -> None:
+    """Draw what stands in the way of a release where it would be taken away, or that nothing does, and the way to all
+    that was looked for."""
+    looks = len(together(gate.of(Severity.LOOK)))
+    worth = f"; {plural(looks, 'thing')} {'is' if looks == 1 else 'are'} worth a look" if looks else ""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        mark = "front_hand" if gate.open else "check_circle"
+        st.markdown(f":material/{mark}: **{plain(gate.verdict)}**{worth}.", width="content")
+        st.page_link(PAGES / "gate.py", label="See all that was looked for", width="content")
+    if gate.open:
+        cards(ws, Gate(gate.open), "release")
 
 
 def way_on(gate: Gate) -> None:

@@ -16,8 +16,9 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.settings import Limits
 from anonymizer.whatif.chart import k_figure, k_sentence
 from anonymizer.whatif.frontier import POLICIES, Point, k_for, tree_frontier
-from ui.controls import count, next_step, place_of, plain, plural, problem, share
+from ui.controls import count, place_of, plain, plural, problem, share
 from ui.decisions.browser import keep
+from ui.gate.view import way_to_release
 from ui.history import undo_redo
 from ui.job import groups_ready
 from ui.limits import limits_panel
@@ -135,7 +136,7 @@ def glance(ws: Workspace) -> None:
             checks = [c for c in verification.checks if c.passed is not None or c.name == "linking posterior"]
             st.markdown("\n\n".join(map(check_text, checks)))
             homogeneity(verification, ws.flow.schema)
-            next_step("gate", "Release this setting")
+            way_to_release(ws, "Release this setting")
 
 
 def loss_bars(ncp_by_column: Mapping[str, float]) -> str:
