@@ -26,7 +26,8 @@ class Job:
     """Work in a thread of its own, so that it can be watched and stopped.
 
     ``key``: what the answer depends on; ``unwanted``: True when nobody waits for it any more. ``owner``: the session in
-    whose turn it works; ``before``: how many sessions wait before it, ``None`` while it works.
+    whose turn it works; ``before``: how many sessions wait before it, ``None`` while it works. ``parts``: what is there
+    of the answer while it works; the page is drawn again for each.
     """
 
     key: Any
@@ -36,6 +37,7 @@ class Job:
     share: float = 0.0
     what: str = "Beginning"
     answer: Any = None
+    parts: list[Any] = field(default_factory=list)
     failure: Exception | None = None
     stopped: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
@@ -138,13 +140,19 @@ def answer_of_job(ws: Workspace, name: str, key: Any, label: str, work: Callable
             return None
         job = start_job(ws, name, key, work)
     if not job.done.is_set():
-        watch(job, name)
+        watch(job, name, len(job.parts))
         return None
     if job.failure is None:
         return job.answer
     show_failure(job.failure)
     st.button("Try again", key=f"again {name}", on_click=stop_job, args=(ws, name))
     return None
+
+
+def parts_of(ws: Workspace, name: str, key: Any) -> tuple[Any, ...]:
+    """Return what is there of the answer of a job that works on this key."""
+    job = ws.jobs.get(name)
+    return () if job is None or job.key != key else tuple(job.parts)
 
 
 def show_failure(failure: Exception) -> None:
@@ -158,11 +166,12 @@ def show_failure(failure: Exception) -> None:
 
 
 @st.fragment(run_every=1.0)
-def watch(job: Job, name: str, timed: bool = False) -> None:
-    """Draw how far a job is, every second, and its Cancel button. ``timed``: say how long it will take."""
-    if job.done.is_set():
+def watch(job: Job, name: str, parts: int = 0) -> None:
+    """Draw how far a job is, every second, how long it will take at its pace, and its Cancel button. ``parts``: how
+    many of its answer the page shows."""
+    if job.done.is_set() or len(job.parts) > parts:
         st.rerun()
-    left = job.left if timed else None
+    left = job.left
     st.progress(job.share, text=plain(job.what) + ("" if left is None else f" · about {duration(left)} left"))
     if job.before is not None:
         st.caption(f":material/hourglass_top: {before_text(job.before)}")

@@ -6,7 +6,7 @@ few k and in the background.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -233,14 +233,16 @@ def record_frontier(
     ks: Sequence[int] = FEW_KS,
     methods: Sequence[Method] | None = None,
     *,
+    each: Callable[[Point], None] | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> tuple[Point, ...]:
     """Return methods that look at records, at a few k: by method, then k; without settings that cannot be satisfied.
 
     Prunings and tiers use the flow's tree, and its limits beside k hold at every k. ``methods``:
-    :func:`fitting_methods` by default. ``progress``: called with a share from 0 to 1 and what is being done;
-    ``cancelled``: asked before each setting; when it says so, the points that are there are returned.
+    :func:`fitting_methods` by default. ``each``: called with a point as soon as it is there. ``progress``: called with
+    a share from 0 to 1 and what is being done; ``cancelled``: asked before each setting; when it says so, the points
+    that are there are returned.
 
     Figures of groups are read from nodes where all of them are nodes, of others from the released cells.
     """
@@ -256,6 +258,8 @@ def record_frontier(
         setting = flow.but(k=k, writing="sets", numbers=numbers, **method.settings)
         if setting.pruning.satisfied:
             points.append(_point(setting, method))
+            if each is not None:
+                each(points[-1])
     return tuple(points)
 
 

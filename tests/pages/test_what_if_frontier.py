@@ -1,14 +1,18 @@
 """The frontier on the What-if page: a mark that is clicked gives the figures it showed."""
 
+from typing import Any
+
 import pytest
 
 from anonymizer.flow import Flow
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import visits
+from anonymizer.reporting.kinds import KindPoint
 from anonymizer.settings import Settings, method_text
-from anonymizer.whatif.frontier import tree_frontier
+from anonymizer.whatif.frontier import Method, record_frontier, tree_frontier
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session
+from ui.controls import share
 from ui.what_if.frontier import clicked_point
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace, sample_reading
@@ -72,3 +76,47 @@ def test_the_frontier__of_persons_says_what_its_risk_leaves_out() -> None:
     assert "1 / persons of the smallest group" in plain_text(of_persons)
     shares = ws.flow.after
     assert shares.highest > 1 / shares.smallest, "what the caption warns of"
+
+
+def test_kinds_of_release__each_is_shown_as_it_comes_and_cancel_keeps_what_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import ui.what_if.kinds as view
+
+    points = [KindPoint("table", "k = 2", 1.0, 0.25, 0.5, 0.75), KindPoint("tree", "k = 2", 0.9, 0.2, 0.4, 0.7)]
+
+    def slow(flow: Flow, *, each: Any, progress: Any, cancelled: Any) -> tuple[KindPoint, ...]:
+        each(points[0])
+        progress(0.5, "Half of it")
+        while not cancelled():
+            pass
+        return (points[0],)
+
+    monkeypatch.setattr(view, "compare_kinds", slow)
+    ws = session()
+    app = open_view(ws, VIEWS[3])
+    press(app, "Compare 5 tables")
+    job = ws.jobs[view.JOB]
+    while not job.parts:
+        pass
+    app.run()
+    assert not app.exception
+    (rows,) = [item.value for item in app.dataframe if "Surest guess" in item.value.columns]
+    assert rows.iloc[0].tolist() == ["Table", "k = 2", *map(share, (1.0, 0.25, 0.5, 0.75))]
+    press(app, "Cancel")
+    assert job.done.wait(20)
+    app.run()
+    (rows,) = [item.value for item in app.dataframe if "Surest guess" in item.value.columns]
+    assert len(rows) == 1
+    assert not [item for item in app.button if item.label.startswith("Cancel")]
+
+
+def test_the_frontier__methods_that_look_at_records_are_drawn_one_by_one() -> None:
+    ws = session()
+    ks_so_far: list[int] = []
+    points = record_frontier(
+        ws.flow, (20,), (Method("least"), Method("least", "refine")), each=lambda point: ks_so_far.append(point.k),
+        cancelled=lambda: len(ks_so_far) == 1,
+    )  # fmt: skip
+    assert len(points) == 1
+    assert ks_so_far == [20]

@@ -235,7 +235,7 @@ def run_comparison(ws: Workspace, comparison: Comparison | None) -> None:
 
 def progress(job: Job) -> None:
     """Draw how far it is."""
-    watch(job, JOB, timed=True)
+    watch(job, JOB)
     st.caption("It goes on when you leave this page.")
 
 

@@ -10,8 +10,9 @@ from anonymizer.whatif.chart import LOSSES, RISKS, available, frontier_figure, f
 from anonymizer.whatif.frontier import Point, fitting_methods, record_frontier
 from anonymizer.whatif.scenarios import scenario_of
 from ui.controls import place_of, plain, plural, share
-from ui.job import Job, answer_of_job
+from ui.job import Job, answer_of_job, parts_of
 from ui.session import widget_state
+from ui.what_if.kinds import kinds
 from ui.what_if.scenarios import basis, fresh_name
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
@@ -47,6 +48,7 @@ def frontier(ws: Workspace) -> None:
             "The risk here is 1 / persons of the smallest group. A person with many of a group's rows stands out more: "
             "that share is known once a release was made, and stands in the line of figures."
         )
+    kinds(ws, cuts)
     point = clicked_point(points, key)
     if point is None:
         st.caption("Click a mark to read it, use it or keep it. Marks further down and to the left are better.")
@@ -74,12 +76,13 @@ def slower(ws: Workspace, flow: Flow) -> Sequence[Point]:
     """Return the points of methods that must look at records, as soon as they are there; ``flow`` has the tree."""
 
     def work(job: Job) -> tuple[Point, ...]:
-        return record_frontier(flow, progress=job.say, cancelled=job.cancelled)
+        return record_frontier(flow, each=job.parts.append, progress=job.say, cancelled=job.cancelled)
 
     key = (flow.tree, flow.limits_beside_k)
     methods = len(fitting_methods(flow.encoded))
     label = f"Add {methods} methods that must look at every record (tiered, refine, blends, Mondrian)"
-    return answer_of_job(ws, "record frontier", key, label, work) or ()
+    parts = parts_of(ws, "record frontier", key)
+    return answer_of_job(ws, "record frontier", key, label, work) or parts
 
 
 def here(ws: Workspace, points: Sequence[Point]) -> Point | None:
