@@ -1,4 +1,4 @@
-"""The slider of the What-if page in Chromium: from mouse-up to the settled page."""
+"""The slider of k in Chromium, on the What-if or the Tree page: from mouse-up to the settled page."""
 
 import base64
 import shutil
@@ -38,8 +38,10 @@ DROP = """([zone, encoded, name]) => {
 WATCH = """() => {
     const main = document.querySelector('[data-testid=stMain]');
     window.copse = {last: 0, up: 0};
-    new MutationObserver(() => window.copse.last = performance.now()).observe(
-        main, {childList: true, characterData: true, attributes: true, subtree: true});
+    const watch = place => new MutationObserver(() => window.copse.last = performance.now()).observe(
+        place, {childList: true, characterData: true, attributes: true, subtree: true});
+    watch(main);
+    for (const element of main.querySelectorAll('*')) if (element.shadowRoot) watch(element.shadowRoot);
     for (const kind of ['mouseup', 'pointerup'])
         window.addEventListener(kind, () => window.copse.up = performance.now(), true);
 }"""
@@ -92,10 +94,17 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def measure(table: Path, moves: int, generalizer: str) -> list[float]:
-    """Return the milliseconds from mouse-up until nothing on the page changes any more, one entry a move of k."""
+def measure(table: Path, moves: int, generalizer: str, title: str) -> list[float]:
+    """Return the milliseconds from mouse-up until nothing on the page changes any more, one entry a move of k.
+
+    ``title``: of the page, What if or Tree.
+    """
     with serve() as served, chromium() as page:
         what_if(page, served.address, table, guarantee_of(generalizer).title)
+        if title == "Tree":
+            page.get_by_test_id("stTopNavLink").filter(has_text=title).click()
+            page.locator(".stage svg g.node").first.wait_for()
+            idle(page)
         page.evaluate(WATCH)
         return [drag(page, step) for step in range(moves)]
 
@@ -144,15 +153,15 @@ def drag(page: Any, step: int) -> float:
     return float(page.evaluate("() => window.copse.last - window.copse.up"))
 
 
-def run(table: pd.DataFrame, moves: int, generalizer: str) -> None:
+def run(table: pd.DataFrame, moves: int, generalizer: str, title: str) -> None:
     """Measure a table and print median and 95th percentile, with the load of the machine meanwhile."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "adult.csv"
         table.to_csv(path, index=False)
-        times = sorted(measure(path, moves, generalizer))
+        times = sorted(measure(path, moves, generalizer, title))
     high = times[round(0.95 * (len(times) - 1))]
     print(
-        f"{len(table):,} rows, {generalizer}, {moves} moves of k, mouse-up to settled page: median "
+        f"{len(table):,} rows, {title}, {generalizer}, {moves} moves of k, mouse-up to settled page: median "
         f"{statistics.median(times):.0f} ms, 95th percentile {high:.0f} ms, most {times[-1]:.0f} ms; machine load "
         f"{psutil.getloadavg()[0]:.1f} on {psutil.cpu_count()} cores",
         flush=True,

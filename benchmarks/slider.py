@@ -74,6 +74,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rows", type=int, nargs="+", default=[45_222, 452_220])
     parser.add_argument("--generalizer", nargs="+", default=["uniform"])
     parser.add_argument("--browser", action="store_true", help="measure the page in Chromium instead")
+    parser.add_argument("--page", choices=["What if", "Tree"], default="What if")
     parser.add_argument("--moves", type=int, default=30)
     options = parser.parse_args(arguments)
     if not ADULT.exists():
@@ -82,7 +83,7 @@ def main(arguments: list[str]) -> int:
     for rows in options.rows:
         for generalizer in options.generalizer:
             if options.browser:
-                _mouse.run(adult(rows), options.moves, generalizer)
+                _mouse.run(adult(rows), options.moves, generalizer, options.page)
             else:
                 run(rows, generalizer)
     return 0

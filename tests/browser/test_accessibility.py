@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import open_page, settle, step
 from ui.navigation import SIDE_PAGES, STEPS
+from ui.tree.choices import VIEWS
 
 pytestmark = pytest.mark.browser
 
@@ -53,8 +54,28 @@ def test_every_page__axe_finds_nothing(app_server: str, browser: Any, theme: Any
                 for _, of_step, _ in STEPS:
                     link = page.get_by_test_id("stTopNavLink").filter(has_text=of_step)
                     expect(link).to_be_in_viewport(ratio=1)
+            if title == "Tree":
+                states_of_the_tree(page)
     finally:
         context.close()
+
+
+def states_of_the_tree(page: Page) -> None:
+    """Every view of the Tree page with a picked group beside it, and what folds out."""
+    page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
+    page.locator(".stage g.group[id]").first.click()
+    page.get_by_role("heading", name="What somebody who knows this learns").wait_for()
+    for view in VIEWS.values():
+        page.get_by_role("radio", name=view).click()
+        page.locator(".stage svg g.node").first.wait_for()
+        settle(page)
+        assert (view, faults(page)) == (view, [])
+    for number in range(page.get_by_test_id("stPopover").count()):
+        page.get_by_test_id("stPopover").nth(number).locator("button").click()
+        settle(page)
+        assert (number, faults(page)) == (number, [])
+        page.keyboard.press("Escape")
+        settle(page)
 
 
 def test_axe__sees_a_fault(browser: Any) -> None:

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.browser.steps import download, drop, open_page, settle, step
 from tests.browser.test_strangers import Listener, stranger
+from ui.tree.choices import VIEWS
 
 pytestmark = pytest.mark.browser
 __all__ = ["stranger"]  # the fixture
@@ -123,6 +124,7 @@ class Explorer:
         page = self.page
         self.each(f"{where}: folded", page.locator("details:not([open]) > summary"))
         self.each(f"{where}: tab", page.get_by_role("tab"))
+        self.each(f"{where}: popover", page.get_by_test_id("stPopover").locator("button"), then="Escape")
         self.each(f"{where}: list", page.get_by_test_id("stSelectbox").locator("input"), then="Escape")
         for number in range(min(6, page.get_by_test_id("stTooltipHoverTarget").count())):
             target = page.get_by_test_id("stTooltipHoverTarget").nth(number)
@@ -161,11 +163,14 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
     page.get_by_role("button", name="All others quasi-identifying").click()
     walk.panels("Roles")
     walk.page_of("Tree")
-    nodes = page.locator(".stage svg g.node")
-    nodes.first.wait_for(timeout=120_000)
-    for number in range(min(4, nodes.count())):
-        nodes.nth(number).dispatch_event("click")
-        walk.look(f"Tree: node {number}")
+    nodes = page.locator(".stage svg g.node[id]")
+    for view in VIEWS.values():
+        page.get_by_role("radio", name=view).click()
+        settle(page)
+        nodes.first.wait_for(timeout=120_000)
+        for number in range(min(3, nodes.count())):
+            nodes.nth(number).dispatch_event("click")
+            walk.look(f"Tree: {view}, node {number}")
     walk.panels("Tree: node")
     walk.fetch("SVG", "DOT")
     walk.page_of("Ready to leave?")

@@ -49,20 +49,16 @@ class People {
     this.tell = tell;
     const key = JSON.stringify([data.map, data.palette, data.views]);
     const isNew = key !== this.key;
-    const sameTree = this.tree === data.tree && this.views?.length === data.views.length;
     const before = this.after;
     this.picked = data.picked;
     this.path = new Set(data.path);
     this.target = data.after;
     if (isNew) {
       this.key = key;
-      this.tree = data.tree;
-      this.views = data.views;
       this.load(data);
     }
     if (this.cursor === null || !this.places.has(this.cursor)) this.cursor = this.picked ?? this.boxes[0].node;
-    const from = sameTree && before !== undefined ? Math.min(before, data.map.steps) : data.after;
-    this.run(from, data.after, 700);
+    this.run(isNew ? data.after : before, data.after, 700);
     this.show(data);
     this.mark();
   }

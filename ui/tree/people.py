@@ -80,7 +80,6 @@ def people(
 
     data: dict[str, Any] = {
         "map": people_map.payload(),
-        "tree": f"{id(tree)} {int(people_map.nodes[0])}",
         "views": LOOKS[view](groups),
         "after": after,
         "picked": node,
