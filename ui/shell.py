@@ -47,6 +47,9 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
 }
 [class*="st-key-roles-card-"] [data-testid="stHorizontalBlock"] { overflow: visible; }
+:is(a, button, canvas, summary, [tabindex="0"]):focus-visible { outline: 2px solid LINK; outline-offset: 1px; }
+[data-testid="stSelectbox"]:has(input:focus-visible) { outline: 2px solid LINK; outline-offset: 2px; }
+[data-testid="stMain"]:focus { outline: none; }
 .st-key-window, [class*="st-key-browser-"] { position: absolute; }
 [data-copse-lost] [data-testid="stDialog"] { display: none; }
 [data-testid="stDownloadButton"] { transition: opacity .2s; }

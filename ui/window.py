@@ -1,7 +1,8 @@
 """What a page needs of the browser beside what the framework draws.
 
-Another page starts at its top, the same page drawn again stays where it is. A place for files, which has a name, is not
-marked as mere decoration, and what floats over the page has a name, so that screen readers tell of both.
+Another page starts at its top, with the keyboard's focus before its first word; the same page drawn again stays where
+it is. A place for files, which has a name, is not marked as mere decoration, and what floats over the page has a name,
+so that screen readers tell of both.
 """
 
 import streamlit as st
@@ -17,7 +18,11 @@ SCRIPT = """export default ({ data }) => {
   };
   if (!main.dataset.page) new MutationObserver(tell).observe(document.body, { childList: true, subtree: true });
   tell();
-  if (main.dataset.page) main.scrollTop = 0;
+  if (main.dataset.page) {
+    main.scrollTop = 0;
+    main.tabIndex = -1;
+    main.focus({ preventScroll: true });
+  }
   main.dataset.page = data;
 };"""
 
@@ -25,5 +30,5 @@ _mount = st.components.v2.component("copse_window", js=SCRIPT)
 
 
 def start_at_top(page: str) -> None:
-    """Scroll to the top when ``page`` is another one than was shown before."""
+    """Scroll to the top, and begin there with the keyboard, when ``page`` is another one than was shown before."""
     _mount(key="window", data=page, width=1, height=1)

@@ -1,0 +1,71 @@
+"""From the sample to a downloaded release with the keyboard alone; whatever has its focus can be seen."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from anonymizer.releasing.release import read_release
+from tests.browser.steps import open_page, settle
+
+pytestmark = pytest.mark.browser
+
+FOCUS = """() => {
+    let element = document.activeElement;
+    while (element.shadowRoot && element.shadowRoot.activeElement) element = element.shadowRoot.activeElement;
+    const rings = (node) => {
+        const style = getComputedStyle(node);
+        return (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== 'none';
+    };
+    let ring = false;
+    for (let node = element, up = 0; node && up < 9; node = node.parentElement, up++) ring = ring || rings(node);
+    const name = element.getAttribute('aria-label') || element.innerText || '';
+    return { name, ring, place: element.dataset.testid || '', markup: element.outerHTML.slice(0, 200) };
+}"""
+MOST_TABS = 60
+
+
+def tab_to(page: Page, name: str) -> dict[str, Any]:
+    """The element of this name, reached by the tab key; all that are passed show that they have the focus."""
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        page.wait_for_timeout(40)
+        focus: dict[str, Any] = page.evaluate(FOCUS)
+        if focus["markup"].startswith(("<body", "<main")):
+            continue
+        assert focus["ring"], f"no focus is seen on {focus['markup']}"
+        if name in focus["name"]:
+            return focus
+    pytest.fail(f"{name!r} was not reached by {MOST_TABS} tabs")
+
+
+def follow(page: Page, name: str, heading: str) -> None:
+    """A button or link taken with the keyboard, which leads to a page that begins with its focus."""
+    tab_to(page, name)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=heading).first).to_be_visible(timeout=120_000)
+    settle(page)
+    assert page.evaluate(FOCUS)["place"] == "stMain", "another page has the focus at its beginning"
+
+
+def test_the_sample__is_released_by_the_keyboard_alone(app_server: str, page: Page, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_page(page, app_server)
+    settle(page)
+    follow(page, "Use", "Hospital admissions")
+    follow(page, "Next: give roles", "Who could know what?")
+    tab_to(page, "All others quasi-identifying")
+    page.keyboard.press("Space")
+    settle(page)
+    follow(page, "Next: grow the tree", "Tree")
+    tab_to(page, "k: fewest records")
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    follow(page, "Next: check and release", "Check and download")
+    expect(page.get_by_text("This release is 11-anonymous").first).to_be_visible(timeout=120_000)
+    tab_to(page, "CSV")
+    with page.expect_download(timeout=60_000) as waiting:
+        page.keyboard.press("Enter")
+    waiting.value.save_as(tmp_path / "released.csv")
+    assert read_release(tmp_path / "released.csv")["age"].str.contains(",").any()
