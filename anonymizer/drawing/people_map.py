@@ -102,7 +102,8 @@ def people_map(
     tree = pruning.tree
     nodes = _boxes(tree, focus)
     place = {int(node): at for at, node in enumerate(nodes)}
-    parent = np.array([place.get(int(tree.parent[node]), -1) if node != focus else -1 for node in nodes])
+    parent = np.searchsorted(nodes, tree.parent[nodes])
+    parent[0] = -1
     before = np.concatenate(([0], np.cumsum(np.where(tree.is_leaf, tree.n, 0))))[nodes]
     whole = max(int(tree.n[focus]), 1)
     merged, gone = merge_steps(pruning)
@@ -112,7 +113,8 @@ def people_map(
         shade = np.array([ranks[int(code)] for code in tree.sums[nodes].argmax(axis=1)], dtype=np.int64)
     else:
         shade = risk_levels(risk_scores(tree, risk, colour_by), colour_by, pruning.k)[nodes]
-    folded = np.array([not tree.is_leaf[t] and not any(c in place for c in tree.children(int(t))) for t in nodes])
+    leaf = tree.is_leaf[nodes]
+    folded = ~leaf & ~np.isin(np.arange(len(nodes)), parent)
     region_of = regions(tree, encodings, (int(node) for node in nodes[width >= WIDE]))
     conditions = tuple(
         step_text(tree, encodings, int(node), brief=True, conditions=region_of[int(node)]) if part >= WIDE else ""
@@ -122,7 +124,7 @@ def people_map(
     inside = cut[(cut >= focus) & (cut < focus + tree.size[focus])]
     return PeopleMap(
         nodes.astype(np.int64), parent, (before - before[0]) / whole, width, (tree.depth[nodes] - tree.depth[focus]),
-        shade, tree.persons.n[nodes], merged[nodes], gone[nodes], tree.is_leaf[nodes], folded,
+        shade, tree.persons.n[nodes], merged[nodes], gone[nodes], leaf, folded,
         tuple(learnt(tree, risk, labels, int(node)) for node in nodes), conditions,
         {
             int(node): tuple(int(size) for size in sizes[:MOST_PARTS])

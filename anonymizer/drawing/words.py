@@ -5,6 +5,8 @@ escaping for DOT, HTML or Markdown is left to whoever draws it.
 """
 
 import unicodedata
+from bisect import bisect_left
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -97,6 +99,8 @@ CHANCES = tuple(
     )
 )
 """Chances as people say them: (1, 3) is "1 in 3"."""
+_SHARES = tuple(few / many for few, many in CHANCES)
+_MIDDLES = tuple((low + high) / 2 for low, high in pairwise(_SHARES))
 
 
 def chance_text(part: float) -> str:
@@ -112,5 +116,5 @@ def chance_text(part: float) -> str:
         return f"1 in {round(1 / part):,}"
     if part > 0.995:
         return "nearly everybody"
-    few, many = min(CHANCES, key=lambda pair: abs(pair[0] / pair[1] - part))
+    few, many = CHANCES[bisect_left(_MIDDLES, part)]
     return f"{few} in {many}"
