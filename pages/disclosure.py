@@ -6,6 +6,7 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.schema import Kind
 from ui.controls import empty_state, problem
 from ui.disclosure.choices import candidate_tree, confidence_slider, knowledge_choice, knowledge_in_file, source_choice
+from ui.disclosure.papers import individuals, measures
 from ui.disclosure.repair import repair_panel
 from ui.disclosure.view import comparison, drawing, estimate, forest_panel, headline, histogram, whole_people
 from ui.guard import lacks
@@ -52,6 +53,10 @@ def main() -> None:
     headline(ws, tree, exposure, confidence)
     histogram(exposure.figures, confidence)
     drawing(ws, tree, exposure)
+    with st.expander("Person by person: D_individual", icon=":material/person_search:"):
+        individuals(ws, tree, exposure)
+    with st.expander("Gini against information gain: the experiments of the paper", icon=":material/science:"):
+        measures(ws)
     with st.expander("How this changes with what the adversary knows", icon=":material/rule:"):
         comparison(ws, tree, rule, key)
     with st.expander("Whole people instead of shares", icon=":material/group:"):

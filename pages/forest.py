@@ -5,6 +5,7 @@ import streamlit as st
 from anonymizer.forest.forest import ONE_ROW
 from ui.controls import plain, problem
 from ui.forest.choices import choices
+from ui.forest.papers import audit_panel, rivals_panel
 from ui.forest.state import ForestState
 from ui.forest.view import (
     budget_form,
@@ -59,6 +60,10 @@ def main() -> None:
     if order is not None:
         with st.expander("Accuracy against the budget, rehearsed on a public table", icon=":material/show_chart:"):
             rehearsal_panel(ws, order)
+        with st.expander("Where the budget goes, against the papers' forests", icon=":material/account_balance:"):
+            rivals_panel(ws, order)
+        with st.expander("Audit a claim", icon=":material/policy:"):
+            audit_panel(ws, order)
 
 
 main()

@@ -4,6 +4,7 @@ import heapq
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anonymizer.disclosure.exposure import Exposure, Figures, highest_of_leaf
 from anonymizer.disclosure.outline import KeyedTree
@@ -106,4 +107,33 @@ def posterior_figure(figures: Figures, confidence: float) -> Any:
     )
     figure.update_xaxes(title_text="highest posterior", range=[0, 1.02], tickformat=".0%")
     figure.update_yaxes(title_text="people")
+    return figure
+
+
+def divergence_figure(figures: Figures) -> Any:
+    """Return people by D_individual, the distance of what is believed of them from the truth; infinite ones apart."""
+    import plotly.graph_objects as go
+
+    finite = np.isfinite(figures.divergence)
+    figure = go.Figure(
+        go.Histogram(
+            x=np.repeat(figures.divergence[finite], figures.counts[finite]), nbinsx=BINS, marker_color="#b3541e",
+            hovertemplate="%{x}: %{y} people<extra></extra>",
+        )
+    )  # fmt: skip
+    figure.update_layout(height=260, margin={"l": 10, "r": 10, "t": 10, "b": 10}, bargap=0.05)
+    figure.update_xaxes(title_text="D_individual, nats (0: the truth is believed)", rangemode="tozero")
+    figure.update_yaxes(title_text="people")
+    return figure
+
+
+def top_figure(means: NDArray[np.float64]) -> Any:
+    """Return the mean of the K largest differences of D_individual against K (Z10, Figure 8)."""
+    import plotly.graph_objects as go
+
+    ks = np.arange(1, len(means) + 1)
+    figure = go.Figure(go.Scatter(x=ks, y=means, mode="lines", line={"color": "#b3541e", "width": 2.5}))
+    figure.update_layout(height=260, margin={"l": 10, "r": 10, "t": 10, "b": 10})
+    figure.update_xaxes(title_text="K: so many keys, those that gain most", type="log", tickformat="~g")
+    figure.update_yaxes(title_text="mean difference, nats", rangemode="tozero")
     return figure

@@ -4,6 +4,8 @@ The steward knows the truth, so the figures say how near the estimate comes to i
 never single keys, are shown; the most exposed of them only to the steward.
 """
 
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -13,8 +15,8 @@ from numpy.typing import NDArray
 from anonymizer.disclosure.constraints import ConstraintCounts, GrowingRule, Knowledge, count_constraints
 from anonymizer.disclosure.integer_posterior import IntegerPosterior, integer_posterior
 from anonymizer.disclosure.maxent import Estimate, maximum_entropy
-from anonymizer.disclosure.multiway import Floats
-from anonymizer.disclosure.outline import KeyedTree, distinct_rows
+from anonymizer.disclosure.multiway import Floats, grow_multiway
+from anonymizer.disclosure.outline import KeyedTree, Keys, distinct_rows, lay_keys
 from anonymizer.errors import Cancelled, ParameterError, Progress
 
 CONFIDENT = 0.9
@@ -293,3 +295,59 @@ def figures_of_leaves(tree: KeyedTree, knowledge: Knowledge) -> Figures:
 def finite(value: float) -> float | None:
     """Return a number for JSON; ``None`` for infinity."""
     return value if np.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One estimate of Z10's experiments on a tree of its own: ``measure`` and what an adversary knows; ``leaves``
+    with a record; D_overall and the largest D_individual, nats; ``seconds`` of the estimate; ``converged``."""
+
+    measure: str
+    knowledge: Knowledge
+    leaves: int
+    mean_divergence: float
+    highest_divergence: float
+    seconds: float
+    converged: bool
+
+
+def trials(
+    keys: Keys, fewest: int, depth: int | None, *, measures: Sequence[str] = ("gini", "entropy"), starts: int = 1,
+    each: Callable[[Trial], None] | None = None, progress: Progress | None = None, cancelled: Cancelled | None = None,
+) -> tuple[Trial, ...]:  # fmt: skip
+    """Return what is told by trees that are grown by different measures, with and without error rates and how they were
+    grown (Z10, Figures 3, 4, 6 and 9). ``each``: called with a trial as soon as it is there."""
+    answers: list[Trial] = []
+    for number, measure in enumerate(measures):
+        tree = lay_keys(grow_multiway(keys, measure, fewest, depth), keys)
+        rule = GrowingRule(measure)
+        cases = (Knowledge(True), Knowledge(False), Knowledge(True, rule=rule), Knowledge(False, rule=rule))
+        for place, knowledge in enumerate(cases):
+            if cancelled is not None and cancelled():
+                return tuple(answers)
+            if progress is not None:
+                progress((number + place / len(cases)) / len(measures), f"{measure}, {place + 1} of {len(cases)}")
+            began = time.perf_counter()
+            exposure = assess(tree, knowledge, starts=starts, cancelled=cancelled)
+            seconds = time.perf_counter() - began
+            figures, leaves = exposure.figures, int((tree.n[tree.outline.leaves] > 0).sum())
+            highest = float(figures.divergence.max())
+            converged = exposure.estimate.converged
+            answers.append(Trial(measure, knowledge, leaves, figures.mean_divergence, highest, seconds, converged))
+            if each is not None:
+                each(answers[-1])
+    return tuple(answers)
+
+
+def differences(with_rule: Figures, without: Figures) -> Floats:
+    """Return (d, 3) of each key D_individual without how the tree was grown less that with it, that with it, and that
+    without; the largest difference first (Z10, Figure 7). Keys whose truth is ruled out are left out."""
+    both = np.isfinite(with_rule.divergence) & np.isfinite(without.divergence)
+    one, other = with_rule.divergence[both], without.divergence[both]
+    order = np.argsort(one - other, kind="stable")
+    return np.column_stack([other - one, one, other])[order]
+
+
+def mean_of_top(gains: Floats) -> Floats:
+    """Return (d,) the mean of the K largest differences, for K from 1 on (Z10, Figure 8)."""
+    return np.asarray(np.cumsum(gains) / np.arange(1, len(gains) + 1))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError
+from anonymizer.errors import ParameterError, Progress
 from anonymizer.forest.domains import Attribute, CodedTable, Domains
 from anonymizer.forest.forest import Forest, grow_forest
 from anonymizer.forest.growth import Counts, Floats
@@ -155,12 +155,14 @@ def audit(
     runs: int = 20_000,
     confidence: float = 0.999,
     seed: int | None = None,
+    progress: Progress | None = None,
 ) -> Finding:
     """Return a lower bound on the privacy loss of a mode that claims ``epsilon``, from ``runs`` forests on each table.
 
     The event is "the answers speak for one table by at least so much": a log-likelihood ratio, exact for the modes of
     F15 and ``scorecard``, approximate for ``strict`` and ``best`` (any event gives a valid bound; a better one gives a
-    larger bound). ``seed``: with one, repeatable noise; without, the noise of real releases.
+    larger bound). ``seed``: with one, repeatable noise; without, the noise of real releases. ``progress``: called now
+    and then with a share from 0 to 1; an exception that it raises ends the audit.
     """
     if pair not in PAIRS or runs < 100 or n_classes < 2:
         raise ParameterError(
@@ -176,6 +178,8 @@ def audit(
     ratios = np.empty((2, runs))
     for side, table in enumerate(tables):
         for run in range(runs):
+            if progress is not None and run % 20 == 0:
+                progress((side + run / runs) / 2, f"{mode}: run {run:,} of {runs:,} on table {side + 1}")
             recorder = Recorder(noise)
             grow(table, recorder)
             ratios[side, run] = log_ratio(grow, recorder, tables)

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.forest.domains import CodedTable
-from anonymizer.forest.forest import rehearsed_accuracy
+from anonymizer.forest.forest import grow_forest, rehearsed_accuracy
+from anonymizer.forest.mechanisms import Ledger, RehearsalNoise
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0)
 
@@ -74,3 +76,46 @@ def accuracy_curve(
     majority = float(np.bincount(table.classes).max() / table.n_records)
     say(1.0, "Done")
     return AccuracyCurve(tuple(budgets), tuple(curves), tree, forest, majority, folds, table.n_records)
+
+
+RIVALS = (("strict", 1), ("paper", 1), ("paper", 4), ("diffpid3", 1), ("diffpid3-weighted", 1))
+"""Modes with their number of trees: ours, F15's with one tree and with four, and the older one in both readings."""
+
+
+@dataclass(frozen=True)
+class Rival:
+    """One mode at a budget, on a public table. ``ledger``: of one forest from all records; ``accuracy``: under
+    cross-validation, 0 to 1. ``least`` and ``most``: ε of the cheapest and the dearest query on its dearest path."""
+
+    mode: str
+    n_trees: int
+    ledger: Ledger
+    accuracy: float
+
+    @property
+    def least(self) -> float:
+        """ε of the cheapest query on the dearest path."""
+        return min(step[3] for step in self.ledger.dearest)
+
+    @property
+    def most(self) -> float:
+        """ε of the dearest query on that path."""
+        return max(step[3] for step in self.ledger.dearest)
+
+
+def rivals(
+    table: CodedTable, epsilon: float, *, max_depth: int = 5, folds: int = 3, seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[Rival, ...]:  # fmt: skip
+    """Return where the budget goes in each of :data:`RIVALS`, and how accurate that is. **Nothing here is private**:
+    the table must be public. A number of trees that the table has no attributes for is left out."""
+    say = progress or no_progress
+    fitting = [(mode, n_trees) for mode, n_trees in RIVALS if n_trees <= len(table.domains.attributes)]
+    answers = []
+    for place, (mode, n_trees) in enumerate(fitting):
+        say(place / len(fitting), f"{mode}, {n_trees} {'tree' if n_trees == 1 else 'trees'}")
+        how: dict[str, Any] = {"mode": mode, "n_trees": n_trees, "max_depth": max_depth}
+        forest = grow_forest(table, epsilon, noise=RehearsalNoise(np.random.default_rng(seed)), **how)
+        accuracy = float(rehearsed_accuracy(table, epsilon, folds=folds, seed=seed, **how).mean())
+        answers.append(Rival(mode, n_trees, forest.ledger, accuracy))
+    return tuple(answers)

@@ -10,9 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.disclosure.brought import read_tree
-from anonymizer.disclosure.constraints import Knowledge
-from anonymizer.disclosure.exposure import Exposure, assess
-from anonymizer.disclosure.outline import KeyedTree, keys_of
+from anonymizer.disclosure.constraints import GrowingRule, Knowledge
+from anonymizer.disclosure.exposure import Exposure, assess, mean_of_top
+from anonymizer.disclosure.multiway import grow_multiway
+from anonymizer.disclosure.outline import KeyedTree, keys_of, lay_keys
 from anonymizer.disclosure.publish import WRITERS, publish
 from anonymizer.errors import CancelledError
 from anonymizer.forest.domains import code, domains_of
@@ -227,3 +228,46 @@ def test_a_tree_from_a_file__is_assessed_by_what_the_file_tells() -> None:
     assert not app.exception
     assert len(app.error) == 1
     assert "Highest posterior" not in {item.label for item in app.metric}
+
+
+def test_person_by_person__the_differences_are_those_of_two_estimates() -> None:
+    ws = session()
+    ws.state(DisclosureState).source = "multiway"
+    app = open_page(ws)
+    assert "D_individual" in "\n".join(item.value for item in app.caption)
+    app.toggle(key="disclosure rule").set_value(True).run()
+    app.button(key="begin estimate job").click().run()
+    assert ws.jobs["estimate job"].done.wait(60)
+    app.run()
+    assert not app.exception
+    (rows,) = [item.value for item in app.dataframe if "Leaves alone" in item.value.columns]
+    keys = keys_of(ws.flow.encoded)
+    state = ws.state(DisclosureState)
+    tree = lay_keys(grow_multiway(keys, state.measure, state.fewest, state.depth), keys)
+    with_rule = assess(tree, Knowledge(rule=GrowingRule(state.measure))).figures.divergence
+    alone = assess(tree, Knowledge()).figures.divergence
+    expected = sorted(zip(alone - with_rule, with_rule, alone, strict=True), key=lambda row: -row[0])[:10]
+    np.testing.assert_allclose(rows["Difference"], [row[0] for row in expected], atol=2e-3)
+    assert (rows["Difference"].diff().dropna() <= 0).all()
+
+
+def test_measures__come_one_by_one_and_are_those_of_the_trees() -> None:
+    ws = session()
+    app = open_page(ws)
+    app.button(key="begin measures job").click().run()
+    assert ws.jobs["measures job"].done.wait(60)
+    app.run()
+    assert not app.exception
+    (rows,) = [item.value for item in app.dataframe if "D_overall" in item.value.columns]
+    keys, state = keys_of(ws.flow.encoded), ws.state(DisclosureState)
+    assert len(rows) == len(ws.jobs["measures job"].parts) == 8
+    for place, measure in enumerate(("gini", "entropy")):
+        tree = lay_keys(grow_multiway(keys, measure, state.fewest, state.depth), keys)
+        for offset, knowledge in enumerate((Knowledge(True), Knowledge(False))):
+            row = rows.iloc[4 * place + offset]
+            assert row["D_overall"] == round(assess(tree, knowledge).figures.mean_divergence, 4)
+            assert row["Error rates"] == knowledge.rates
+
+
+def test_top_means__by_hand() -> None:
+    assert mean_of_top(np.array([3.0, 1.0, -1.0])).tolist() == [3.0, 2.0, 1.0]

@@ -10,16 +10,22 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from anonymizer.errors import CancelledError
+from anonymizer.forest.audit import Finding
 from anonymizer.forest.domains import domains_of, read_domains
-from anonymizer.forest.forest import COMPARE, Forest, predict_records
+from anonymizer.forest.forest import COMPARE, Forest, grow_forest, predict_records, rehearsed_accuracy
+from anonymizer.forest.mechanisms import RehearsalNoise
+from anonymizer.forest.rehearsal import RIVALS
 from anonymizer.forest.rules import rules_of
 from anonymizer.reading.files import ReadOptions
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL, session_of, texts
+from ui.controls import share
 from ui.forest.choices import schema_as_declared
 from ui.forest.state import Codebook, ForestState
+from ui.forest.view import sample_table
 from ui.workspace import Workspace, sample_reading
 
 TABLE = SAMPLES["hospital"].load()
@@ -274,11 +280,62 @@ def test_predict__pasted_records_and_their_faults() -> None:
 
 
 def test_rehearsal__on_a_made_up_sample() -> None:
-    app = open_page(session())
-    app.button(key="forest rehearse").click().run()
-    assert not app.exception
+    app = finish(open_page(session()), "forest rehearsal")
     assert "A rehearsal on" in plain_text(app)
     assert session_of(app).spent == {}
+
+
+def finish(app: AppTest, job: str) -> AppTest:
+    """Begin work in the background, wait until it is done, and draw the page."""
+    app.button(key=f"begin {job}").click().run()
+    assert session_of(app).jobs[job].done.wait(120)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_rivals__their_ledgers_are_those_of_forests_grown_now() -> None:
+    app = finish(open_page(session()), "forest rivals")
+    (rows,) = [item.value for item in app.dataframe if "Trees τ" in item.value.columns]
+    order = session_of(app).state(ForestState)
+    table = sample_table()
+    for row, (mode, n_trees) in zip(rows.to_dict("records"), RIVALS, strict=True):
+        noise = RehearsalNoise(np.random.default_rng(0))
+        how = {"mode": mode, "n_trees": n_trees, "max_depth": order.depth}
+        ledger = grow_forest(table, order.epsilon, noise=noise, **how).ledger
+        steps = [step[3] for step in ledger.dearest]
+        assert row["Questions on a path"] == len(steps)
+        assert (row["ε of the cheapest"], row["ε of the dearest"]) == (round(min(steps), 4), round(max(steps), 4))
+        assert row["Accuracy"] == share(rehearsed_accuracy(table, order.epsilon, folds=3, **how).mean())
+        assert row["Private"] == ("no" if mode == "paper" else "yes")
+        if mode == "paper":  # F15, Table 1
+            assert row["ε of the dearest"] == round(order.epsilon / (n_trees * (2 * order.depth - 1)), 4)
+        if mode.startswith("diffpid3"):
+            assert row["ε of the dearest"] == pytest.approx(order.epsilon / (2 * order.depth), abs=1e-4)
+    assert session_of(app).spent == {}
+
+
+def test_audit__says_what_it_found_and_ends_when_it_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    import ui.forest.papers as view
+
+    app = open_page(session())
+    for bound, says in ((2.5, "Refuted"), (0.25, "Not refuted"), (-0.1, "shows no loss")):
+        finding = Finding("strict", 1.0, "one-and-two", 8, 1, bound, (7, 90), 200, 0.99, False)
+        monkeypatch.setattr(view, "audit", lambda *_, finding=finding, **__: finding)
+        session_of(app).jobs.pop("forest audit", None)
+        app = finish(app.run(), "forest audit")
+        words = "\n".join(one.value for kind in (app.error, app.success, app.info) for one in kind)
+        assert says in words
+        assert "7 and 90 times in 200" in words
+    monkeypatch.undo()
+    session_of(app).jobs.pop("forest audit")
+    app.run()
+    app.selectbox(key="audit runs").select(50_000).run()
+    app.button(key="begin forest audit").click().run()
+    job = session_of(app).jobs["forest audit"]
+    app.button(key="cancel forest audit").click().run()
+    assert job.done.wait(60)
+    assert isinstance(job.failure, CancelledError)
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "no json"])

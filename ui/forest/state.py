@@ -5,7 +5,6 @@ from typing import Any
 
 from anonymizer.errors import AnonymizerError
 from anonymizer.forest.forest import Forest, Measurement
-from anonymizer.forest.rehearsal import AccuracyCurve
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,8 @@ class ForestState:
     that may be spent. ``measure``: hold a part out; ``cuts``: buy cut points. ``grown`` and ``problem``: the outcome of
     the last order. ``panel``: what is seen of it; ``rules``: which of its rules.
     ``tree``, ``levels``: the tree drawn; ``node``: the picked one, with its tree. ``points_for``, ``charts``: the class
-    whose points are drawn, of so many columns. ``rehearsal``: where it was, and its curve.
+    whose points are drawn, of so many columns. ``audit_classes``:
+    classes of the tables of an audit.
     """
 
     target: str | None = None
@@ -58,6 +58,7 @@ class ForestState:
     codebook: Codebook | None = None
     codebooks: int = 0
     limit: float = 3.0
+    audit_classes: int = 8
     measure: bool = False
     cuts: bool = False
     grown: Growth | None = None
@@ -70,4 +71,3 @@ class ForestState:
     points_for: str = ""
     charts: int = 6
     pasted: str = ""
-    rehearsal: tuple[str, AccuracyCurve] | None = None

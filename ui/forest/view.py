@@ -5,7 +5,7 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError
 from anonymizer.forest.cut_points import buy_cuts
-from anonymizer.forest.domains import code, domains_of
+from anonymizer.forest.domains import CodedTable, code, domains_of
 from anonymizer.forest.drawing import (
     accuracy_figure,
     ledger_figure,
@@ -16,7 +16,7 @@ from anonymizer.forest.drawing import (
 )
 from anonymizer.forest.forest import MODES, Forest, Measurement, grow_and_measure, grow_forest, predict_records
 from anonymizer.forest.mechanisms import Budget
-from anonymizer.forest.rehearsal import BUDGETS, accuracy_curve
+from anonymizer.forest.rehearsal import BUDGETS, AccuracyCurve, accuracy_curve
 from anonymizer.forest.rules import rule_sentence, rules_csv, rules_json, rules_of, rules_text, select_rules
 from anonymizer.forest.scorecard import Scorecard
 from anonymizer.reading.child import read_in_child
@@ -24,6 +24,7 @@ from anonymizer.reading.samples import SAMPLES
 from ui.controls import count, place_of, plain, plural, problem, share
 from ui.forest.choices import Order
 from ui.forest.state import ForestState, Growth
+from ui.job import Job, answer_of_job
 from ui.tree_view import tree_view
 from ui.workspace import Workspace
 
@@ -295,6 +296,13 @@ def predict_panel(ws: Workspace, forest: Forest) -> None:
     st.dataframe(answer.rename(columns={"class": f"predicted {forest.domains.target.name}"}), hide_index=True)
 
 
+def sample_table() -> CodedTable:
+    """Return the made-up sample that is rehearsed on, in public codes."""
+    frame = SAMPLES[SAMPLE].load()
+    columns = ["age", "sex", "marital_status", "occupation"]
+    return code(frame, domains_of(frame, "diagnosis", columns=columns))
+
+
 def rehearsal_panel(ws: Workspace, order: Order) -> None:
     """Draw accuracy against the budget on a table that is public, and labelled so."""
     st.markdown(
@@ -303,27 +311,18 @@ def rehearsal_panel(ws: Workspace, order: Order) -> None:
     )
     own = "This table, which is public (or made up)"
     sample = f"A made-up sample: {SAMPLES[SAMPLE].title}"
-    state = ws.state(ForestState)
     where = st.radio("Rehearse on", [sample, own], key="forest rehearse on", horizontal=True)
-    if st.button("Rehearse", icon=":material/model_training:", key="forest rehearse"):
-        bar = st.progress(0.0)
-        try:
-            if where == own and ws.table is not None:
-                table = code(ws.table, order.domains)
-            else:
-                frame = SAMPLES[SAMPLE].load()
-                columns = ["age", "sex", "marital_status", "occupation"]
-                table = code(frame, domains_of(frame, "diagnosis", columns=columns))
-            curve = accuracy_curve(
-                table, tuple(dict.fromkeys((order.mode, "strict"))), n_trees=order.n_trees,
-                max_depth=order.max_depth, progress=lambda part, what: bar.progress(min(part, 1.0), plain(what)),
-            )  # fmt: skip
-            state.rehearsal = (where, curve)
-        except AnonymizerError as error:
-            problem(error)
-        bar.empty()
-    if state.rehearsal is not None:
-        where, curve = state.rehearsal
+    own_table, domains = (ws.table if where == own else None), order.domains
+    modes = tuple(dict.fromkeys((order.mode, "strict")))
+    n_trees, max_depth = order.n_trees, order.max_depth
+
+    def work(job: Job) -> AccuracyCurve:
+        table = sample_table() if own_table is None else code(own_table, domains)
+        return accuracy_curve(table, modes, n_trees=n_trees, max_depth=max_depth, progress=job.go_on)
+
+    key = (where, modes, n_trees, max_depth, None if own_table is None else domains)
+    curve: AccuracyCurve | None = answer_of_job(ws, "forest rehearsal", key, "Rehearse", work)
+    if curve is not None:
         here = order.epsilon if BUDGETS[0] <= order.epsilon <= BUDGETS[-1] else None
         st.plotly_chart(accuracy_figure(curve, here), key="forest curve", config=CONFIG)
         st.caption(
