@@ -53,7 +53,7 @@ def measures(ws: Workspace) -> None:
     state, encoded = ws.state(DisclosureState), ws.flow.encoded
     fewest, depth = state.fewest, state.depth
     st.markdown(
-        f"Two trees with a child for every value, at most {depth} levels deep and with at least {count(fewest)} "
+        f"Two trees with a child for every value, at most {count(depth)} levels deep and with at least {count(fewest)} "
         "records in a node that asks: one grown by Gini impurity, one by information gain. A small distance to the "
         "truth tells much."
     )
