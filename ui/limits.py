@@ -7,8 +7,9 @@ import streamlit as st
 
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import NAMES, SETTINGS, setting_names
-from ui.controls import plain
+from ui.controls import plain, slider_ends
 from ui.method import number_setting
+from ui.session import set_at_once
 from ui.visit import at_first
 from ui.workspace import Workspace
 
@@ -52,6 +53,7 @@ PLACES = {
 """Where the covariance test is made."""
 
 USUAL_SIGNIFICANCE = 0.05
+LARGEST_ALPHA, ALPHA_STEP = 0.5, 0.005
 
 
 def limits_panel(ws: Workspace, page: str, *, opened: bool = False) -> None:
@@ -119,8 +121,8 @@ def covariance_test(ws: Workspace, page: str) -> None:
         ws.set(significance=None, tested=SETTINGS["tested"].default)
         st.caption("Compares how the numbers vary together in a group and in the whole table.")
         return
-    ws.set(significance=p.significance or USUAL_SIGNIFICANCE, tested=tested)
-    number_setting(ws, "significance", f"{page} significance", empty="")
+    ws.set(significance=USUAL_SIGNIFICANCE if p.significance is None else p.significance, tested=tested)
+    alpha_slider(ws, page)
     if tested == "leaves":
         promise(
             "in no group do the numbers vary together so unlike the table that the test sees it at α",
@@ -133,6 +135,18 @@ def covariance_test(ws: Workspace, page: str) -> None:
             ":material/check: **Promises:** nothing about what is released. Branches that vary unlike the table are "
             f"merged; the groups themselves are not tested, and the checker does not require it.{only}"
         )
+
+
+def alpha_slider(ws: Workspace, page: str) -> None:
+    """Draw the slider of α. It ends at .5, or beyond where a larger one is set."""
+    alpha = float(ws.settings.significance or 0.0)
+    key = f"{page} significance"
+    alpha = st.slider(
+        SETTINGS["significance"].title, 0.0, max(LARGEST_ALPHA, alpha), alpha, ALPHA_STEP, format="%.3f", key=key,
+        on_change=set_at_once, args=(ws, "significance", key),
+    )  # fmt: skip
+    slider_ends("fewer branches merged", "more of them")
+    ws.set(significance=alpha)
 
 
 def promise(gives: str, does_not: str) -> None:

@@ -9,9 +9,10 @@ from streamlit.testing.v1 import AppTest
 from anonymizer.drawing.reasons import explain_leaf
 from anonymizer.drawing.rules import rule_text
 from anonymizer.groups.mondrian import grow_mondrian
+from anonymizer.groups.prune import prune
 from anonymizer.groups.recipe import GROUPING_WORDS, grouping_words
 from anonymizer.schema import Schema
-from anonymizer.settings import names_of
+from anonymizer.settings import Limits, names_of
 from anonymizer.values import number_text, value_text
 from tests.drawn_trees import table
 from tests.pages.test_data import SHELL, texts
@@ -370,12 +371,30 @@ def test_node_of__takes_a_node() -> None:
     assert [node_of({"picked": node}, "picked", 7) for node in range(7)] == list(np.arange(7))
 
 
+def test_alpha__moving_it_draws_the_groups_again() -> None:
+    ws = numbers()
+    ws.set(grouping="error-digression", significance=0.05, k=2)
+    app = open_page(ws)
+    assert not app.exception
+    groups = []
+    for alpha in (0.0, 0.05, 0.5):
+        app.slider(key="tree significance").set_value(alpha).run()
+        assert not app.exception
+        assert ws.settings.significance == alpha
+        limits = Limits(k=2, significance=alpha)
+        expected = prune(ws.flow.tree, ws.flow.risk, "error-digression", limits=limits, encoded=ws.flow.encoded)
+        assert ws.flow.pruning.cut().tolist() == expected.cut().tolist()
+        groups.append(len(expected.cut()))
+    assert groups == sorted(groups, reverse=True)
+    assert groups[0] > groups[-1]
+
+
 def test_a_significance_of_a_project__is_shown_whatever_it_is() -> None:
     ws = numbers()
     ws.set(significance=0.7)
     app = open_page(ws)
     assert not app.exception
-    assert app.number_input(key="tree significance").value == 0.7
+    assert app.slider(key="tree significance").value == 0.7
     assert ws.settings.significance == 0.7
 
 

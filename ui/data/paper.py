@@ -152,10 +152,10 @@ def paper_panel(ws: Workspace) -> None:
     if reading is None or reading.format != "sample" or reading.name not in PAPERS:
         return
     source, figures_of = PAPERS[reading.name]
-    rows = ws.answers.get("paper", reading.name, figures_of)
+    rows = sorted(ws.answers.get("paper", reading.name, figures_of), key=lambda row: not row.remark)
     with st.expander("What the paper prints, and what comes out here", icon=":material/menu_book:", key="paper"):
         st.caption(
             f"{source}. The sample brings the paper's roles and settings: go on to the Tree page to see its tree. Each "
-            "figure here is computed now, from this table."
+            "figure here is computed now, from this table; those that need a remark come first."
         )
         st.dataframe(pd.DataFrame(rows, columns=WORDS), hide_index=True, key=f"paper of {reading.name}")

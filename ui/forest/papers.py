@@ -30,7 +30,9 @@ def rivals_panel(ws: Workspace, order: Order) -> None:
     def work(job: Job) -> tuple[Rival, ...]:
         return rivals(sample_table(), epsilon, max_depth=depth, progress=job.go_on)
 
-    answer = answer_of_job(ws, "forest rivals", (epsilon, depth), f"Compare at β = {epsilon:g}, δ = {count(depth)}", work)
+    answer = answer_of_job(
+        ws, "forest rivals", (epsilon, depth), f"Compare at β = {epsilon:g}, δ = {count(depth)}", work
+    )
     if answer is None:
         return
     rows = [

@@ -22,7 +22,7 @@ def kinds(ws: Workspace, flow: Flow) -> None:
         st.markdown(
             "Whatever is published, somebody who believes it has a share of each value for everybody. How sure that is "
             "of the people **in** the release is the risk; how often it errs for people who are **not** in it is what "
-            f"the release is worth. Each is made from {1 - HELD_OUT:.0%} of the people and judged on the others."
+            f"the release is worth. Each is made from {share(1 - HELD_OUT)} of the people and judged on the others."
         )
 
         def work(job: Job) -> tuple[KindPoint, ...]:
