@@ -12,7 +12,7 @@ from ui.job import groups_ready
 from ui.session import workspace
 from ui.tree.choices import method, view_choices
 from ui.tree.panel import parts_in_view, show_groups, show_node, show_worst, surest_sentence
-from ui.tree.pictures import draw
+from ui.tree.pictures import draw, what_leaves
 from ui.visit import at_first
 from ui.warm import wait_text
 from ui.workspace import Workspace
@@ -39,17 +39,17 @@ def show(ws: Workspace, pruning: Pruning) -> None:
         state = view_choices(ws, pruning)
         if state.focus is not None:
             st.button("Whole tree again", icon=":material/unfold_more:", on_click=look_at_all)
-    cut, bands = pruning.cut(state.after), parts_in_view(ws, pruning)
+    cut, bands, leaves = pruning.cut(state.after), parts_in_view(ws, pruning), what_leaves(ws, pruning)
     with st.container(horizontal=True, wrap=False, key="canvas-stage"):
         with st.container(key="canvas-picture"):
-            extras = draw(ws, pruning, cut, bands, on_pick=pick, on_open=look_closer)
+            extras = draw(ws, pruning, cut, bands, leaves, on_pick=pick, on_open=look_closer)
         if state.node is not None:
             with st.container(key="canvas-panel", width=300):
                 show_node(ws, pruning, state.node, state.after, bands, put_back, look_closer)
     smallest, parts = plural(int(tree.persons.n[cut].min()), tree.unit), sum(map(len, bands.values()))
     inside = f" Inside them {plural(parts, 'group')} look alike when they are released." if parts > len(cut) else ""
     steps = f"{plural(len(cut), 'group')} after {plural(state.after, 'step')}; the smallest has {smallest}."
-    st.caption(f"{steps}{inside} {surest_sentence(tree, risk, encoded, cut)}")
+    st.caption(f"{steps}{inside} {surest_sentence(leaves, encoded.target.name)}")
     show_worst(ws, pruning, cut, pick)
     extras()
     title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"

@@ -4,7 +4,6 @@ Every node is a box below its parent's, as wide as its part of the records. The 
 them, so nothing moves when k or a pruning step changes: what is merged is hatched, and groups are outlined.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +27,6 @@ MOST_LEVELS = 14
 """Levels of boxes, from the node that is looked at."""
 WIDE = 1 / 25
 """Part of the width from which a box has room for its condition."""
-MOST_PARTS = 60
-"""Marks of look-alike groups inside one box."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +37,8 @@ class PeopleMap:
     ``level`` from 0; ``shade``: risk level 1 to 5, or 0 to 3 for the rank of the largest class; ``merged``: the pruning
     step, from 1, at which the node became a group, 0 for never; ``gone``: the step at which a node above it did.
     ``leaf``: of the grown tree; ``folded``: its branch goes on below what is drawn. ``words``: what somebody learns who
-    knows that a person belongs here; ``conditions``: the last split in words, "" where the box is narrow. ``parts``:
-    records of the groups inside a group, by node. ``left_out``: groups after all steps that are too narrow to be drawn.
+    knows that a person belongs here; ``conditions``: the last split in words, "" where the box is narrow.
+    ``left_out``: groups after all steps that are too narrow to be drawn.
     """
 
     nodes: NDArray[np.int64]
@@ -57,7 +54,6 @@ class PeopleMap:
     folded: NDArray[np.bool_]
     words: tuple[tuple[str, str], ...]
     conditions: tuple[str, ...]
-    parts: Mapping[int, tuple[int, ...]]
     unit: str
     n_steps: int
     left_out: int
@@ -77,7 +73,6 @@ class PeopleMap:
             "boxes": [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)],
             "words": [list(words) for words in self.words],
             "conditions": list(self.conditions),
-            "parts": {str(node): list(sizes) for node, sizes in self.parts.items()},
             "unit": self.unit,
             "steps": self.n_steps,
         }
@@ -91,13 +86,11 @@ def people_map(
     *,
     colour_by: str = "sure",
     focus: int = 0,
-    bands: Mapping[int, NDArray[np.int64]] | None = None,
 ) -> PeopleMap:
     """Return the map of a tree with all its pruning steps, below the node ``focus``.
 
-    ``labels``: the target's c classes; ``colour_by``: a key of :data:`anonymizer.drawing.shades.COLOURS`; ``bands``:
-    the records of the parts of a group, by node. At most :data:`MOST_BOXES` boxes, the widest, of :data:`MOST_LEVELS`
-    levels.
+    ``labels``: the target's c classes; ``colour_by``: a key of :data:`anonymizer.drawing.shades.COLOURS`. At most
+    :data:`MOST_BOXES` boxes, the widest, of :data:`MOST_LEVELS` levels.
     """
     tree = pruning.tree
     nodes = _boxes(tree, focus)
@@ -126,10 +119,6 @@ def people_map(
         nodes.astype(np.int64), parent, (before - before[0]) / whole, width, (tree.depth[nodes] - tree.depth[focus]),
         shade, tree.persons.n[nodes], merged[nodes], gone[nodes], leaf, folded,
         tuple(learnt(tree, risk, labels, int(node)) for node in nodes), conditions,
-        {
-            int(node): tuple(int(size) for size in sizes[:MOST_PARTS])
-            for node, sizes in (bands or {}).items() if int(node) in place and len(sizes) > 1
-        },
         tree.unit, pruning.n_steps, sum(int(node) not in place for node in inside),
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """The look of a node by its risk or its classes: levels and colours, gauges, bars of shares, and the legend."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from anonymizer.drawing.dot import THEMES
 from anonymizer.drawing.words import chance_text, class_name
 from anonymizer.errors import ParameterError
 from anonymizer.growing.tree import Tree
-from anonymizer.values import number_text
+from anonymizer.values import number_text, share
 
 if TYPE_CHECKING:
     from anonymizer.groups.risk import NodeRisk
@@ -108,22 +108,31 @@ def legend(
         others = [class_name(labels[c]) for c in order if ranks[c] >= len(MARKED)]
         return (*shades, *([Shade(0, GLYPHS[3], palette["class3"], ", ".join(others))] if others else []))
     scores = risk_scores(tree, risk, colour_by)
-    levels = risk_levels(scores, colour_by, k)
-    words: dict[str, Callable[[float], str]] = {
-        "n": lambda score: f"{-score:,.0f}",
-        "sure": chance_text,
-        "tidi": lambda score: f"{-score:.1f}",
-    }
-    word = words.get(colour_by, number_text)
-    unit = {"n": f"{{}} {tree.unit}s", "tidi": "{} bits", "digression": "Δ {}"}.get(colour_by, "{}")
-    shades = []
-    for level in range(1, LEVELS + 1):
-        inside = scores[levels == level]
-        if len(inside):
-            ends = [word(float(end)) for end in sorted((inside.min(), inside.max()), key=abs)]
-            text = unit.format(ends[0] if ends[0] == ends[1] else " to ".join(ends))
-            shades.append(Shade(level, gauge(level), palette[str(level)], text))
-    return tuple(shades)
+    texts = _fixed_texts(float(scores[0]), colour_by, k, tree.unit)
+    if not texts:
+        levels, word = risk_levels(scores), "{} bits" if colour_by == "tidi" else "Δ {}" if colour_by != "n" else "{}"
+        for level in range(1, LEVELS + 1):
+            inside = np.abs(scores[levels == level])
+            if len(inside):
+                low, high = number_text(float(inside.min())), number_text(float(inside.max()))
+                texts[level] = word.format(low if low == high else f"{low} to {high}")
+    return tuple(Shade(level, gauge(level), palette[str(level)], text) for level, text in texts.items())
+
+
+def _fixed_texts(base: float, colour_by: str, k: int | None, unit: str) -> dict[int, str]:
+    """Return what each level means where that does not depend on the nodes; empty where it does."""
+    if colour_by == "sure":
+        limits = [base + part * (1 - base) for part in SURENESS]
+        ends = [chance_text(limit) for limit in limits]
+        if len(set(ends)) < len(ends):
+            ends = [share(limit) for limit in limits]
+        words = [f"up to {ends[0]}", *(f"to {end}" for end in ends[1:]), "surer", "everybody"]
+        return dict(enumerate(words, 1))
+    if colour_by == "n" and k is not None:
+        sizes = [k * times for times in SIZES]
+        words = [f"{low:,} to {high - 1:,}" for low, high in pairwise(sizes)]
+        return dict(enumerate([f"{sizes[-1]:,} {unit}s or more", *words[::-1], f"fewer than {k:,}"], 1))
+    return {}
 
 
 def gauge(level: int) -> str:

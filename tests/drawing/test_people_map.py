@@ -102,11 +102,8 @@ def test_limits__the_widest_are_drawn_with_all_above_them(case, monkeypatch: pyt
 
 def test_payload__is_json_and_says_the_same(case) -> None:
     encoded, pruning, risk = case
-    node = int(pruning.cut()[0])
-    bands = {node: np.array([7, 5]), int(pruning.cut()[1]): np.array([12])}
-    drawing = people_map(pruning, risk, encoded.encodings, encoded.target.labels, bands=bands)
+    drawing = people_map(pruning, risk, encoded.encodings, encoded.target.labels)
     payload = json.loads(json.dumps(drawing.payload()))
-    assert payload["parts"] == {str(node): [7, 5]}
     assert payload["steps"] == pruning.n_steps
     assert len(payload["boxes"]) == len(payload["words"]) == len(payload["conditions"]) == len(drawing.nodes)
     for row, at in zip(payload["boxes"], range(len(drawing.nodes)), strict=True):

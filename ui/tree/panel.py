@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from anonymizer.drawing.charts import class_figure, numbers_figure, numbers_sentence
 from anonymizer.drawing.draw import span_text
 from anonymizer.drawing.groups import group_table, shared_cells, worst_groups
+from anonymizer.drawing.leaving import Leaving
 from anonymizer.drawing.reasons import explain_leaf
 from anonymizer.drawing.rules import rule_text
 from anonymizer.drawing.shades import Shade
@@ -20,7 +21,6 @@ from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.tree import Tree
 from anonymizer.values import number_text, value_text
 from ui.controls import count, plain, plural, share
 from ui.session import widget_state
@@ -129,16 +129,17 @@ def learnt_sentences(encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, no
     return sentences or ["Nothing: no column is sensitive."]
 
 
-def surest_sentence(tree: Tree, risk: NodeRisk, encoded: EncodedTable, cut: NDArray[np.integer]) -> str:
-    """Return what the picture says of all groups, in one sentence; "" where the target has no classes."""
-    if encoded.target.n_classes < 2:
+def surest_sentence(leaves: Leaving | None, name: str) -> str:
+    """Return what the picture says of all groups that leave, in one sentence; "" where nothing leaves yet, or where
+    the target (``name``) has no classes."""
+    if leaves is None or not name:
         return ""
-    part = 1 - risk.error[cut] / np.maximum(tree.n[cut], 1)
-    certain = int((part >= 1).sum())
-    half = int((part < 0.5).sum())
-    name = plain(encoded.target.name)
-    sure = f"; in {plural(certain, 'group')} everybody shares one" if certain else "; in none does everybody share one"
-    return f"In {count(half)} of them no {name} is as likely as 1 in 2{sure}."
+    certain = leaves.certain
+    sure = f"in {plural(certain, 'group')} everybody shares one" if certain else "in none does everybody share one"
+    return (
+        f"In {count(leaves.below_half)} of the {plural(leaves.groups, 'group')} that leave no {plain(name)} is as "
+        f"likely as 1 in 2; {sure}."
+    )
 
 
 def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:

@@ -47,7 +47,7 @@ class People {
 
   update(data, tell) {
     this.tell = tell;
-    const key = JSON.stringify([data.map, data.palette, data.views]);
+    const key = JSON.stringify([data.map, data.palette, data.views, data.stripes]);
     const isNew = key !== this.key;
     const before = this.after;
     this.picked = data.picked;
@@ -79,7 +79,7 @@ class People {
       say(text).prepend(swatch);
     }
     const looks = [["outlined", "group"]];
-    if (data.map.steps) looks.push(["hatched", "merged into the group above"]);
+    if (data.map.steps) looks.push(["hatched", "merged"]);
     for (const [look, text] of looks) {
       const swatch = document.createElement("i");
       swatch.className = look;
@@ -87,10 +87,10 @@ class People {
     }
   }
 
-  load({ map, palette, views }) {
+  load({ map, palette, views, stripes, leaving }) {
+    this.stripes = stripes;
     this.palette = palette;
     this.unit = map.unit;
-    this.parts = map.parts;
     this.steps = map.steps;
     this.boxes = map.boxes.map(([node, parent, left, width, level, shade, size, merged, gone, leaf, folded], at) => ({
       node, parent, left, width, level, shade, size, merged, gone, leaf, folded, at,
@@ -114,8 +114,15 @@ class People {
         const rect = element("rect", {}, shape);
         return { shape, rect, text: null, state: "" };
       });
-      const ticks = element("path", { class: "parts" }, group);
-      return { view, group, caption, shapes, ticks };
+      return { view, group, caption, shapes };
+    });
+    this.foot = element("g", { class: "foot" }, svg);
+    this.footCaption = element("text", { class: "caption", x: 2 }, this.foot);
+    this.footCaption.textContent = leaving;
+    this.feet = stripes.map(([, , node, shade, text]) => {
+      const shape = element("g", { class: "node stripe", "data-node": node }, this.foot);
+      element("title", {}, shape).textContent = text;
+      return element("rect", { fill: shade < 0 ? palette.page : palette.shades[shade] }, shape);
     });
     const main = this.drawings.at(-1);
     for (const [at, { shape }] of main.shapes.entries()) {
@@ -138,7 +145,16 @@ class People {
     const { width, height } = this.stage.getBoundingClientRect();
     if (width < 10 || height < 10) return;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const tall = height / this.drawings.length;
+    const foot = this.stripes.length ? Math.max(64, height * 0.2) : 0;
+    const tall = (height - foot) / this.drawings.length;
+    this.footCaption.setAttribute("y", height - foot + 18);
+    this.stripes.forEach(([left, share], at) => {
+      const w = share * width;
+      const gap = w > 4 ? 0.7 : 0;
+      const place = { x: left * width, y: height - foot + 25, width: Math.max(w - gap, 0.3), height: foot - 26 };
+      for (const [name, value] of Object.entries(place)) this.feet[at].setAttribute(name, value);
+      this.feet[at].parentNode.classList.toggle("narrow", w < 3);
+    });
     this.drawings.forEach((drawing, number) => {
       const top = number * tall + (drawing.caption ? 20 : 0);
       const room = tall - (drawing.caption ? 24 : 0);
@@ -161,7 +177,7 @@ class People {
     drawn.text = null;
     const { x, y, w, row } = drawn.place;
     const room = w - 8;
-    const size = this.sizeText(box).length * LETTER * 1.06 < room + 3 ? this.sizeText(box) : box.size.toLocaleString("en");
+    const size = this.sizeText(box).length * LETTER * 1.06 + 9 <= w ? this.sizeText(box) : box.size.toLocaleString("en");
     const [chance, what] = box.words;
     const words = cut(`${chance} ${what}`.trim(), room, chance.length + 5) || cut(chance, room, 99);
     const lines = [cut(box.condition, room, 9), size, words];
@@ -180,7 +196,6 @@ class People {
     this.after = after;
     for (const drawing of this.drawings) {
       const now = drawing.view.after === null ? after : drawing.view.after;
-      const ticks = [];
       this.boxes.forEach((box, at) => {
         const drawn = drawing.shapes[at];
         const gone = box.gone > 0 && box.gone <= now;
@@ -199,18 +214,9 @@ class People {
           drawn.shape.classList.toggle("hidden", hidden);
           if (drawn.text) drawn.text.style.display = gone ? "none" : "";
         }
-        const sizes = group && this.parts[box.node];
-        if (sizes && now === this.steps) {
-          const { x, y, w, row, bottom } = drawn.place;
-          const whole = sizes.reduce((sum, size) => sum + size, 0);
-          const foot = y + (ends ? bottom : row);
-          let sum = 0;
-          if (w / sizes.length > 2)
-            for (const size of sizes.slice(0, -1)) ticks.push(`M${x + (w * (sum += size)) / whole} ${foot - 5}v5`);
-        }
       });
-      drawing.ticks.setAttribute("d", ticks.join(""));
     }
+    this.foot.style.display = after === this.steps ? "" : "none";
     this.step.textContent = this.steps ? `step ${after.toLocaleString("en")} of ${this.steps.toLocaleString("en")}` : "";
   }
 

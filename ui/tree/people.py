@@ -11,9 +11,11 @@ from typing import Any
 import streamlit as st
 
 from anonymizer.drawing.dot import THEMES
+from anonymizer.drawing.leaving import Leaving
 from anonymizer.drawing.people_map import PeopleMap
 from anonymizer.drawing.shades import Shade
 from anonymizer.growing.tree import Tree
+from ui.controls import plural
 from ui.session import widget_state
 from ui.tree_view import node_of
 
@@ -50,6 +52,7 @@ _mount = st.components.v2.component(
 
 def people(
     people_map: PeopleMap,
+    stripes: Leaving | None,
     tree: Tree,
     node: int | None,
     after: int,
@@ -63,7 +66,7 @@ def people(
     on_pick: Callable[[int], None],
     on_open: Callable[[int], None],
 ) -> None:
-    """Draw a map after so many pruning steps.
+    """Draw a map after so many pruning steps, and below it the groups that leave, where these are known.
 
     ``title``: what colours say, with their ``shades``; ``groups``: how many there are, in words; ``view``: a key of
     :data:`LOOKS`. ``on_pick`` and ``on_open`` get the node that was clicked, or double-clicked to look closer.
@@ -80,6 +83,8 @@ def people(
 
     data: dict[str, Any] = {
         "map": people_map.payload(),
+        "stripes": [] if stripes is None else stripes.payload(),
+        "leaving": "" if stripes is None else f"What leaves: {plural(stripes.groups, 'group')} of look-alikes",
         "views": LOOKS[view](groups),
         "after": after,
         "picked": node,

@@ -8,6 +8,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from anonymizer.drawing.draw import dot
+from anonymizer.drawing.leaving import Leaving, leaving
 from anonymizer.drawing.people_map import people_map
 from anonymizer.drawing.shades import COLOURS, legend
 from anonymizer.drawing.words import figures_text
@@ -27,6 +28,7 @@ def draw(
     pruning: Pruning,
     cut: NDArray[np.integer],
     bands: Mapping[int, NDArray[np.int64]],
+    leaves: Leaving | None,
     *,
     on_pick: Pick,
     on_open: Pick,
@@ -40,10 +42,10 @@ def draw(
     if state.view == "tree":
         return nodes_and_edges(ws, pruning, cut, bands, theme, on_pick, on_open)
     drawing = people_map(
-        pruning, risk, ws.flow.encoded.encodings, labels, colour_by=state.colour, focus=state.focus or 0, bands=bands
+        pruning, risk, ws.flow.encoded.encodings, labels, colour_by=state.colour, focus=state.focus or 0
     )
     people(
-        drawing, tree, state.node, state.after, shades, title=colour_title(ws, state.colour),
+        drawing, leaves, tree, state.node, state.after, shades, title=colour_title(ws, state.colour),
         groups=plural(len(cut), "group"), view=state.view, theme=theme, key=f"people {state.view}",
         on_pick=on_pick, on_open=on_open,
     )  # fmt: skip
@@ -56,6 +58,16 @@ def draw(
             )
 
     return left_out
+
+
+def what_leaves(ws: Workspace, pruning: Pruning) -> Leaving | None:
+    """Return the groups of the release, ``None`` as long as there is none and while pruning steps are taken back."""
+    flow, state = ws.flow, ws.state(TreeState)
+    if not flow.ready("after") or state.after != pruning.n_steps:
+        return None
+    class_of = np.empty(flow.release.n_records, np.int64)
+    class_of[flow.release.order] = flow.look_alikes.class_of
+    return leaving(pruning, flow.encoded, flow.leaf, class_of, colour_by=state.colour, focus=state.focus or 0)
 
 
 def nodes_and_edges(

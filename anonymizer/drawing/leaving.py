@@ -1,0 +1,179 @@
+"""What leaves: the groups of look-alike rows of a release, below the map of people, each group of the tree's own.
+
+Their colours say what an attacker would still learn from the released file. Inside a group of the tree the surest
+stand first; those that would be too narrow to be seen are drawn together.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.drawing.shades import class_ranks, risk_levels
+from anonymizer.drawing.words import chance_text, class_name
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.values import plural
+
+if TYPE_CHECKING:
+    from anonymizer.groups.prune import Pruning
+
+NARROW = 1 / 400
+"""Part of the width below which groups of the same shade are drawn as one stripe."""
+NARROWEST = 1 / 1200
+"""Part of the width below which stripes of different shades are drawn as one, in the shade of the widest."""
+NO_SHADE = -1
+"""The shade of stripes where nothing is known that the colours could say."""
+
+
+@dataclass(frozen=True)
+class Stripe:
+    """One or more groups that leave: where they stand (shares of the width), the tree's group that they are of, their
+    ``shade``, how many they are, and the fewest and most records of one; ``words`` of a single one: what is learnt."""
+
+    left: float
+    width: float
+    node: int
+    shade: int
+    groups: int
+    least: int
+    most: int
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """The groups that leave: ``stripes`` from left to right; ``groups``, all of them; how many of them hold no class
+    of the target as likely as 1 in 2, ``below_half``, and how many hold one class alone, ``certain``."""
+
+    stripes: tuple[Stripe, ...]
+    groups: int
+    below_half: int
+    certain: int
+
+    def payload(self) -> list[list[Any]]:
+        """Return the stripes as plain lists, for a browser."""
+        return [
+            [round(stripe.left, 5), round(stripe.width, 5), stripe.node, stripe.shade, stripe_text(stripe)]
+            for stripe in self.stripes
+        ]
+
+
+def leaving(
+    pruning: "Pruning",
+    encoded: EncodedTable,
+    leaf: NDArray[np.integer],
+    class_of: NDArray[np.integer],
+    *,
+    colour_by: str = "sure",
+    focus: int = 0,
+) -> Leaving:
+    """Return the groups that leave, as far as they hold records below the node ``focus``.
+
+    ``leaf`` (n,): the leaf of each record; ``class_of`` (n,): which released rows look alike, as numbers from 0.
+    ``colour_by``: ``sure`` and ``n`` have the levels of :func:`anonymizer.drawing.shades.risk_levels`, ``classes`` the
+    rank of the largest class; others have no shade.
+    """
+    tree, target = pruning.tree, encoded.target
+    inside = (leaf >= focus) & (leaf < focus + tree.size[focus])
+    group = pruning.group_of_node()[leaf]
+    sizes, largest, most = _classes(class_of, np.asarray(target.codes, np.int64), target.n_classes)
+    share = most / np.maximum(sizes, 1)
+    shade = _shades(pruning, encoded, class_of, colour_by, sizes, largest, share)
+    n_classes = len(sizes)
+    pairs, counts = np.unique(group[inside].astype(np.int64) * n_classes + class_of[inside], return_counts=True)
+    node, which = np.divmod(pairs, n_classes)
+    whole = max(int(tree.n[focus]), 1)
+    start = (np.concatenate(([0], np.cumsum(np.where(tree.is_leaf, tree.n, 0)))) / whole)[:-1]
+    start = start - start[focus]
+    order = np.lexsort((-counts, -shade[which], node))
+    stripes: list[Stripe] = []
+    at, before = 0.0, -1
+    for row in order:
+        one, own, width = int(node[row]), int(which[row]), counts[row] / whole
+        if one != before:
+            at, before = float(start[one]), one
+        size, look = int(sizes[own]), int(shade[own])
+        words = _words(encoded, int(most[own]), size, int(largest[own]))
+        stripes.append(Stripe(at, width, one, look, 1, size, size, words))
+        at += width
+    has_classes = target.n_classes > 1
+    present = np.unique(which)
+    return Leaving(
+        tuple(_together(stripes)),
+        len(present),
+        int((share[present] < 0.5).sum()) if has_classes else 0,
+        int((share[present] >= 1).sum()) if has_classes else 0,
+    )
+
+
+def stripe_text(stripe: Stripe) -> str:
+    """Return a stripe in words: its records and what is learnt, or how many groups it stands for."""
+    if stripe.groups == 1:
+        return f"{plural(stripe.least, 'record')} that look alike" + (f": {stripe.words}" if stripe.words else "")
+    span = f"{stripe.least:,}" if stripe.least == stripe.most else f"{stripe.least:,} to {stripe.most:,}"
+    return f"{plural(stripe.groups, 'group')} of {span} records that look alike"
+
+
+def _classes(
+    class_of: NDArray[np.integer], codes: NDArray[np.int64], n_codes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each group of look-alikes its records, the most frequent class of the target, and records of that."""
+    sizes = np.bincount(class_of)
+    keys, counts = np.unique(class_of.astype(np.int64) * n_codes + codes, return_counts=True)
+    group, code = np.divmod(keys, n_codes)
+    order = np.lexsort((code, -counts, group))
+    first = order[np.searchsorted(group[order], np.arange(len(sizes)))]
+    return sizes, code[first], counts[first]
+
+
+def _shades(
+    pruning: "Pruning",
+    encoded: EncodedTable,
+    class_of: NDArray[np.integer],
+    colour_by: str,
+    sizes: NDArray[np.int64],
+    largest: NDArray[np.int64],
+    share: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Return the shade of each group of look-alikes."""
+    if colour_by == "sure" and encoded.target.n_classes > 1:
+        whole = pruning.tree.sums[0].max() / max(int(pruning.tree.n[0]), 1)
+        return risk_levels(np.concatenate(([whole], share)), "sure")[1:]
+    if colour_by == "n":
+        persons = sizes
+        if encoded.person is not None:
+            of = np.unique(class_of.astype(np.int64) * encoded.n_persons + encoded.person)
+            persons = np.bincount(of // encoded.n_persons, minlength=len(sizes))
+        return risk_levels(-persons.astype(np.float64), "n", pruning.k)
+    if colour_by == "classes":
+        ranks = class_ranks(pruning.tree)
+        return np.array([ranks[int(code)] for code in largest], dtype=np.int64)
+    return np.full(len(sizes), NO_SHADE, dtype=np.int64)
+
+
+def _words(encoded: EncodedTable, most: int, size: int, code: int) -> str:
+    """Return what is learnt from one group of look-alikes; "" where the target has no classes."""
+    if encoded.target.n_classes < 2:
+        return ""
+    return f"{chance_text(most / max(size, 1))} {class_name(encoded.target.labels[code], 24)}"
+
+
+def _together(stripes: list[Stripe]) -> list[Stripe]:
+    """Return the stripes with narrow neighbours in one: those of one shade in one group, then whatever is too
+    narrow to be seen."""
+    joined: list[Stripe] = []
+    for stripe in stripes:
+        last = joined[-1] if joined else None
+        alike = last is not None and (last.node, last.shade) == (stripe.node, stripe.shade)
+        narrow = last is not None and stripe.width < NARROW and (last.width < NARROW or last.groups > 1)
+        hair = last is not None and last.width < NARROWEST
+        if last is not None and ((alike and narrow) or hair):
+            wide = last if last.width >= stripe.width else stripe
+            joined[-1] = Stripe(
+                last.left, stripe.left + stripe.width - last.left, wide.node, wide.shade, last.groups + stripe.groups,
+                min(last.least, stripe.least), max(last.most, stripe.most),
+            )  # fmt: skip
+        else:
+            joined.append(stripe)
+    return joined

@@ -1,0 +1,102 @@
+"""The groups that leave, as stripes below the map."""
+
+import json
+
+import numpy as np
+import pytest
+
+from anonymizer.drawing.leaving import NARROWEST, Stripe, leaving, stripe_text
+from anonymizer.drawing.shades import risk_levels
+from anonymizer.drawing.words import chance_text
+from anonymizer.flow import Flow
+from anonymizer.settings import Settings
+from tests.drawn_trees import table
+
+
+def flow_of(generalizer: str = "pack") -> Flow:
+    frame, schema = table()
+    return Flow(frame, schema, Settings().but(k=8, generalizer=generalizer))
+
+
+def classes(flow: Flow) -> np.ndarray:
+    """Which records look alike, by the released cells themselves."""
+    of = np.empty(len(flow.table), int)
+    cells = flow.released[list(flow.quasi_identifying)].map(str).agg("|".join, axis=1)
+    of[flow.release.order] = cells.factorize()[0]
+    return of
+
+
+@pytest.mark.parametrize("generalizer", ["pack", "uniform", "tiered"])
+def test_stripes__fill_the_width_in_the_order_of_the_tree(generalizer: str) -> None:
+    flow = flow_of(generalizer)
+    of = classes(flow)
+    picture = leaving(flow.pruning, flow.encoded, flow.leaf, of)
+    assert picture.groups == flow.after.groups == len(np.unique(of))
+    assert sum(stripe.width for stripe in picture.stripes) == pytest.approx(1)
+    lefts = [stripe.left for stripe in picture.stripes]
+    assert lefts == sorted(lefts)
+    for stripe, after in zip(picture.stripes, picture.stripes[1:], strict=False):
+        assert stripe.left + stripe.width == pytest.approx(after.left)
+
+
+def test_stripes__of_one_group_say_its_records_and_what_is_learnt() -> None:
+    flow = flow_of()
+    of, illness = classes(flow), flow.table["illness"].to_numpy()
+    base = np.unique(illness, return_counts=True)[1].max() / len(illness)
+    shares = {}
+    for number in np.unique(of):
+        labels, counts = np.unique(illness[of == number], return_counts=True)
+        label = labels[counts.argmax()]
+        part = counts.max() / counts.sum()
+        level = risk_levels(np.array([base, part]), "sure")[1]
+        shares[number] = (int(counts.sum()), f"{chance_text(part)} {label}", int(level), part)
+    picture = leaving(flow.pruning, flow.encoded, flow.leaf, of)
+    single = [stripe for stripe in picture.stripes if stripe.groups == 1]
+    assert single
+    triples = {(size, words, level) for size, words, level, _ in shares.values()}
+    for stripe in single:
+        assert (stripe.least, stripe.words, stripe.shade) in triples or any(
+            size == stripe.least and level == stripe.shade for size, _, level, _ in shares.values()
+        )
+    assert picture.below_half == sum(part < 0.5 for *_, part in shares.values())
+    assert picture.certain == sum(part == 1 for *_, part in shares.values())
+    group = flow.pruning.group_of_node()[flow.leaf]
+    for stripe in single:
+        assert stripe.node in group
+        assert stripe.width == pytest.approx(stripe.least / len(of))
+
+
+def test_narrow_stripes__are_joined_and_counted() -> None:
+    flow = flow_of("uniform")
+    n = len(flow.table)
+    of = np.arange(n)  # everybody alone: 400 stripes of a four hundredth
+    picture = leaving(flow.pruning, flow.encoded, flow.leaf, of, colour_by="tidi")
+    assert sum(stripe.groups for stripe in picture.stripes) == n
+    assert {stripe.shade for stripe in picture.stripes} == {-1}
+    assert all(stripe.width >= NARROWEST for stripe in picture.stripes)
+
+
+def test_focus__leaves_out_what_is_beside() -> None:
+    flow = flow_of()
+    tree = flow.pruning.tree
+    focus = int(tree.children(0)[1])
+    picture = leaving(flow.pruning, flow.encoded, flow.leaf, classes(flow), focus=focus)
+    assert sum(stripe.width for stripe in picture.stripes) == pytest.approx(1)
+    assert picture.stripes[0].left == 0
+    assert all(focus <= stripe.node < focus + tree.size[focus] for stripe in picture.stripes)
+
+
+def test_sizes_and_classes__have_their_own_shades() -> None:
+    flow = flow_of()
+    of = classes(flow)
+    by_size = leaving(flow.pruning, flow.encoded, flow.leaf, of, colour_by="n")
+    assert {stripe.shade for stripe in by_size.stripes} <= {1, 2, 3, 4}, "nobody is in fewer than k"
+    by_class = leaving(flow.pruning, flow.encoded, flow.leaf, of, colour_by="classes")
+    assert {stripe.shade for stripe in by_class.stripes} <= {0, 1, 2}
+    assert json.loads(json.dumps(by_class.payload()))[0][4] == stripe_text(by_class.stripes[0])
+
+
+def test_stripe_text() -> None:
+    assert stripe_text(Stripe(0, 1, 3, 2, 1, 12, 12, "1 in 3 Flu")) == "12 records that look alike: 1 in 3 Flu"
+    assert stripe_text(Stripe(0, 1, 3, 2, 4, 10, 19)) == "4 groups of 10 to 19 records that look alike"
+    assert stripe_text(Stripe(0, 1, 3, 2, 4, 10, 10)) == "4 groups of 10 records that look alike"
