@@ -11,6 +11,7 @@ from ui.decisions.project_file import WHAT, project_panel
 from ui.decisions.state import DAYS
 from ui.decisions.view import offer
 from ui.session import workspace
+from ui.tour import offer_tour
 from ui.workspace import Workspace
 
 PREVIEW_ROWS = 200
@@ -21,8 +22,7 @@ def welcome() -> None:
     st.title("Bring a table of people", anchor=False)
     st.markdown(
         "Copse groups people who look alike and makes what an attacker could know just coarse enough, "
-        "while a column of your choice stays worth studying. Five steps lead to a release: **data**, **roles**, "
-        "**tree**, **ready to leave?**, **release**."
+        "while a column of your choice stays worth studying."
     )
 
 
@@ -96,6 +96,7 @@ def main() -> None:
         return
     if ws.table is None:
         welcome()
+        offer_tour(ws)
         if ws.failure is not None:
             problem(ws.failure)
         chooser(ws, promises)

@@ -10,11 +10,13 @@ from ui.decisions.browser import browser
 from ui.decisions.project_file import take_over
 from ui.decisions.view import explanation
 from ui.door.login import login
+from ui.glossary import words
 from ui.navigation import STEPS, pages
 from ui.server.places import PLACES
 from ui.server.sessions import draw, drop_uploads, go
 from ui.session import emptying, wait_for_place, workspace
 from ui.strip import strip
+from ui.tour import tour
 from ui.turn import TURNS
 from ui.visit import FrameState
 from ui.warm import WARM_UP, sweep
@@ -150,6 +152,7 @@ def frame(ws: Workspace, name: str) -> DeltaGenerator:
         where = f"in this session's memory on **{plain(host_text())}**: never written to disk, never sent on."
         title = "Your table stays" if ws.reading is None else f"{plain(ws.title)} is"
         st.caption(f":material/lock: {title} {where}", width="stretch")
+        words(name)
         place = st.container(width="content", key="kept")
         help = "Drop the table, all results, and what this browser keeps of your decisions on it, now"
         if ws.reading is not None and st.button("Forget it", icon=":material/delete:", type="tertiary", help=help):
@@ -215,6 +218,7 @@ def main() -> None:
         visit.page, visit.panels = page.url_path, {}
     take_over(ws)
     place = frame(ws, page.url_path or "data")
+    tour(ws, page.url_path or "data")
     if ws.table is None and ws.doubt is None:
         explanation(ws)
     if WARM_UP.failure:

@@ -1,0 +1,84 @@
+"""The words of a page with their meanings, taken from the glossary: one button on every page."""
+
+import re
+from functools import cache
+
+import streamlit as st
+
+from ui.controls import PAGES
+
+GLOSSARY = PAGES.parent / "docs" / "GLOSSARY.md"
+
+TABLES = "People in another cell of a two-way table"
+METHODS = ("Least pruning", "Error-risk pruning", "Error-digression pruning", "Median Mondrian")
+BOXES = ("Uniform boxes", "Tiered boxes", "Strictly tiered boxes", "Refined groups", "Packed groups", "Public ends")
+RISK = ("k-anonymity", "Prosecutor", "Detail lost (GCP)", "Error", "Group of look-alike records")
+LIMITS = ("l-diversity", "t-closeness", "RSD", "Spread", "Covariance test")
+WORDS: dict[str, tuple[str, ...]] = {
+    "data": (
+        "Quasi-identifying", "Sensitive", "Kind", "Missing", "Project file", "Linking posterior", "Maximum entropy",
+    ),
+    "roles": (
+        "Identifying", "Quasi-identifying", "Sensitive", "Insensitive", "Person", "Target", "Kind", "Domain",
+        "Public ends", "Group of look-alike records", "Prosecutor", "Homogeneity",
+    ),
+    "tree": (
+        "Node", "Split", "Pruning", "Cut", *METHODS, *RISK, *LIMITS, "Information gained by the region",
+        "Hiding among the others", "Resistance to being singled out", "Scatter", "Digression", "Homogeneity",
+        "Blind guess",
+    ),
+    "gate": ("Quasi-identifying", "Sensitive", "Insensitive", "Box", "Public ends", "Homogeneity", *RISK, "Spread"),
+    "release": (
+        *METHODS, *BOXES, *RISK, *LIMITS, "Quasi-identifying", "Box", "Withheld", "Discernibility", TABLES,
+        "Coefficients inside the 95 % interval", "Homogeneity", "Containment", "Linking posterior", "Isolation",
+        "Rerun", "Look-up", "Blind guess", "Singling out", "Internal report", "Threshold", "Frontier",
+    ),
+    "what_if": (
+        "Scenario", "Frontier", "Threshold", *METHODS, *BOXES, *RISK, *LIMITS, "Resistance to being singled out",
+        "Project file", "Linking posterior", "Homogeneity", "Scorecard", "Budget",
+    ),
+    "evaluate": (
+        *METHODS, *BOXES, *RISK, "Raw", "MAPE", "R²", "Calibration slope", "RSD", TABLES, "Covariance test",
+        "Coefficients inside the 95 % interval", "Target", "Blend of target and columns",
+    ),
+    "forest": (
+        "Differential privacy", "Budget", "ε", "Ledger", "Neighbouring tables", "Public domain", "Noise",
+        "Private choice", "Rehearsal", "Rule", "Scorecard", "Audit",
+    ),
+    "disclosure": (
+        "Quasi-identifying", "Key", "Posterior", "Maximum entropy", "Divergence", "Pruning", "Homogeneity", "Target",
+    ),
+    "verify": ("Check", "Containment", "k-anonymity", "Linking posterior", "Homogeneity", "l-diversity", "t-closeness"),
+}  # fmt: skip
+"""The technical words of each page, in the order in which they are met."""
+
+
+@cache
+def meanings() -> dict[str, str]:
+    """Return the paragraph of each word of the glossary, by the word in lower case."""
+    by_word: dict[str, str] = {}
+    for paragraph in GLOSSARY.read_text("utf-8").split("\n\n"):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(paragraph.split()))
+        for bold in re.findall(r"\*\*(.+?)\*\*", text):
+            for word in re.split(r",\s+", bold):
+                bare = re.sub(r"\s+\([^)]*\)$", "", word)
+                for name in (word, bare):
+                    by_word.setdefault(name.strip("*_ ").lower(), text)
+    return by_word
+
+
+@st.fragment
+def words(page: str) -> None:
+    """Draw the button that opens the words of a page; each paragraph of the glossary stands there once."""
+    terms = WORDS.get(page, ())
+    paragraphs = dict.fromkeys(text for term in terms if (text := meanings().get(term.lower())))
+    if not paragraphs:
+        return
+    place = st.popover(
+        "Words", icon=":material/menu_book:", type="tertiary", help="What the words on this page mean",
+        key=f"words {page}", on_change="rerun",
+    )  # fmt: skip
+    if place.open:
+        with place:
+            for paragraph in paragraphs:
+                st.markdown(paragraph)

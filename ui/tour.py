@@ -1,0 +1,80 @@
+"""A tour of one minute: the hospital sample, and one short card on each of the five steps."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ui.controls import PAGES
+from ui.navigation import STEPS
+from ui.workspace import Workspace
+
+SAMPLE = "hospital"
+TITLES = {name: title for name, title, _ in STEPS}
+
+CARDS = {
+    "data": (
+        "These are 2,000 made-up admissions to a hospital, one row a person, with names and dates as your own file may "
+        "have them.",
+        "Look at a few rows. Then say what each column is.",
+    ),
+    "roles": (
+        "Copse suggests who could know what. Yellow columns an attacker may know, violet ones nobody may learn, red "
+        "ones name a person and never leave.",
+        "Give a column another role by a click on it. At the foot of the page stands who is unique as the table is.",
+    ),
+    "tree": (
+        "People who look alike are in one group. The larger the smallest group, **k**, the safer, and the more detail "
+        "is lost.",
+        "Move k, and pick a group: who is in it, and why it was not divided further.",
+    ),
+    "gate": (
+        "Before anything leaves, Copse looks at what would leave: names kept by mistake, columns that give others "
+        "away, groups that share a secret.",
+        "What stands in the way has a repair beside it, or takes your reason.",
+    ),
+    "release": (
+        "Every promise was checked from the released cells, by code that did not make them. Rows before and after "
+        "stand side by side.",
+        "Download the table and its report. Your own table is next: *Bring another table*, on the Data page.",
+    ),
+}
+"""What is seen on the page of each step, and what can be done there."""
+
+
+@dataclass
+class TourState:
+    """Whether the tour goes on."""
+
+    goes_on: bool = False
+
+
+def offer_tour(ws: Workspace) -> None:
+    """Draw the button that begins the tour."""
+    if st.button("Show me in a minute", icon=":material/tour:", help="Opens a sample and leads over the five steps"):
+        with st.spinner("Making the sample …"):
+            ws.bring_sample(SAMPLE)
+        ws.state(TourState).goes_on = ws.table is not None
+        st.rerun()
+
+
+def tour(ws: Workspace, page: str) -> None:
+    """Draw the card of a page as long as the tour goes on, with the way to the next, and the end at any time."""
+    state = ws.state(TourState)
+    if not state.goes_on or page not in CARDS or ws.table is None:
+        return
+    order = list(CARDS)
+    at = order.index(page)
+
+    def end() -> None:
+        state.goes_on = False
+
+    with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour"):
+        st.markdown(
+            f"**{at + 1} of {len(order)} · {TITLES[page]}.** {CARDS[page][0]} {CARDS[page][1]}", width="stretch"
+        )
+        if at + 1 < len(order):
+            if st.button(f"On to: {TITLES[order[at + 1]]}", key=f"tour {page}", icon=":material/arrow_forward:"):
+                st.switch_page(PAGES / f"{order[at + 1]}.py")
+            st.button("End the tour", key="end tour", type="tertiary", on_click=end)
+        else:
+            st.button("That was the tour", key="end tour", icon=":material/check:", on_click=end)
