@@ -28,6 +28,8 @@ HELP = """python run.py [COMMAND] [OPTIONS]
   audit-packages
              set up, and look up whether a weakness of any package is known
   docs       set up, and write the pages that are made from the code: docs/API.md and docs/walk.ipynb
+  screenshots
+             set up, and take a picture of every page at three widths in both themes; docs/screenshots keeps some
   help       this text"""
 
 ROOT = Path(__file__).resolve().parent
@@ -85,6 +87,8 @@ def run(arguments: list[str]) -> int:
             return supply.audit(set_up(TO_TEST))
         if command == "docs" and not options:
             return call([set_up(TO_OPEN), "-m", "docs.generate"])
+        if command == "screenshots" and not options:
+            return call([compile_package(set_up(TO_TEST)), "-m", "docs.screenshots"])
     except SetupError as problem:
         print(f"\n{problem}", file=sys.stderr)
         return 1

@@ -113,7 +113,7 @@ def test_wheel__holds_the_package_the_dashboard_and_nothing_else(wheel: Path) ->
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    files |= {"copse/app.py", "copse/.streamlit/config.toml"}
+    files |= {"copse/app.py", "copse/.streamlit/config.toml", "copse/docs/GLOSSARY.md"}
     assert {"anonymizer/py.typed", "copse/ui/tree_view.js", "copse/ui/tree_view.css"} <= files
     about = {name for name in contents(wheel) if name.startswith(f"copse-{VERSION}.dist-info/")}
     assert contents(wheel) - about == files

@@ -70,7 +70,7 @@ def tour(ws: Workspace, page: str) -> None:
 
     with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour"):
         st.markdown(
-            f"**{at + 1} of {len(order)} · {TITLES[page]}.** {CARDS[page][0]} {CARDS[page][1]}", width="stretch"
+            f"**{at + 1:d} of {len(CARDS):d} · {TITLES[page]}.** {CARDS[page][0]} {CARDS[page][1]}", width="stretch"
         )
         if at + 1 < len(order):
             if st.button(f"On to: {TITLES[order[at + 1]]}", key=f"tour {page}", icon=":material/arrow_forward:"):

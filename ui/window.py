@@ -2,7 +2,7 @@
 
 Another page starts at its top, with the keyboard's focus before its first word; the same page drawn again stays where
 it is. A place for files, which has a name, is not marked as mere decoration, and what floats over the page has a name,
-so that screen readers tell of both.
+so that screen readers tell of both; what opens from a button can be scrolled by the keyboard.
 """
 
 import streamlit as st
@@ -11,8 +11,10 @@ SCRIPT = """export default ({ data }) => {
   const main = document.querySelector('[data-testid="stMain"]');
   if (!main || main.dataset.page === data) return;
   const zones = '[data-testid="stFileUploaderDropzone"][role="presentation"]';
+  const opened = '[data-testid="stPopoverBody"]:not([tabindex="0"])';
   const tell = () => {
     main.querySelectorAll(zones).forEach((zone) => zone.removeAttribute("role"));
+    document.querySelectorAll(opened).forEach((body) => { body.tabIndex = 0; });
     const overlay = document.getElementById("stFloatingOverlayPortal");
     if (overlay && !overlay.role) Object.assign(overlay, { role: "region", ariaLabel: "Explanations and lists" });
   };

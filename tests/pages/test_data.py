@@ -7,9 +7,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.errors import ReadError
+from anonymizer.reading.options import Problem
 from anonymizer.reading.samples import SAMPLES
 from ui.data.chooser import FOLDER_VARIABLE, allowed_file, allowed_folder, files_in
 from ui.data.paper import PAPERS, WORDS, Printed
+from ui.data.reading_form import equal_notes
 from ui.workspace import Workspace
 
 SHELL = Path(__file__).resolve().parents[2] / "ui" / "shell.py"
@@ -205,3 +207,26 @@ def test_folder__offers_its_tables_and_nothing_outside(tmp_path, monkeypatch: py
     app.run()
     assert not app.exception
     assert session_of(app).table.shape == (4, 3)
+
+
+def test_notes__that_say_the_same_of_other_columns_are_one() -> None:
+    notes = [
+        Problem("warning", f"Column 'a{n}' has {n + 2:,} empty values.", f"a{n}", remedy="Look.") for n in range(18)
+    ]
+    other = Problem("warning", "Column 'b' has no value at all.", "b", remedy="Leave it out.")
+    file = [Problem("info", "The file has 2 sheets."), Problem("info", "The file has 3 sheets.")]
+    assert equal_notes([*notes, other, *file]) == [notes, [other], [file[0]], [file[1]]]
+
+
+def test_one_warning_for_eighteen_columns__is_one_on_the_page() -> None:
+    table = pd.DataFrame({"age": range(60)} | {f"empty_{n}": [None] * 60 for n in range(18)})
+    ws = Workspace()
+    assert ws.bring(table.to_csv(index=False).encode(), "empty.csv")
+    app = AppTest.from_file(SHELL, default_timeout=120)
+    app.session_state["workspace"] = ws
+    app.run()
+    assert not app.exception
+    alike = [item.value for item in app.markdown if "columns alike." in item.value and "at all" in item.value]
+    assert len(alike) == 1
+    assert "18 columns alike." in alike[0]
+    assert sum("no value at all" in item.value for item in app.markdown) == 18, "each can be unfolded"

@@ -1,5 +1,6 @@
 """How the file was read, and the form that corrects it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,6 +16,8 @@ MARKS = {",": "comma  ,", ";": "semicolon  ;", "\t": "tab", "|": "bar  |", " ": 
 DECIMALS = {None: "as each column shows it", ".": "point  3.14", ",": "comma  3,14"}
 BLANK = "(blank)"
 MOST_SHOWN = 40
+VALUE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\d[\d,.]*""")
+"""A name, a value or a number in a note."""
 
 
 def with_current(options: Sequence[str], current: str | None) -> list[str]:
@@ -117,16 +120,34 @@ def problems_found(problems: Sequence[Problem]) -> None:
     """Draw the problems as two lists: those to look at, and what was done on the way."""
     warnings = [problem for problem in problems if problem.level != "info"]
     notes = [problem for problem in problems if problem.level == "info"]
-    for problem in warnings[:MOST_SHOWN]:
-        st.markdown(f":orange[:material/warning:] {sentence(problem)}")
-    if len(warnings) > MOST_SHOWN:
-        st.caption(f"… and {count(len(warnings) - MOST_SHOWN)} more warnings.")
+    draw_notes(warnings, ":orange[:material/warning:] ")
     if notes:
         with st.expander(f"{plural(len(notes), 'note')} on how the table was read", icon=":material/info:"):
-            for problem in notes[:MOST_SHOWN]:
-                st.markdown(sentence(problem))
-            if len(notes) > MOST_SHOWN:
-                st.caption(f"… and {count(len(notes) - MOST_SHOWN)} more.")
+            draw_notes(notes)
+
+
+def draw_notes(problems: Sequence[Problem], mark: str = "") -> None:
+    """Draw problems, those that say the same of other columns as one, with the columns folded below it."""
+    groups = equal_notes(problems)
+    for number, members in enumerate(groups[:MOST_SHOWN]):
+        if len(members) == 1:
+            st.markdown(f"{mark}{sentence(members[0])}")
+            continue
+        st.markdown(f"{mark}**{len(members):,} columns alike.** {sentence(members[0])}")
+        with st.expander(f"The same of {len(members) - 1:,} more", key=f"alike {mark} {number} {len(members)}"):
+            for problem in members[1:]:
+                st.markdown(f"- {plain(problem.text)}")
+    if len(groups) > MOST_SHOWN:
+        st.caption(f"… and {count(len(groups) - MOST_SHOWN)} more.")
+
+
+def equal_notes(problems: Sequence[Problem]) -> list[list[Problem]]:
+    """Return the problems, those together that say the same of other columns: only names, values, numbers differ."""
+    groups: dict[tuple[str, str, str], list[Problem]] = {}
+    for place, problem in enumerate(problems):
+        says = VALUE.sub("…", problem.text) if problem.column is not None else str(place)
+        groups.setdefault((problem.level, says, problem.remedy), []).append(problem)
+    return list(groups.values())
 
 
 def sentence(problem: Problem) -> str:

@@ -27,6 +27,7 @@ from ui.session import set_at_once
 from ui.workspace import WITH_SHARED_RECORDS, Workspace
 
 ROWS_SHOWN = 12
+MOST_NAMED = 8
 COLUMN_WIDTH = 140
 """Of every column in both tables, in pixels, so that they stand side by side."""
 
@@ -152,16 +153,24 @@ def checks(report: Report) -> None:
 
 
 def homogeneity(verification: Verification, schema: Schema) -> None:
-    """Draw a warning for each sensitive column that whole classes share: k-anonymity does not hide it."""
-    for name in schema.sensitive:
-        check = verification.get(f"homogeneity of {name}")
-        if check is not None and check.achieved:
-            limit = "l = 2" if schema[name].kind is Kind.CATEGORICAL else "a spread of 0.1"
-            st.warning(
-                f"{plain(check.sentence)} It is disclosed without linking anybody: ask for {limit} under "
-                "*Limits on sensitive columns*.",
-                icon=":material/visibility:",
-            )
+    """Draw one warning for all sensitive columns that whole classes share: k-anonymity does not hide it."""
+    checks = {name: verification.get(f"homogeneity of {name}") for name in schema.sensitive}
+    checks = {name: check for name, check in checks.items() if check is not None and check.achieved}
+    if not checks:
+        return
+    first = next(iter(checks.values()))
+    kinds = {schema[name].kind is Kind.CATEGORICAL for name in checks}
+    limit = {(True,): "l = 2", (False,): "a spread of 0.1"}.get(tuple(kinds), "l = 2, and of numbers a spread of 0.1,")
+    what = (
+        first.sentence
+        if len(checks) == 1
+        else f"In {len(checks):,} columns whole classes share one value: {', '.join(list(checks)[:MOST_NAMED])}"
+        + (f" and {len(checks) - MOST_NAMED:,} more." if len(checks) > MOST_NAMED else ".")
+    )
+    st.warning(
+        f"{plain(what)} It is disclosed without linking anybody: ask for {limit} under *Limits on sensitive columns*.",
+        icon=":material/visibility:",
+    )
 
 
 def check_line(check: Check) -> None:
