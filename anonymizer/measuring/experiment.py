@@ -2,7 +2,7 @@
 :mod:`anonymizer.measuring.folds` is left out in turn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,7 @@ def evaluate(
     run: int | None = None,
     sample: int | None = None,
     seed: int = 0,
+    each: Callable[[tuple[Outcome, ...]], None] | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> tuple[Outcome, ...]:
@@ -46,7 +47,8 @@ def evaluate(
     that do not name one, limits beside k (``significance`` for error-digression only). ``groupings``: of
     :func:`all_groupings`, by default the flow's and median Mondrian; ``generalizers``: as in a :class:`Settings`.
     ``run``: folds to run, all by default. ``sample``: only so many records, drawn at random, take part. ``seed``: of
-    the sample and of the folds, which are stratified by a categorical target. ``progress``: called with a share from 0
+    the sample and of the folds, which are stratified by a categorical target. ``each``: called with the outcomes of
+    the folds so far, after each fold. ``progress``: called with a share from 0
     to 1 and what is done; ``cancelled``: asked before each step of a setting; if so, complete folds are returned.
 
     Raises :class:`ParameterError` for unknown names, impossible numbers, or a grouping that does not fit the target,
@@ -75,6 +77,8 @@ def evaluate(
                 return outcomes(figures)
         for setting, measured in zip(settings, of_fold, strict=True):
             figures[setting].append(measured)
+        if each is not None:
+            each(outcomes(figures))
     return outcomes(figures)
 
 

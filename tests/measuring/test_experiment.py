@@ -427,3 +427,15 @@ def test_dates__are_predicted_in_days() -> None:
         for each, of in ((numbered, schema), (dated, schema.with_column("cost", kind="date")))
     ]
     assert rmse[0] == pytest.approx(rmse[1], rel=1e-6)
+
+
+def test_each_fold__is_told_as_soon_as_it_is_complete() -> None:
+    table, schema = random_table(5, 120)
+    calls: list[tuple[Outcome, ...]] = []
+    last = evaluate(Flow(table, schema), folds=3, ks=(5,), groupings=("least",), generalizers=("uniform",),
+                    each=calls.append)  # fmt: skip
+    assert [outcomes[0].folds for outcomes in calls] == [1, 2, 3]
+    for before, after in zip(calls, calls[1:], strict=False):
+        for one, other in zip(before, after, strict=True):
+            assert (one.measured["gcp"] == other.measured["gcp"][: one.folds]).all()
+    assert [o.mean("gcp") for o in calls[-1]] == [o.mean("gcp") for o in last]

@@ -125,6 +125,23 @@ def test_cancel__ends_it_and_says_so() -> None:
     assert "Stopped before the first fold" in plain_text(app) or "(stopped early)" in plain_text(app)
 
 
+def test_figures__are_shown_after_the_first_fold() -> None:
+    ws = session(groupings=["least", "error-risk", "median-mondrian"], generalizers=list(GENERALIZERS), folds=10)
+    app = open_page(ws)
+    app.button(key="begin evaluation").click().run()
+    job = current_job(ws)
+    until = time.monotonic() + 120
+    while not job.parts and time.monotonic() < until:
+        time.sleep(0.05)
+    app.run()
+    assert not app.exception
+    assert not job.done.is_set()
+    assert "(so far)" in plain_text(app)
+    assert app.dataframe
+    app.button(key="cancel evaluation").click().run()
+    assert job.done.wait(20)
+
+
 def test_cancel__ends_it_too_when_the_table_is_forgotten() -> None:
     ws = session(groupings=["least", "error-risk", "median-mondrian"], generalizers=list(GENERALIZERS), folds=10)
     app = open_page(ws)

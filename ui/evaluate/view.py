@@ -235,7 +235,7 @@ def run_comparison(ws: Workspace, comparison: Comparison | None) -> None:
 
 def progress(job: Job) -> None:
     """Draw how far it is."""
-    watch(job, JOB)
+    watch(job, JOB, len(job.parts))
     st.caption("It goes on when you leave this page.")
 
 
@@ -254,6 +254,7 @@ def begin(ws: Workspace, comparison: Comparison, reading: Reading, schema: Schem
             groupings=comparison.groupings,
             generalizers=comparison.generalizers,
             sample=comparison.sample,
+            each=job.parts.append,
             progress=job.say,
             cancelled=job.cancelled,
         ),
@@ -269,26 +270,26 @@ def current_job(ws: Workspace) -> Job | None:
 
 
 def results(ws: Workspace) -> None:
-    """Draw what came out: said, drawn, as a table, and as files."""
+    """Draw what came out, or what is known after the folds so far: said, drawn, as a table, and as files."""
     job = current_job(ws)
-    if job is None or not job.done.is_set():
+    if job is None or (not job.done.is_set() and not job.parts):
         return
     if job.failure is not None:
         show_failure(job.failure)
         return
-    outcomes: tuple[Outcome, ...] = job.answer
+    outcomes: tuple[Outcome, ...] = job.answer if job.done.is_set() else job.parts[-1]
     if not outcomes:
         st.info("Stopped before the first fold was complete: there is nothing to compare.", icon=":material/info:")
         return
     comparison: Comparison = job.key[2]
     st.header("What each setting loses, and what can still be learnt", anchor=False)
-    st.caption(basis_text(ws, comparison, outcomes))
+    st.caption(basis_text(ws, comparison, outcomes, job.done.is_set()))
     tradeoff(ws, outcomes)
     table(outcomes)
     downloads(ws, outcomes)
 
 
-def basis_text(ws: Workspace, comparison: Comparison, outcomes: tuple[Outcome, ...]) -> str:
+def basis_text(ws: Workspace, comparison: Comparison, outcomes: tuple[Outcome, ...], ended: bool) -> str:
     """Return on what the figures rest."""
     n = 0 if ws.table is None else len(ws.table)
     who = plural(n, "record")
@@ -296,7 +297,7 @@ def basis_text(ws: Workspace, comparison: Comparison, outcomes: tuple[Outcome, .
         who = f"{count(comparison.sample)} of {who}, drawn at random"
     folds = f"{plural(comparison.folds, 'fold')}"
     if outcomes[0].folds < comparison.folds:
-        folds = f"{count(outcomes[0].folds)} of {folds} (stopped early)"
+        folds = f"{count(outcomes[0].folds)} of {folds} ({'stopped early' if ended else 'so far'})"
     return (
         f"Means over {folds} of {who}. In each fold the groups are made and the models learnt without the records they "
         "are judged on."
