@@ -9,8 +9,9 @@ from streamlit.testing.v1 import AppTest
 from anonymizer.errors import ReadError
 from anonymizer.reading.options import Problem
 from anonymizer.reading.samples import SAMPLES
+from ui.controls import plain
 from ui.data.chooser import FOLDER_VARIABLE, allowed_file, allowed_folder, files_in
-from ui.data.paper import PAPERS, WORDS, Printed
+from ui.data.paper import PAPERS, WORDS
 from ui.data.reading_form import equal_notes
 from ui.workspace import Workspace
 
@@ -95,8 +96,9 @@ def test_sample_of_a_paper__brings_its_decisions_and_its_figures(name: str) -> N
     assert ws.schema.bare == sample.schema(sample.load()).bare
     assert {key: ws.settings[key] for key in sample.settings} == dict(sample.settings)
     (table,) = [item.value for item in app.dataframe if list(item.value.columns) == list(WORDS)]
-    rows = [Printed(*row) for row in table.itertuples(index=False)]
-    assert rows == sorted(PAPERS[name][1](), key=lambda row: not row.remark)
+    rows = sorted(PAPERS[name][2](), key=lambda row: not row.remark)
+    assert [tuple(row) for row in table.itertuples(index=False)] == [row[:4] for row in rows]
+    assert all(plain(row.remark) in texts(app) for row in rows)
     differ = [row.what for row in rows if read(row.paper) != read(row.here)]
     assert all(row.remark for row in rows if row.what in differ), differ
 
@@ -114,7 +116,7 @@ def test_sample_of_a_paper__errata_differ_and_nothing_else() -> None:
             "D_overall, leaves and the question", "D_individual of q2 and q3, leaves and the question",
         },
     }  # fmt: skip
-    for name, (_, figures_of) in PAPERS.items():
+    for name, (_, _, figures_of) in PAPERS.items():
         assert {row.what for row in figures_of() if read(row.paper) != read(row.here)} == errata[name]
 
 

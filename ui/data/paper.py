@@ -19,6 +19,7 @@ from anonymizer.disclosure.outline import keys_of, lay_keys
 from anonymizer.flow import Flow
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.settings import Settings
+from ui.controls import plain
 from ui.workspace import Workspace
 
 
@@ -32,8 +33,8 @@ class Printed(NamedTuple):
     remark: str = ""
 
 
-WORDS = ["Where", "What", "In print", "Here", "Remark"]
-"""Titles of the fields of :class:`Printed`."""
+WORDS = ["Where", "What", "In print", "Here"]
+"""Titles of the fields of :class:`Printed`, all but the remark."""
 
 CUSTOMER_NODES = {1: 0, 2: 1, 4: 2, 5: 3, 3: 4, 6: 5, 8: 6, 9: 7, 7: 8}
 """Nodes of Y19, Figure 1, as they are numbered there, and here."""
@@ -138,24 +139,28 @@ def of_graduates() -> tuple[Printed, ...]:
     return tuple(rows)
 
 
-PAPERS: dict[str, tuple[str, Callable[[], tuple[Printed, ...]]]] = {
-    "customers": ("Yang, Wang, Hu and Li, ICIS 2019", of_customers),
-    "employees": ("Li and Sarkar, MIS Quarterly 2014, and its earlier form", of_employees),
-    "graduates": ("Zhu and Du, DBSec 2010", of_graduates),
+PAPERS: dict[str, tuple[str, str, Callable[[], tuple[Printed, ...]]]] = {
+    "customers": ("Yang, Wang, Hu and Li, ICIS 2019", "Tree", of_customers),
+    "employees": ("Li and Sarkar, MIS Quarterly 2014, and its earlier form", "Tree", of_employees),
+    "graduates": ("Zhu and Du, DBSec 2010", "Disclosure", of_graduates),
 }
-"""By sample: the paper whose example it is, and its figures."""
+"""By sample: the paper whose example it is, the page that draws its tree, and its figures."""
 
 
 def paper_panel(ws: Workspace) -> None:
-    """Draw a paper's figures beside those of its sample; nothing for any other table."""
+    """Draw a paper's figures beside those of its sample, and why some differ; nothing for any other table."""
     reading = ws.reading
     if reading is None or reading.format != "sample" or reading.name not in PAPERS:
         return
-    source, figures_of = PAPERS[reading.name]
+    source, page, figures_of = PAPERS[reading.name]
     rows = sorted(ws.answers.get("paper", reading.name, figures_of), key=lambda row: not row.remark)
     with st.expander("What the paper prints, and what comes out here", icon=":material/menu_book:", key="paper"):
         st.caption(
-            f"{source}. The sample brings the paper's roles and settings: go on to the Tree page to see its tree. Each "
-            "figure here is computed now, from this table; those that need a remark come first."
+            f"{plain(source)}. The sample brings the paper's roles and settings; its tree is drawn on the page "
+            f"*{plain(page)}*. Each figure here is computed now, from this table."
         )
-        st.dataframe(pd.DataFrame(rows, columns=WORDS), hide_index=True, key=f"paper of {reading.name}")
+        for remark in dict.fromkeys(row.remark for row in rows if row.remark):
+            which = dict.fromkeys(f"{row.where}, {row.what}" for row in rows if row.remark == remark)
+            st.markdown(f":material/edit_note: **{plain('; '.join(which))}.** {plain(remark)}")
+        table = pd.DataFrame([row[: len(WORDS)] for row in rows], columns=WORDS)
+        st.dataframe(table, hide_index=True, key=f"paper of {reading.name}")
