@@ -86,21 +86,19 @@ def leaving(
     whole = max(int(tree.n[focus]), 1)
     start = (np.concatenate(([0], np.cumsum(np.where(tree.is_leaf, tree.n, 0)))) / whole)[:-1]
     start = start - start[focus]
-    order = np.lexsort((-counts, -shade[which], node))
-    stripes: list[Stripe] = []
-    at, before = 0.0, -1
-    for row in order:
-        one, own, width = int(node[row]), int(which[row]), counts[row] / whole
-        if one != before:
-            at, before = float(start[one]), one
-        size, look = int(sizes[own]), int(shade[own])
-        words = _words(encoded, int(most[own]), size, int(largest[own]))
-        stripes.append(Stripe(at, width, one, look, 1, size, size, words))
-        at += width
+    stripes = [
+        Stripe(
+            left, width, one, look, groups, least, most_records,
+            _words(encoded, int(most[own]), least, int(largest[own])) if groups == 1 else "",
+        )
+        for one, look, width, left, groups, least, most_records, own in _stripes(
+            node, shade[which], counts / whole, sizes[which], which, start
+        )
+    ]  # fmt: skip
     has_classes = target.n_classes > 1
     present = np.unique(which)
     return Leaving(
-        tuple(_together(stripes)),
+        tuple(_visible(stripes)),
         len(present),
         int((share[present] < 0.5).sum()) if has_classes else 0,
         int((share[present] >= 1).sum()) if has_classes else 0,
@@ -159,21 +157,48 @@ def _words(encoded: EncodedTable, most: int, size: int, code: int) -> str:
     return f"{chance_text(most / max(size, 1))} {class_name(encoded.target.labels[code], 24)}"
 
 
-def _together(stripes: list[Stripe]) -> list[Stripe]:
-    """Return the stripes with narrow neighbours in one: those of one shade in one group, then whatever is too
-    narrow to be seen."""
-    joined: list[Stripe] = []
+def _stripes(
+    node: NDArray[np.int64],
+    shade: NDArray[np.int64],
+    width: NDArray[np.float64],
+    size: NDArray[np.int64],
+    which: NDArray[np.int64],
+    start: NDArray[np.float64],
+) -> list[tuple[int, int, float, float, int, int, int, int]]:
+    """Return node, shade, width, left end, groups, least and most records, and one of the groups, of each stripe.
+
+    The first five arguments are (q,), one entry for a group of look-alikes in a group of the tree; what is narrow is
+    one stripe for each node and shade. ``start`` (m,): where each node begins.
+    """
+    number = np.arange(len(node)) + 1
+    number[width < NARROW] = -(node * 16 + shade + 2)[width < NARROW]
+    _, first, of = np.unique(number, return_index=True, return_inverse=True)
+    whole = np.bincount(of, width)
+    least, most = np.full(len(first), np.iinfo(np.int64).max), np.zeros(len(first), np.int64)
+    np.minimum.at(least, of, size)
+    np.maximum.at(most, of, size)
+    order = np.lexsort((-whole, np.bincount(of) > 1, -shade[first], node[first]))
+    one, wide = node[first][order], whole[order]
+    before = np.concatenate(([0.0], np.cumsum(wide)))[:-1]
+    opening = np.searchsorted(one, one)
+    columns = (
+        one, shade[first][order], wide, start[one] + before - before[opening], np.bincount(of)[order], least[order],
+        most[order], which[first][order],
+    )  # fmt: skip
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _visible(stripes: list[Stripe]) -> list[Stripe]:
+    """Return the stripes with those that are too narrow to be seen drawn as one with what stands beside them."""
+    rows: list[Stripe] = []
     for stripe in stripes:
-        last = joined[-1] if joined else None
-        alike = last is not None and (last.node, last.shade) == (stripe.node, stripe.shade)
-        narrow = last is not None and stripe.width < NARROW and (last.width < NARROW or last.groups > 1)
-        hair = last is not None and last.width < NARROWEST
-        if last is not None and ((alike and narrow) or hair):
+        last = rows[-1] if rows else None
+        if last is not None and last.width < NARROWEST:
             wide = last if last.width >= stripe.width else stripe
-            joined[-1] = Stripe(
+            rows[-1] = Stripe(
                 last.left, stripe.left + stripe.width - last.left, wide.node, wide.shade, last.groups + stripe.groups,
                 min(last.least, stripe.least), max(last.most, stripe.most),
             )  # fmt: skip
         else:
-            joined.append(stripe)
-    return joined
+            rows.append(stripe)
+    return rows

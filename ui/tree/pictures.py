@@ -65,9 +65,14 @@ def what_leaves(ws: Workspace, pruning: Pruning) -> Leaving | None:
     flow, state = ws.flow, ws.state(TreeState)
     if not flow.ready("after") or state.after != pruning.n_steps:
         return None
-    class_of = np.empty(flow.release.n_records, np.int64)
-    class_of[flow.release.order] = flow.look_alikes.class_of
-    return leaving(pruning, flow.encoded, flow.leaf, class_of, colour_by=state.colour, focus=state.focus or 0)
+    focus = state.focus or 0
+
+    def picture() -> Leaving:
+        class_of = np.empty(flow.release.n_records, np.int64)
+        class_of[flow.release.order] = flow.look_alikes.class_of
+        return leaving(pruning, flow.encoded, flow.leaf, class_of, colour_by=state.colour, focus=focus)
+
+    return ws.answers.get("what leaves", (flow.release, state.colour, focus), picture)
 
 
 def nodes_and_edges(
