@@ -91,6 +91,7 @@ def test_map__is_picked_and_looked_into(map_page: Any) -> None:
     group.click()
     page.get_by_role("heading", name=f"Group {int(name[1:]):,}: {label.partition(' ')[0]} of 2,000 records").wait_for()
     page.get_by_role("heading", name="What somebody who knows this learns").wait_for()
+    assert page.locator(".stage g.stripe").count() > 20
     assert page.locator(".stage g.picked[id]").get_attribute("id") == name
     assert page.locator(".stage g.on-path[id]").count() >= 2
     stage = page.locator(".stage")
@@ -140,12 +141,15 @@ def test_play__takes_splits_back_one_after_another(map_page: Any) -> None:
     slider.press("Home")
     expect(step).to_have_text(f"step 0 of {last:,}", timeout=30_000)
     expect(page.locator(".stage g.gone[id]")).to_have_count(0)
+    expect(page.locator(".stage g.stripe").first).to_be_hidden()
 
 
 def test_grown_and_released__stand_one_over_the_other(map_page: Any) -> None:
     page = map_page
     page.get_by_role("radio", name=VIEWS["beside"]).click()
-    expect(page.locator(".stage text.caption")).to_have_count(2)
+    expect(page.locator(".stage text.caption")).to_have_count(3)
+    leaving = number(page, "Groups").inner_text()
+    assert page.locator(".stage text.caption").nth(2).text_content() == f"What leaves: {leaving} groups of look-alikes"
     groups = page.locator(".stage svg > g").nth(1).locator("g.group")
     grown = page.locator(".stage svg > g").nth(0).locator("g.group")
     assert grown.count() > groups.count() > 10
