@@ -62,7 +62,7 @@ def main() -> None:
     take_edits(ws)
     st.title("Who could know what?", anchor=False)
     rows = 0 if ws.table is None else len(ws.table)
-    st.caption(f"{plural(rows, 'row')}. Three questions, then a glance at each group of columns.")
+    st.markdown(f"{plural(rows, 'row')}. Three questions, then a glance at each group of columns.")
     try:
         questions(ws)
         groups(ws)

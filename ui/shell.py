@@ -52,6 +52,8 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 :is(a, button, canvas, summary, [tabindex="0"]):focus-visible { outline: 2px solid LINK; outline-offset: 1px; }
 [data-testid="stSelectbox"]:has(input:focus-visible) { outline: 2px solid LINK; outline-offset: 2px; }
 [data-testid="stMain"]:focus { outline: none; }
+.st-key-words { flex: none; }
+.st-key-words p { white-space: nowrap; }
 .st-key-window, [class*="st-key-browser-"] { position: absolute; }
 [data-copse-lost] [data-testid="stDialog"] { display: none; }
 [data-testid="stDownloadButton"] { transition: opacity .2s; }
@@ -152,7 +154,8 @@ def frame(ws: Workspace, name: str) -> DeltaGenerator:
         where = f"in this session's memory on **{plain(host_text())}**: never written to disk, never sent on."
         title = "Your table stays" if ws.reading is None else f"{plain(ws.title)} is"
         st.caption(f":material/lock: {title} {where}", width="stretch")
-        words(name)
+        with st.container(width="content", key="words"):
+            words(name)
         place = st.container(width="content", key="kept")
         help = "Drop the table, all results, and what this browser keeps of your decisions on it, now"
         if ws.reading is not None and st.button("Forget it", icon=":material/delete:", type="tertiary", help=help):
