@@ -1,4 +1,4 @@
-"""Release page: how boxes are made, what the checker found, what was lost, the files, attacks, reports."""
+"""Release page: what the release is, the packet to take away, how boxes are made, what was lost, checks, attacks."""
 
 import streamlit as st
 
@@ -10,8 +10,8 @@ from ui.guard import lacks
 from ui.job import groups_ready
 from ui.method import price_of_ends
 from ui.release.attacks import attacks
-from ui.release.downloads import downloads
-from ui.release.reports import reports
+from ui.release.downloads import do_it_again
+from ui.release.packet import take_away
 from ui.release.view import checks, choices, headline, make_report, rows_side_by_side, what_changed
 from ui.session import workspace
 
@@ -22,6 +22,7 @@ def main() -> None:
     if lacks(ws, "There is nothing to release yet", text):
         return
     st.title("Check and download", anchor=False)
+    first = st.container()
     place = choices(ws)
     if not groups_ready(ws):
         return
@@ -32,19 +33,18 @@ def main() -> None:
         problem(error)
         return
     price_of_ends(ws, place)
-    headline(report.verification)
-    in_the_way(ws, ws.flow.gate)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        checks(report)
-    with right, st.container(border=True):
-        downloads(ws, ws.flow.leaving, report)
-    rows_side_by_side(ws, release)
+    with first:
+        headline(report.verification)
+        in_the_way(ws, ws.flow.gate)
+        with st.container(border=True):
+            take_away(ws, ws.flow.leaving, report)
     what_changed(ws, report)
     with st.expander("What the papers' own settings would give", icon=":material/balance:", key="release gains"):
         gains(ws, "release")
+    checks(report)
+    rows_side_by_side(ws, release)
     attacks(ws, release)
-    reports(ws, ws.flow.leaving, report)
+    do_it_again(ws, report)
 
 
 main()

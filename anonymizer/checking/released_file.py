@@ -5,12 +5,16 @@ that no row has, a comment, an index, a line that is written unlike the others, 
 """
 
 import csv
+import html
 import io
+import re
+import struct
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NoReturn, cast
 
 import numpy as np
 import pandas as pd
@@ -27,6 +31,32 @@ BESIDE = "warning"
 TYPED = "The columns have types."
 INDEX_NAME = "__index_level_"
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+SHEET = "xl/worksheets/sheet1.xml"
+_XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+_OFFICE = "http://schemas.openxmlformats.org/"
+_MAIN = f"{_OFFICE}spreadsheetml/2006/main"
+_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+_LINKS = f'{_XML}<Relationships xmlns="{_OFFICE}package/2006/relationships">'
+BOOK_PARTS = {
+    "[Content_Types].xml": f'{_XML}<Types xmlns="{_OFFICE}package/2006/content-types"><Default Extension="rels" '
+    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" '
+    f'ContentType="{_TYPE}.sheet.main+xml"/><Override PartName="/{SHEET}" ContentType="{_TYPE}.worksheet+xml"/>'
+    "</Types>",
+    "_rels/.rels": f'{_LINKS}<Relationship Id="r1" Type="{_OFFICE}officeDocument/2006/relationships/officeDocument" '
+    'Target="xl/workbook.xml"/></Relationships>',
+    "xl/_rels/workbook.xml.rels": f'{_LINKS}<Relationship Id="r1" '
+    f'Type="{_OFFICE}officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+    "xl/workbook.xml": f'{_XML}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}officeDocument/2006/relationships"><sheets>'
+    '<sheet name="release" sheetId="1" r:id="r1"/></sheets></workbook>',
+}
+"""All parts of a workbook but its one sheet, :data:`SHEET`: the only form in which a release is a workbook."""
+SHEET_START = f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>'
+SHEET_END = "</sheetData></worksheet>"
+_ROW = re.compile(r"<row>((?:<c/>|<c><v>[^<>&]+</v></c>|<c t=\"inlineStr\"><is><t>[^<>]+</t></is></c>)+)</row>\n")
+_CELL = re.compile(r"<c/>|<c><v>([^<>&]+)</v></c>|<c t=\"inlineStr\"><is><t>([^<>]+)</t></is></c>")
+_HIDDEN_LETTER = re.compile(r"_x([0-9A-F]{4})_")
+LARGEST_ARCHIVE = 4 << 30
+"""Bytes that the members of an archive may have together."""
 QUOTE = '"'
 MARK = b"\xef\xbb\xbf"
 MANNERS = tuple(
@@ -67,9 +97,10 @@ class ReleasedFile:
 
 
 def read_file(source: str | Path | bytes | BinaryIO) -> ReleasedFile:
-    """Return what is in a released file: CSV, gzipped CSV or Parquet, told by its content.
+    """Return what is in a released file: CSV, gzipped CSV, Parquet or a workbook of one sheet, told by its content.
 
-    CSV: every column comes back as the text that is in the file, nothing is guessed, and empty cells are NA.
+    CSV and workbooks: every column comes back as the text that is in the file, nothing is guessed, and empty cells are
+    NA.
 
     Raises :class:`ReadError` when the content is not a table, or one of a kind that no release is written as.
     """
@@ -90,7 +121,7 @@ def read_file(source: str | Path | bytes | BinaryIO) -> ReleasedFile:
             reason = (str(error).splitlines() or [""])[0][:200].rstrip(".")
         raise ReadError(
             f"This is not a release that can be read: {reason}.",
-            remedy="Bring the CSV, CSV.GZ or Parquet file as it was downloaded.",
+            remedy="Bring the file as it was downloaded.",
         ) from error
 
 
@@ -112,11 +143,8 @@ def read_released(
 
 def _read(data: bytes) -> ReleasedFile:
     if data.startswith(WORKBOOKS):
-        raise ReadError(
-            "This is a workbook, in which sheets, columns, comments, names and properties can be hidden: no release is "
-            "written as one.",
-            remedy="Bring the CSV, CSV.GZ or Parquet file as it was downloaded.",
-        )
+        rows = _read_workbook(data)
+        return ReleasedFile(rows, tuple(_index_columns(rows)), True)
     if data[:4] in (b"PAR1", b"PARE"):
         from anonymizer.checking.parquet_file import parquet_rows
 
@@ -128,6 +156,100 @@ def _read(data: bytes) -> ReleasedFile:
         data, packing = _unpacked(data)
     rows = _read_csv(data)
     return ReleasedFile(rows, (*packing, *_index_columns(rows), *_beside_lines(data)), True)
+
+
+def _read_workbook(data: bytes) -> pd.DataFrame:
+    """Return the rows of a workbook that has nothing but one sheet of plain cells; refuse any other."""
+    try:
+        members, beside = read_archive(data)
+    except ReadError:
+        members, beside = {}, ["unreadable"]
+    sheet = members.get(SHEET, b"").decode("utf-8", "replace")
+    parts = {name: content.decode("utf-8", "replace") for name, content in members.items() if name != SHEET}
+    if beside or parts != BOOK_PARTS or not (sheet.startswith(SHEET_START) and sheet.endswith(SHEET_END)):
+        _refuse_workbook()
+    rows, place, end = [], len(SHEET_START), len(sheet) - len(SHEET_END)
+    while place < end:
+        row = _ROW.match(sheet, place, end)
+        if row is None:
+            _refuse_workbook()
+        rows.append([_cell_text(number, text) for number, text in _CELL.findall(row[1])])
+        place = row.end()
+    if not rows or len({len(row) for row in rows}) != 1 or len(set(rows[0])) != len(rows[0]) or None in rows[0]:
+        _refuse_workbook()
+    columns = {
+        kept_value(str(name)): pd.Categorical(list(cells))
+        for name, cells in zip(rows[0], zip(*rows[1:], strict=True) if rows[1:] else [()] * len(rows[0]), strict=True)
+    }
+    return pd.DataFrame(columns)
+
+
+def _cell_text(number: str, text: str) -> str | None:
+    """Return what a cell of a sheet says, ``None`` where it is empty."""
+    if number:
+        return number if is_number(number) else _refuse_workbook()
+    if not text:
+        return None
+    letters = _HIDDEN_LETTER.sub(lambda code: chr(int(code[1], 16)), html.unescape(text))
+    return letters if sheet_text(letters) == text else _refuse_workbook()
+
+
+def sheet_text(text: str) -> str:
+    """Return a text as it stands in a cell of a sheet, one way: control characters by their number, all else plain."""
+    numbered = re.sub(r"_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x1f\x7f-\x9f\ufffe\uffff]", _numbered, text)
+    return html.escape(numbered, quote=False)
+
+
+def _numbered(letter: "re.Match[str]") -> str:
+    return f"_x{ord(letter[0]):04X}_"
+
+
+def _refuse_workbook() -> NoReturn:
+    raise ReadError(
+        "This workbook is not one of a single sheet of plain cells, as releases are written: sheets, columns, "
+        "comments, names and properties can be hidden in it.",
+        remedy="Bring the file as it was downloaded, not as a spreadsheet program saved it.",
+    )
+
+
+def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:
+    """Return the members of a ZIP file in their order, and what else is in it, a sentence each. Raises
+    :class:`ReadError` when it cannot be read."""
+    members: dict[str, bytes] = {}
+    start, directory, beside = b"", b"", []
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            infos = archive.infolist()
+            if sum(info.file_size for info in infos) > LARGEST_ARCHIVE:
+                raise ReadError("The archive unfolds into too much.", remedy="Bring the file as it was downloaded.")
+            for info in infos:
+                name = info.filename.encode()
+                if info.filename in members:
+                    beside.append(f"{info.filename!r} is there twice.")
+                at = len(start)
+                fields = (
+                    20, info.flag_bits & 0x800, zipfile.ZIP_DEFLATED, 0, 0x21, info.CRC, info.compress_size,
+                    info.file_size, len(name), 0,
+                )  # fmt: skip
+                head = struct.pack("<4s5H3L2H", b"PK\3\4", *fields) + name
+                body = data[at + len(head) : at + len(head) + info.compress_size]
+                start += head + body
+                directory += struct.pack(
+                    "<4s4B4H3L5H2L", b"PK\1\2", 20, 3, 20, 0, *fields[1:5], *fields[5:8], len(name), 0, 0, 0, 0,
+                    0o100644 << 16, at,
+                ) + name  # fmt: skip
+                unpack = zlib.decompressobj(-zlib.MAX_WBITS)
+                content = unpack.decompress(body, info.file_size + 1)
+                whole = unpack.eof and not unpack.unused_data and len(content) == info.file_size
+                if not whole or zlib.crc32(content) != info.CRC:
+                    beside.append(f"{info.filename!r} is damaged.")
+                members[info.filename] = content
+    except (zipfile.BadZipFile, zlib.error, struct.error, ValueError, NotImplementedError, EOFError) as error:
+        raise ReadError("This archive is damaged or cut off.", remedy="Bring the file as it was downloaded.") from error
+    ending = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(infos), len(infos), len(directory), len(start), 0)
+    if start + directory + ending != data:
+        beside.append("Something stands between or behind the members of the archive, or is noted in it.")
+    return members, beside
 
 
 def _index_columns(rows: pd.DataFrame) -> list[str]:

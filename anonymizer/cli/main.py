@@ -33,7 +33,8 @@ from anonymizer.cli.options import (
     schema_of,
     settings_of,
 )
-from anonymizer.cli.reports import add_reports, attacks_of, print_attacks, report_paths, write_reports
+from anonymizer.cli.packet import add_packet, packet_paths, verify_packet, write_packets
+from anonymizer.cli.reports import add_reports, attacks_of, print_attacks, report_paths, statement_of, write_reports
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.flow import Flow
@@ -43,6 +44,7 @@ from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.claim import Claim, claim_from, roles_text
+from anonymizer.reporting.packet import is_packet
 from anonymizer.reporting.report import digest, schema_digest, schema_from
 from anonymizer.schema import Column, Kind, Role, Schema, kind_of
 from anonymizer.settings import RUN, Limits, in_text, name_of, setting_names
@@ -122,16 +124,20 @@ def commands() -> argparse.ArgumentParser:
     make.add_argument(
         "--polish", action="store_const", const="polish", dest="generalizer", help="--generalizer polish, in short"
     )
-    make.add_argument("--out", help="where the release goes: .csv, .csv.gz or .parquet")
+    make.add_argument("--out", help="where the release goes: .csv, .csv.gz, .parquet or .xlsx")
     make.add_argument("--report", help="where the JSON report goes")
     make.add_argument("--override", default="", help="why a release that fails a check is written all the same")
     make.add_argument("--json", action="store_true", help="print the report as JSON; with --check, the findings")
     add_gate(make)
     add_reports(make)
-    make.set_defaults(run=run_anonymize, reads=("input", "schema"), writes=("out", "report", "internal", "external"))
+    add_packet(make)
+    make.set_defaults(
+        run=run_anonymize, reads=("input", "schema"),
+        writes=("out", "report", "internal", "external", "packet", "internal_packet"),
+    )  # fmt: skip
 
     check = subparsers.add_parser("verify", help="check a release, from the file alone or beside the original")
-    check.add_argument("input", help="the released csv, csv.gz or parquet file")
+    check.add_argument("input", help="the released csv, csv.gz, parquet or xlsx file, or a packet")
     add_roles(check)
     add_reading(check)
     check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
@@ -154,9 +160,9 @@ def run_anonymize(options: argparse.Namespace) -> int:
     ending = None if options.out is None else next((f for f in FORMATS if options.out.lower().endswith("." + f)), "")
     if ending == "":
         raise ParameterError(
-            f"{options.out} has no ending that can be written.", remedy="Use .csv, .csv.gz or .parquet."
+            f"{options.out} has no ending that can be written.", remedy="Use .csv, .csv.gz, .parquet or .xlsx."
         )
-    paths, settings = report_paths(options), settings_of(options)
+    paths, packets, settings = report_paths(options), packet_paths(options), settings_of(options)
     show = ProgressBar()
     show(0.0, "Reading the table")
     reading = reading_of(options.input, options)
@@ -178,7 +184,10 @@ def run_anonymize(options: argparse.Namespace) -> int:
         report = report.with_output({ending or "csv": digest(content)}, "" if passed else options.override.strip())
         write_file(options.out, content)
         is_written = True
-    attacks = attacks_of(flow, options, show) if options.attack or (paths and released) else None
+    attacks = attacks_of(flow, options, show) if options.attack or ((paths or packets) and released) else None
+    if packets and released and attacks is not None:
+        override = "" if passed else options.override.strip()
+        write_packets(packets, flow, result.report, attacks, statement_of(options), override, show)
     show.end()
     if paths and released and attacks is not None:
         final = report if is_written else report.with_output({}, "" if passed else options.override.strip())
@@ -191,12 +200,13 @@ def run_anonymize(options: argparse.Namespace) -> int:
         print_result(result)
         if attacks is not None:
             print_attacks(attacks)
-        if is_written or (paths and released):
-            print("Written: " + ", ".join([options.out] * is_written + [str(path) for path in paths.values()]))
-        elif (options.out or paths) and not passed:
+        others = [*map(str, paths.values()), *packets.values()]
+        if is_written or (others and released):
+            print("Written: " + ", ".join([options.out] * is_written + others))
+        elif (options.out or others) and not passed:
             print('Not written, because a check failed. To write it all the same: --override "the reason".')
         if is_open:
-            print("Nothing may leave yet." if not (options.out or paths) else "Not written: nothing may leave yet.")
+            print("Nothing may leave yet." if not (options.out or others) else "Not written: nothing may leave yet.")
     return 0 if passed and not is_open else 1
 
 
@@ -228,6 +238,8 @@ def show_compiling() -> None:
 
 def run_verify(options: argparse.Namespace) -> int:
     """Run ``verify``: print every check; return 1 when a required one fails."""
+    if Path(options.input).is_file() and is_packet(data := Path(options.input).read_bytes()):
+        return verify_packet(options, data)
     limits = settings_of(options).limits.required
     claim = claim_from(options.report) if options.report else None
     file = read_file(options.input)

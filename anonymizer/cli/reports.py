@@ -11,6 +11,7 @@ from anonymizer.reporting.dossier import document_of
 from anonymizer.reporting.findings import Approval, Statement, findings_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
+from anonymizer.reporting.pictures import pictures_of
 from anonymizer.reporting.report import Report
 
 ENDINGS = (".html", ".pdf", ".json")
@@ -64,18 +65,18 @@ def print_attacks(attacks: Attacks) -> None:
         print(f"{outcome.name.capitalize()}: {outcome.sentence}")
 
 
+def statement_of(options: argparse.Namespace) -> Statement:
+    """Return what only the steward can say."""
+    approvals = tuple(map(Approval, options.approved_by))
+    return Statement(options.purpose, options.recipient, options.basis, options.prepared_by, approvals)
+
+
 def write_reports(
     paths: dict[str, Path], options: argparse.Namespace, flow: Flow, attacks: Attacks, report: Report
 ) -> None:
     """Write the reports. ``report``: of what was written, with its digest."""
-    findings = findings_of(report, flow.table, flow.released, attacks)
-    statement = Statement(
-        options.purpose,
-        options.recipient,
-        options.basis,
-        options.prepared_by,
-        tuple(map(Approval, options.approved_by)),
-    )
+    findings = findings_of(report, flow.table, flow.released, attacks, pictures_of(flow))
+    statement = statement_of(options)
     for audience, path in paths.items():
         if path.suffix.lower() == ".json":
             write_file(path, report.to_json() if audience == "internal" else report.to_recipient_json())

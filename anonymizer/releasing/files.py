@@ -1,11 +1,13 @@
 """Files that are written whole or not at all, and never over one of the others that a command names."""
 
 import glob
+import io
 import os
 import stat
 import sys
 import tempfile
 import unicodedata
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -96,6 +98,24 @@ def write_file(path: str | Path, content: bytes | str) -> None:
     """Write a whole file in place of another; text as UTF-8. See :func:`replace_file`."""
     with replace_file(path) as sink:
         sink.write(content.encode() if isinstance(content, str) else content)
+
+
+def archive(members: Mapping[str, bytes]) -> bytes:
+    """Return a ZIP file of these members, by name: equal members are equal files, with no time and no other note.
+
+    Raises :class:`ParameterError` when it is too large for one.
+    """
+    sink = io.BytesIO()
+    try:
+        with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED, allowZip64=False) as packed:
+            for name, content in members.items():
+                member = zipfile.ZipInfo(name)  # its time is the first that ZIP knows
+                member.compress_type, member.create_system = zipfile.ZIP_DEFLATED, 3
+                member.external_attr = 0o100644 << 16
+                packed.writestr(member, content)
+    except zipfile.LargeZipFile as error:
+        raise ParameterError("The files are too large for one ZIP file.", remedy="Take them one by one.") from error
+    return sink.getvalue()
 
 
 def require_different_files(inputs: Mapping[str, str | Path | None], outputs: Mapping[str, str | Path | None]) -> None:

@@ -14,15 +14,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, kept_text
-from anonymizer.checking.released_file import read_file
+from anonymizer.cells import Cell, is_number, kept_text
+from anonymizer.checking.released_file import BOOK_PARTS, SHEET, SHEET_END, SHEET_START, read_file, sheet_text
 from anonymizer.errors import GuaranteeError, ParameterError
-from anonymizer.releasing.files import replace_file
+from anonymizer.releasing.files import archive, replace_file
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.values import value_text
 
-FORMATS = ("csv", "csv.gz", "parquet")
+FORMATS = ("csv", "csv.gz", "parquet", "xlsx")
 """What a release can be written as; also the file endings."""
+
+SHEET_ROWS, SHEET_COLUMNS, SHEET_TEXT = (1 << 20) - 1, 1 << 14, 32_767
+"""Records, columns and letters of a cell that a sheet of a workbook has room for."""
 
 _BATCH = 1 << 17
 _ROW_GROUP = 1 << 20
@@ -111,6 +114,12 @@ class Release:
         domain."""
         return [_entry(column, self.numbers) for column in self.columns]
 
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Those of :data:`FORMATS` that it fits into: a sheet has room for so many rows, columns and letters."""
+        fits = self.n_records <= SHEET_ROWS and len(self.columns) <= SHEET_COLUMNS
+        return FORMATS if fits and all(map(_fits_sheet, self.columns)) else tuple(f for f in FORMATS if f != "xlsx")
+
     def to_bytes(self, format: str = "csv") -> bytes:
         """Return the file's content; ``format`` is one of :data:`FORMATS`, anything else a :class:`ParameterError`.
         Raises :class:`GuaranteeError` as long as something stands in the way."""
@@ -119,7 +128,7 @@ class Release:
         return sink.getvalue()
 
     def write(self, path: str | Path) -> None:
-        """Write the file, whole or not at all; its ending (.csv, .csv.gz, .parquet) says the format.
+        """Write the file, whole or not at all; its ending (.csv, .csv.gz, .parquet, .xlsx) says the format.
 
         Raises :class:`ParameterError` for another ending, and :class:`GuaranteeError` as long as something stands in
         the way.
@@ -145,6 +154,8 @@ class Release:
         _check_format(format)
         if format == "parquet":
             _write_parquet(self, sink)
+        elif format == "xlsx":
+            _write_workbook(self, sink)
         elif format == "csv.gz":
             # No file name and no time in the header: equal releases are equal files.
             with gzip.GzipFile(filename="", mode="wb", fileobj=sink, compresslevel=6, mtime=0) as packed:
@@ -158,7 +169,7 @@ def _check_format(format: str) -> None:
         raise ParameterError(
             f"A release cannot be written as {format or 'a file without an ending'!r}.",
             value=format,
-            remedy="Use .csv, .csv.gz or .parquet.",
+            remedy="Use .csv, .csv.gz, .parquet or .xlsx.",
         )
 
 
@@ -196,6 +207,42 @@ def _write_csv(release: Release, sink: BinaryIO) -> None:
                 part = texts.take(pa.array(index[first : first + _BATCH], mask=index[first : first + _BATCH] < 0))
                 columns.append(part.fill_null("") if lone else part)
             writer.write_batch(pa.record_batch(columns, schema=schema))
+
+
+def _write_workbook(release: Release, sink: BinaryIO) -> None:
+    """Write one sheet and nothing else: kept numbers as numbers, the other cells as the text that CSV has."""
+    if "xlsx" not in release.formats:
+        raise ParameterError(
+            "The release does not fit into a sheet of a workbook.", remedy="Write it as .csv, .csv.gz or .parquet."
+        )
+    columns = [_sheet_cells(column) for column in release.columns]
+    head = "".join(_sheet_cell(kept_text(column.name)) for column in release.columns)
+    rows = ("".join(row) for row in zip(*columns, strict=True))
+    sheet = "".join([SHEET_START, f"<row>{head}</row>\n", *(f"<row>{row}</row>\n" for row in rows), SHEET_END])
+    sink.write(archive({name: text.encode() for name, text in {**BOOK_PARTS, SHEET: sheet}.items()}))
+
+
+def _sheet_cells(column: ReleasedColumn) -> list[str]:
+    """Return the n cells of a column as they stand in a sheet."""
+    texts, index = _dictionary(column)
+    as_number = column.index is None and column.kind is Kind.NUMERIC
+    cells = np.array([*(_sheet_cell(text, as_number) for text in texts.to_pylist()), "<c/>"], dtype=object)
+    return list(cells[index])
+
+
+def _sheet_cell(text: str, as_number: bool = False) -> str:
+    if as_number and is_number(text):
+        return f"<c><v>{text}</v></c>"
+    return f'<c t="inlineStr"><is><t>{sheet_text(text)}</t></is></c>'
+
+
+def _fits_sheet(column: ReleasedColumn) -> bool:
+    return all(len(text) <= SHEET_TEXT for text in [kept_text(column.name), *written_texts(column)])
+
+
+def written_texts(column: ReleasedColumn) -> list[str]:
+    """Return the distinct cells of a column as CSV has them; none for missing."""
+    return list(_dictionary(column)[0].to_pylist())
 
 
 def _dictionary(column: ReleasedColumn) -> tuple[Any, NDArray[np.int64]]:
@@ -246,7 +293,7 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
 
 
 def read_release(source: str | Path | bytes | BinaryIO, schema: Schema | None = None) -> pd.DataFrame:
-    """Return a written release (CSV, gzipped CSV or Parquet, told by its content) as a table.
+    """Return a written release (CSV, gzipped CSV, Parquet or a workbook, told by its content) as a table.
 
     CSV: every column comes back as the text that is in the file, nothing is guessed, and empty cells are NA. With
     a ``schema`` the kept columns are values again: numbers, dates, and text without its protecting quotes. CSV

@@ -31,11 +31,19 @@ class Code:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture: ``svg`` of plain shapes and escaped text, and ``alt``, what it says in a sentence."""
+
+    svg: str
+    alt: str
+
+
+@dataclass(frozen=True)
 class Section:
     """A heading and what stands below it."""
 
     title: str
-    blocks: tuple[str | Table | Code, ...]
+    blocks: tuple[str | Table | Code | Picture, ...]
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,8 @@ class Document:
                 if isinstance(block, Table):
                     cells = [cell for row in block.rows for cell in row]
                     texts += [*block.header, *(cell.text if isinstance(cell, Figure) else cell for cell in cells)]
+                elif isinstance(block, Picture):
+                    texts.append(block.alt)
                 else:
                     texts.append(block.text if isinstance(block, Code) else block)
         return texts

@@ -18,6 +18,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.reporting.document import Code, Document, Figure, Section, Table
 from anonymizer.reporting.findings import Approval, Findings, Statement
 from anonymizer.reporting.losses import losses
+from anonymizer.reporting.pictures import outward_pictures
 from anonymizer.reporting.report import SHORT_PATH, Report, check_line, command_line
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.version import VERSION
@@ -71,6 +72,7 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
     run = report.provenance
     sections = [
         _summary(report, internal),
+        Section("In pictures", (*outward_pictures(report), *(findings.pictures if internal else ()))),
         _purpose(statement),
         _data(findings, internal),
         _columns(findings, internal),
@@ -92,6 +94,17 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
         f"{run.time.replace('T', ' ').replace('+00:00', ' UTC')}",
         audience=audience,
         sections=tuple(sections),
+    )
+
+
+def approvals_of(findings: Findings, statement: Statement) -> Document:
+    """Return what is signed, alone: why the data leave, the reasons that were given, and lines for signatures."""
+    report = findings.report
+    return Document(
+        title="Approvals",
+        subtitle=f"Internal · Copse {VERSION} · {report.provenance.time.replace('T', ' ').replace('+00:00', ' UTC')}",
+        audience="internal",
+        sections=(_summary(report, True), _purpose(statement), _gate(report), _approvals(statement)),
     )
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from anonymizer.attacks.attack import Attacks
 from anonymizer.cells import WITHHELD_SIGN
 from anonymizer.measuring.utility import discernibility, majority_class_error
+from anonymizer.reporting.document import Picture
 from anonymizer.reporting.report import Report
 from anonymizer.schema import Kind
 
@@ -48,7 +49,8 @@ class ColumnCells:
 @dataclass(frozen=True, eq=False)
 class Findings:
     """All that a document is made of. ``error_before``: share of records outside the most frequent target value of
-    their look-alikes in the original, ``discernibility_before`` in squared records; ``attacks``: when they were run.
+    their look-alikes in the original, ``discernibility_before`` in squared records; ``attacks``: when they were run;
+    ``pictures``: of the internal report, see :func:`anonymizer.reporting.pictures.pictures_of`.
     """
 
     report: Report
@@ -58,10 +60,15 @@ class Findings:
     attacks: Attacks | None = None
     rows_before: int = 0
     rows_after: int = 0
+    pictures: tuple[Picture, ...] = ()
 
 
 def findings_of(
-    report: Report, table: pd.DataFrame, released: pd.DataFrame, attacks: Attacks | None = None
+    report: Report,
+    table: pd.DataFrame,
+    released: pd.DataFrame,
+    attacks: Attacks | None = None,
+    pictures: tuple[Picture, ...] = (),
 ) -> Findings:
     """Return the findings: the report, and what it has not: cells and utility before. ``released``: the release as a
     table of text cells."""
@@ -78,6 +85,7 @@ def findings_of(
         attacks=attacks,
         rows_before=len(table),
         rows_after=len(released),
+        pictures=pictures,
     )
 
 

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from anonymizer.reporting.document import Code, Document, Figure, Section, Table
+from anonymizer.reporting.document import Code, Document, Figure, Picture, Section, Table
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d2b24; --paper: #ffffff; --line: #c9d4cd; --soft: #f1f5f2; --leaf: #2b7a50 }
@@ -21,7 +21,11 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bot
 th { background: var(--soft); font-weight: 600 }
 td.figure { font-variant-numeric: tabular-nums; white-space: nowrap }
 pre { background: var(--soft); padding: .7rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .85rem }
+figure { margin: 1rem 0; overflow-x: auto }
+figure svg { background: #fff; padding: .4rem }
+figcaption { font-size: .9rem; opacity: .85 }
 @media print {
+  figure svg { max-width: 100%; height: auto }
   body { margin: 0; max-width: none; color: #000; background: #fff }
   h2 { break-after: avoid }
   tr { break-inside: avoid }
@@ -53,7 +57,10 @@ def _section(section: Section) -> str:
     return "\n".join([f"<section><h2>{escape(section.title)}</h2>", *map(_block, section.blocks), "</section>"])
 
 
-def _block(block: str | Table | Code) -> str:
+def _block(block: str | Table | Code | Picture) -> str:
+    if isinstance(block, Picture):
+        named = block.svg.replace("<svg ", f'<svg role="img" aria-label="{escape(block.alt)}" ', 1)
+        return f"<figure>{named}<figcaption>{escape(block.alt)}</figcaption></figure>"
     if isinstance(block, str):
         return f"<p>{escape(block)}</p>"
     if isinstance(block, Code):

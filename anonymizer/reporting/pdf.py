@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 from xml.sax.saxutils import escape
 
-from anonymizer.reporting.document import Code, Document, Figure, Section, Table
+from anonymizer.reporting.document import Code, Document, Figure, Picture, Section, Table
+from anonymizer.reporting.pdf_pictures import drawing_of
 
 INK, LINE, SOFT, LEAF = "#1d2b24", "#c9d4cd", "#f1f5f2", "#2b7a50"
 UNKNOWN = "\u25a1"
@@ -20,8 +21,8 @@ FONTS = (
 )
 """Files of a plain and a bold font, embedded into the PDF; those of the system know more letters than the last, which
 reportlab brings."""
-HEAD_SIZE, PADDING = 7.5, 3
-"""Points: letters above a column, and the space beside a cell's text."""
+HEAD_SIZE, PADDING, TALLEST = 7.5, 3, 420
+"""Points: letters above a column, the space beside a cell's text, and the tallest picture."""
 
 
 def to_pdf(document: Document) -> bytes:
@@ -44,6 +45,7 @@ def to_pdf(document: Document) -> bytes:
         author="Copse",
         subject=document.subtitle,
         lang="en",
+        invariant=1,  # no time and no random number: equal documents are equal files
     )
     styles = _styles()
     width = A4[0] - 2 * margin
@@ -84,6 +86,7 @@ def _styles() -> dict[str, Any]:
         "heading": ParagraphStyle(
             "heading", body, fontName=bold, fontSize=11, leading=14, spaceBefore=10, textColor=LEAF, keepWithNext=1
         ),
+        "caption": ParagraphStyle("caption", body, fontSize=7.5, leading=10, spaceBefore=3, spaceAfter=8),
         "head": ParagraphStyle("head", body, fontName=bold, fontSize=HEAD_SIZE, leading=10, spaceAfter=0),
         "cell": ParagraphStyle("cell", body, fontSize=7.5, leading=10, spaceAfter=0),
         "code": ParagraphStyle("code", body, fontSize=7, leading=9.5, backColor=SOFT, borderPadding=4, leftIndent=4),
@@ -91,10 +94,15 @@ def _styles() -> dict[str, Any]:
 
 
 def _section(section: Section, styles: dict[str, Any], width: float) -> list[Any]:
+    from reportlab.platypus import KeepTogether
+
     story = [_paragraph(section.title, styles["heading"])]
     for block in section.blocks:
         if isinstance(block, Table):
             story.append(_table(block, styles, width))
+        elif isinstance(block, Picture):
+            picture = drawing_of(block.svg, width, TALLEST, _fonts()[0])
+            story.append(KeepTogether([picture, _paragraph(block.alt, styles["caption"])]))
         elif isinstance(block, Code):
             story += [_paragraph(line, styles["code"]) for line in block.text.split("\n")]
         else:

@@ -356,9 +356,14 @@ def _parameter_words(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def python_lines(
-    name: str, schema: Schema, parameters: Mapping[str, Any], read_with: Mapping[str, Any], reasons: Mapping[str, str]
+    name: str,
+    schema: Schema,
+    parameters: Mapping[str, Any],
+    read_with: Mapping[str, Any],
+    reasons: Mapping[str, str],
+    report: str = "REPORT.json",
 ) -> str:
-    """Return the Python that repeats the run, with the schema as it is kept in the report."""
+    """Return the Python that repeats the run, with the schema as it is kept in the report, a file of this name."""
     options = ", ".join(
         f"{option}={tuple(value) if isinstance(value, list) else value!r}" for option, value in read_with.items()
     )
@@ -372,7 +377,7 @@ def python_lines(
             "import json",
             "import anonymizer as an",
             "",
-            'report = json.load(open("REPORT.json", encoding="utf-8"))',
+            f'report = json.load(open("{report}", encoding="utf-8"))',
             'schema = an.Schema.from_json(json.dumps(report["provenance"]["schema"]))',
             f"table = {table}",
             f"result = an.anonymize(table, schema, {settings})",

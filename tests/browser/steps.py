@@ -94,8 +94,11 @@ def take_role(page: Page, of: str, role: str) -> None:
 
 def download(page: Page, label: str, folder: Path) -> Path:
     """A file fetched by its button."""
+    button, fold = page.get_by_role("button", name=label, exact=True), page.get_by_text("Single files", exact=True)
+    if not button.is_visible() and fold.is_visible():
+        fold.click()
     with page.expect_download(timeout=60_000) as waiting:
-        page.get_by_role("button", name=label, exact=True).click()
+        button.click()
     path = folder / waiting.value.suggested_filename
     waiting.value.save_as(path)
     return path

@@ -3,25 +3,25 @@
 import time
 
 import pandas as pd
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.attacks.attack import attack
 from anonymizer.attacks.outcome import Rate
 from anonymizer.releasing.grid import public_parts
-from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.dossier import AUDIENCES
-from anonymizer.reporting.findings import Statement
-from anonymizer.reporting.html import to_html
-from anonymizer.reporting.pdf import to_pdf
+from anonymizer.reporting.packet import check_packet
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Schema
+from anonymizer.whatif.project import from_json
 from tests.naive_attacks import slow_isolation
 from tests.pages.test_data import session_of
 from tests.pages.test_release import CUSTOMERS, REASON, buttons, open_page, plain_text, session
 from tests.reporting.test_dossier import Reader
+from tests.reporting.test_packet import members_of
 from ui.controls import share
 from ui.release.attacks import outcome_of, rate_text
-from ui.release.reports import document, statement
+from ui.release.reports import statement
 from ui.release.state import ReleaseState
 from ui.workspace import Workspace
 
@@ -98,53 +98,92 @@ def test_attacks__of_another_setting_are_not_shown() -> None:
     assert [item for item in app.button if item.key == "begin attack"]
 
 
-def reports(app: AppTest) -> dict[str, bool]:
-    """The four downloads, and whether they can be clicked."""
-    shown_buttons = buttons(app)
-    return {name: shown_buttons[name] for name in shown_buttons if name.endswith(("report (HTML)", "report (PDF)"))}
+def make_packet(app: AppTest, audience: str = "external") -> AppTest:
+    """The page when the packet that was begun is done."""
+    app.segmented_control(key="packet audience").set_value(audience).run()
+    app.button(key="begin packet").click().run()
+    job = session_of(app).jobs["packet"]
+    assert job.done.wait(60)
+    assert job.failure is None, job.failure
+    return app.run()
 
 
-def test_reports__are_of_what_is_shown() -> None:
+def test_packet__is_of_what_is_shown() -> None:
     app = open_page(session(2))
-    assert reports(app) == {
-        f"{audience} report ({format})": True for audience in ("Internal", "External") for format in ("HTML", "PDF")
-    }
-    assert "Run the attacks above first" in plain_text(app)
+    assert "Download the packet" not in buttons(app)
+    assert not buttons(app)["External report (HTML)"]
+    assert "Run the attacks below first" in plain_text(app)
     app.text_input(key="statement purpose").set_value(NASTY)
     app.text_input(key="statement approvers").set_value("A. B., C. D.").run()
     app = attack_page(app)
-    assert "Run the attacks above first" not in plain_text(app)
+    assert "Run the attacks below first" not in plain_text(app)
     ws: Workspace = session_of(app)
     assert ws.state(ReleaseState).statement["purpose"] == NASTY
-    release, report = ws.flow.release, ws.flow.report
     for audience in AUDIENCES:
-        made = document(ws, release, report, Statement(purpose=NASTY), "", audience)
-        page = Reader(to_html(made))
-        assert page.figures == made.figures
+        app = make_packet(app, audience)
+        assert not app.exception
+        assert buttons(app)["Download the packet"]
+        assert buttons(app)[f"{audience.capitalize()} report (PDF)"]
+        packet = ws.jobs["packet"].answer
+        check = check_packet(packet, original=CUSTOMERS)
+        assert (check.passed, check.audience) == (True, audience)
+        members = members_of(packet)
+        page = Reader(members["report.html"].decode())
         assert page.figures["group.smallest"] == f"{ws.flow.after.smallest:,}"
         assert page.figures["gcp.after"] == f"{ws.flow.utility.gcp:.4f}"
         assert page.figures["linkability.after"] == f"{ws.jobs['attack'].answer['linkability'].after:.4f}"
-        for format in FORMATS:
-            assert digest(release.to_bytes(format)) in page.text
+        assert members["data/release.csv"] == ws.flow.leaving.to_bytes("csv")
+        assert digest(members["data/release.csv"]) in page.text
         assert NASTY in page.text
         assert "b" not in page.tags
-        assert to_pdf(made).startswith(b"%PDF-")
-    # What was typed is still there on the way back from another page.
+    assert from_json(project_in(app)).words["purpose"] == NASTY
+    app = make_packet(app)
+    # What was typed is still there on the way back from another page, and so is the packet.
     app.switch_page("../pages/tree.py").run()
     app.switch_page("../pages/release.py").run()
     assert app.text_input(key="statement purpose").value == NASTY
+    assert buttons(app)["Download the packet"]
+    # Of another setting, or with other words, it is not offered.
+    app.text_input(key="statement purpose").set_value("Another purpose").run()
+    assert "Download the packet" not in buttons(app.run())
 
 
-def test_reports__of_a_failed_release_need_the_reason() -> None:
+def project_in(app: AppTest) -> bytes:
+    """The project of an internal packet."""
+    return members_of(session_of(make_packet(app, "internal")).jobs["packet"].answer)["project.json"]
+
+
+def test_packet__of_a_failed_release_needs_the_reason() -> None:
     app = open_page(session(4, "tiered"))
     assert not session_of(app).flow.verification.passed
-    assert not any(reports(app).values())
+    assert app.button(key="begin packet").disabled
     assert not any(buttons(app).values())
     app.text_area[0].set_value(REASON).run()
-    assert all(reports(app).values())
-    ws = session_of(app)
-    made = document(ws, ws.flow.release, ws.flow.report, Statement(), REASON, "external")
-    assert REASON in Reader(to_html(made)).text
+    app = make_packet(app)
+    assert all(buttons(app).values())
+    packet = session_of(app).jobs["packet"].answer
+    assert REASON in Reader(members_of(packet)["report.html"].decode()).text
+    check = check_packet(packet)
+    assert not check.differences
+    assert not check.passed
+
+
+def test_packet__can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(*_: object) -> None:
+        job = session_of(app).jobs["packet"]
+        while True:
+            job.go_on(0.5, "Waiting")
+            time.sleep(0.01)
+
+    app = open_page(session(2))
+    monkeypatch.setattr("ui.release.packet.pictures_of", wait)
+    app.button(key="begin packet").click().run()
+    assert not app.exception
+    app.button(key="cancel packet").click().run()
+    assert session_of(app).jobs["packet"].done.wait(20)
+    app.run()
+    assert "Download the packet" not in buttons(app)
+    assert [item.value for item in app.info if "Stopped" in item.value]
 
 
 def test_statement__is_what_was_typed() -> None:

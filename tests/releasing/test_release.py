@@ -98,7 +98,7 @@ def test_write__by_ending(tmp_path):
         assert path.read_bytes() == release.to_bytes(format)
         assert values_of(read_release(path, schema_of(release))) == values_of(release.frame())
     assert gzip.decompress(release.to_bytes("csv.gz")) == release.to_bytes("csv")
-    for name in ("out.xlsx", "out", "out.gz"):
+    for name in ("out.xls", "out", "out.gz"):
         with pytest.raises(ParameterError):
             release.write(tmp_path / name)
         assert not (tmp_path / name).exists()

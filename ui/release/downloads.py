@@ -7,7 +7,7 @@ from pathlib import PurePath
 import streamlit as st
 
 from anonymizer.gate.finding import FEWEST_WORDS, is_reason
-from anonymizer.releasing.release import FORMATS, Release
+from anonymizer.releasing.release import Release
 from anonymizer.reporting.report import Report, check_line, digest
 from ui.controls import PAGES, plain
 from ui.release.state import ReleaseState
@@ -17,22 +17,26 @@ KINDS = {
     "csv": ("CSV", "text/csv"),
     "csv.gz": ("CSV, compressed", "application/gzip"),
     "parquet": ("Parquet", "application/vnd.apache.parquet"),
+    "xlsx": ("Excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
 }
 
 
-def downloads(ws: Workspace, release: Release, report: Report) -> None:
-    """Draw the files of a release; none as long as something stands in the way, and when a required check failed, only
-    after a reason was typed."""
-    st.header("Take it away", anchor=False)
+def release_reason(ws: Workspace, report: Report) -> tuple[str, bool]:
+    """Return the reason for letting a release go that failed a check, "" where none is needed or said, and whether
+    nothing may be taken away; draws what stands in the way, and the field for the reason."""
     passed, stops = report.verification.passed, bool(report.gate.open)
     if stops:
         st.error(f"**{plain(report.gate.verdict)}.** Nothing can be taken away yet.", icon=":material/front_hand:")
         st.page_link(PAGES / "gate.py", label="See what it is", icon=":material/arrow_back:")
     reason = "" if passed or stops else reason_field(ws, report)
-    locked = stops or (not passed and not reason)
+    return reason, stops or (not passed and not reason)
+
+
+def single_files(ws: Workspace, release: Release, report: Report, reason: str, locked: bool) -> None:
+    """Draw the files of a release one by one; they are made on the click."""
     name = file_stem(ws.reading.name if ws.reading else "")
     with st.container(horizontal=True, gap="small"):
-        for format in FORMATS:
+        for format in release.formats:
             label, mime = KINDS[format]
             st.download_button(
                 label,
@@ -41,7 +45,6 @@ def downloads(ws: Workspace, release: Release, report: Report) -> None:
                 mime,
                 key=f"download {format}",
                 icon=":material/download:",
-                type="primary" if format == "csv" else "secondary",
                 disabled=locked,
                 on_click="ignore",
             )
@@ -83,6 +86,11 @@ def downloads(ws: Workspace, release: Release, report: Report) -> None:
         "Files are made when you click, and are not kept here. The report names values at which a check is worst, and "
         "has the key of the commitment to your file: keep it internal."
     )
+
+
+def do_it_again(ws: Workspace, report: Report) -> None:
+    """Draw the commands that check a release and make one like it."""
+    name = file_stem(ws.reading.name if ws.reading else "")
     with st.expander("How to check it and do it again", icon=":material/terminal:"):
         st.markdown("Check the downloaded file again, in the folder of all three files:")
         st.code(
@@ -135,7 +143,7 @@ def report_text(release: Release, report: Report, reason: str) -> str:
 
 def left(release: Release, report: Report, reason: str) -> Report:
     """Return the report of what left: the digest of the file in every format, and the reason when one was needed."""
-    return report.with_output({format: digest(release.to_bytes(format)) for format in FORMATS}, reason)
+    return report.with_output({format: digest(release.to_bytes(format)) for format in release.formats}, reason)
 
 
 def file_stem(name: str) -> str:

@@ -22,7 +22,9 @@ def bring(ws: Workspace) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         file = st.file_uploader(
-            "The released file: CSV, CSV.GZ or Parquet", ["csv", "gz", "parquet"], key=f"verify file {state.edition}"
+            "The released file: CSV, CSV.GZ, Parquet or Excel",
+            ["csv", "gz", "parquet", "xlsx"],
+            key=f"verify file {state.edition}",
         )
     with right:
         report = st.file_uploader("Its report: JSON", ["json"], key=f"verify report {state.edition}")

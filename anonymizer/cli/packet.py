@@ -1,0 +1,100 @@
+"""``anonymize --packet FILE.zip`` and ``verify FILE.zip``: release packets from the terminal."""
+
+import argparse
+from dataclasses import asdict
+
+from anonymizer.attacks.attack import Attacks
+from anonymizer.cli.options import print_json, reading_of
+from anonymizer.errors import ParameterError, Progress
+from anonymizer.flow import Flow
+from anonymizer.reading.profile import suggest
+from anonymizer.reporting.claim import roles_text
+from anonymizer.reporting.findings import Statement, findings_of
+from anonymizer.reporting.packet import PacketCheck, check_packet, packet_of, write_packet
+from anonymizer.reporting.pictures import pictures_of
+from anonymizer.reporting.report import Report
+from anonymizer.settings import Limits
+from anonymizer.whatif.project import Project, outward, to_json
+
+OPTIONS = {"external": "packet", "internal": "internal_packet"}
+
+
+def add_packet(parser: argparse.ArgumentParser) -> None:
+    """Add the options that ask for packets."""
+    group = parser.add_argument_group("release packets", "table, dictionary, reports, script, manifest: one ZIP")
+    group.add_argument("--packet", metavar="FILE.zip", help="where the packet for the recipient goes")
+    group.add_argument("--internal-packet", metavar="FILE.zip", help="where the packet for your own files goes")
+
+
+def packet_paths(options: argparse.Namespace) -> dict[str, str]:
+    """Return where packets go, by audience; none that is not wanted. Raises :class:`ParameterError` for a name that
+    does not end in .zip."""
+    paths = {audience: getattr(options, option) for audience, option in OPTIONS.items() if getattr(options, option)}
+    for path in paths.values():
+        if not path.lower().endswith(".zip"):
+            raise ParameterError(f"{path} is no name of a packet.", remedy="Use .zip.")
+    return paths
+
+
+def write_packets(
+    paths: dict[str, str],
+    flow: Flow,
+    report: Report,
+    attacks: Attacks,
+    statement: Statement,
+    override: str,
+    progress: Progress,
+) -> None:
+    """Write packets of the release of a flow, each read back and checked."""
+    findings = findings_of(report, flow.table, flow.released, attacks, pictures_of(flow, progress))
+    for audience, path in paths.items():
+        project = to_json(project_of(flow, report, statement), suggest(flow.table)) if audience == "internal" else ""
+        packet = packet_of(
+            flow.leaving, findings, statement, audience, override=override, project=project, progress=progress
+        )
+        write_packet(path, packet)
+
+
+def project_of(flow: Flow, report: Report, statement: Statement) -> Project:
+    """Return what was decided in a flow, as a project that may leave."""
+    reading = flow.reading
+    words = {name: text for name, text in asdict(statement).items() if isinstance(text, str) and text}
+    project = Project(
+        flow.schema, dict(flow.settings), table_name=reading.name if reading else "", records=len(flow.table),
+        reading=reading.options if reading else None, words=words, reasons=flow.reasons, saved=report.provenance.time,
+    )  # fmt: skip
+    return outward(project)
+
+
+def verify_packet(options: argparse.Namespace, data: bytes) -> int:
+    """Check a packet and print what comes of it; return 1 when something is not in order."""
+    reading = reading_of(options.original, options) if options.original else None
+    plain = Limits().required
+    limits = {name: vars(options)[name] for name in plain if vars(options)[name] not in (None, plain[name])}
+    check = check_packet(data, original=None if reading is None else reading.frame, **limits)
+    same, about = (None, "") if check.claim is None or reading is None else check.claim.original(reading.sha256)
+    passed = check.passed and same is not False
+    if options.json:
+        tables = {path: table.to_dict() for path, table in check.tables.items()}
+        described = {"passed": passed, "audience": check.audience, "differences": list(check.differences)}
+        print_json(described | {"is_the_reported_original": same, "tables": tables})
+        return 0 if passed else 1
+    print_packet(check)
+    if about:
+        print(about)
+    return 0 if passed else 1
+
+
+def print_packet(check: PacketCheck) -> None:
+    """Print whether a packet is whole, and what the checker says of the tables in it."""
+    if check.differences:
+        more = f" ({len(check.differences) - 1} more)" if len(check.differences) > 1 else ""
+        print(f"This packet is not as it was made: {check.differences[0]}{more}")
+        return
+    print(f"This packet ({check.audience}) is whole: every file is the one of its manifest and report.")
+    for path, table in check.tables.items():
+        print(f"{path}: {table.describe()}")
+        for failed in table.failed:
+            print(f"FAILED  {failed.sentence}")
+    if check.claim is not None:
+        print(roles_text(check.claim.schema))

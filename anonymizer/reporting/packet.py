@@ -1,0 +1,258 @@
+"""A release packet: one ZIP with the table, its dictionary, reports with pictures, the script that repeats it,
+approvals, and a manifest with the digest of every member.
+
+A packet is checked from its bytes before anybody gets it, by the same :func:`check_packet` that checks one that came
+from anywhere. The *external* packet is put together without anything internal, not cleaned of it afterwards.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anonymizer.checking.released_file import ReleasedFile, read_archive, read_file
+from anonymizer.checking.verify import Verification, verify
+from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
+from anonymizer.json_value import JsonValue, parse
+from anonymizer.releasing.files import archive, write_file
+from anonymizer.releasing.release import Release
+from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dcat, dictionary_text
+from anonymizer.reporting.claim import Claim, claim_from
+from anonymizer.reporting.dossier import AUDIENCES, approvals_of, document_of
+from anonymizer.reporting.findings import Findings, Statement
+from anonymizer.reporting.html import to_html
+from anonymizer.reporting.pdf import to_pdf
+from anonymizer.reporting.report import SHORT_PATH, digest, python_lines
+from anonymizer.schema import Kind, Role, Schema
+from anonymizer.values import numbers_of, value_text
+from anonymizer.version import VERSION
+
+LAYOUT = 1
+"""Version of a packet's layout."""
+MOST_MEMBERS = 1_000
+MANIFEST, REPORT = "manifest.json", "report.json"
+REMEDY = "Bring the packet as it was made."
+TABLES = {format: f"data/release.{format}" for format in ("csv", "parquet", "xlsx")}
+MEMBERS = {
+    "README.txt": "what is in here, and how to check it",
+    **{path: f"the table as {path.rpartition('.')[2]}" for path in TABLES.values()},
+    "datapackage.json": "the data dictionary as a Frictionless Data Package with its Table Schema",
+    "dcat.jsonld": "the entry for a data catalogue, DCAT",
+    "ddi-codebook.xml": "the data dictionary as DDI-Codebook 2.5",
+    "dictionary.md": "the data dictionary in plain words",
+    "repeat.py": "the script that makes a release like it from the original",
+    "report.html": "the report, with pictures",
+    REPORT: "the report for machines: roles, limits, digests of the table",
+    "report.pdf": "the report to print and to sign",
+}
+"""Everything that a packet for the recipient may hold beside its manifest, and what it is."""
+INTERNAL = {
+    "approvals.html": "the reasons that were given, and lines to sign",
+    "project.json": "the project: every decision, to be opened with next year's table",
+}
+"""What only the internal packet holds."""
+
+
+def packet_of(
+    release: Release,
+    findings: Findings,
+    statement: Statement,
+    audience: str,
+    *,
+    override: str = "",
+    project: str = "",
+    progress: Progress = no_progress,
+) -> bytes:
+    """Return a packet for an audience, a key of :data:`anonymizer.reporting.dossier.AUDIENCES`; it has been checked.
+
+    ``findings``: of the release; digests of the table are added. ``override``: why it may leave though a check failed;
+    ``project``: the project file, for the internal packet alone. Equal arguments make equal packets.
+
+    Raises :class:`GuaranteeError` when something stands in the way of the release, or the packet does not hold what it
+    should, and :class:`ParameterError` for an unknown audience.
+    """
+    tables = {}
+    for number, (format, path) in enumerate(TABLES.items()):
+        progress(0.1 * number, f"Writing the table as {format}")
+        if format in release.formats:
+            tables[path] = release.to_bytes(format)
+    outputs = {format: digest(tables[path]) for format, path in TABLES.items() if path in tables}
+    report = findings.report.with_output(outputs, override)
+    findings = replace(findings, report=report)
+    internal = audience == "internal"
+    progress(0.3, "Writing the report")
+    document = document_of(findings, statement, audience)
+    run = report.provenance
+    reasons = {finding.key: finding.reason for finding in report.gate.findings if finding.reason}
+    script = (
+        python_lines(run.input_name, run.schema, run.parameters, run.read_with, reasons, REPORT)
+        if internal
+        else python_lines(SHORT_PATH, run.schema, run.parameters, {}, {}, REPORT)
+    )
+    progress(0.4, "Writing the report as PDF")
+    pdf = to_pdf(document)
+    progress(0.6, "Describing the columns")
+    media = {path: MEDIA_TYPES[format] for format, path in TABLES.items()}
+    what = report.verification.describe() if internal or report.verification.passed else document.sections[0].blocks[0]
+    entry = Entry(release, tables, media, str(what), run.time, statement)
+    texts = {
+        "datapackage.json": data_package(entry),
+        "dcat.jsonld": dcat(entry),
+        "dictionary.md": dictionary_text(entry),
+        "repeat.py": f"{script}\n",
+        "report.html": to_html(document),
+        REPORT: report.to_json() if internal else report.to_recipient_json(),
+    }
+    if internal:
+        texts["approvals.html"] = to_html(approvals_of(findings, statement))
+        texts |= {"project.json": project} if project else {}
+    members = tables | {"ddi-codebook.xml": codebook(entry), "report.pdf": pdf}
+    members |= {path: text.encode() for path, text in texts.items()}
+    members["README.txt"] = _read_me(members, audience).encode()
+    members = dict(sorted(members.items()))
+    manifest = _manifest(members, audience, run.time)
+    progress(0.7, "Packing")
+    packet = archive({MANIFEST: manifest.encode(), **members})
+    progress(0.8, "Reading it back and checking it")
+    check = check_packet(packet)
+    if check.differences or not set(check.tables) == set(tables):
+        raise GuaranteeError(f"The packet is not in order: {' '.join(check.differences)}", remedy="Make it again.")
+    if report.verification.passed and not check.passed:
+        raise GuaranteeError("The table in the packet fails a check that the release passed.", remedy="Make it again.")
+    progress(1.0, "Done")
+    return packet
+
+
+def write_packet(path: str | Path, packet: bytes) -> None:
+    """Write a packet whole, read it back from the disk and compare. Raises :class:`GuaranteeError` when it differs."""
+    write_file(path, packet)
+    if Path(path).is_file() and Path(path).read_bytes() != packet:
+        raise GuaranteeError(f"{path} does not hold what was written.", remedy="Write it to another disk.")
+
+
+def _read_me(members: Mapping[str, bytes], audience: str) -> str:
+    names = sorted([*members, "README.txt"])
+    whom = "For the recipient." if audience == "external" else "Internal: keep it with the original."
+    lines = [f"A release packet, made by Copse {VERSION}. {whom}", ""]
+    lines += [f"{name:<22}{(MEMBERS | INTERNAL)[name]}" for name in names]
+    missing = [format for format, path in TABLES.items() if path not in members]
+    lines += [f"{'':<22}(the table does not fit into a file of the kind {format})" for format in missing]
+    lines += [f"{MANIFEST:<22}size and SHA-256 of every file", "", "To check all of it: copse verify PACKET.zip", ""]
+    return "\n".join(lines)
+
+
+def _manifest(members: Mapping[str, bytes], audience: str, time: str) -> str:
+    described = {
+        "copse_packet": LAYOUT,
+        "software": {"name": "Copse", "version": VERSION},
+        "audience": audience,
+        "time": time,
+        "members": [
+            {"path": path, "what": (MEMBERS | INTERNAL)[path], "bytes": len(content), "sha256": digest(content)}
+            for path, content in members.items()
+        ],
+    }
+    return json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+@dataclass(frozen=True, eq=False)
+class PacketCheck:
+    """What came of checking a packet. ``differences``: how it is not what it says, a sentence each; ``tables``: the
+    checker's findings of each table in it, by path; ``claim``: of its report, ``None`` where that cannot be read."""
+
+    audience: str
+    differences: tuple[str, ...]
+    tables: Mapping[str, Verification]
+    claim: Claim | None
+
+    @property
+    def passed(self) -> bool:
+        """True when the packet is whole and its tables keep what is required of them."""
+        return not self.differences and bool(self.tables) and all(table.passed for table in self.tables.values())
+
+
+def is_packet(data: bytes) -> bool:
+    """Return whether a file is meant to be a packet: a ZIP that begins with a manifest."""
+    return data.startswith(b"PK\x03\x04") and data[30 : 30 + len(MANIFEST)] == MANIFEST.encode()
+
+
+def check_packet(data: bytes, *, original: pd.DataFrame | None = None, **limits: Any) -> PacketCheck:
+    """Return what comes of checking a packet: every member against the manifest, nothing beside it, every table against
+    the report, each under its roles and limits by the checker, all with the same rows.
+
+    ``original``: the table that it was made from; ``limits``: to require beyond the report's own. Raises
+    :class:`ReadError` when it is no packet, or cannot be read at all.
+    """
+    members, sentences = read_archive(data)
+    if MANIFEST not in members:
+        raise ReadError("This is no release packet: it has no manifest.", remedy=REMEDY)
+    manifest = parse(members.pop(MANIFEST), "manifest", REMEDY)
+    manifest.field("copse_packet").whole(LAYOUT, LAYOUT)
+    audience = manifest.field("audience").one_of(AUDIENCES)
+    allowed = MEMBERS | (INTERNAL if audience == "internal" else {})
+    sentences = [*sentences, *_differences(members, manifest, allowed)]
+    claim, tables, rows = None, {}, None
+    try:
+        claim = claim_from(members.get(REPORT, b""))
+    except ReadError as error:
+        sentences.append(error.problem)
+    for format, path in TABLES.items():
+        if claim is None or path not in members:
+            continue
+        if claim.outputs.get(format) != digest(members[path]):
+            sentences.append(f"{path} is not the table that the report speaks of: its SHA-256 is another.")
+        try:
+            file = read_file(members[path]).under(claim.schema)
+            tables[path] = _verify(file, claim, original, limits)
+            if len(file.rows) != claim.rows or not (rows is None or _same_rows(rows, file.rows, claim.schema)):
+                sentences.append(f"{path} does not have the rows that it should.")
+            rows = file.rows
+        except AnonymizerError as error:
+            sentences.append(f"{path}: {error.problem}")
+    if claim is not None and set(claim.outputs) != {format for format, path in TABLES.items() if path in members}:
+        sentences.append("The report speaks of other tables than those that are here.")
+    return PacketCheck(audience, tuple(sentences), tables, claim)
+
+
+def _differences(members: Mapping[str, bytes], manifest: JsonValue, allowed: Mapping[str, str]) -> list[str]:
+    """Return how the members are not those of the manifest."""
+    sentences, listed = [], set()
+    for item in manifest.field("members").items(MOST_MEMBERS):
+        path = item.field("path").text()
+        size, sha256 = item.field("bytes").whole(), item.field("sha256").sha256()
+        listed.add(path)
+        if path not in members:
+            sentences.append(f"{path} is missing.")
+        elif len(members[path]) != size or digest(members[path]) != sha256:
+            sentences.append(f"{path} is not what the manifest says: its SHA-256 is another.")
+    sentences += [f"{path} is not in the manifest." for path in members if path not in listed]
+    sentences += [f"{path} has no place in such a packet." for path in members if path not in allowed]
+    required = set(MEMBERS) - set(TABLES.values()) | {TABLES["csv"]}
+    return sentences + [f"{path} is missing." for path in sorted(required - set(members) - listed)]
+
+
+def _verify(file: ReleasedFile, claim: Claim, original: pd.DataFrame | None, limits: Mapping[str, Any]) -> Verification:
+    schema = claim.schema
+    if original is not None:
+        original = original[[column.name for column in schema.columns if column.name in original.columns]]
+    return verify(file.rows, schema, original=original, beside=file.beside, **{**claim.limits, **limits})
+
+
+def _same_rows(first: pd.DataFrame, second: pd.DataFrame, schema: Schema) -> bool:
+    """Return whether two tables of a release, as values, have the same rows in the same order."""
+    if list(first.columns) != list(second.columns) or len(first) != len(second):
+        return False
+    return all(_same_values(first[name], second[name], schema, str(name)) for name in first.columns)
+
+
+def _same_values(first: "pd.Series[Any]", second: "pd.Series[Any]", schema: Schema, name: str) -> bool:
+    column = schema[name]
+    if column.role is Role.QUASI_IDENTIFYING or column.kind is Kind.CATEGORICAL:
+        texts = [one.astype(object).map(value_text, na_action="ignore") for one in (first, second)]
+        return bool(((texts[0] == texts[1]) | (texts[0].isna() & texts[1].isna())).all())
+    numbers = [np.asarray(numbers_of(one, column)[0], dtype=float) for one in (first, second)]
+    return bool(np.array_equal(numbers[0], numbers[1], equal_nan=True))

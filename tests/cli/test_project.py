@@ -1,0 +1,37 @@
+"""``anonymize --project``: last time's decisions on next year's file, with what changed before anything else."""
+
+import json
+from pathlib import Path
+
+from anonymizer.cli.main import main
+from anonymizer.reading.samples import hospital
+from tests.cli.test_main import Capture, folder, make
+from tests.cli.test_packet import members_of
+
+__all__ = ["folder"]
+
+
+def test_project__of_a_packet_decides_next_years_file(capsys: Capture) -> None:
+    assert make("--internal-packet", "own.zip", "--attack-seconds", "0.1") == 0
+    Path("last.json").write_bytes(members_of("own.zip")["project.json"])
+    table = hospital(320, 9).rename(columns={"postcode": "post_code"}).assign(ward=7)
+    table.to_csv("new.csv", index=False)
+    capsys.readouterr()
+    status = main(["anonymize", "new.csv", "--project", "last.json", "--report", "report.json"])
+    lines = capsys.readouterr().out.splitlines()
+    assert status in (0, 1)  # the reasons spoke of last year's values, so the gate may ask again
+    assert lines[0] == "Decided as for people.csv. What changed:"
+    assert any(line.startswith("renamed?") and "'post_code'" in line for line in lines)
+    assert any(line.startswith("new column") and "'ward'" in line for line in lines)
+    assert lines.index("") < next(at for at, line in enumerate(lines) if line.startswith("Records"))
+    then_and_now = next(line.split() for line in lines if line.startswith("Records"))
+    assert then_and_now == ["Records", "300", "320"]
+    report = json.loads(Path("report.json").read_text("utf-8"))
+    assert report["provenance"]["parameters"]["k"] == 5
+    roles = {column["name"]: column["role"] for column in report["provenance"]["schema"]["columns"]}
+    assert roles["post_code"] == "quasi-identifying"
+    assert roles["email"] == "identifying"
+    assert main(["anonymize", "new.csv", "--project", "last.json", "--quasi-identifying", "age"]) == 2
+    assert main(["anonymize", "new.csv", "--project", "none.json"]) == 2
+    assert main(["anonymize", "new.csv", "--project", "new.csv"]) == 2
+    assert capsys.readouterr().err.count("\n") == 3

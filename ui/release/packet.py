@@ -1,0 +1,108 @@
+"""The release packet on the page: who it is for, made in the background from what is shown, then one file to take."""
+
+import io
+import zipfile
+from dataclasses import replace
+
+import streamlit as st
+
+from anonymizer.pipeline import part_of
+from anonymizer.releasing.release import Release
+from anonymizer.reporting.findings import findings_of
+from anonymizer.reporting.packet import packet_of
+from anonymizer.reporting.pictures import pictures_of
+from anonymizer.reporting.report import Report
+from anonymizer.whatif.project import outward, to_json
+from ui.decisions.project_file import project_of
+from ui.job import Job, answer_of_job
+from ui.release.attacks import outcome_of
+from ui.release.downloads import file_stem, release_reason, single_files
+from ui.release.reports import statement, statement_of
+from ui.workspace import Workspace
+
+JOB = "packet"
+AUDIENCES = {"external": "For the recipient", "internal": "For your own files"}
+CONTENTS = {
+    "external": "Holds no value of the original that the release does not show, no riskiest case, no reason of yours.",
+    "internal": "With the riskiest cases, the reasons you gave, lines to sign, and the project for next year's table.",
+}
+REPORTS = {
+    "external": {"html": "External report (HTML)", "pdf": "External report (PDF)"},
+    "internal": {"html": "Internal report (HTML)", "pdf": "Internal report (PDF)"},
+}
+LOOKS = {"html": ("text/html", ":material/article:"), "pdf": ("application/pdf", ":material/picture_as_pdf:")}
+
+
+def take_away(ws: Workspace, release: Release, report: Report) -> None:
+    """Draw what can be taken away: the packet first, single files behind a fold; nothing as long as something stands in
+    the way, and when a required check failed, only after a reason was typed."""
+    st.header("Take it away", anchor=False)
+    reason, locked = release_reason(ws, report)
+    with st.expander("What it says beside: purpose, recipient, who approves", key="statement", icon=":material/edit:"):
+        statement(ws)
+    audience = str(
+        st.segmented_control(
+            "Who is the packet for?", list(AUDIENCES), default="external", format_func=AUDIENCES.get, required=True,
+            key="packet audience", disabled=locked,
+        )
+    )  # fmt: skip
+    st.caption(
+        "One ZIP: the table (CSV, Parquet, Excel), what its columns are in plain words and for catalogues, the report "
+        f"with pictures, the script that repeats it, and the SHA-256 of every file. {CONTENTS[audience]}"
+    )
+    packet = None
+    if locked:
+        st.button("Make the packet", key="begin packet", icon=":material/inventory_2:", disabled=True)
+    else:
+        packet = made(ws, release, report, reason, audience)
+    if packet is not None:
+        stem = file_stem(ws.reading.name if ws.reading else "") if audience == "internal" else "release"
+        st.download_button(
+            "Download the packet", packet, f"{stem}-{audience}-packet.zip", "application/zip", key="download packet",
+            icon=":material/download:", type="primary", on_click="ignore",
+        )  # fmt: skip
+        st.caption(
+            ":material/task_alt: Read back and checked: every file is the one of its manifest, and the table in each "
+            "format passed the checker again. `copse verify` checks it once more, wherever it goes."
+        )
+    with st.expander("Single files", icon=":material/folder_open:", key="single files"):
+        single_files(ws, release, report, reason, locked)
+        reports(ws, packet, audience)
+
+
+def made(ws: Workspace, release: Release, report: Report, reason: str, audience: str) -> bytes | None:
+    """Return the packet as soon as it is there; draws the button, progress, and Cancel."""
+    table, flow, words = ws.table, ws.flow, statement_of(ws)
+    assert table is not None
+    attacks = outcome_of(ws, flow.release)
+    project = ""
+    if audience == "internal":
+        project = to_json(replace(outward(project_of(ws)), saved=report.provenance.time), ws.suggest())
+
+    def work(job: Job) -> bytes:
+        pictures = pictures_of(flow, part_of(job.go_on, 0.0, 0.25))
+        job.go_on(0.25, "Counting what the reports say")
+        findings = findings_of(report, table, flow.released, attacks, pictures)
+        how = {"override": reason, "project": project, "progress": part_of(job.go_on, 0.4, 1.0)}
+        return packet_of(release, findings, words, audience, **how)
+
+    key = release, report, reason, audience, words, attacks
+    packet: bytes | None = answer_of_job(ws, JOB, key, "Make the packet", work)
+    return packet
+
+
+def reports(ws: Workspace, packet: bytes | None, audience: str) -> None:
+    """Draw the report of a packet alone, as HTML and PDF."""
+    stem = file_stem(ws.reading.name if ws.reading else "") if audience == "internal" else "release"
+    with st.container(horizontal=True, gap="small"):
+        for ending, label in REPORTS[audience].items():
+            content = b"" if packet is None else zipfile.ZipFile(io.BytesIO(packet)).read(f"report.{ending}")
+            mime, icon = LOOKS[ending]
+            st.download_button(
+                label, content, f"{stem}-{audience}-report.{ending}", mime, key=f"report {audience} {ending}",
+                icon=icon, disabled=packet is None, on_click="ignore",
+            )  # fmt: skip
+    if packet is None:
+        st.caption("The report for people comes out of the packet: make it first.")
+    if outcome_of(ws, ws.flow.release) is None:
+        st.caption("Run the attacks below first, if the reports are to hold the three criteria of WP216.")
