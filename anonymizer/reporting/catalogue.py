@@ -12,12 +12,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 from anonymizer.cells import is_number, kept_text
-from anonymizer.drawing.words import plural
 from anonymizer.releasing.release import Release, ReleasedColumn, written_texts
 from anonymizer.reporting.findings import Statement
 from anonymizer.reporting.pictures import printable
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Kind, Role
+from anonymizer.values import plural
 from anonymizer.version import VERSION
 
 MEDIA_TYPES = {

@@ -28,7 +28,7 @@ from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.grid import public_parts
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting import pdf as report_pdf
-from anonymizer.reporting.document import Code, Document, Figure, Section, Table
+from anonymizer.reporting.document import Code, Document, Figure, Picture, Section, Table
 from anonymizer.reporting.dossier import AUDIENCES, PAPERS, document_of
 from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of
 from anonymizer.reporting.html import to_html
@@ -336,7 +336,7 @@ def texts_of(document: Document) -> list[str]:
             elif isinstance(block, Code):
                 texts += block.text.split("\n")
             else:
-                texts.append(block)
+                texts.append(block.alt if isinstance(block, Picture) else block)
     return texts
 
 
