@@ -34,6 +34,7 @@ from anonymizer.cli.options import (
     settings_of,
 )
 from anonymizer.cli.packet import add_packet, packet_paths, verify_packet, write_packets
+from anonymizer.cli.project import open_project, print_changes, print_then_and_now
 from anonymizer.cli.reports import add_reports, attacks_of, print_attacks, report_paths, statement_of, write_reports
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
@@ -117,6 +118,7 @@ def commands() -> argparse.ArgumentParser:
     make = subparsers.add_parser("anonymize", help="from a table to a checked release and its report")
     make.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
     add_roles(make)
+    make.add_argument("--project", metavar="JSON", help="take roles, reading and settings from last time's project")
     add_reading(make)
     make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that leave as they are")
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
@@ -132,7 +134,7 @@ def commands() -> argparse.ArgumentParser:
     add_reports(make)
     add_packet(make)
     make.set_defaults(
-        run=run_anonymize, reads=("input", "schema"),
+        run=run_anonymize, reads=("input", "schema", "project"),
         writes=("out", "report", "internal", "external", "packet", "internal_packet"),
     )  # fmt: skip
 
@@ -165,10 +167,15 @@ def run_anonymize(options: argparse.Namespace) -> int:
     paths, packets, settings = report_paths(options), packet_paths(options), settings_of(options)
     show = ProgressBar()
     show(0.0, "Reading the table")
-    reading = reading_of(options.input, options)
-    schema = schema_of(reading.frame, options)
-    if not options.schema:
-        require_roles(reading.frame, schema, options.keep)
+    if options.project:
+        reading, schema, settings, last = open_project(options)
+        show.end()
+        print_changes(last, options.json)
+    else:
+        reading, last = reading_of(options.input, options), None
+        schema = schema_of(reading.frame, options)
+        if not options.schema:
+            require_roles(reading.frame, schema, options.keep)
     flow = Flow(reading.frame, schema, settings, reading=reading).watch(show)
     flow = flow.but(reasons=reasons_of(options.reason, flow.judgement))
     if options.check:
@@ -197,6 +204,8 @@ def run_anonymize(options: argparse.Namespace) -> int:
     if options.json:
         print_json(report.to_dict())
     else:
+        if last is not None:
+            print_then_and_now(last, flow)
         print_result(result)
         if attacks is not None:
             print_attacks(attacks)

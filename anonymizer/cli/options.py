@@ -95,8 +95,8 @@ def pairs(text: str) -> dict[str, str]:
     return kinds
 
 
-def reading_of(path: str, options: argparse.Namespace) -> Reading:
-    """Return the table in a file, read as the options say, or a built-in sample.
+def reading_of(path: str, options: argparse.Namespace, way: ReadOptions | None = None) -> Reading:
+    """Return the table in a file, read as the options say, or in a ``way`` from elsewhere; or a built-in sample.
 
     Raises :class:`ReadError` for what can be read in two ways, with the options that say which.
     """
@@ -114,7 +114,7 @@ def reading_of(path: str, options: argparse.Namespace) -> Reading:
         as_text=tuple(options.as_text),
         as_numbers=tuple(options.as_numbers),
     )
-    reading = read_table(Path(path), options=read_options)
+    reading = read_table(Path(path), options=way or read_options)
     for question in reading.questions:
         answers = " or ".join(answer.words for answer in question.answers)
         raise ReadError(question.text, column=question.column, remedy=f"Say which: {answers}.")

@@ -14,6 +14,7 @@ from anonymizer.reporting.packet import PacketCheck, check_packet, packet_of, wr
 from anonymizer.reporting.pictures import pictures_of
 from anonymizer.reporting.report import Report
 from anonymizer.settings import Limits
+from anonymizer.whatif.next_year import profile_of
 from anonymizer.whatif.project import Project, outward, to_json
 
 OPTIONS = {"external": "packet", "internal": "internal_packet"}
@@ -61,7 +62,8 @@ def project_of(flow: Flow, report: Report, statement: Statement) -> Project:
     words = {name: text for name, text in asdict(statement).items() if isinstance(text, str) and text}
     project = Project(
         flow.schema, dict(flow.settings), table_name=reading.name if reading else "", records=len(flow.table),
-        reading=reading.options if reading else None, words=words, reasons=flow.reasons, saved=report.provenance.time,
+        reading=reading.options if reading else None, words=words, reasons=flow.reasons, last=profile_of(flow),
+        saved=report.provenance.time,
     )  # fmt: skip
     return outward(project)
 

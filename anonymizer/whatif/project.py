@@ -19,6 +19,7 @@ from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Column, Schema
 from anonymizer.settings import SETTINGS
 from anonymizer.version import VERSION
+from anonymizer.whatif.next_year import Profile
 from anonymizer.whatif.scenarios import COLUMN, FIGURES, LONGEST_WHAT, Entry, History, Scenario
 
 FORMAT = 1
@@ -49,7 +50,8 @@ class Project:
     ``records``: its number of rows. ``parameters``: by name, see :data:`anonymizer.settings.SETTINGS`. ``reading``: how
     the file was read; ``None`` when that is not known. ``spent``: privacy budget (ε) spent on the table; ``words``:
     what was written for the reports, by field; ``reasons``: why its release may leave although something stands in the
-    way, by the key of the finding. ``saved``: when, ISO 8601 with its zone; "" for now.
+    way, by the key of the finding. ``last``: counts of the table and its release, to compare next year's with.
+    ``saved``: when, ISO 8601 with its zone; "" for now.
     """
 
     schema: Schema
@@ -63,6 +65,7 @@ class Project:
     spent: float = 0.0
     words: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
+    last: Profile | None = None
     saved: str = field(default="", compare=False)
 
     def mismatch(self, sha256: str, columns: Sequence[str]) -> str:
@@ -86,6 +89,11 @@ class Project:
         """Return whether the project may be that of a file: by its digest, or by its name where the digest is not
         said."""
         return sha256 == self.table_sha256 if self.table_sha256 else name == self.table_name
+
+    def may_precede(self, columns: Sequence[str]) -> bool:
+        """Return whether a table may be the next one of the same kind: it has two thirds of the columns, or more."""
+        names = {column.name for column in self.schema.columns}
+        return 3 * len(names & set(columns)) >= 2 * len(names)
 
     def fits(self, columns: Sequence[str]) -> bool:
         """Return whether a table has exactly the columns of the project."""
@@ -115,6 +123,7 @@ def to_json(project: Project, suggested: Schema | None = None) -> str:
         "spent": project.spent,
         "words": dict(project.words),
         "reasons": dict(project.reasons),
+        "last": None if project.last is None else project.last.to_dict(),
         "schema": json.loads(project.schema.to_json()),
         "parameters": dict(project.parameters),
         "scenarios": [
@@ -170,6 +179,7 @@ def from_json(text: str | bytes, suggested: Schema | None = None) -> Project:
         spent=0.0 if project.field("spent").absent else project.field("spent").number(0),
         words=_words(project.field("words"), MOST_FIELDS),
         reasons=_words(project.field("reasons"), MOST_REASONS),
+        last=Profile.from_value(project.field("last")),
         saved="" if project.field("saved").absent else project.field("saved").time(),
     )
 

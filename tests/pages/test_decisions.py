@@ -341,6 +341,41 @@ def test_a_project_of_a_table_like_this__is_taken_over_and_said() -> None:
     assert not app.switch_page("../pages/roles.py").run().exception
 
 
+def test_next_years_file__is_decided_as_then_and_says_what_changed() -> None:
+    before = people()
+    before.flow.compute("report")
+    content_of_file = file_of(before)
+    assert b"Zebulon" not in content_of_file
+    assert b"Qcity" not in content_of_file
+    rows = [row.split(";") for row in PEOPLE.decode().splitlines()]
+    table = [[*rows[0][:3], "City_", rows[0][4], "ward"], *([*row, "9"] for row in rows[1:101])]
+    table[3][1] = "130"
+    data = "\n".join(";".join(row) for row in table).encode()
+    app = open_file(drop(open_page(), data, "people.csv"), content_of_file)  # the name is that of last year
+    ws = session_of(app)
+    assert not app.exception
+    words = plain_text(app)
+    assert "3 things changed" in words
+    assert "1 of 100 values of 'age' lie outside of 0 to 120" in words
+    assert "'City_' looks like 'city' under another name" in words
+    assert "'ward' is new" in words
+    assert ws.settings.k == 7
+    assert ws.schema["City_"].role is before.schema["city"].role
+    app.button(key="begin next year").click().run()
+    assert ws.jobs["next year"].done.wait(60)
+    assert ws.jobs["next year"].failure is None
+    app.run()
+    assert not app.exception
+    figures = next(item.value for item in app.dataframe if "Then" in item.value.columns).set_index("")
+    assert figures.loc["Records"].tolist() == ["120", "100"]
+    assert figures.loc["Groups of look-alikes"].tolist() == [
+        f"{before.flow.after.groups:,}",
+        f"{ws.flow.after.groups:,}",
+    ]
+    drop(app, FOUR, "four.csv")
+    assert "What changed since last time" not in plain_text(app)
+
+
 @pytest.mark.parametrize("data", [b"{}", b"\xff", b"[]", b'{"copse_project": 1}'])
 def test_a_file_that_is_no_project__is_refused_with_a_sentence(data: bytes) -> None:
     app = open_file(open_page(), data)

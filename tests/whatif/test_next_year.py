@@ -36,9 +36,7 @@ def table(year: int, n: int = 200) -> pd.DataFrame:
 def last_year() -> tuple[pd.DataFrame, Project]:
     frame = table(1)
     frame.loc[0, ["town", "pay", "ill"]] = [CANARIES[0], 987654.25, CANARIES[2]]
-    schema = Schema.of(
-        frame, quasi_identifying=["age", "sex", "town", "code"], sensitive=["ill", "pay"], target="ill"
-    )
+    schema = Schema.of(frame, quasi_identifying=["age", "sex", "town", "code"], sensitive=["ill", "pay"], target="ill")
     schema = schema.with_column("age", domain=(18.0, 90.0), grid=(5.0, 0.0)).with_column("sex", domain=("f", "m", "x"))
     flow = Flow(frame, schema, Settings(k=7))
     return frame, Project(schema, dict(flow.settings), records=200, last=profile_of(flow))

@@ -8,9 +8,10 @@ import streamlit as st
 from anonymizer.errors import AnonymizerError
 from anonymizer.json_value import MAX_BYTES
 from anonymizer.schema import Schema
+from anonymizer.whatif.next_year import carry_over, profile_of
 from anonymizer.whatif.project import Project, from_json, outward, to_json
 from ui.controls import plural
-from ui.decisions.state import DAYS, MOST, Awaited
+from ui.decisions.state import DAYS, MOST, Awaited, LastTime
 from ui.release.downloads import file_stem
 from ui.release.state import ReleaseState
 from ui.server.sessions import drop_uploads
@@ -27,10 +28,14 @@ def project_of(ws: Workspace) -> Project:
     reading = ws.reading
     assert reading is not None
     manner = None if ws.source is None else reading.options
+    last = None
+    if ws.schema is not None and ws.ready("report"):
+        flow = ws.flow
+        last = ws.answers.get("profile", flow.release, lambda: profile_of(flow))
     return Project(
         ws.schema or ws.suggest(), dict(ws.settings), ws.scenarios, ws.history, reading.name, reading.sha256,
         len(reading.frame), manner, ws.spent_here, ws.state(ReleaseState).words,
-        ws.reasons,
+        ws.reasons, last,
     )  # fmt: skip
 
 
@@ -63,25 +68,34 @@ def take_over(ws: Workspace) -> None:
         return
     columns = [str(name) for name in ws.reading.frame.columns]
     decisions.note, decisions.fits = project.mismatch(ws.reading.sha256, columns), False
-    if not project.fits(columns):
+    same = same and (bool(project.table_sha256) or (project.fits(columns) and project.records == len(ws.reading.frame)))
+    if not (project.fits(columns) if same else project.may_precede(columns)):
         return
     try:
         project = from_json(awaited.content, ws.suggest())
-        schema = Schema(tuple(project.schema[name] for name in columns), project.schema.target)
+        if same:
+            schema = Schema(tuple(project.schema[name] for name in columns), project.schema.target)
+        else:
+            schema, changes = carry_over(project.schema, project.last, ws.reading.frame, ws.suggest())
+            decisions.last = LastTime(project.table_name, project.last, changes)
         schema.check(ws.reading.frame)
     except AnonymizerError as error:
         decisions.problem, decisions.awaited = error, None
         return
     ws.set_schema(schema)
     ws.open(dict(project.parameters))
-    ws.scenarios, ws.history = project.scenarios, project.history
+    if same or decisions.last is None or not decisions.last.changes:
+        ws.scenarios, ws.history = project.scenarios, project.history
     ws.state(ReleaseState).fill(project.words)
     if same:  # what was answered cannot be taken back, and a reason speaks of this table's values
         ws.spend(0.0, at_least=project.spent)
         ws.reasons = project.reasons
     decisions.visit = awaited.visit or decisions.visit
-    decisions.awaited, decisions.fits = None, not decisions.note
-    decisions.note = decisions.note or restored_text(project)
+    decisions.awaited, decisions.fits = None, same and not decisions.note
+    if same:
+        decisions.note = decisions.note or restored_text(project)
+    elif not project.fits(columns):
+        decisions.note = ""  # what changed says it all
 
 
 def restored_text(project: Project) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from anonymizer.errors import AnonymizerError
 from anonymizer.json_value import JsonValue, parse
+from anonymizer.whatif.next_year import Change, Profile
 from anonymizer.whatif.project import Project
 
 MOST = 10
@@ -57,6 +58,15 @@ class Awaited:
     tried: int = -1
 
 
+@dataclass(frozen=True)
+class LastTime:
+    """A project that was taken over by another table: the name of its own, what is known of that, and what changed."""
+
+    table: str
+    profile: Profile | None
+    changes: tuple[Change, ...]
+
+
 @dataclass
 class Decisions:
     """What is kept where, and what is being done with it.
@@ -66,8 +76,8 @@ class Decisions:
     reported; ``order``: what it is to do. ``project``, ``text``, ``number``, ``saved``: what it was handed last, and
     when.
     ``awaited``: a project that waits for its table; ``note``: what to know of one that was taken over, and ``fits``:
-    whether it all fits; ``problem``: why one could not be. ``files``: how many were brought; ``reports``: the newest
-    one of the browser; ``greetings``: how often its connection came back.
+    whether it all fits; ``last``: of next year's file, what changed; ``problem``: why one could not be. ``files``: how
+    many were brought; ``reports``: the newest one of the browser; ``greetings``: how often its connection came back.
     """
 
     session: str = field(default_factory=lambda: token_hex(8))
@@ -84,6 +94,7 @@ class Decisions:
     awaited: Awaited | None = None
     note: str = ""
     fits: bool = True
+    last: LastTime | None = None
     problem: AnonymizerError | None = None
     files: int = 0
     reports: int = 0
@@ -92,6 +103,7 @@ class Decisions:
     def begin(self) -> None:
         """Begin the visit of another table: nothing of it is kept yet."""
         self.visit, self.project, self.text, self.note, self.problem = token_hex(8), None, "", "", None
+        self.last = None
 
     def tell(self, what: str, of: str = "") -> None:
         """Have the browser do something, the next time the page is drawn."""

@@ -1,10 +1,13 @@
 """What is said of decisions that are kept: why a table is gone, what came back with its file, and what waits for it."""
 
+import pandas as pd
 import streamlit as st
 
+from anonymizer.whatif.next_year import compare_figures, profile_of
 from ui.controls import plain, plural, problem
 from ui.decisions.project_file import moment
-from ui.decisions.state import Backup
+from ui.decisions.state import Backup, LastTime
+from ui.job import answer_of_job
 from ui.workspace import Workspace
 
 MOST_OFFERED = 3
@@ -73,7 +76,37 @@ def outcome(ws: Workspace) -> None:
         st.success(plain(decisions.note), icon=":material/task_alt:")
     elif decisions.note:
         st.warning(plain(decisions.note), icon=":material/info:")
+    if decisions.last is not None:
+        next_year(ws, decisions.last)
     awaited(ws)
+
+
+def next_year(ws: Workspace, last: LastTime) -> None:
+    """Draw how the table is not that of the project that it took over: columns first, then groups and risk."""
+    name = f"*{plain(last.table)}*" if last.table else "another table"
+    with st.container(border=True, key="next year"):
+        st.header("What changed since last time", anchor=False)
+        number = len(last.changes)
+        verdict = f"{plural(number, 'thing')} changed" if number else "Columns, kinds and declared domains are as then"
+        st.markdown(
+            f"**Decided as for {name}: {verdict}.** Roles, kinds, domains, limits and method hold again; reasons spoke "
+            "of other people, and are asked for anew."
+        )
+        for change in last.changes:
+            st.markdown(f":gray-badge[{plain(change.what)}] {plain(change.sentence)}")
+        if last.profile is None:
+            st.caption("The project keeps no figures of last time: it was saved before there was a release.")
+            return
+        flow = ws.flow
+        now = answer_of_job(
+            ws, "next year", (flow.schema, flow.settings), "Compare groups and risk",
+            lambda job: profile_of(flow.watch(job.go_on)),
+        )  # fmt: skip
+        if now is not None:
+            rows = compare_figures(last.profile, now)
+            st.dataframe(
+                pd.DataFrame(rows, columns=["", "Then", "Now"]), hide_index=True, key="then and now", width="content"
+            )
 
 
 def awaited(ws: Workspace) -> None:

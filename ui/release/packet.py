@@ -92,17 +92,18 @@ def made(ws: Workspace, release: Release, report: Report, reason: str, audience:
 
 
 def reports(ws: Workspace, packet: bytes | None, audience: str) -> None:
-    """Draw the report of a packet alone, as HTML and PDF."""
-    stem = file_stem(ws.reading.name if ws.reading else "") if audience == "internal" else "release"
-    with st.container(horizontal=True, gap="small"):
-        for ending, label in REPORTS[audience].items():
-            content = b"" if packet is None else zipfile.ZipFile(io.BytesIO(packet)).read(f"report.{ending}")
-            mime, icon = LOOKS[ending]
-            st.download_button(
-                label, content, f"{stem}-{audience}-report.{ending}", mime, key=f"report {audience} {ending}",
-                icon=icon, disabled=packet is None, on_click="ignore",
-            )  # fmt: skip
+    """Draw the report of a packet alone, as HTML and PDF, once there is one."""
     if packet is None:
-        st.caption("The report for people comes out of the packet: make it first.")
+        st.caption("The reports for people (HTML, PDF) come out of the packet: make it first.")
+    else:
+        stem = file_stem(ws.reading.name if ws.reading else "") if audience == "internal" else "release"
+        with st.container(horizontal=True, gap="small"):
+            for ending, label in REPORTS[audience].items():
+                content = zipfile.ZipFile(io.BytesIO(packet)).read(f"report.{ending}")
+                mime, icon = LOOKS[ending]
+                st.download_button(
+                    label, content, f"{stem}-{audience}-report.{ending}", mime, key=f"report {audience} {ending}",
+                    icon=icon, on_click="ignore",
+                )  # fmt: skip
     if outcome_of(ws, ws.flow.release) is None:
         st.caption("Run the attacks below first, if the reports are to hold the three criteria of WP216.")
