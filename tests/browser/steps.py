@@ -104,6 +104,15 @@ def download(page: Page, label: str, folder: Path) -> Path:
     return path
 
 
+def make_packet(page: Page, whom: str = "For the recipient") -> None:
+    """The packet for somebody, made and ready to be downloaded."""
+    page.get_by_role("radio", name=whom).click()
+    settle(page)
+    page.get_by_role("button", name="Make the packet").click()
+    expect(page.get_by_role("button", name="Download the packet")).to_be_visible(timeout=240_000)
+    settle(page)
+
+
 def choose(page: Page, label: str, option: str) -> None:
     """An option of a select box, taken with the mouse."""
     settle(page)

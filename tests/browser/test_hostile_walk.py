@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
-from tests.browser.steps import download, drop, open_page, settle, step
+from tests.browser.steps import download, drop, make_packet, open_page, settle, step
 from tests.browser.test_strangers import Listener, stranger
 from ui.tree.choices import VIEWS
 
@@ -179,13 +179,16 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
     page.keyboard.press("Tab")
     walk.look("Ready to leave?")
     walk.page_of("Release")
+    page.get_by_text("What it says beside").click()
     page.get_by_label("Recipient").fill(f"<img src={stranger}/recipient> ![x]({stranger}/recipient)")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Run the attacks").click()
     expect(page.get_by_test_id("stMetric").filter(has_text="Linkability")).to_be_visible(timeout=240_000)
     walk.panels("Release")
-    walk.fetch("CSV", "Report (JSON)", "Internal report (HTML)", "External report (HTML)", "Internal report (PDF)",
-               "External report (PDF)")  # fmt: skip
+    make_packet(page)
+    walk.fetch("CSV", "Report (JSON)", "External report (HTML)", "External report (PDF)")
+    make_packet(page, "For your own files")
+    walk.fetch("Internal report (HTML)", "Internal report (PDF)")
     walk.page_of("What if")
     views = page.get_by_test_id("stButtonGroup").first.get_by_role("radio")
     for number in range(views.count()):

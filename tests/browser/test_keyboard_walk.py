@@ -7,7 +7,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from anonymizer.releasing.release import read_release
+from anonymizer.reporting.packet import check_packet
 from tests.browser.steps import open_page, settle
+from tests.reporting.test_packet import members_of
 
 pytestmark = pytest.mark.browser
 
@@ -74,8 +76,13 @@ def test_the_sample__is_released_by_the_keyboard_alone(app_server: str, page: Pa
     settle(page)
     follow(page, "Next: check and release", "Check and download")
     expect(page.get_by_text("This release is 11-anonymous").first).to_be_visible(timeout=120_000)
-    tab_to(page, "CSV")
+    tab_to(page, "Make the packet")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Download the packet")).to_be_visible(timeout=120_000)
+    settle(page)
+    tab_to(page, "Download the packet")
     with page.expect_download(timeout=60_000) as waiting:
         page.keyboard.press("Enter")
-    waiting.value.save_as(tmp_path / "released.csv")
-    assert read_release(tmp_path / "released.csv")["age"].str.contains(",").any()
+    packet = Path(waiting.value.path()).read_bytes()
+    assert check_packet(packet).passed
+    assert read_release(members_of(packet)["data/release.csv"])["age"].str.contains(",").any()

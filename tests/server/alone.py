@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.browser.steps import download, drop, number, open_page, settle, step
+from tests.browser.steps import download, drop, make_packet, number, open_page, settle, step
 from tests.conftest import COMMAND, LAUNCH, ROOT, serve
 
 WATCHER = """
@@ -94,7 +94,15 @@ def walk(page: Page, address: str, folder: Path) -> None:
     page.get_by_role("button", name="Run the attacks").click()
     expect(number(page, "Linkability")).to_be_visible(timeout=240_000)
     settle(page)
-    labels = ("CSV", "Parquet", "Report (JSON)", "External report (HTML)", "External report (PDF)")
+    make_packet(page)
+    labels = (
+        "Download the packet",
+        "CSV",
+        "Parquet",
+        "Report (JSON)",
+        "External report (HTML)",
+        "External report (PDF)",
+    )
     files = {label: download(page, label, folder) for label in labels}
     assert all(path.stat().st_size for path in files.values())
     page.get_by_role("button", name="Forget it").click()
