@@ -179,7 +179,8 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
     page.keyboard.press("Tab")
     walk.look("Ready to leave?")
     walk.page_of("Release")
-    page.get_by_text("What it says beside").click()
+    if not page.get_by_label("Recipient").is_visible():
+        page.get_by_text("What it says beside").click()
     page.get_by_label("Recipient").fill(f"<img src={stranger}/recipient> ![x]({stranger}/recipient)")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Run the attacks").click()
