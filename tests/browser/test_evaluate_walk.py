@@ -38,6 +38,7 @@ def test_compare__leave__come_back__download(evaluate_page: Page, tmp_path: Path
     settle(page)
     step(page, "Evaluate").click()
     expect(page.get_by_role("heading", name="What each setting loses")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("button", name="Means (CSV)")).to_be_visible(timeout=120_000)
     settle(page)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     outcomes = pd.read_csv(download(page, "Means (CSV)", tmp_path))

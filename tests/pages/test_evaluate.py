@@ -138,6 +138,7 @@ def test_figures__are_shown_after_the_first_fold() -> None:
     assert not job.done.is_set()
     assert "(so far)" in plain_text(app)
     assert app.dataframe
+    assert not app.get("download_button"), "a file of half the folds could be taken for the whole"
     app.button(key="cancel evaluation").click().run()
     assert job.done.wait(20)
 

@@ -286,7 +286,8 @@ def results(ws: Workspace) -> None:
     st.caption(basis_text(ws, comparison, outcomes, job.done.is_set()))
     tradeoff(ws, outcomes)
     table(outcomes)
-    downloads(ws, outcomes)
+    if job.done.is_set():
+        downloads(ws, outcomes)
 
 
 def basis_text(ws: Workspace, comparison: Comparison, outcomes: tuple[Outcome, ...], ended: bool) -> str:
