@@ -103,7 +103,7 @@ def frontier_picture(points: Sequence[Point], grouping: str, k: int) -> Picture:
         parts.append(_text(left + share * (WIDTH - left - right), bottom + 16, f"{share:.0%}", "middle"))
     parts += [_text(left - 6, top + 8, f"{most:.2g}", "end"), _text(left - 6, bottom, "0", "end")]
     parts += [
-        _text((left + WIDTH - right) / 2, bottom + 32, "loss of detail (GCP)", "middle"),
+        _text((left + WIDTH - right) / 2, bottom + 32, "detail lost (GCP)", "middle"),
         _text(6, top + 24, "highest risk"),
     ]
     for number, (method, line) in enumerate(best):
