@@ -16,6 +16,7 @@ from anonymizer.errors import EncodeError
 from anonymizer.json_value import JsonValue
 from anonymizer.measuring.utility import majorities
 from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.settings import NAMES
 from anonymizer.values import numbers_of, share, value_text
 
 if TYPE_CHECKING:
@@ -23,12 +24,9 @@ if TYPE_CHECKING:
 
 FIGURES = {
     "records": "Records",
-    "groups": "Groups of look-alikes",
-    "smallest": "Smallest group",
+    **{name: NAMES["measure"][name] for name in ("groups", "smallest")},
     "unique_before": "Unique before, share of records",
-    "risk": "Highest risk of a link",
-    "posterior": "Surest guess of the target",
-    "gcp": "Detail lost (GCP)",
+    **{name: NAMES["measure"][name] for name in ("risk", "posterior", "gcp")},
 }
 """What is compared of a release, then and now."""
 COUNTS = ("records", "groups", "smallest")
