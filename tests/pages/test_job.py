@@ -4,6 +4,7 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,10 @@ from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.tiers import Groups, Parts, uniform
 from tests.groups.test_refine import random_table
 from tests.pages.test_release import open_page
+from tests.pages.what_if import open_view
+from tests.pages.what_if import session as hospital
 from ui.job import Job, start_job
+from ui.what_if.scenarios import current_scenario
 from ui.workspace import Workspace, sample_reading
 
 PATIENCE = 20.0
@@ -107,3 +111,29 @@ def test_groups__that_take_long_are_made_in_the_background(monkeypatch: pytest.M
     app.run()
     assert ws.flow.verification.k_anonymous
     assert app.get("download_button")
+
+
+def test_release_of_a_scenario__that_takes_long_is_made_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slowly(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+        begun.set()
+        while not go_on.wait(0.01):
+            groups.progress(0.25, "Polishing groups, round 2")
+        return uniform(groups, k, rng)
+
+    monkeypatch.setitem(GENERALIZERS, "polish", slowly)
+    ws = hospital()
+    ws.scenarios = (replace(current_scenario(ws, "slow", ""), parameters={**ws.settings, "generalizer": "polish"}),)
+    app = open_view(ws, "What if I knew…")
+    app.toggle(key="knowledge of scenarios").set_value(True).run()
+    assert not app.exception
+    assert begun.wait(PATIENCE)
+    (name,) = [name for name in ws.jobs if name.startswith("release of")]
+    assert app.button(key=f"cancel {name}").label == "Cancel"
+    go_on.set()
+    assert ws.jobs[name].done.wait(PATIENCE)
+    app.run()
+    assert not app.exception
+    assert not [button for button in app.button if button.key == f"cancel {name}"]
+    assert len([metric for metric in app.metric if metric.label == "Rows that fit"]) == 3

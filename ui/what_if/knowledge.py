@@ -6,8 +6,10 @@ import streamlit as st
 from anonymizer.attacks.look_up import Matches, look_up, person
 from anonymizer.errors import AnonymizerError
 from anonymizer.growing.encode import EncodedTable
+from anonymizer.releasing.generalize import TAKES_LONG
 from anonymizer.whatif.scenarios import Scenario
 from ui.controls import count, plain, problem, share
+from ui.job import answer_of_job
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
 
@@ -28,18 +30,30 @@ def knowledge(ws: Workspace) -> None:
             show("From the release of this setting", look_up(ws.flow.released, schema, facts))
         if ws.scenarios and st.toggle("Also from every scenario", key="knowledge of scenarios"):
             for scenario in ws.scenarios:
-                show(scenario.name, look_up(release_of_scenario(ws, scenario), schema, facts))
+                released = release_of_scenario(ws, scenario)
+                if released is not None:
+                    show(scenario.name, look_up(released, schema, facts))
     except AnonymizerError as error:
         problem(error)
 
 
-def release_of_scenario(ws: Workspace, scenario: Scenario) -> pd.DataFrame:
-    """Return the released rows of a scenario, made once as long as the table and its roles stay the same."""
+def release_of_scenario(ws: Workspace, scenario: Scenario) -> pd.DataFrame | None:
+    """Return the released rows of a scenario, made once as long as the table and its roles stay the same. A generalizer
+    that takes long works in the background; until it is done its progress and Cancel are drawn, and ``None`` comes."""
     releases: dict[str, pd.DataFrame] = ws.answers.get("releases of scenarios", ws.flow.encoded, dict)
     key = repr(sorted(scenario.parameters.items()))
     if key not in releases:
-        with st.spinner(f"Making the release of {plain(scenario.name)} …"):
-            releases[key] = ws.flow.but(**scenario.parameters).released
+        flow = ws.flow.but(**scenario.parameters)
+        if flow.settings.generalizer in TAKES_LONG:
+            st.markdown(f"**{plain(scenario.name)}**")
+            name = f"release of {key}"
+            rows = answer_of_job(ws, name, flow.schema, "", lambda job: flow.watch(job.go_on).released)
+            if rows is None:
+                return None
+            releases[key] = rows
+        else:
+            with st.spinner(f"Making the release of {plain(scenario.name)} …"):
+                releases[key] = flow.released
     return releases[key]
 
 
