@@ -10,12 +10,14 @@ from ui.forest.state import ForestState
 from ui.forest.view import (
     budget_form,
     budget_panel,
+    growth,
     headline,
     newest_forest,
     picture_panel,
     predict_panel,
     rehearsal_panel,
     rules_panel,
+    take_growth,
 )
 from ui.guard import lacks
 from ui.session import workspace
@@ -33,9 +35,11 @@ def main() -> None:
     )
     if ws.schema is not None and ws.schema.person:
         st.warning(plain(ONE_ROW.format(person=ws.schema.person)), icon=":material/warning:")
+    take_growth(ws)
     order, state = choices(ws), ws.state(ForestState)
     if order is not None:
         budget_form(ws, order)
+    growth(ws)
     if state.problem is not None:
         problem(state.problem)
     grown = newest_forest(ws)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError
+from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.forest import growth as forest_growth
 from anonymizer.forest.domains import CodedTable, Domains, code_attributes
 from anonymizer.forest.growth import Plan, grow_trees
@@ -203,6 +203,7 @@ def grow_forest(
     pruning: str | None = "line-42",
     noise: Noise | None = None,
     budget: Budget | None = None,
+    progress: Progress = no_progress,
 ) -> Forest:
     """Return a forest that costs ``epsilon`` (the papers' β), shared equally by its trees.
 
@@ -210,7 +211,8 @@ def grow_forest(
     most nodes on a path. ``min_size``: fewest noisy records of a node that is divided (F15: 100; ``strict`` has a
     rule of its own). ``pruning``: ``line-42``, ``equation-27`` or ``None``, in the modes that prune. ``noise``: by
     default OpenDP's; anything else makes a rehearsal. ``budget``: one of ``epsilon`` that has paid for
-    something already (cut points); the trees share what is left.
+    something already (cut points); the trees share what is left. ``progress`` is called before every question; what it
+    raises ends the work, and what was asked stays spent.
 
     Raises :class:`ParameterError` for parameters outside these bounds.
     """
@@ -228,7 +230,7 @@ def grow_forest(
     account = budget or Budget(epsilon)
     if account.limit != epsilon:
         raise ParameterError(f"The budget that was opened is {account.limit:g}, not {epsilon:g}.")
-    model = MODES[mode].grow(table, account, source, Plan(max_depth, min_size, n_trees, pruning))
+    model = MODES[mode].grow(table, account, source, Plan(max_depth, min_size, n_trees, pruning, progress=progress))
     return Forest(mode, table.domains, model, account.ledger(), source.rehearsal)
 
 

@@ -8,13 +8,14 @@ divided by every public value of an attribute. What a mode may look at, and what
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.errors import Progress, no_progress
 from anonymizer.forest.domains import CodedTable
-from anonymizer.forest.mechanisms import Budget, Noise
+from anonymizer.forest.mechanisms import Budget, Noise, WatchedNoise
 from anonymizer.forest.model import Trees
 from anonymizer.forest.nodes import NoisyNode, make_consistent, positive_shares, prune_tree
 
@@ -114,7 +115,7 @@ class Plan:
     """The settings of trees. ``min_size``: fewest noisy records of a node that is split (not in ``strict``).
 
     ``n_trees``: τ. ``pruning``: the rule, for modes that prune. ``roots``: attributes that other trees have at their
-    root.
+    root. ``progress`` is called before every question; what it raises ends the work.
     """
 
     max_depth: int
@@ -122,6 +123,7 @@ class Plan:
     n_trees: int = 1
     pruning: str | None = None
     roots: frozenset[int] = frozenset()
+    progress: Progress = no_progress
 
     def candidates(self, left: Sequence[int], depth: int) -> list[int]:
         """Return the attributes that a node may be split on."""
@@ -138,7 +140,8 @@ def grow_trees(
     each, root = (budget.limit - budget.spent) / plan.n_trees, Part.whole(table)
     trees: list[NoisyNode] = []
     for number in range(1, plan.n_trees + 1):
-        tree = grow(root, budget.reserve(each, f"tree {number}"), noise, plan)
+        look = partial(plan.progress, (number - 1) / plan.n_trees, f"Growing tree {number} of {plan.n_trees}")
+        tree = grow(root, budget.reserve(each, f"tree {number}"), WatchedNoise(noise, look), plan)
         if tree.attribute is not None:
             plan = replace(plan, roots=plan.roots | {tree.attribute})
         trees.append(tree)

@@ -9,7 +9,7 @@ Neighbouring tables differ by one record added or removed. Replacing one record 
 
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -104,6 +104,38 @@ class RehearsalNoise:
 
     def coins(self, n: int, share: float) -> NDArray[np.bool_]:
         return self.rng.random(n) < share
+
+
+@dataclass(frozen=True)
+class WatchedNoise:
+    """The noise of another source; ``look`` is called before every question, and what it raises ends the work."""
+
+    source: Noise
+    look: Callable[[], None]
+
+    @property
+    def rehearsal(self) -> bool:
+        return self.source.rehearsal
+
+    def laplace(self, counts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
+        self.look()
+        return self.source.laplace(counts, epsilon)
+
+    def discrete_laplace(self, counts: NDArray[np.int64], epsilon: float) -> NDArray[np.float64]:
+        self.look()
+        return self.source.discrete_laplace(counts, epsilon)
+
+    def exponential(self, scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
+        self.look()
+        return self.source.exponential(scores, epsilon, sensitivity)
+
+    def noisy_max(self, scores: Sequence[int], epsilon: float, sensitivity: int) -> int:
+        self.look()
+        return self.source.noisy_max(scores, epsilon, sensitivity)
+
+    def coins(self, n: int, share: float) -> NDArray[np.bool_]:
+        self.look()
+        return self.source.coins(n, share)
 
 
 def selection_shares(scores: Sequence[float], epsilon: float, sensitivity: float) -> NDArray[np.float64]:

@@ -2,8 +2,7 @@
 
 import base64
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,7 @@ from anonymizer.errors import CancelledError
 from anonymizer.forest.audit import Finding
 from anonymizer.forest.domains import domains_of, read_domains
 from anonymizer.forest.forest import COMPARE, Forest, grow_forest, predict_records, rehearsed_accuracy
-from anonymizer.forest.mechanisms import RehearsalNoise
+from anonymizer.forest.mechanisms import RehearsalNoise, SecureNoise
 from anonymizer.forest.rehearsal import RIVALS
 from anonymizer.forest.rules import rules_of
 from anonymizer.reading.files import ReadOptions
@@ -23,7 +22,8 @@ from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL, session_of, texts
 from ui.controls import share
-from ui.forest.choices import schema_as_declared
+from ui.forest import view
+from ui.forest.choices import Order, schema_as_declared
 from ui.forest.state import Codebook, ForestState
 from ui.forest.view import sample_table
 from ui.workspace import Workspace, sample_reading
@@ -70,6 +70,15 @@ def plain_text(app: AppTest) -> str:
     return "\n".join([texts(app), *more]).replace("\\", "")
 
 
+def grow(app: AppTest) -> None:
+    """Press the button that grows a forest, and wait until it is there."""
+    app.button(key="forest grow").click().run()
+    job = session_of(app).jobs.get("forest")
+    if job is not None:
+        assert job.done.wait(60)
+        app.run()
+
+
 def figures(app: AppTest) -> dict[str, str]:
     return {metric.label: metric.value for metric in app.metric}
 
@@ -84,7 +93,7 @@ def test_public_values__strict__spends_exactly_the_budget() -> None:
     app = open_page(session())
     assert not app.exception
     assert "All values are public" in plain_text(app)
-    app.button(key="forest grow").click().run()
+    grow(app)
     assert not app.exception
     assert "may be published" in plain_text(app)
     assert figures(app)["Spent"] == "1"
@@ -97,7 +106,7 @@ def test_public_values__strict__spends_exactly_the_budget() -> None:
 def test_session_budget__repeated_runs_add_up_until_it_refuses() -> None:
     app = open_page(session())
     for spent in (1.0, 2.0, 3.0):
-        app.button(key="forest grow").click().run()
+        grow(app)
         assert set(session_of(app).spent.values()) == {spent}
     assert app.button(key="forest grow").disabled
     assert "That would make 4" in plain_text(app)
@@ -120,7 +129,7 @@ def test_values_from_the_records__only_after_a_warning_which_stays() -> None:
     assert "come from the records" in plain_text(app)
     assert "forest grow" not in {button.key for button in app.button}
     next(box for box in app.checkbox if "publicly known" in box.label).check().run()
-    app.button(key="forest grow").click().run()
+    grow(app)
     assert not app.exception
     assert "may be published" not in plain_text(app)
     assert any("read from the records" in error.value for error in app.error)
@@ -141,7 +150,7 @@ def test_paper__says_that_it_is_not_private_where_chosen_and_where_shown() -> No
     app = open_page(session())
     app.selectbox(key="forest mode").set_value("paper").run()
     assert sum("NOT differentially private" in error.value for error in app.error) == 1
-    app.button(key="forest grow").click().run()
+    grow(app)
     assert sum("NOT differentially private" in error.value for error in app.error) == 2
     assert "may be published" not in plain_text(app)
 
@@ -149,7 +158,7 @@ def test_paper__says_that_it_is_not_private_where_chosen_and_where_shown() -> No
 def grow_scorecard() -> tuple[AppTest, Forest]:
     app = open_page(session())
     app.selectbox(key="forest mode").set_value("scorecard").run()
-    app.button(key="forest grow").click().run()
+    grow(app)
     assert not app.exception
     return app, session_of(app).state(ForestState).grown.forest
 
@@ -229,7 +238,7 @@ def test_scorecard__predicts_pasted_records() -> None:
 def test_best__charges_its_choice_and_says_what_was_taken() -> None:
     app = open_page(session())
     app.selectbox(key="forest mode").set_value("best").run()
-    app.button(key="forest grow").click().run()
+    grow(app)
     assert not app.exception
     assert figures(app)["Spent"] == "1"
     forest = session_of(app).state(ForestState).grown.forest
@@ -244,7 +253,7 @@ def test_best__charges_its_choice_and_says_what_was_taken() -> None:
 def test_accuracy__measured_on_held_out_records_costs_nothing_more() -> None:
     app = open_page(session())
     app.toggle(key="forest measure").set_value(True).run()
-    app.button(key="forest grow").click().run()
+    grow(app)
     assert not app.exception
     assert "%" in figures(app)["Accuracy, held out"]
     assert set(session_of(app).spent.values()) == {1.0}
@@ -258,7 +267,7 @@ def test_cut_points__bought_with_a_tenth_of_the_budget() -> None:
     )
     app = open_page(ws)
     app.toggle(key="forest cuts").set_value(True).run()
-    app.button(key="forest grow").click().run()
+    grow(app)
     assert not app.exception
     app.segmented_control(key="forest panel").set_value("Budget").run()
     queries = next(frame.value for frame in app.dataframe if "Query" in frame.value.columns)
@@ -268,7 +277,7 @@ def test_cut_points__bought_with_a_tenth_of_the_budget() -> None:
 
 def test_predict__pasted_records_and_their_faults() -> None:
     app = open_page(session())
-    app.button(key="forest grow").click().run()
+    grow(app)
     app.segmented_control(key="forest panel").set_value("Predict").run()
     row = TABLE[COLUMNS].dropna().iloc[:2]
     app.text_area(key="forest pasted").set_value(row.to_csv(index=False)).run()
@@ -356,7 +365,7 @@ def test_texts_of_the_table_are_shown_as_text() -> None:
         json.dumps({"[x](y)": ["<b>a</b>", "**c**"], "t": ["$u$", ":red[v]"]}), "codebook.json"
     )
     app = open_page(ws)
-    app.button(key="forest grow").click().run()
+    grow(app)
     assert not app.exception
     assert "[x](y)" not in texts(app)
 
@@ -364,25 +373,16 @@ def test_texts_of_the_table_are_shown_as_text() -> None:
 def test_spent_budget__gives_its_forest_even_when_the_page_is_touched_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import ui.forest.view as view
-    from ui.forest.choices import Order
-
-    class Touched(Exception):
-        """A click that came meanwhile ends the run as soon as the page is written to."""
-
-    @contextmanager
-    def spinner(*_: object, **__: object) -> Iterator[None]:
-        yield
-        raise Touched
-
     ws = session()
     domains = domains_of(TABLE, "diagnosis", read_domains(codebook_of(ws)), columns=COLUMNS, schema=SCHEMA)
-    monkeypatch.setattr(view.st, "spinner", spinner)
-    with pytest.raises(Touched):
-        view.grow(ws, Order("strict", 0.5, 1, 3, domains), measure=False, buy=False)
+    monkeypatch.setattr(view, "AT_ONCE", 0.0)
+    view.grow(ws, Order("strict", 0.5, 1, 3, domains), measure=False, buy=False)
     assert ws.spent == {ws.reading.sha256: 0.5, ws.content: 0.5}
-    forest = view.newest_forest(ws).forest
-    assert forest.epsilon == 0.5
+    assert ws.jobs["forest"].done.wait(60)
+    app = open_page(ws)
+    assert not app.exception
+    assert "forest" not in ws.jobs
+    assert view.newest_forest(ws).forest.epsilon == 0.5
 
 
 def test_codebook__can_be_taken_away_again() -> None:
@@ -400,7 +400,7 @@ def test_codebook__can_be_taken_away_again() -> None:
 def test_choices__outlive_another_view_and_another_page() -> None:
     app = open_page(session(public=False))
     app.checkbox[0].check().run()
-    app.button(key="forest grow").click().run()
+    grow(app)
     app.slider(key="rule confidence").set_value(0.6).run()
     app.selectbox(key="rule column").set_value("age").run()
     rules = len(app.dataframe[-1].value)
@@ -441,3 +441,34 @@ def test_budget__is_that_of_the_content_whatever_the_file() -> None:
     assert ws.spent_here == 1.5
     assert ws.bring(table.assign(age=table["age"] + 1).to_csv(index=False).encode(), "d.csv")
     assert ws.content not in contents
+
+
+def test_growing__shows_how_far_it_is_and_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was spent stays spent: questions that were asked cannot be taken back."""
+    begun, go_on = threading.Event(), threading.Event()
+    laplace = SecureNoise.discrete_laplace
+
+    def slowly(noise: SecureNoise, counts: np.ndarray, epsilon: float) -> np.ndarray:
+        begun.set()
+        go_on.wait(60)
+        return laplace(noise, counts, epsilon)
+
+    monkeypatch.setattr(SecureNoise, "discrete_laplace", slowly)
+    app = open_page(session())
+    app.button(key="forest grow").click().run()
+    assert begun.wait(60)
+    ws = session_of(app)
+    assert app.button(key="forest grow").disabled
+    job = ws.jobs["forest"]
+    assert job.what == "Growing tree 1 of 1"
+    app.button(key="cancel forest").click().run()
+    go_on.set()
+    assert job.done.wait(60)
+    app.run()
+    assert not app.exception
+    assert any("Growing was stopped" in error.value and "stays spent" in error.value for error in app.error)
+    assert ws.spent_here == 1.0
+    assert ws.state(ForestState).grown is None
+    grow(app)
+    assert ws.spent_here == 2.0
+    assert "may be published" in plain_text(app)

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, CancelledError
 from anonymizer.forest.cut_points import buy_cuts
 from anonymizer.forest.domains import CodedTable, code, domains_of
 from anonymizer.forest.drawing import (
@@ -24,12 +24,16 @@ from anonymizer.reading.samples import SAMPLES
 from ui.controls import count, place_of, plain, plural, problem, share
 from ui.forest.choices import Order
 from ui.forest.state import ForestState, Growth
-from ui.job import Job, answer_of_job
+from ui.job import Job, answer_of_job, start_job, stop_job, watch
 from ui.tree_view import tree_view
 from ui.workspace import Workspace
 
 CONFIG = {"displayModeBar": False}
 CUT_SHARE = 0.1
+JOB = "forest"
+AT_ONCE = 0.5
+"""Seconds that the page waits for a forest before it shows how far it is."""
+STAYS_SPENT = "Its budget stays spent: what was asked of the records cannot be taken back."
 SAMPLE = "hospital"
 ANYTHING = "any"
 
@@ -74,39 +78,67 @@ def budget_form(ws: Workspace, order: Order) -> None:
         )
         state.cuts = buy
         over = spent + order.epsilon > limit * (1 + 1e-9)
+        grows = JOB in ws.jobs
         if right.button(
             f"Spend β = {order.epsilon:g} and grow",
             type="primary",
             icon=":material/forest:",
-            disabled=over,
+            disabled=over or grows,
             key="forest grow",
         ):
             grow(ws, order, measure, buy and not measure)
             st.rerun()
-        if over:
+        if over and not grows:
             right.caption(f":material/block: That would make {spent + order.epsilon:g}. Lower β, or allow more.")
 
 
 def grow(ws: Workspace, order: Order, measure: bool, buy: bool) -> None:
-    """Grow the forest and charge the session for it."""
+    """Charge the session for a forest, and begin to grow it in the background."""
     if ws.reading is None:
         return
+    frame, sha, domains, epsilon = ws.reading.frame, ws.reading.sha256, order.domains, order.epsilon
     parameters = {"mode": order.mode, "n_trees": order.n_trees, "max_depth": order.max_depth}
-    sha, state = ws.reading.sha256, ws.state(ForestState)
     try:
-        table = code(ws.reading.frame, order.domains)
-        with st.spinner("Growing the forest…", show_time=True), ws.turn(True):
-            ws.spend(order.epsilon)
-            measured = grow_and_measure(table, order.epsilon, **parameters) if measure else None
-            paid = Budget(order.epsilon)
-            if buy:
-                better = buy_cuts(ws.reading.frame, order.domains, paid, order.epsilon * CUT_SHARE)
-                table = code(ws.reading.frame, better)
-            forest = measured.forest if measured else grow_forest(table, order.epsilon, budget=paid, **parameters)
-            # Before the spinner ends: there a click on the page that came meanwhile would begin another run.
-            state.grown, state.problem, state.node = Growth(sha, forest, measured), None, None
+        table = code(frame, domains)
     except AnonymizerError as error:
-        state.problem = error
+        ws.state(ForestState).problem = error
+        return
+    ws.spend(epsilon)
+
+    def work(job: Job) -> Growth:
+        how = {**parameters, "progress": job.go_on}
+        if measure:
+            measured = grow_and_measure(table, epsilon, **how)
+            return Growth(sha, measured.forest, measured)
+        paid, part = Budget(epsilon), table
+        if buy:
+            part = code(frame, buy_cuts(frame, domains, paid, epsilon * CUT_SHARE))
+        return Growth(sha, grow_forest(part, epsilon, budget=paid, **how))
+
+    start_job(ws, JOB, sha, work).done.wait(AT_ONCE)
+
+
+def take_growth(ws: Workspace) -> None:
+    """Keep what came of the forest that was grown last, once it is done."""
+    job, state = ws.jobs.get(JOB), ws.state(ForestState)
+    if job is None or not job.done.is_set():
+        return
+    stop_job(ws, JOB)
+    if job.failure is None:
+        state.grown, state.problem, state.node = job.answer, None, None
+    elif isinstance(job.failure, CancelledError):
+        state.problem = CancelledError("Growing was stopped.", remedy=STAYS_SPENT)
+    elif isinstance(job.failure, AnonymizerError):
+        state.problem = job.failure
+    else:
+        state.problem = AnonymizerError("Growing failed unexpectedly.", remedy=f"Try other choices. {STAYS_SPENT}")
+
+
+def growth(ws: Workspace) -> None:
+    """Draw how far a forest is that grows, and its Cancel."""
+    job = ws.jobs.get(JOB)
+    if job is not None:
+        watch(job, JOB)
 
 
 def newest_forest(ws: Workspace) -> Growth | None:
