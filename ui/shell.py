@@ -37,7 +37,9 @@ STYLE = """<style>
 [data-testid="stFileUploaderDropzoneInstructions"] { margin: 0.5rem 0 0; flex: none; max-width: 100%; }
 [data-testid="stSliderTickBar"] { display: none; }
 [data-testid="stSliderThumbValue"] p { color: LINK; }
-:is([data-testid="stBaseButton-secondary"], [data-testid="stBaseButton-tertiary"]):is(:hover, :focus, :active) {
+:is([data-testid="stBaseButton-secondary"], [data-testid="stBaseButton-tertiary"], [data-testid="stPopover"] button):is(
+  :hover, :focus, :active, [aria-expanded="true"]
+) {
   color: LINK;
 }
 [data-testid="stCaptionContainer"] { color: GRAY; opacity: 1; }

@@ -29,6 +29,7 @@ def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
     page = roles_page
     step(page, "Release").click()
     page.get_by_text("How cells are written: Sets").click()
+    page.get_by_text("Single files").click()
     settle(page)
     ways = [WRITINGS["concatenate"].title, WRITINGS["sets"].title]
     for turn, pause in enumerate(PAUSES):

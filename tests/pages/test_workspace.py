@@ -204,19 +204,19 @@ def test_plain__leaves_no_live_markdown() -> None:
 
 
 def test_panels__are_told_once_a_visit_whether_they_are_open(ws: Workspace) -> None:
-    app = AppTest.from_file(SHELL, default_timeout=60)
+    app = AppTest.from_file(SHELL, default_timeout=120)
     app.session_state["workspace"] = ws
-    app.run().switch_page("../pages/tree.py").run()
+    app.run().switch_page("../pages/release.py").run()
 
     def is_open() -> bool:
         return next(item.proto.expanded for item in app.expander if item.label == "Limits on sensitive columns")
 
     assert not is_open()
-    app.number_input(key="tree l").set_value(2).run()
+    app.number_input(key="release l").set_value(2).run()
     assert app.session_state["workspace"].settings.l == 2
     assert not is_open(), "the browser would take another word for a click"
     app.switch_page("../pages/roles.py").run()
-    app.switch_page("../pages/tree.py").run()
+    app.switch_page("../pages/release.py").run()
     assert is_open()
 
 
