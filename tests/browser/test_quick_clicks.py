@@ -33,9 +33,11 @@ def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
     settle(page)
     ways = [WRITINGS["concatenate"].title, WRITINGS["sets"].title]
     for turn, pause in enumerate(PAUSES):
-        page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
+        box = page.get_by_role("combobox", name="Categories")
+        box.evaluate("box => box.scrollIntoView({block: 'center'})")
         settle(page)  # a list closes when the page scrolls
-        page.get_by_role("combobox", name="Categories").click()
+        page.wait_for_timeout(300)
+        box.click()
         page.get_by_role("option", name=ways[turn % 2], exact=True).click()
         page.wait_for_timeout(pause)
         assert download(page, "CSV", tmp_path).stat().st_size > 0

@@ -179,6 +179,7 @@ def test_page__starts_at_its_top_and_stays_when_drawn_again(map_page: Any) -> No
     expect(page.get_by_role("heading", name="Check and download")).to_be_visible(timeout=60_000)
     settle(page)
     assert page.evaluate(scrolled) == 0
+    page.set_viewport_size({"width": 900, "height": 420})
     page.get_by_text("What it says beside").click()
     purpose = page.get_by_role("textbox", name="Purpose")
     purpose.scroll_into_view_if_needed()
