@@ -38,6 +38,9 @@ STAMP = VENV / "copse-setup.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Programs, looked for on the PATH, that the browser walks can drive."""
 
+SIDE_BY_SIDE = ("-n", "3", "--dist", "worksteal", "--durations", "30")
+"""How pytest runs everything: one process more than the two cores that are counted on, as walks often wait."""
+
 PIPE_CLOSED = 141
 """As a shell says of a program that wrote to a pipe which nobody reads any more."""
 
@@ -110,7 +113,7 @@ def test(options: list[str]) -> int:
         print("No Chromium found; fetching one for the browser walks.", flush=True)
         if call([python, "-m", "playwright", "install", "chromium"]) != 0:
             print("That failed. The browser walks will be skipped; install Chromium or Chrome to run them.", flush=True)
-    return call([python, "-m", "pytest", "-n", "2", "--dist", "worksteal", *options])  # side by side
+    return call([python, "-m", "pytest", *SIDE_BY_SIDE, *options])
 
 
 def fuzz(cases: str = "2000", first: str = "0") -> int:

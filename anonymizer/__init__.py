@@ -7,6 +7,7 @@ Start with :func:`anonymize`, or take its steps one by one: :func:`suggest`, :fu
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.checking.verify import MODELS, Check, Verification, verify
 from anonymizer.cli.warm import choose_cache
+from anonymizer.databases.read import read_database
 from anonymizer.errors import (
     AnonymizerError,
     CellError,
@@ -22,7 +23,10 @@ from anonymizer.growing.encode import EncodedTable, encode
 from anonymizer.growing.grow import CRITERIA, grow
 from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
+from anonymizer.labelled.codebook import read_codebook
 from anonymizer.measuring.utility import Utility, measure
+from anonymizer.partitions.check import verify_folder
+from anonymizer.partitions.run import FilesResult, anonymize_files
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.reading.files import Reading, ReadOptions, read_table
 from anonymizer.reading.profile import ColumnFacts, profile, suggest
@@ -32,6 +36,7 @@ from anonymizer.releasing.release import Release, read_release
 from anonymizer.reporting.report import Provenance, Report
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION as __version__
+from anonymizer.whatif.described import with_codebook
 
 __all__ = [
     "CRITERIA",
@@ -45,6 +50,7 @@ __all__ = [
     "ColumnFacts",
     "EncodeError",
     "EncodedTable",
+    "FilesResult",
     "GuaranteeError",
     "Kind",
     "LinkageRisk",
@@ -67,6 +73,7 @@ __all__ = [
     "__version__",
     "annotate",
     "anonymize",
+    "anonymize_files",
     "descend",
     "encode",
     "generalize",
@@ -75,11 +82,15 @@ __all__ = [
     "measure",
     "profile",
     "prune",
+    "read_codebook",
     "read_release",
+    "read_database",
     "read_table",
     "singling_out",
     "suggest",
     "verify",
+    "verify_folder",
+    "with_codebook",
 ]
 
 choose_cache()  # before anything imports numba

@@ -1,7 +1,10 @@
 """What can go wrong, said once: what happened, where, and what to do about it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Progress = Callable[[float, str], None]
 """What long work calls as it goes on: a share from 0 to 1, and what is being done."""
@@ -65,3 +68,16 @@ class CancelledError(AnonymizerError):
 
 class CellError(AnonymizerError):
     """A released cell cannot be read as a value, an interval or a set."""
+
+
+def check_headers(table: "pd.DataFrame") -> None:
+    """Raise :class:`SchemaError` unless the column names are distinct, non-empty text."""
+    if table.columns.nlevels > 1 or not all(isinstance(name, str) and name.strip() for name in table.columns):
+        raise SchemaError(
+            "Every column needs a name that is text and not empty.", remedy="Name the columns, then try again."
+        )
+    if not table.columns.is_unique:
+        duplicate = table.columns[table.columns.duplicated()][0]
+        raise SchemaError(
+            f"Two columns have the same name: {duplicate!r}.", column=duplicate, remedy="Rename one of them."
+        )

@@ -17,28 +17,30 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.attacks.isolation import Isolation, isolation
-from anonymizer.checking.linkage import LinkageRisk, LookAlikes, linkage_risk, look_alikes
+from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, linkage_risk, risk_of_classes
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
 from anonymizer.errors import Progress, no_progress
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.gate.judge import about_table, judge
-from anonymizer.groups.limits import shortfall_of_all, too_few
+from anonymizer.groups.limits import require_limits
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, used_settings, with_criterion
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable, encode, persons_of, rows_of
+from anonymizer.growing.people import with_reach
 from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.coefficients import Agreement, Regression, agreement, regression_of
-from anonymizer.measuring.distributions import Distribution, distribution
+from anonymizer.measuring.distributions import Distribution, distributions
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
+from anonymizer.population.sample import WHOLE, Population
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import check_choices, divide, release_of
-from anonymizer.releasing.grid import coarsen, public_parts
+from anonymizer.releasing.grid import Grid, Ladder, grids_at, ladders_of, on_grids, public_parts
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.tiers import Parts
 from anonymizer.reporting.report import Report, report_of
@@ -49,7 +51,7 @@ from anonymizer.whatif.frontier import Point, tree_frontier
 Answer = TypeVar("Answer")
 
 TREE = ("schema", "recipe")
-PRUNING = (*TREE, "grouping", "limits")
+PRUNING = (*TREE, "grouping", "limits", "population_asked")
 PARTS = (*PRUNING, "generalizer", "public_k")
 RELEASE = (*PARTS, "writing", "numbers")
 
@@ -110,24 +112,17 @@ class Flow:
     report. ``rng``: for whatever a release draws; by default a fresh secret. ``reasons``: why the release may leave
     although something stands in the way, by the key of the :class:`anonymizer.gate.finding.Finding`. ``stages``:
     answers to share, by stage and what it depends on: see :meth:`but`. ``turn``: what stands around whatever is
-    computed.
+    computed. ``population``: what is known of it, for limits on risk and k-map, beside the sampling weights.
 
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
 
     def __init__(
-        self,
-        table: pd.DataFrame,
-        schema: Schema,
-        settings: Settings | None = None,
-        *,
-        against_original: bool = True,
-        reading: Reading | None = None,
-        rng: np.random.Generator | None = None,
-        reasons: Mapping[str, str] | None = None,
-        stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
-        turn: Turn = nullcontext,
-    ) -> None:
+        self, table: pd.DataFrame, schema: Schema, settings: Settings | None = None, *, against_original: bool = True,
+        reading: Reading | None = None, rng: np.random.Generator | None = None,
+        reasons: Mapping[str, str] | None = None, stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
+        turn: Turn = nullcontext, population: Population = WHOLE,
+    ) -> None:  # fmt: skip
         self.table = table
         self.schema = schema
         self.settings = settings or Settings()
@@ -137,6 +132,7 @@ class Flow:
         self.reasons = dict(reasons or {})
         self.progress: Progress = no_progress
         self.turn = turn
+        self.population = population
         keys = {name: tuple(self._dependency(on) for on in DEPENDS[name]) for name in DEPENDS}
         shared = stages or {}
         self._stages: dict[str, tuple[Any, Place[Any]]] = {
@@ -147,17 +143,25 @@ class Flow:
     def _dependency(self, name: str) -> Any:
         if name == "schema":
             return self.schema.bare
-        own = hasattr(type(self), name) or name == "reasons"
+        if name in ("quasi_identifying", "person"):
+            return getattr(self.schema, name)
+        own = hasattr(type(self), name) or name in ("reasons", "population")
         return getattr(self, name) if own else getattr(self.settings, name)
 
-    def but(self, schema: Schema | None = None, reasons: Mapping[str, str] | None = None, **changes: Any) -> "Flow":
-        """Return another flow of the same table, with some settings changed, in other roles, or for other reasons.
+    def but(
+        self, schema: Schema | None = None, reasons: Mapping[str, str] | None = None,
+        population: Population | None = None, **changes: Any,
+    ) -> "Flow":  # fmt: skip
+        """Return another flow of the same table, with some settings changed, in other roles, for other reasons, or with
+        something else known of the population.
 
         It shares the stages that do not depend on what was changed, those that are computed later too.
         """
-        same: dict[str, Any] = {"against_original": self.against_original, "reading": self.reading, "rng": self.rng}
-        same |= {"stages": self._stages, "turn": self.turn, "reasons": self.reasons if reasons is None else reasons}
-        return Flow(self.table, schema or self.schema, self.settings.but(**changes), **same)
+        return Flow(
+            self.table, schema or self.schema, self.settings.but(**changes), against_original=self.against_original,
+            reading=self.reading, rng=self.rng, reasons=self.reasons if reasons is None else reasons,
+            stages=self._stages, turn=self.turn, population=population or self.population,
+        )  # fmt: skip
 
     def watch(self, progress: Progress) -> "Flow":
         """Return the same flow, whose long work calls ``progress``; an exception that it raises ends the work."""
@@ -167,10 +171,8 @@ class Flow:
 
     def rows(self, rows: NDArray[np.int64]) -> "Flow":
         """Return the flow of some of the records, in the encoding of all of them."""
-        table = self.table.iloc[rows]
-        flow = Flow(
-            table, self.schema, self.settings, against_original=self.against_original, rng=self.rng, turn=self.turn
-        )
+        same: dict[str, Any] = {"against_original": self.against_original, "rng": self.rng, "turn": self.turn}
+        flow = Flow(self.table.iloc[rows], self.schema, self.settings, **same)
         flow._once("encoded", lambda: rows_of(self.encoded, rows))
         return flow
 
@@ -200,16 +202,6 @@ class Flow:
     # What follows from schema and settings alone.
 
     @property
-    def quasi_identifying(self) -> tuple[str, ...]:
-        """The quasi-identifying columns."""
-        return self.schema.quasi_identifying
-
-    @property
-    def person(self) -> str | None:
-        """The column that tells whose a row is."""
-        return self.schema.person
-
-    @property
     def grouping(self) -> str:
         """The name of the way records are put into groups: as was chosen, or what suits the target."""
         return self.settings.grouping or natural_grouping(self.schema)
@@ -230,6 +222,11 @@ class Flow:
         return self.limits.but(k=1)
 
     @property
+    def population_asked(self) -> Population | None:
+        """What is known of the population, where a limit asks for it."""
+        return self.population if self.limits.of_population else None
+
+    @property
     def criterion(self) -> str | None:
         """The criterion of a good split of the tree; ``None`` for median cuts."""
         return with_criterion(self.recipe, self.encoded).criterion
@@ -241,15 +238,30 @@ class Flow:
         """The table in codes."""
         return encode(self.table, self.schema)
 
+    @stage("schema")
+    def ladders(self) -> dict[str, Ladder]:
+        """The steps that grids of any k are joined of, by column."""
+        return ladders_of(self.encoded, self.schema)
+
+    @stage("schema", "k")
+    def grids(self) -> dict[str, Grid]:
+        """The grids on which columns of numbers and dates have public ends, by column."""
+        return grids_at(self.ladders, self.settings.k)
+
     @stage("schema", "public_k")
     def coarse(self) -> EncodedTable:
         """The table in codes as wide as they are written, so that what hulls lose is what is released."""
-        return coarsen(self.encoded, self.schema, self.settings.public_k)
+        return self.encoded if self.settings.public_k is None else on_grids(self.encoded, self.grids)
 
     @stage(*TREE)
     def tree(self) -> Tree:
         """The grown tree, unpruned."""
         return grow_by(self.recipe, self.encoded)
+
+    @stage("schema", "population_asked")
+    def reached(self) -> EncodedTable:
+        """The table in codes, with what is known of the population where a limit asks for it."""
+        return with_reach(self.encoded, self.table, self.schema, self.population_asked)
 
     @stage(*TREE)
     def leaf(self) -> NDArray[np.int32]:
@@ -269,7 +281,7 @@ class Flow:
     @stage(*PRUNING)
     def pruning(self) -> Pruning:
         """The recorded pruning steps and the cut that keeps the limits, as far as they can be kept."""
-        return group(self.tree, self.risk, self.encoded, self.grouping, self.limits)
+        return group(self.tree, self.risk, self.reached, self.grouping, self.limits)
 
     @stage(*PRUNING)
     def worst(self) -> tuple[WorstGroup, ...]:
@@ -282,7 +294,8 @@ class Flow:
         self.require_limits()
         s = self.settings
         of: dict[str, Any] = {"limits": self.limits, "leaf": self.leaf, "rng": self.rng, "memory": self.memory}
-        return divide(self.coarse, self.pruning, s.generalizer, s.k, progress=self.progress, **of)
+        encoded = replace(self.coarse, people=self.reached.people)
+        return divide(encoded, self.pruning, s.generalizer, s.k, progress=self.progress, **of)
 
     @stage(*TREE, "numbers")
     def memory(self) -> dict[str, Any]:
@@ -296,11 +309,11 @@ class Flow:
 
     @stage(*RELEASE)
     def release(self) -> Release:
-        """The release, its rows in a secret order."""
+        """The release as it is worked on here, its rows in a secret order."""
         s = self.settings
         check_choices(s.generalizer, s.writing, s.numbers)
         how = s.generalizer, s.writing, s.numbers
-        return release_of(self.table, self.schema, self.encoded, self.parts, *how, s.k, self.rng)
+        return release_of(self.table, self.schema, self.encoded, self.parts, *how, self.grids, self.rng, self.memory)
 
     @stage(*RELEASE)
     def released(self) -> pd.DataFrame:
@@ -310,7 +323,8 @@ class Flow:
     @stage(*RELEASE)
     def look_alikes(self) -> LookAlikes:
         """The classes of rows that are alike, in the released cells."""
-        return look_alikes(self.released, self.quasi_identifying)
+        columns = self.release.generalized
+        return classes_of([(c.index, len(c.cells)) for c in columns if c.index is not None], self.release.n_records)
 
     @stage(*RELEASE)
     def cells(self) -> dict[str, ColumnCells]:
@@ -320,25 +334,25 @@ class Flow:
     @stage("quasi_identifying", "person")
     def before(self) -> LinkageRisk:
         """The linking risk of the table as it stands."""
-        return linkage_risk(self.table, self.quasi_identifying, person=persons_of(self.table, self.schema)[0])
+        return linkage_risk(self.table, self.schema.quasi_identifying, person=persons_of(self.table, self.schema)[0])
 
     @stage(*RELEASE)
     def after(self) -> LinkageRisk:
         """The linking risk of the released cells."""
         person = None if self.encoded.person is None else self.encoded.person[self.release.order]
-        return linkage_risk(self.released, self.quasi_identifying, classes=self.look_alikes, person=person)
+        return risk_of_classes(self.look_alikes, person)
 
     @stage("schema")
     def original(self) -> Original:
         """The table as the checker compares releases with it."""
         return prepare(self.table, self.schema)
 
-    @stage(*RELEASE)
+    @stage(*RELEASE, "population")
     def verification(self) -> Verification:
         """Every guarantee, computed again from the released cells, beside the original where that was wanted."""
         return verify(
             self.released, self.schema, original=self.original if self.against_original else None,
-            order=self.release.order, classes=self.look_alikes, cells=self.cells, **self.limits.required,
+            order=self.release.order, cells=self.cells, population=self.population, **self.limits.required,
         )  # fmt: skip
 
     @stage(*RELEASE)
@@ -352,13 +366,12 @@ class Flow:
     def utility(self) -> Utility:
         """The measures of what the release is still good for: loss, discernibility, error."""
         target = self.encoded.target.name or None
-        return measure(self.release, self.encoded.encodings, target, released=self.released, classes=self.look_alikes)
+        return measure(self.release, self.encoded.encodings, target, self.look_alikes)
 
     @stage(*RELEASE)
     def distributions(self) -> tuple[Distribution, ...]:
         """Each generalized column before and after, the one that changed most first."""
-        columns = (distribution(self.encoded, self.release, name) for name in self.encoded.names)
-        return tuple(sorted(columns, key=lambda column: -column.moved))
+        return distributions(self.encoded, self.release)
 
     @stage(*RELEASE)
     def boxed(self) -> BoxedTable:
@@ -380,12 +393,12 @@ class Flow:
         """The number of coefficients of the regression that the release keeps; ``None`` where there is none."""
         return None if self.regression is None else agreement(self.regression, self.boxed)
 
-    @stage(*TREE, "limits_beside_k", "numbers")
+    @stage(*TREE, "limits_beside_k", "population_asked", "numbers")
     def frontier(self) -> tuple[Point, ...]:
         """The risk and loss of every k in the groupings that are cuts of the tree."""
         return tree_frontier(self)
 
-    @stage(*TREE, "grouping", "limits_beside_k", "numbers")
+    @stage(*TREE, "grouping", "limits_beside_k", "population_asked", "numbers")
     def by_k(self) -> tuple[Point, ...]:
         """The risk and loss of every k in this grouping."""
         return tree_frontier(self, groupings=(self.grouping,))
@@ -395,7 +408,7 @@ class Flow:
         """What the table and its roles alone let the gate find."""
         return about_table(self.table, self.schema, persons_of(self.table, self.schema)[0])
 
-    @stage(*RELEASE)
+    @stage(*RELEASE, "population")
     def judgement(self) -> Gate:
         """Everything to see to before the release leaves, without anybody's reasons."""
         return judge(self.about_table, self.table, self.schema, self.settings, self.verification)
@@ -405,17 +418,19 @@ class Flow:
         """Everything to see to before the release leaves, with the steward's reasons."""
         return self.judgement.with_reasons(self.reasons)
 
-    @stage(*RELEASE, "reasons")
+    @stage(*RELEASE, "population", "reasons", "order")
     def leaving(self) -> Release:
-        """The release as it can be written: not at all as long as something stands in its way."""
-        return replace(self.release, bars=tuple(finding.key for finding in self.gate.open))
+        """The release as it can be written, its rows in the order of the file: not at all as long as something stands
+        in its way."""
+        rows = self.release.by_content(self.look_alikes.class_of) if self.settings.order == "content" else self.release
+        return replace(rows, bars=tuple(finding.key for finding in self.gate.open))
 
     @property
     def role_reasons(self) -> tuple[str, ...]:
         """Why each column has its role."""
         return tuple(column.why for column in self.schema.columns)
 
-    @stage(*RELEASE, "reasons", "role_reasons")
+    @stage(*RELEASE, "population", "reasons", "role_reasons", "order")
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(
@@ -431,7 +446,4 @@ class Flow:
 
     def require_limits(self) -> None:
         """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""
-        if self.encoded.n_persons < self.settings.k:
-            raise too_few(self.encoded, self.settings.k)
-        if not self.pruning.satisfied:
-            raise shortfall_of_all(self.tree, self.risk, self.encoded, self.limits)
+        require_limits(self.pruning.tree, self.risk, self.reached, self.limits, self.pruning.satisfied)

@@ -33,6 +33,7 @@ from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import Utility
+from anonymizer.population.sample import WHOLE, Population
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import check_choices
 from anonymizer.releasing.release import Release
@@ -79,6 +80,7 @@ def anonymize(
     reading: Reading | None = None,
     rng: np.random.Generator | None = None,
     reasons: Mapping[str, str] | None = None,
+    population: Population = WHOLE,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Result:
@@ -98,6 +100,7 @@ def anonymize(
     report. ``rng``: for the row order and whatever else is drawn; by default a fresh secret. ``reasons``: why the
     release may leave although something stands in the way, by the key of the finding, in three words at least; the
     report keeps them. Without a reason ``result.gate.open`` says what it is, and ``result.release`` makes no file.
+    ``population``: what is known of it beside sampling weights, for the limits ``risk_max``, ``risk_mean``, ``k_map``.
     ``progress``: called with a share from 0 to 1 and what is being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
@@ -111,6 +114,7 @@ def anonymize(
         reading=reading,
         rng=rng,
         reasons=reasons,
+        population=population,
     )
     return run_flow(flow, progress)
 

@@ -8,13 +8,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 
-from anonymizer.errors import SchemaError
+from anonymizer.errors import SchemaError, check_headers
 from anonymizer.json_value import JsonValue, parse
+from anonymizer.labelled.variable import Variable
 
 
 class Role(StrEnum):
@@ -25,6 +27,9 @@ class Role(StrEnum):
     QUASI_IDENTIFYING = "quasi-identifying"
     SENSITIVE = "sensitive"
     INSENSITIVE = "insensitive"
+    WEIGHT = "weight"
+    HOUSEHOLD = "household"
+    STRATUM = "stratum"
 
 
 class Kind(StrEnum):
@@ -35,14 +40,19 @@ class Kind(StrEnum):
     DATE = "date"
 
 
-LEFT_OUT = (Role.PERSON, Role.IDENTIFYING)
+POINTING = (Role.PERSON, Role.IDENTIFYING)
+"""Roles of columns that point at a person by themselves."""
+DESIGN = (Role.WEIGHT, Role.HOUSEHOLD, Role.STRATUM)
+"""Roles of columns that say how a sample was drawn."""
+LEFT_OUT = (*POINTING, *DESIGN)
 """Roles of columns that never leave."""
+ONCE = (Role.PERSON, *DESIGN)
+"""Roles that one column has at most."""
 
 MOST_COLUMNS = 100_000
 """Columns of the widest schema that is read."""
 
 Domain = tuple[float, float] | tuple[str, ...]
-
 REASONS = ("reason", "own_reason")
 """The fields of a column that say why it has its role, and change nothing."""
 LONGEST_REASON = 1_000
@@ -61,7 +71,8 @@ class Column:
     numbers and dates, the step of the public grid in which ends are written (a number, or one of :data:`DATE_STEPS`)
     and a number that is on it (0 for dates); ``None``: proposed. ``groups``: of categories, the public groups of levels
     that are written together when asked for, each level in one at most; ``None``: proposed. ``suggested``: the domain
-    is what some table suggests, and nobody declared it. ``own_reason``: why the steward wants this role.
+    is what some table suggests, and nobody declared it. ``own_reason``: why the steward wants this role. ``variable``:
+    what the file that it came from says of it.
     """
 
     name: str
@@ -74,6 +85,7 @@ class Column:
     groups: tuple[tuple[str, ...], ...] | None = None
     suggested: bool = False
     own_reason: str = ""
+    variable: Variable = Variable()
 
     def __post_init__(self) -> None:
         try:
@@ -181,6 +193,7 @@ class Column:
             "grid": None if self.grid is None else list(self.grid),
             "groups": None if self.groups is None else [list(group) for group in self.groups],
             **{name: getattr(self, name) or None for name in ("ordered", "suggested", *REASONS)},
+            "variable": self.variable.to_dict() or None,
         }
         entry = {"name": self.name, "role": self.role.value, "kind": self.kind.value}
         return entry | {name: part for name, part in parts.items() if part is not None}
@@ -188,14 +201,15 @@ class Column:
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        fields = entry.fields(("name", "role", "kind", "domain", "ordered", "grid", "groups", "suggested", *REASONS))
+        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", *REASONS)
+        fields = entry.fields(("name", "role", "kind", *parts))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
-        ends = () if domain.absent else domain.items()
+        ends = [] if domain.absent else domain.items()
         values: list[Any] = [end.number() if kind == Kind.NUMERIC else end.text() for end in ends]
         grid = entry.field("grid")
-        parts = enumerate(() if grid.absent else grid.items())
-        step: list[Any] = [part.text() if kind == Kind.DATE and not i else part.number() for i, part in parts]
+        numbered = enumerate(() if grid.absent else grid.items())
+        step: list[Any] = [part.text() if kind == Kind.DATE and not i else part.number() for i, part in numbered]
         groups = entry.field("groups")
         lists = None if groups.absent else [[level.text() for level in group.items()] for group in groups.items()]
         return entry.build(
@@ -208,6 +222,7 @@ class Column:
                 grid=None if grid.absent else tuple(step),
                 groups=lists,  # type: ignore[arg-type]
                 suggested="suggested" in fields and fields["suggested"].flag(),
+                variable=Variable.from_value(fields["variable"]) if "variable" in fields else Variable(),
                 **{name: fields[name].text(LONGEST_REASON) for name in REASONS if name in fields},
             )
         )
@@ -217,9 +232,8 @@ class Column:
 class Schema:
     """The columns of a table in their order, and which sensitive column guides the tree.
 
-    ``target`` is the column whose prediction the groups should keep possible: a sensitive column, by default
-    the first. At most one column has the role person: rows with equal values of it are one person's, and persons are
-    counted in place of rows.
+    ``target``: the column whose prediction the groups should keep possible: a sensitive column, by default the first.
+    At most one column has each role of :data:`ONCE`: rows with equal values of the person are one person's.
     """
 
     columns: tuple[Column, ...]
@@ -232,13 +246,13 @@ class Schema:
             raise SchemaError(
                 f"Two columns have the same name: {twice[0]!r}.", column=twice[0], remedy="Rename one of them."
             )
-        if len(self.names(Role.PERSON)) > 1:
-            first, second = self.names(Role.PERSON)[:2]
-            raise SchemaError(
-                f"Both {first!r} and {second!r} are said to tell whose a row is.",
-                column=second,
-                remedy="Give one of them the role person, and make the other identifying.",
-            )
+        for role in ONCE:
+            for second in self.names(role)[1:]:
+                raise SchemaError(
+                    f"Both {self.only(role)!r} and {second!r} are said to be the {role} of a row.",
+                    column=second,
+                    remedy=f"Give one of them the role {role}, and make the other identifying.",
+                )
         if self.target is None:
             object.__setattr__(self, "target", next(iter(self.sensitive), None))
         elif self.target not in self.sensitive:
@@ -257,6 +271,9 @@ class Schema:
         sensitive: Sequence[str] = (),
         identifying: Sequence[str] = (),
         person: str | None = None,
+        weight: str | None = None,
+        household: str | None = None,
+        stratum: str | None = None,
         target: str | None = None,
         kinds: Mapping[str, str] | None = None,
         domains: Mapping[str, Sequence[Any]] | None = None,
@@ -265,7 +282,8 @@ class Schema:
     ) -> "Schema":
         """Return a schema from lists of names; every other column of ``table`` is insensitive and kept.
 
-        ``person``: the column whose equal values are one person; without it every row is a person.
+        ``person``: the column whose equal values are one person; without it every row is a person. ``weight``: how many
+        people a row stands for; ``household``, ``stratum``: equal values were drawn together, or at one rate.
 
         Raises :class:`SchemaError` when a name is not in the table or is given two roles.
         """
@@ -274,18 +292,15 @@ class Schema:
         kinds, domains, grids = dict(kinds or {}), dict(domains or {}), dict(grids or {})
         check_headers(table)
         for role, names in (
-            (Role.PERSON, () if person is None else person),
+            *zip(ONCE, (person or (), weight or (), household or (), stratum or ()), strict=True),
             (Role.IDENTIFYING, identifying),
             (Role.QUASI_IDENTIFYING, quasi_identifying),
             (Role.SENSITIVE, sensitive),
         ):
             for name in [names] if isinstance(names, str) else names:
                 if name in roles:
-                    raise SchemaError(
-                        f"Column {name!r} was given two roles: {roles[name]} and {role}.",
-                        column=name,
-                        remedy="Give it one.",
-                    )
+                    two = f"Column {name!r} was given two roles: {roles[name]} and {role}."
+                    raise SchemaError(two, column=name, remedy="Give it one.")
                 roles[name] = role
         for name in [*roles, *kinds, *domains, *ordered, *grids]:
             if name not in table.columns:
@@ -319,6 +334,10 @@ class Schema:
         """Return the names of the columns with this role, in the table's order."""
         return tuple(column.name for column in self.columns if column.role is role)
 
+    def only(self, role: Role) -> str | None:
+        """Return the name of the one column with this role; ``None`` when there is none."""
+        return next(iter(self.names(role)), None)
+
     @property
     def by_numbers(self) -> bool:
         """True when the target is numeric or a date, so that all such sensitive columns guide the tree together."""
@@ -341,8 +360,8 @@ class Schema:
 
     @property
     def person(self) -> str | None:
-        """Name of the column whose equal values are one person; ``None`` when every row is a person."""
-        return next(iter(self.names(Role.PERSON)), None)
+        """Name of the column whose equal values are one person; ``None``: every row is one."""
+        return self.only(Role.PERSON)
 
     @property
     def insensitive(self) -> tuple[str, ...]:
@@ -355,25 +374,23 @@ class Schema:
         return tuple(column.name for column in self.columns if column.role not in LEFT_OUT)
 
     def with_column(self, name: str, **changes: Any) -> "Schema":
-        """Return a new schema in which one column is changed; the target moves on when it stops being sensitive.
-
-        A domain that is given counts as declared.
-        """
+        """Return a new schema in which one column is changed, the target moved on when it stops being sensitive; a
+        domain that is given counts as declared."""
         changes = {"suggested": False, **changes} if "domain" in changes else changes
         self[name]
         return self._with(replace(c, **changes) if c.name == name else c for c in self.columns)
 
     def with_roles(self, roles: Mapping[str, Role]) -> "Schema":
-        """Return a new schema with other roles, and no reason for them yet; another column that told persons apart
-        becomes identifying, and the target moves on when it stops being sensitive."""
-        if Role.PERSON in roles.values() and self.person not in (None, *roles):
-            roles = {**roles, cast(str, self.person): Role.IDENTIFYING}
+        """Return a new schema with other roles, and no reason for them yet; a column that had a role of :data:`ONCE`
+        which another gets becomes identifying, and the target moves on when it stops being sensitive."""
+        others = [self.only(role) for role in ONCE if role in roles.values()]
+        roles = {**{name: Role.IDENTIFYING for name in others if name is not None}, **roles}
         return self._with(
             replace(c, role=roles[c.name], reason="", own_reason="") if roles.get(c.name, c.role) is not c.role else c
             for c in self.columns
         )
 
-    @property
+    @cached_property
     def bare(self) -> "Schema":
         """The schema without reasons: all that has an effect."""
         return self._with(replace(c, reason="", own_reason="") for c in self.columns)
@@ -392,9 +409,7 @@ class Schema:
         missing = [column.name for column in self.columns if column.name not in table.columns]
         extra = [str(name) for name in table.columns if name not in {c.name for c in self.columns}]
         if missing or extra:
-            lacks = [
-                f"the {what} lacks {names[:5]}" for what, names in (("table", missing), ("schema", extra)) if names
-            ]
+            lacks = [f"the {what} lacks {of[:5]}" for what, of in (("table", missing), ("schema", extra)) if of]
             raise SchemaError(
                 f"The schema does not fit the table: {'; '.join(lacks)}.",
                 column=(missing + extra)[0],
@@ -408,8 +423,8 @@ class Schema:
 
     def to_json(self) -> str:
         """Return JSON text; :meth:`from_json` gives back an equal schema."""
-        described = {"columns": [column.to_dict() for column in self.columns], "target": self.target}
-        return json.dumps(described, ensure_ascii=False, indent=2)
+        columns = [column.to_dict() for column in self.columns]
+        return json.dumps({"columns": columns, "target": self.target}, ensure_ascii=False, indent=2)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Schema":
@@ -419,8 +434,8 @@ class Schema:
     @classmethod
     def from_value(cls, value: JsonValue) -> "Schema":
         """Return the schema in a JSON value; raises :class:`ReadError` with the place of what does not fit."""
-        target = value.field("target")
-        columns = tuple(Column.from_value(entry) for entry in value.field("columns").items(MOST_COLUMNS))
+        target, entries = value.field("target"), value.field("columns").items(MOST_COLUMNS)
+        columns = tuple(map(Column.from_value, entries))
         return value.build(lambda: cls(columns, None if target.absent else target.text()))
 
 
@@ -428,23 +443,8 @@ def kind_of(values: "pd.Series[Any]") -> Kind:
     """Return the kind that a column's type suggests: numbers numeric, dates date, all else categorical."""
     if pd.api.types.is_bool_dtype(values.dtype):
         return Kind.CATEGORICAL
-    if pd.api.types.is_numeric_dtype(values.dtype) and not np.issubdtype(
-        getattr(values.dtype, "numpy_dtype", values.dtype), np.complexfloating
-    ):
+    if pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_complex_dtype(values.dtype):
         return Kind.NUMERIC
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return Kind.DATE
     return Kind.CATEGORICAL
-
-
-def check_headers(table: pd.DataFrame) -> None:
-    """Raise :class:`SchemaError` unless the column names are distinct, non-empty text."""
-    if table.columns.nlevels > 1 or not all(isinstance(name, str) and name.strip() for name in table.columns):
-        raise SchemaError(
-            "Every column needs a name that is text and not empty.", remedy="Name the columns, then try again."
-        )
-    if not table.columns.is_unique:
-        duplicate = table.columns[table.columns.duplicated()][0]
-        raise SchemaError(
-            f"Two columns have the same name: {duplicate!r}.", column=duplicate, remedy="Rename one of them."
-        )

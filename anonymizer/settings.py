@@ -53,6 +53,7 @@ NAMES: dict[str, dict[str, str]] = {
         "weighted": "Concatenated with counts",
     },
     "numbers": {"public": "Public ends", "range": "Ends that are values", "mean": "Mean", "median": "Median"},
+    "order": {"content": "By content", "secret": "Shuffled"},
     "tested": {"inner": "Inner nodes (as in the paper)", "leaves": "Groups themselves"},
     "attacker": {"prosecutor": "Prosecutor", "journalist": "Journalist", "marketer": "Marketer"},
     "measure": {
@@ -117,14 +118,14 @@ class Setting:
 
     ``kind``: a "count" (whole number), a "number", or a "name" (of a dictionary); numbers lie between ``least`` and
     ``most``. ``optional``: it may also be ``None``, off. ``part``: "limit" on every group, "tree" (how it grows),
-    "cells" (how they are written), or "attackers" (which linking risk a steward accepts of each, which changes no
-    release). ``checked``: a checker can require it of a released file. ``title`` and ``text``: a few words and a
-    sentence for pages and the command line.
+    "cells" (how they are written), "file" (how it is laid out), or "attackers" (which linking risk a steward accepts of
+    each, which changes no release). ``checked``: a checker can require it of a released file. ``title`` and ``text``: a
+    few words and a sentence for pages and the command line.
     """
 
     default: Any
     kind: Literal["count", "number", "name"]
-    part: Literal["limit", "tree", "cells", "attackers"]
+    part: Literal["limit", "tree", "cells", "file", "attackers"]
     title: str
     text: str
     least: float = 1
@@ -156,6 +157,12 @@ def _limit(title: str, text: str, least: float, most: float) -> Setting:
     return Setting(None, "number", "limit", title, text, least, most, optional=True, checked=True)
 
 
+LEAST_RISK = 1e-6
+"""The smallest risk that can be asked for."""
+
+OF_POPULATION = ("risk_max", "risk_mean", "k_map")
+"""Limits that depend on what is known of the population."""
+
 STEERED = "; levels steer the groups, numbers are only checked: their spread steers"
 """What limits on values do with columns of numbers."""
 
@@ -186,6 +193,7 @@ SETTINGS: dict[str, Setting] = {
     ),
     "writing": Setting("sets", "name", "cells", "Categories", "how levels are written"),
     "numbers": Setting("public", "name", "cells", "Numbers and dates", "how numbers and dates are written"),
+    "order": Setting("content", "name", "file", "Order of the rows", "the order in which the rows of a file stand"),
     "criterion": Setting(
         None,
         "name",
@@ -248,6 +256,27 @@ SETTINGS: dict[str, Setting] = {
         0,
         1,
     ),
+    "risk_max": _limit(
+        "Risk of a record",
+        "greatest chance that a link to any record is right, given what is known of the population",
+        LEAST_RISK,
+        1,
+    ),
+    "risk_mean": _limit(
+        "Average risk",
+        "greatest chance, on average over the records, that a link is right, given what is known of the population",
+        LEAST_RISK,
+        1,
+    ),
+    "k_map": Setting(
+        None,
+        "count",
+        "limit",
+        "k-map: people of the population",
+        "fewest people of a table of the population who fit the cells of a record",
+        optional=True,
+        checked=True,
+    ),
     "significance": Setting(
         None,
         "number",
@@ -283,8 +312,8 @@ SETTINGS: dict[str, Setting] = {
 }
 """Every setting by name, in the order in which they are said."""
 
-PARTS = ("limit", "tree", "cells", "attackers")
-RUN = ("limit", "tree", "cells")
+PARTS = ("limit", "tree", "cells", "file", "attackers")
+RUN = ("limit", "tree", "cells", "file")
 """The parts that a run depends on: what a report records, and what another run needs."""
 
 
@@ -369,7 +398,9 @@ class Limits(Settings):
     ``k``: records. ``l``: different values, and ``entropy_l``: effective number of values, exp(entropy), of every
     categorical sensitive column. ``t``: greatest distance of their distribution from the whole table's (0 to 1).
     ``rsd_min``, ``spread_min``: the value-disclosure limit on every numeric sensitive column: least RSD, and least
-    standard deviation as a share of the file's (0 to 1). ``significance``: α of the covariance test, where ``tested``
+    standard deviation as a share of the file's (0 to 1). ``risk_max``, ``risk_mean``: greatest, and greatest average,
+    chance that a link to a record is right (0 to 1), and ``k_map``: fewest people of the population who fit, by what is
+    known of it. ``significance``: α of the covariance test, where ``tested``
     says; on "inner" nodes it steers pruning and promises nothing about groups.
     """
 
@@ -381,6 +412,11 @@ class Limits(Settings):
         """The figures that the checker requires of the release, by name; the covariance test is a rule of pruning
         only."""
         return {name: value for name, value in self.items() if SETTINGS[name].checked}
+
+    @property
+    def of_population(self) -> bool:
+        """True when any limit is on that depends on what is known of the population."""
+        return any(self[name] is not None for name in OF_POPULATION)
 
     @property
     def beside_k(self) -> bool:

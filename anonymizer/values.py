@@ -189,6 +189,15 @@ def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[
     return rank[first_codes], np.asarray(uniques)[order]
 
 
+def ranks_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the place of each record's number among the distinct ones (n,), missing last, and these, ascending."""
+    numbers = numbers_of(values, column)[0]
+    if numbers.dtype.kind in "iu" and len(numbers) and max(-int(numbers.min()), int(numbers.max())) > EXACT:
+        numbers = numbers.astype(np.float64)
+    codes, distinct = distinct_numbers(numbers)
+    return codes, distinct.astype(np.float64)
+
+
 def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return codes (n,) and levels (text) of a column taken as categories; missing is coded as the number of levels.
 
@@ -197,8 +206,8 @@ def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int6
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
         categories = np.asarray(values.cat.categories)
-        first_codes = values.cat.codes.to_numpy().astype(np.int64)
-        present = np.unique(first_codes[first_codes >= 0])
+        first_codes = values.cat.codes.to_numpy()
+        present = np.flatnonzero(np.bincount(first_codes[first_codes >= 0], minlength=len(categories)))
     else:
         if values.dtype == object and pd.api.types.infer_dtype(values) != "string":
             values = values.map(value_text, na_action="ignore")  # 1 and True are equal, and lists have no hash

@@ -17,7 +17,10 @@ FILE = Path(__file__).with_name("codebooks.txt")
 ROWS = 800
 FAMILIAR = ("Adult, census income", "Credit, German (Statlog)")
 """Tables by which suggestions had been judged before: never set aside."""
-ROLES = {"i": "identifying", "p": "person", "q": "quasi-identifying", "s": "sensitive", "n": "insensitive"}
+ROLES = {
+    **{"i": "identifying", "p": "person", "q": "quasi-identifying", "s": "sensitive", "n": "insensitive"},
+    "w": "weight",
+}
 KINDS = {"n": "number", "c": "category", "o": "ordered category", "d": "date"}
 
 FIRST = [

@@ -110,7 +110,7 @@ def of_boxes(method: str, seed: int) -> list[float]:
     release, encodings = flow.release, flow.encoded.encodings
     plain, public = flow.isolation, rounded(release, encodings)
     cells = downcode(flow.table, flow.released, flow.schema, encodings, release.order, flow.look_alikes, 10)
-    names = flow.quasi_identifying
+    names = flow.schema.quasi_identifying
     coarse = isolation(flow.table, public.frame(), flow.schema, release.order, look_alikes(public.frame(), names))
     return [
         gcp(release, encodings), plain.records.share, plain.groups.share, plain.ends.share, plain.levels.share,

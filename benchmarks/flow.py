@@ -74,12 +74,12 @@ class Peak:
         self.bytes = self.highest - self.start
 
 
-def adult(rows: int) -> pd.DataFrame:
-    """Return Adult without missing values; larger sizes are drawn from it with replacement (seed 0)."""
+def adult(rows: int, seed: int = 0) -> pd.DataFrame:
+    """Return Adult without missing values; larger sizes are drawn from it with replacement, from this seed."""
     table = an.read_table(ADULT).frame
     if rows <= len(table):
         return table.head(rows)
-    return table.iloc[np.random.default_rng(0).integers(0, len(table), rows)].reset_index(drop=True)
+    return table.iloc[np.random.default_rng(seed).integers(0, len(table), rows)].reset_index(drop=True)
 
 
 def peers(codes: np.ndarray, classes: np.ndarray, repeats: int) -> dict[str, Timing]:

@@ -8,7 +8,17 @@ from ui.controls import empty_state, problem
 from ui.disclosure.choices import candidate_tree, confidence_slider, knowledge_choice, knowledge_in_file, source_choice
 from ui.disclosure.papers import individuals, measures
 from ui.disclosure.repair import repair_panel
-from ui.disclosure.view import comparison, drawing, estimate, forest_panel, headline, histogram, whole_people
+from ui.disclosure.view import (
+    comparison,
+    drawing,
+    estimate,
+    failure,
+    forest_panel,
+    headline,
+    histogram,
+    most_exposed_groups,
+    whole_people,
+)
 from ui.guard import lacks
 from ui.session import workspace
 
@@ -50,9 +60,11 @@ def main() -> None:
     if exposure is None:
         return
     confidence = confidence_slider(ws)
+    failure(exposure)
+    drawing(ws, tree, exposure)
     headline(ws, tree, exposure, confidence)
     histogram(exposure.figures, confidence)
-    drawing(ws, tree, exposure)
+    most_exposed_groups(tree, exposure)
     with st.expander("Person by person: D_individual", icon=":material/person_search:"):
         individuals(ws, tree, exposure)
     with st.expander("Gini against information gain: the experiments of the paper", icon=":material/science:"):

@@ -8,6 +8,7 @@ from ui.forest.choices import choices
 from ui.forest.papers import audit_panel, rivals_panel
 from ui.forest.state import ForestState
 from ui.forest.view import (
+    JOB,
     budget_form,
     budget_panel,
     growth,
@@ -20,6 +21,7 @@ from ui.forest.view import (
     take_growth,
 )
 from ui.guard import lacks
+from ui.job import before_answer
 from ui.session import workspace
 
 
@@ -45,11 +47,12 @@ def main() -> None:
     grown = newest_forest(ws)
     if grown is not None:
         forest = grown.forest
+        before_answer(JOB)
         headline(forest, grown.measurement)
         panels = {
+            "Picture": lambda: picture_panel(ws, forest),
             "Rules": lambda: rules_panel(ws, forest),
             "Budget": lambda: budget_panel(forest),
-            "Picture": lambda: picture_panel(ws, forest),
             "Predict": lambda: predict_panel(ws, forest),
         }
         state.panel = st.segmented_control(

@@ -53,11 +53,15 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     show_worst(ws, pruning, cut, pick)
     extras()
     title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"
-    with st.expander(title, expanded=at_first(ws, "groups", len(cut) <= 40), key="groups"):
-        show_groups(encoded, risk, pruning, state.after, look_closer)
+    groups = st.expander(title, expanded=at_first(ws, "groups", len(cut) <= 40), key="groups", on_change="rerun")
+    if groups.open:
+        with groups:
+            show_groups(encoded, risk, pruning, state.after, look_closer)
     if pruning.n_steps:
-        curve = pruning_curve(pruning, risk)
-        st.plotly_chart(curve_figure(curve, pruning.k, state.after), key="curve", config={"displayModeBar": False})
+        curve = st.expander("Pruning, step by step", key="steps", on_change="rerun")
+        if curve.open:
+            figure = curve_figure(pruning_curve(pruning, risk), pruning.k, state.after)
+            curve.plotly_chart(figure, key="curve", config={"displayModeBar": False})
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Verify page: any released file and its report, for whoever gives it and whoever gets it."""
+"""Verify page: any packet, or released file and its report, for whoever gives it and whoever gets it."""
 
 import streamlit as st
 
@@ -10,8 +10,8 @@ def main() -> None:
     ws = workspace()
     st.title("Is this release what its report says?", anchor=False)
     st.markdown(
-        "Drop a released file and the report that came with it. The checker reads the **whole file**: its cells, and "
-        "whatever else stands in it. No table has to be open, and nothing of the file is kept."
+        "Drop a release packet, or a released file and the report that came with it. The checker reads the **whole "
+        "file**: its cells, and whatever else stands in it. No table has to be open, and nothing of the file is kept."
     )
     bring(ws)
     outcome(ws)

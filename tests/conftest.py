@@ -1,7 +1,7 @@
 """What tests share: the public tables beside the project, a served dashboard, a real browser.
 
 What is absent skips the tests that need it, with a reason. Where the environment variable ``COPSE_REQUIRE`` names
-it (``shared``, ``browser``, or both with a comma), the same tests fail instead: nothing is skipped unseen.
+it (``shared``, ``browser``, ``postgresql``, with commas), the same tests fail instead: nothing is skipped unseen.
 """
 
 import os
@@ -23,6 +23,7 @@ import hypothesis
 import pytest
 
 from run import BROWSERS
+from tests.databases.cluster import Cluster, cluster, find_programs
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = ROOT.parent / "shared" / "data"
@@ -72,6 +73,8 @@ def absent(what: str, reason: str) -> None:
 def must_run(reason: str, is_browser: bool) -> bool:
     """Whether a test skipped for this reason should have run, however it came to be skipped."""
     if is_browser and "browser" in REQUIRED:
+        return True
+    if "postgresql" in REQUIRED and "PostgreSQL" in reason:
         return True
     return "shared" in REQUIRED and ("empty parameter set" in reason or "shared" in reason)
 
@@ -126,6 +129,19 @@ def data() -> Callable[[str], Path]:
         return table
 
     return path
+
+
+# A PostgreSQL server.
+
+
+@pytest.fixture(scope="session")
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A PostgreSQL server of the tests' own, on a socket in a folder, until the tests end."""
+    programs = find_programs()
+    if programs is None:
+        absent("postgresql", "PostgreSQL is not installed (initdb)")
+    with cluster(programs) as running:
+        yield running
 
 
 # The dashboard in a browser.
@@ -214,8 +230,9 @@ def chromium() -> str:
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Any]:
     """A running Chromium. It ends with its module, for its event loop would be in the way of other tests."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)  # of tests that share the processors with others
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium, args=list(LAUNCH))
         yield running

@@ -27,7 +27,7 @@ def stages(flow: Flow) -> dict[str, object]:
 def test_stages__depend_on_what_a_flow_has() -> None:
     flow = Flow(TABLE, SCHEMA)
     for needs in DEPENDS.values():
-        assert all(hasattr(flow, name) or hasattr(flow.settings, name) for name in needs)
+        assert all(hasattr(flow, name) or hasattr(flow.settings, name) or hasattr(SCHEMA, name) for name in needs)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,8 @@ def test_stages__depend_on_what_a_flow_has() -> None:
             {"k": 20},
             {
                 "encoded",
+                "ladders",
+                "reached",
                 "coarse",
                 "original",
                 "about_table",
@@ -54,15 +56,31 @@ def test_stages__depend_on_what_a_flow_has() -> None:
         (
             {"grouping": "least"},
             {
-                *("encoded", "coarse", "original", "about_table", "before", "regression"),
+                *(
+                    "encoded",
+                    "ladders",
+                    "reached",
+                    "grids",
+                    "coarse",
+                    "original",
+                    "about_table",
+                    "before",
+                    "regression",
+                ),
                 *("tree", "leaf", "risk", "node_ncp", "memory", "frontier"),
             },
         ),
         ({"generalizer": "refine"}, set(DEPENDS) - {name for name in DEPENDS if "generalizer" in DEPENDS[name]}),
         ({"numbers": "mean"}, set(DEPENDS) - {name for name in DEPENDS if "numbers" in DEPENDS[name]}),
-        ({"min_leaf": 9}, {"encoded", "coarse", "original", "about_table", "before", "regression"}),
+        (
+            {"min_leaf": 9},
+            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "regression"},
+        ),
         ({"prosecutor_limit": 3}, set(DEPENDS)),
-        ({"grouping": "median-mondrian"}, {"encoded", "coarse", "original", "about_table", "before", "regression"}),
+        (
+            {"grouping": "median-mondrian"},
+            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "regression"},
+        ),
     ],
 )
 def test_but__shares_what_does_not_depend_on_the_change(change: dict, shared: set) -> None:

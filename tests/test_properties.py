@@ -21,7 +21,7 @@ from tests import naive
 from tests.cases import describe
 from tests.growing.test_grow import assert_same_tree
 
-grow_module = importlib.import_module("anonymizer.growing.grow")
+records_module = importlib.import_module("anonymizer.growing.records")
 
 few = settings(max_examples=60, deadline=None)
 
@@ -250,7 +250,7 @@ def test_permuting_the_rows_changes_nothing_but_the_order(grown: Grown, random: 
 @few
 @given(grown_trees(), st.integers(1, 10), st.sampled_from([1, 2, 10_000]))
 def test_growing_in_pieces_equals_growing_at_once(grown: Grown, small: int, workers: int) -> None:
-    with mock.patch.object(grow_module, "SMALL", small), mock.patch.object(grow_module, "WORKERS", workers):
+    with mock.patch.object(records_module, "SMALL", small), mock.patch.object(records_module, "WORKERS", workers):
         assert_same_tree(grow(grown.encoded, **grown.rules), grown.tree)
 
 

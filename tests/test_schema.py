@@ -5,8 +5,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from anonymizer.errors import ReadError, SchemaError
-from anonymizer.schema import Column, Kind, Role, Schema, check_headers, kind_of
+from anonymizer.errors import ReadError, SchemaError, check_headers
+from anonymizer.schema import Column, Kind, Role, Schema, kind_of
 
 
 @pytest.fixture
@@ -80,6 +80,19 @@ def test_with_roles__another_person_column_becomes_identifying() -> None:
     schema = Schema((Column("a", Role.PERSON, Kind.NUMERIC), Column("b", Role.SENSITIVE, Kind.NUMERIC)))
     other = schema.with_roles({"b": Role.PERSON})
     assert (other.person, other.identifying, other.target) == ("b", ("a", "b"), None)
+
+
+@pytest.mark.parametrize("role", [Role.WEIGHT, Role.HOUSEHOLD, Role.STRATUM])
+def test_roles_of_a_sample__are_given_once_and_never_leave(role: Role) -> None:
+    table = pd.DataFrame({"age": [30, 40], "a": [1.0, 2.0], "b": [1.0, 2.0]})
+    schema = Schema.of(table, quasi_identifying=["age"], **{str(role): "a"})
+    assert schema.only(role) == "a"
+    assert schema.released == ("age", "b")
+    assert Schema.from_json(schema.to_json()) == schema
+    other = schema.with_roles({"b": role})
+    assert (other.only(role), other["a"].role) == ("b", Role.IDENTIFYING)
+    with pytest.raises(SchemaError, match="'a' and 'b'"):
+        schema.with_column("b", role=role)
 
 
 def test_json__keeps_every_part() -> None:

@@ -60,7 +60,8 @@ def test_numbers_of_numpy__are_taken() -> None:
 def test_limits__are_those_of_the_settings() -> None:
     limits = Settings(k=4, t=0.2, significance=0.05, generalizer="refine").limits
     assert limits == Limits(k=4, t=0.2, significance=0.05)
-    assert limits.required == {"k": 4, "l": None, "entropy_l": None, "t": 0.2, "rsd_min": None, "spread_min": None}
+    assert {name: value for name, value in limits.required.items() if value is not None} == {"k": 4, "t": 0.2}
+    assert {"l", "entropy_l", "rsd_min", "spread_min", "risk_max", "risk_mean", "k_map"} < set(limits.required)
     assert limits.beside_k
     assert not Limits(k=99, tested="leaves").beside_k
 

@@ -22,6 +22,9 @@ ROLE_NAMES = {
     Role.QUASI_IDENTIFYING: "Quasi-identifying",
     Role.SENSITIVE: "Sensitive",
     Role.INSENSITIVE: "Insensitive",
+    Role.WEIGHT: "Sampling weight",
+    Role.HOUSEHOLD: "Household",
+    Role.STRATUM: "Stratum",
 }
 ROLE_DOTS = {
     Role.PERSON: "🔵",
@@ -29,6 +32,9 @@ ROLE_DOTS = {
     Role.QUASI_IDENTIFYING: "🟡",
     Role.SENSITIVE: "🟣",
     Role.INSENSITIVE: "🟢",
+    Role.WEIGHT: "⚪",
+    Role.HOUSEHOLD: "🟤",
+    Role.STRATUM: "🟠",
 }
 ROLE_LABELS = {
     Role.PERSON: "🔵 P · Person",
@@ -36,6 +42,9 @@ ROLE_LABELS = {
     Role.QUASI_IDENTIFYING: f"🟡 Q · Quasi-identi{JOINER}fying",
     Role.SENSITIVE: "🟣 S · Sensitive",
     Role.INSENSITIVE: f"🟢 N · Insensi{JOINER}tive",
+    Role.WEIGHT: "⚪ W · Sampling weight",
+    Role.HOUSEHOLD: "🟤 H · Household",
+    Role.STRATUM: "🟠 T · Stratum",
 }
 """Labels of a grid's cells. Who types the whole of *Identifying* or *Sensitive* must not keep the longer role that has
 the word within it: there an invisible joiner breaks the word."""
@@ -45,6 +54,9 @@ ROLE_BADGES = {
     Role.QUASI_IDENTIFYING: ":yellow-badge[Q · Quasi-identifying]",
     Role.SENSITIVE: ":violet-badge[S · Sensitive]",
     Role.INSENSITIVE: ":green-badge[N · Insensitive]",
+    Role.WEIGHT: ":gray-badge[W · Sampling weight]",
+    Role.HOUSEHOLD: ":gray-badge[H · Household]",
+    Role.STRATUM: ":orange-badge[T · Stratum]",
 }
 ROLE_MEANINGS = {
     Role.PERSON: "tells whose a row is; persons are counted by it, and it never leaves",
@@ -52,6 +64,9 @@ ROLE_MEANINGS = {
     Role.QUASI_IDENTIFYING: "an attacker could know it; it is made coarser",
     Role.SENSITIVE: "what must not be learnt about a person; it is kept",
     Role.INSENSITIVE: "harmless and not known to attackers; it is kept",
+    Role.WEIGHT: "of how many people of the population a row stands for; it never leaves",
+    Role.HOUSEHOLD: "equal values live together and share their risk; it never leaves",
+    Role.STRATUM: "equal values were drawn at one rate; it never leaves",
 }
 KIND_LABELS = {Kind.NUMERIC: "number", Kind.CATEGORICAL: "category", Kind.DATE: "date"}
 

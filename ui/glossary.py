@@ -13,13 +13,14 @@ TABLES = "People in another cell of a two-way table"
 METHODS = ("Least pruning", "Error-risk pruning", "Error-digression pruning", "Median Mondrian")
 BOXES = ("Uniform boxes", "Tiered boxes", "Strictly tiered boxes", "Refined groups", "Packed groups", "Public ends")
 RISK = ("k-anonymity", "Prosecutor", "Detail lost (GCP)", "Error", "Group of look-alike records")
-LIMITS = ("l-diversity", "t-closeness", "RSD", "Spread", "Covariance test")
+LIMITS = ("l-diversity", "t-closeness", "RSD", "Spread", "Individual risk", "Covariance test")
 WORDS: dict[str, tuple[str, ...]] = {
     "data": (
         "Quasi-identifying", "Sensitive", "Kind", "Missing", "Project file", "Linking posterior", "Maximum entropy",
     ),
     "roles": (
-        "Identifying", "Quasi-identifying", "Sensitive", "Insensitive", "Person", "Target", "Kind", "Domain",
+        "Identifying", "Quasi-identifying", "Sensitive", "Insensitive", "Person", "Sampling weight", "Target", "Kind",
+        "Domain",
         "Public ends", "Group of look-alike records", "Prosecutor", "Homogeneity",
     ),
     "tree": (
@@ -35,7 +36,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "what_if": (
         "Scenario", "Frontier", "Threshold", *METHODS, *BOXES, *RISK, *LIMITS, "Resistance to being singled out",
-        "Project file", "Linking posterior", "Homogeneity", "Scorecard", "Budget",
+        "Project file", "Linking posterior", "Homogeneity", "Scorecard", "Budget", "Quasi-identifying",
+        "Special unique", "Household",
     ),
     "evaluate": (
         *METHODS, *BOXES, *RISK, "Raw", "MAPE", "R²", "Calibration slope", "RSD", TABLES, "Covariance test",
@@ -52,6 +54,13 @@ WORDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The technical words of each page, in the order in which they are met."""
 
+TERMS = {
+    "k": "k-anonymity", "l": "l-diversity", "entropy_l": "l-diversity", "t": "t-closeness", "rsd_min": "RSD",
+    "spread_min": "Spread", "risk_max": "Individual risk", "risk_mean": "Individual risk", "k_map": "k-map",
+    "tested": "Covariance test", "significance": "Covariance test",
+}  # fmt: skip
+"""The word of the glossary that tells what a setting is."""
+
 
 @cache
 def meanings() -> dict[str, str]:
@@ -65,6 +74,13 @@ def meanings() -> dict[str, str]:
                 for name in (word, bare):
                     by_word.setdefault(name.strip("*_ ").lower(), text)
     return by_word
+
+
+def meaning(name: str) -> str | None:
+    """Return what the glossary says of a setting, or of what a title begins with ("Packed groups: …"), for the question
+    mark beside it; ``None`` where it says nothing."""
+    word = TERMS.get(name, re.split("[:(,]", name)[0]).strip().lower()
+    return meanings()[word] if word in meanings() else None  # noqa: SIM401 - see tests/pages/labels.py
 
 
 @st.fragment

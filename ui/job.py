@@ -135,18 +135,27 @@ def answer_of_job(ws: Workspace, name: str, key: Any, label: str, work: Callable
     if job is not None and job.key != key:
         stop_job(ws, name)
         job = None
+    place = st.empty()
     if job is None:
-        if label and not st.button(label, key=f"begin {name}", type="primary", icon=":material/calculate:"):
+        if label and not place.button(label, key=f"begin {name}", type="primary", icon=":material/calculate:"):
             return None
+        place.empty()
         job = start_job(ws, name, key, work)
     if not job.done.is_set():
         watch(job, name, len(job.parts))
         return None
     if job.failure is None:
+        before_answer(name)
         return job.answer
     show_failure(job.failure)
     st.button("Try again", key=f"again {name}", on_click=stop_job, args=(ws, name))
     return None
+
+
+def before_answer(name: str) -> None:
+    """Mark the place before the answer of a job, where the keyboard's focus goes when it is done."""
+    with st.container(key=f"answer {name}"):
+        st.html("<span></span>")
 
 
 def parts_of(ws: Workspace, name: str, key: Any) -> tuple[Any, ...]:

@@ -1,19 +1,21 @@
-"""Limits on sensitive columns: what every group must keep besides k, each with what it promises and what it does not.
+"""Limits besides k: what every group must keep, of sensitive columns and of the population, each with what it promises
+and what it does not.
 
 They steer the grouping (:mod:`anonymizer.groups.limits`), and the checker requires them of the release again.
 """
 
 import streamlit as st
 
-from anonymizer.schema import Kind, Schema
-from anonymizer.settings import NAMES, SETTINGS, setting_names
-from ui.controls import plain, slider_ends
+from anonymizer.schema import Kind, Role, Schema
+from anonymizer.settings import NAMES, OF_POPULATION, SETTINGS, setting_names
+from ui.controls import count, plain, slider_ends
+from ui.glossary import meaning
 from ui.method import number_setting
 from ui.session import set_at_once
 from ui.visit import at_first
 from ui.workspace import Workspace
 
-TITLE = "Limits on sensitive columns"
+TITLE = "Limits besides k"
 OF_CATEGORIES = ("l", "entropy_l", "t")
 OF_NUMBERS = ("rsd_min", "spread_min")
 TEST = ("significance", "tested")
@@ -32,6 +34,18 @@ PROMISES = {
         "the shares of a group lie at most this far from the whole table's (0: the same), so a group tells little "
         "that the table does not",
         "anything about what the whole table tells",
+    ),
+    "risk_max": (
+        "a link to any record is right with at most this chance, given the people who are behind its group",
+        "more than is known of the population: by weights and shares it is an estimate, and no bound",
+    ),
+    "risk_mean": (
+        "links are right with at most this chance on average; every group keeps it, so that all do",
+        "that no record is riskier: where look-alikes stand for few people, ask for the risk of a record as well",
+    ),
+    "k_map": (
+        "at least so many people of the table of the population fit the cells of every record",
+        "anything to somebody who knows that the person is in your table: for them there is k",
     ),
     "rsd_min": (
         "guessing with a group's mean leaves at least this share of the squared error of guessing with the "
@@ -67,12 +81,13 @@ def limits_panel(ws: Workspace, page: str, *, opened: bool = False) -> None:
 def limits(ws: Workspace, page: str) -> None:
     """Draw the limits that fit the sensitive columns; the others are off. ``page`` begins the keys of the widgets."""
     texts, numbers = sensitive_names(ws.schema)
-    others = [name for name in setting_names("limit") if name not in ("k", *OF_CATEGORIES, *OF_NUMBERS, *TEST)]
+    others = [
+        name for name in setting_names("limit") if name not in ("k", *OF_CATEGORIES, *OF_NUMBERS, *OF_POPULATION, *TEST)
+    ]
     unfit = (() if texts else OF_CATEGORIES) + (() if numbers else (*OF_NUMBERS, *TEST))
     ws.set(**{name: SETTINGS[name].default for name in unfit})
-    if not texts and not numbers and not others:
-        st.caption("No column is sensitive, so there is nothing to limit.")
-        return
+    if not texts and not numbers:
+        st.caption("No column is sensitive, so in values there is nothing to limit.")
     if texts:
         st.markdown(f"**Categories:** {', '.join(map(plain, texts))}")
         for place, name in zip(st.columns(3, gap="medium"), OF_CATEGORIES, strict=True):
@@ -86,6 +101,7 @@ def limits(ws: Workspace, page: str) -> None:
                 limit(ws, page, name)
         with last:
             covariance_test(ws, page)
+    population_limits(ws, page)
     for name in others:
         limit(ws, page, name)
     st.caption(
@@ -93,6 +109,32 @@ def limits(ws: Workspace, page: str) -> None:
         "grouping keeps a split only where both sides keep every limit, from the top; the checker then measures "
         "them again in the released rows, all but the covariance test."
     )
+
+
+def population_limits(ws: Workspace, page: str) -> None:
+    """Draw the limits on what is behind a group in the population, and what is known of it; k-map only where people
+    are counted, or the table counts as all of them."""
+    population, weight = ws.flow.population, ws.schema.only(Role.WEIGHT) if ws.schema else None
+    table = population.table
+    counted = table is not None and set(ws.flow.schema.quasi_identifying) <= set(table.columns)
+    if counted:
+        what = "your table of it"
+    elif table is not None:
+        what = "counts of people by some columns"
+    elif weight is not None:
+        what = f"the sampling weights in {plain(weight)}"
+    elif population.fraction is not None:
+        what = f"one person in {count(1 / population.fraction)} is in the table"
+    else:
+        what = "nothing, so the table counts as all of it"
+    st.markdown(f"**Population:** {what}. *What if*, *As a sample*, asks for more.")
+    estimated = not counted and (population.tells or weight is not None)
+    if estimated:
+        ws.set(k_map=None)
+    for place, name in zip(st.columns(3, gap="medium"), OF_POPULATION, strict=True):
+        with place:
+            if name != "k_map" or not estimated:
+                limit(ws, page, name)
 
 
 def sensitive_names(schema: Schema | None) -> tuple[list[str], list[str]]:
@@ -116,7 +158,8 @@ def covariance_test(ws: Workspace, page: str) -> None:
     """Draw where the covariance test is made, its α, and what that means."""
     p = ws.settings
     at = list(PLACES).index("" if p.significance is None else p.tested)
-    tested = st.selectbox(SETTINGS["tested"].title, list(PLACES), at, format_func=PLACES.get, key=f"{page} tested")
+    title, help = SETTINGS["tested"].title, meaning("tested")
+    tested = st.selectbox(title, list(PLACES), at, format_func=PLACES.get, key=f"{page} tested", help=help)
     if not tested:
         ws.set(significance=None, tested=SETTINGS["tested"].default)
         st.caption("Compares how the numbers vary together in a group and in the whole table.")

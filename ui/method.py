@@ -13,14 +13,15 @@ from anonymizer.releasing.generalize import INTERVALS, NUMBERS, guarantee_of
 from anonymizer.settings import SETTINGS, in_text, name_of, names_of
 from anonymizer.whatif.ends import loss_by_ends
 from ui.controls import plain, share, slider_ends
-from ui.session import optional_number, set_at_once
+from ui.glossary import meaning
+from ui.session import optional_number, set_at_once, widget_state
 from ui.workspace import Workspace
 
 LARGEST_K = 200
 """Where the slider of k ends, in a large table."""
 
 SHARE_STEP = 0.05
-STEPS = {"entropy_l": 0.25, "significance": 0.01}
+STEPS = {"entropy_l": 0.25, "significance": 0.01, "risk_max": 0.01, "risk_mean": 0.01}
 """How far a click moves a number that is no share."""
 
 
@@ -28,7 +29,8 @@ def k_slider(ws: Workspace, page: str) -> None:
     """Draw the slider of k. It ends at the number of records at the latest, and never below the k that is set."""
     records = 0 if ws.table is None else len(ws.table)
     largest = max(10, ws.k, min(LARGEST_K, records))
-    k = st.slider(SETTINGS["k"].title, int(SETTINGS["k"].least), largest, ws.k, key=f"{page} k")
+    title, least = SETTINGS["k"].title, int(SETTINGS["k"].least)
+    k = st.slider(title, least, largest, ws.k, key=f"{page} k", help=meaning("k"))
     slider_ends("more detail, more risk", "less of both")
     ws.set(k=int(k))
 
@@ -43,6 +45,7 @@ def grouping_choice(ws: Workspace, page: str, *, explain: bool = True) -> None:
         names.index(ws.flow.grouping),
         format_func=lambda name: grouping_words(name)[0],
         key=f"{page} grouping",
+        help=meaning(grouping_words(widget_state(f"{page} grouping") or ws.flow.grouping)[0]),
     )
     if explain:
         st.caption(plain(grouping_words(grouping)[1]))
@@ -59,6 +62,7 @@ def generalizer_choice(ws: Workspace, page: str) -> None:
         names.index(ws.settings.generalizer),
         format_func=lambda name: guarantee_of(name).title,
         key=f"{page} generalizer",
+        help=meaning(guarantee_of(widget_state(f"{page} generalizer") or ws.settings.generalizer).title),
     )
     ws.set(generalizer=generalizer)
 
@@ -73,6 +77,7 @@ def numbers_choice(ws: Workspace, page: str) -> DeltaGenerator:
         names.index(now) if now in names else 0,
         format_func=lambda name: NUMBERS[name].title,
         key=f"{page} numbers {len(names)}",
+        help=meaning(NUMBERS[widget_state(f"{page} numbers {len(names)}") or now].title),
     )
     ws.set(numbers=way)
     return st.empty()
@@ -97,7 +102,7 @@ def number_setting(ws: Workspace, name: str, key: str, *, empty: str = "off") ->
     least, most = as_number(setting.least), as_number(setting.most)
     start = None if value is None else as_number(value)
     step = 1 if whole else STEPS.get(name, SHARE_STEP if setting.most <= 1 else 1.0)
-    look = {"step": step, "format": "%d" if whole else "%g", "key": key}
+    look = {"step": step, "format": "%d" if whole else "%g", "key": key, "help": meaning(name)}
     if setting.optional and empty:
         number = optional_number(setting.title, least, most, start, placeholder=empty, **look)
     else:

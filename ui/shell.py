@@ -12,6 +12,7 @@ from ui.decisions.view import explanation
 from ui.door.login import login
 from ui.glossary import words
 from ui.navigation import STEPS, pages
+from ui.server.files import drop_files
 from ui.server.places import PLACES
 from ui.server.sessions import draw, drop_uploads, go
 from ui.session import emptying, wait_for_place, workspace
@@ -19,7 +20,7 @@ from ui.strip import strip
 from ui.tour import tour
 from ui.turn import TURNS
 from ui.visit import FrameState
-from ui.warm import WARM_UP, sweep
+from ui.warm import WARM_UP, sweep, tidy
 from ui.window import start_at_top
 from ui.workspace import Workspace
 
@@ -51,12 +52,16 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p { font-size: .74rem; line-height: 1.25; }
 }
 [class*="st-key-roles-card-"] [data-testid="stHorizontalBlock"] { overflow: visible; }
-:is(a, button, canvas, summary, [tabindex="0"]):focus-visible { outline: 2px solid LINK; outline-offset: 1px; }
+:is(a, button, canvas, summary, [tabindex="0"], [data-answer]):focus-visible {
+  outline: 2px solid LINK; outline-offset: 1px;
+}
 [data-testid="stSelectbox"]:has(input:focus-visible) { outline: 2px solid LINK; outline-offset: 2px; }
 [data-testid="stMain"]:focus { outline: none; }
 .st-key-words { flex: none; }
 .st-key-words p { white-space: nowrap; }
-.st-key-window, [class*="st-key-browser-"] { position: absolute; }
+.st-key-window, [class*="st-key-browser-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-answer-"]) {
+  position: absolute;
+}
 [data-copse-lost] [data-testid="stDialog"] { display: none; }
 [data-testid="stDownloadButton"] { transition: opacity .2s; }
 [data-stale="true"] [data-testid="stDownloadButton"] { pointer-events: none; opacity: .5; transition-delay: .2s; }
@@ -241,7 +246,10 @@ def main() -> None:
     visit = ws.state(FrameState)  # another one when the page brought a table
     if visit.edition != ws.edition:
         visit.edition = ws.edition
+        if ws.edition:  # a table came or went in this session
+            drop_files()
         sweep()
+    tidy()
 
 
 main()

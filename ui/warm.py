@@ -40,6 +40,12 @@ class WarmUp:
 WARM_UP = WarmUp()
 """That of this process."""
 
+PAUSE = 5.0
+"""Seconds after a drawing until garbage is collected."""
+
+COLLECTION = threading.Lock()
+"""Held while a collection of garbage is planned."""
+
 
 def begin() -> None:
     """Load the libraries and compile, and note whether that worked."""
@@ -71,12 +77,27 @@ def load() -> None:
 def sweep() -> None:
     """Collect all garbage, and take what is left out of the collections until the next sweep.
 
-    After each drawing of a page all objects are looked through, so that large arrays do not pile up; those of the
-    libraries, which stay, made a move of a slider wait for 150 ms. The frame sweeps again when a table came or went.
+    Those of the libraries, which stay, made a move of a slider wait for 150 ms. The frame sweeps again when a table
+    came or went.
     """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+
+
+def tidy() -> None:
+    """Have the garbage of drawn pages collected :data:`PAUSE` seconds from now, so that large arrays do not pile up:
+    once, however many sessions draw meanwhile. The framework would do it after each drawing, while everybody waits."""
+    if COLLECTION.acquire(blocking=False):
+        timer = threading.Timer(PAUSE, collect)
+        timer.daemon = True
+        timer.start()
+
+
+def collect() -> None:
+    """Collect garbage, and let the next collection be planned."""
+    COLLECTION.release()
+    gc.collect()
 
 
 def wait_text(work: str) -> str:

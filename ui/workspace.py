@@ -40,6 +40,7 @@ from ui.server.memory import size_of
 from ui.server.places import PLACES
 from ui.server.turns import Owner
 from ui.turn import turns_of
+from ui.what_if.state import WhatIfState
 
 if TYPE_CHECKING:
     from ui.job import Job
@@ -248,7 +249,7 @@ class Workspace:
             self.manner, self.reasons = None, {}
             self.decisions.begin()
         elif self.schema is not None and suggested is not None:
-            self.set_schema(suggest_again(self.schema, suggested, reading.frame))
+            self.set_schema(suggest_again(self.schema, suggested, reading.frame, reading.variables))
 
     # What is known before anything is generalized.
 
@@ -258,7 +259,11 @@ class Workspace:
 
     def suggest(self) -> Schema:
         """Return the suggested roles and kinds, with reasons."""
-        return self.answers.get("suggested", self._read_key(), lambda: suggest(self._need_table()))
+        return self.answers.get("suggested", self._read_key(), self._suggest)
+
+    def _suggest(self) -> Schema:
+        variables = self.reading.variables if self.reading else None
+        return suggest(self._need_table(), variables, self.facts())
 
     def singling(self) -> Any:
         """Return for each quasi-identifier how far it singles people out."""
@@ -307,9 +312,10 @@ class Workspace:
         table, schema, settings = self._need_table(), self._need_schema(), self.settings
         if settings.criterion in ("sse", "entropy", "gini") and (settings.criterion == "sse") != schema.by_numbers:
             settings = settings.but(criterion=None)
+        population = self.state(WhatIfState).population
         flow = self._flow or Flow(table, schema, settings, reading=self.reading, turn=self.turn)
-        if (flow.schema, flow.settings, flow.reasons) != (schema, settings, self.reasons):
-            flow = flow.but(schema, self.reasons, **settings)
+        if (flow.schema, flow.settings, flow.reasons, flow.population) != (schema, settings, self.reasons, population):
+            flow = flow.but(schema, self.reasons, population, **settings)
         self._flow = flow
         return flow
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from anonymizer.reading.patterns import header_words, meanings_of
 from anonymizer.reading.profile import ColumnFacts
-from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.schema import LEFT_OUT, Column, Kind, Role, Schema
 
 FEWEST_ALIKE = 4
 """Columns that make a block when their names begin alike."""
@@ -21,6 +21,9 @@ FEWEST_SAME_LEVELS = 6
 WORDS: dict[tuple[Role, str], tuple[str, str]] = {
     (Role.IDENTIFYING, ""): ("Point at a person by themselves", "Left out of every release."),
     (Role.PERSON, ""): ("Who the row is of", "Left out; equal values are one person."),
+    (Role.WEIGHT, ""): ("How many people a row stands for", "Left out; estimates of the population use it."),
+    (Role.HOUSEHOLD, ""): ("Who lives together", "Left out; the risk of a household uses it."),
+    (Role.STRATUM, ""): ("The part of the population a row was drawn from", "Left out; rates of drawing differ by it."),
     (Role.QUASI_IDENTIFYING, "near"): (
         "A neighbour or colleague could know", "What is seen or told in everyday life: who, where and when.",
     ),
@@ -84,7 +87,7 @@ Pair = tuple[Column, ColumnFacts]
 def blocks_of(pairs: Sequence[Pair]) -> tuple[list[Circle], list[Pair]]:
     """Return the blocks of alike columns, and the columns that are in none."""
     blocks: list[Circle] = []
-    rest = [pair for pair in pairs if pair[0].role not in (Role.PERSON, Role.IDENTIFYING)]
+    rest = [pair for pair in pairs if pair[0].role not in LEFT_OUT]
     for key, fewest in ((by_stem, FEWEST_ALIKE), (by_levels, FEWEST_SAME_LEVELS)):
         alike: dict[Hashable, list[Pair]] = defaultdict(list)
         for pair in rest:
@@ -94,7 +97,7 @@ def blocks_of(pairs: Sequence[Pair]) -> tuple[list[Circle], list[Pair]]:
                 blocks.append(block(members))
                 rest = [pair for pair in rest if pair not in members]
     left = {column.name for column, _ in rest}
-    return blocks, [p for p in pairs if p[0].name in left or p[0].role in (Role.PERSON, Role.IDENTIFYING)]
+    return blocks, [p for p in pairs if p[0].name in left or p[0].role in LEFT_OUT]
 
 
 def by_stem(column: Column, fact: ColumnFacts) -> Hashable:

@@ -185,7 +185,8 @@ class Reruns:
             return True
         self.runs += 1
         flow, s = self.flow, self.flow.settings
-        exact, coarse = deal(flow.encoded, way), deal(flow.coarse, way)
+        exact = deal(flow.reached, way)
+        coarse = replace(deal(flow.coarse, way), people=exact.people)
         tree = grow_by(flow.recipe, exact)
         pruning = group(tree, annotate(tree, exact), exact, flow.grouping, flow.limits)
         if not pruning.satisfied:

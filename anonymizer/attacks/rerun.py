@@ -146,9 +146,10 @@ class Groups:
 def runs(flow: "Flow", others: Rows, seeds: Sequence[int], grid: Grid, codes: Codes | None = None) -> Iterator[Groups]:
     """Yield the groups of a flow under each secret, or of other ``codes`` (n, p) in its place; none when these cannot
     keep the limits."""
-    s, encoded, pruning, leaf = flow.settings, flow.coarse, flow.pruning, flow.leaf
+    s, encoded, pruning, leaf = flow.settings, replace(flow.coarse, people=flow.reached.people), flow.pruning, flow.leaf
     if codes is not None:
-        exact, encoded = replace(flow.encoded, codes=codes), replace(encoded, codes=codes)
+        exact = replace(flow.reached, codes=codes)
+        encoded = replace(encoded, codes=codes, people=exact.people)
         tree = grow_by(flow.recipe, exact)
         pruning = group(tree, annotate(tree, exact), exact, flow.grouping, flow.limits)
         leaf = descend(tree, exact)

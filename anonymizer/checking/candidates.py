@@ -14,11 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.cells import Cell, kept_value
-from anonymizer.checking.linkage import LookAlikes, look_alikes
+from anonymizer.checking.linkage import LookAlikes, look_alikes, look_alikes_in_codes
 from anonymizer.checking.released import ColumnCells, read_cells, require_column, texts_of
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import numbers_of
+from anonymizer.values import numbers_of, ranks_of
 
 MAX_EDGES = 60_000_000
 """Most edges between distinct records and distinct boxes that are kept (4 bytes each)."""
@@ -71,24 +71,24 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     names = schema.quasi_identifying
     for name in names:
         require_column(original, name, "original")
-    parts = [_original_column(original[name], schema[name]) for name in names]
     codes = np.empty((len(original), len(names)), dtype=np.int32)
-    for position, (its_codes, _) in enumerate(parts):
-        codes[:, position] = its_codes
-    types = look_alikes(pd.DataFrame(codes, columns=list(names)), names)
+    columns = []
+    for position, name in enumerate(names):
+        codes[:, position], column_of_codes = original_column(original[name], schema[name])
+        columns.append(column_of_codes)
+    types = look_alikes_in_codes(codes, [column.n_codes for column in columns])
     kept_numbers = {}
     for column in schema.columns:
         if column.role in KEPT_ROLES and column.name in original.columns and column.kind is not Kind.CATEGORICAL:
             try:
-                numbers = numbers_of(original[column.name], column)[0].astype(np.float64)
+                places, distinct = ranks_of(original[column.name], column)
             except AnonymizerError:
                 continue  # not numbers after all: compared as text
-            distinct = np.unique(numbers[~np.isnan(numbers)])
-            kept_numbers[column.name] = (distinct, _place(numbers, distinct))
+            kept_numbers[column.name] = (distinct, places)
     person = None
     if schema.person is not None and schema.person in original.columns:
         person = pd.factorize(original[schema.person])[0].astype(np.int64)
-    return Original(original, schema, codes, tuple(column for _, column in parts), types, kept_numbers, person)
+    return Original(original, schema, codes, tuple(columns), types, kept_numbers, person)
 
 
 def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:
@@ -290,12 +290,14 @@ def sides_of(
     if not names:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
     cells = cells or read_cells(released, original.schema)
-    index = np.column_stack([cells[name].index for name in names])
-    allowed = [_allowed_codes(cells[name].cells, column) for name, column in zip(names, original.columns, strict=True)]
+    index = np.empty((len(released), len(names)), dtype=np.int32)
+    for position, name in enumerate(names):
+        index[:, position] = cells[name].index
+    allowed = [allowed_codes(cells[name].cells, column) for name, column in zip(names, original.columns, strict=True)]
     return Sides(original.codes, original.types, index, classes or look_alikes(released, names), tuple(allowed))
 
 
-def _original_column(original: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int32], OriginalColumn]:
+def original_column(original: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int32], OriginalColumn]:
     """Return codes (n,) of the original values, and what they stand for."""
     if column.kind is Kind.CATEGORICAL:
         codes, levels = texts_of(original)
@@ -304,9 +306,8 @@ def _original_column(original: "pd.Series[Any]", column: Column) -> tuple[NDArra
         if None in levels:
             codes = np.where(codes == levels.index(None), missing, codes).astype(np.int32)
         return codes, OriginalColumn(np.empty(0), position, missing, missing + 1)
-    values = np.asarray(numbers_of(original, column)[0], dtype=np.float64)
-    numbers = np.unique(values[~np.isnan(values)])
-    return _place(values, numbers).astype(np.int32), OriginalColumn(numbers, {}, len(numbers), len(numbers) + 1)
+    places, numbers = ranks_of(original, column)
+    return places.astype(np.int32), OriginalColumn(numbers, {}, len(numbers), len(numbers) + 1)
 
 
 def _place(values: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -314,7 +315,7 @@ def _place(values: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray
     return np.where(np.isnan(values), len(numbers), np.searchsorted(numbers, values)).astype(np.int64)
 
 
-def _allowed_codes(cells: Sequence[Cell], column: OriginalColumn) -> AllowedCodes:
+def allowed_codes(cells: Sequence[Cell], column: OriginalColumn) -> AllowedCodes:
     """Return cells as codes: withheld allows all, an interval its run, a set its levels, a mean or median every number;
     missing only where it is named."""
     numbers, position, missing = column.numbers, column.position, column.missing

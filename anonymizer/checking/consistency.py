@@ -182,7 +182,7 @@ def _counts(graph: Graph) -> Consistency:
 
 def _row_by_row(sides: Sides, columns: tuple[KeptColumn, ...], order: NDArray[Any]) -> dict[str, Any]:
     """Return what comparing each row with its own person says. Raises :class:`ParameterError` for a wrong order."""
-    if order.shape != (len(sides.index),) or not np.array_equal(np.sort(order), np.arange(len(sides.codes))):
+    if order.shape != (len(sides.index),) or not _is_permutation(order, len(sides.codes)):
         raise ParameterError(
             "The order of the released rows does not name every original row once.",
             remedy="Pass the release's own order, or none.",
@@ -194,6 +194,13 @@ def _row_by_row(sides: Sides, columns: tuple[KeptColumn, ...], order: NDArray[An
         return {"contained": True}
     reason = f"{wrong.sum():,} rows do not contain the values of the person they were made from"
     return {"contained": False, "misfit": int(np.argmax(wrong)), "mismatch": reason}
+
+
+def _is_permutation(order: NDArray[np.integer[Any]], n: int) -> bool:
+    """Return True when ``order`` (n,) names every record from 0 to n - 1 once."""
+    if len(order) != n or order.min(initial=0) < 0 or order.max(initial=0) >= max(n, 1):
+        return False
+    return bool((np.bincount(order, minlength=n) == 1).all())
 
 
 def _by_assignment(full: Graph, match: NDArray[np.int32]) -> dict[str, Any]:

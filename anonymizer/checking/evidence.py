@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from anonymizer.checking.consistency import Consistency
 from anonymizer.checking.released import texts_of
+from anonymizer.population.sample import SampleRisk
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.settings import Limits
 from anonymizer.values import numbers_of
@@ -88,14 +89,16 @@ def class_histograms(
     class_of: NDArray[np.int64],
     sizes: NDArray[np.int64],
     person: NDArray[np.int64] | None = None,
+    counts: NDArray[np.int64] | None = None,
 ) -> ClassHistograms:
     """Return the histograms of one sensitive column, from the class of every row (n,) and the classes' sizes.
 
     ``person`` (n,): whose each row is, -1 for nobody's; then persons are counted, once for each value of theirs.
+    ``counts`` (n,): how many rows each stands for; one, when not given.
     """
     ranks, ordered = _ranks(values, column)
     v = int(ranks.max()) + 1
-    totals = np.bincount(ranks, minlength=v)
+    totals = np.bincount(ranks, counts, minlength=v).astype(np.int64)
     if person is not None:
         pairs = pd.DataFrame({"class": class_of, "value": ranks, "person": person})
         everywhere = ~pairs.duplicated(["value", "person"]).to_numpy() & (person >= 0)
@@ -105,11 +108,14 @@ def class_histograms(
         sizes = np.bincount(class_of, minlength=len(sizes)).astype(np.int64)
     keys = class_of * v + ranks
     if len(sizes) * v <= max(4 * len(keys), 1 << 16):
-        dense = np.bincount(keys, minlength=len(sizes) * v)
+        dense = np.bincount(keys, counts, minlength=len(sizes) * v).astype(np.int64)
         pairs = np.flatnonzero(dense)
         count = dense[pairs]
-    else:
+    elif counts is None:
         pairs, count = np.unique(keys, return_counts=True)
+    else:
+        pairs, place = np.unique(keys, return_inverse=True)
+        count = np.bincount(place, counts).astype(np.int64)
     return ClassHistograms(column.name, ordered, pairs // v, pairs % v, count, totals, sizes)
 
 
@@ -150,10 +156,14 @@ class ClassSpread:
 
 
 def class_spread(
-    values: "pd.Series[Any]", column: Column, class_of: NDArray[np.int64], sizes: NDArray[np.int64]
+    values: "pd.Series[Any]",
+    column: Column,
+    class_of: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    counts: NDArray[np.int64] | None = None,
 ) -> ClassSpread | None:
     """Return the spread of one numeric sensitive column; ``None`` when it is not numeric, or its values are not
-    released."""
+    released. ``counts`` (n,): how many rows each stands for; one, when not given."""
     if column.kind is Kind.CATEGORICAL:
         return None
     try:
@@ -164,11 +174,13 @@ def class_spread(
     if not present.any():
         return ClassSpread(column.name, np.ones(len(sizes)), np.ones(len(sizes)))
     scale = float(np.ptp(numbers[present])) or 1.0
-    away = np.where(present, (numbers - numbers[present].mean()) / scale, 0.0)
-    means = np.bincount(class_of, weights=away, minlength=len(sizes)) / sizes
-    within = np.bincount(class_of, weights=(away - means[class_of]) ** 2, minlength=len(sizes))
-    around = np.bincount(class_of, weights=away**2, minlength=len(sizes))
-    whole = float((away**2).mean())
+    each = 1 if counts is None else counts
+    mean = numbers[present].mean() if counts is None else np.average(numbers[present], weights=counts[present])
+    away = np.where(present, (numbers - mean) / scale, 0.0)
+    means = np.bincount(class_of, weights=away * each, minlength=len(sizes)) / sizes
+    within = np.bincount(class_of, weights=(away - means[class_of]) ** 2 * each, minlength=len(sizes))
+    around = np.bincount(class_of, weights=away**2 * each, minlength=len(sizes))
+    whole = float(np.average(away**2, weights=counts))
     rsd = np.divide(within, around, out=np.ones(len(sizes)), where=around > 1e-12)
     spread = np.sqrt(within / sizes / whole) if whole > 0 else np.ones(len(sizes))
     return ClassSpread(column.name, np.minimum(rsd, 1.0), spread)
@@ -196,7 +208,8 @@ class Evidence:
     """What the models look at. ``required``: the limits, by name; ``class_of`` (n,): the class of each row; ``sizes``:
     rows of each class; ``histograms``: one a sensitive column; ``spreads``: one a numeric one; ``comparison``: the
     comparison with the original, when there is one; ``persons``: of whom the rows are, where that is not every row a
-    person of its own and the original tells."""
+    person of its own and the original tells; ``sample``: the risk of the rows by what is known of the population,
+    where that is asked for and could be told; ``counts`` (n,): how many rows each stands for, when not one."""
 
     released: pd.DataFrame
     schema: Schema
@@ -207,6 +220,13 @@ class Evidence:
     comparison: Consistency | None
     spreads: tuple[ClassSpread, ...] = ()
     persons: "PersonCounts | None" = None
+    sample: SampleRisk | None = None
+    counts: NDArray[np.int64] | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of released rows."""
+        return int(self.sizes.sum())
 
     def where(self, group: int) -> str:
         """Return a class, by its cells."""

@@ -69,17 +69,17 @@ def cells_check(
     classes: LookAlikes,
     original: Original | None,
     cells: Mapping[str, ColumnCells] | None = None,
+    counts: "np.ndarray | None" = None,
 ) -> tuple[Check, bool]:
     """Return the check that every cell is one, in its one spelling, within the domain, and whether all can be read.
 
-    ``cells``: of each quasi-identifier, when the caller has read them.
+    ``cells``: of each quasi-identifier, when the caller has read them; ``counts``: how many rows each stands for.
     """
     wrong, worst, sentences, readable = 0, "", [], True
     for column in schema.columns:
         if column.name not in released.columns or column.role in LEFT_OUT:
             continue
         index, texts = texts_of(released[column.name])
-        rows = np.bincount(index, minlength=len(texts))
         if column.role is Role.QUASI_IDENTIFYING:
             have = None if original is None else original.columns[schema.quasi_identifying.index(column.name)]
             ready = {} if cells is None else dict(zip(texts, cells[column.name].cells, strict=True))
@@ -92,6 +92,7 @@ def cells_check(
         else:
             problems = _outside(texts, column)
         if problems:
+            rows = np.bincount(index, counts, minlength=len(texts))
             place = max(problems, key=lambda one: (rows[one], -one))
             count = int(sum(rows[one] for one in problems))
             wrong += count
@@ -177,6 +178,8 @@ def _wrong_counts(
 ) -> dict[int, str]:
     """Return the cells whose counts do not add up to the groups that have them: a class is one such group, or some."""
     totals = np.array([sum(cells[text].counts) if text in cells else 0 for text in texts], dtype=np.int64)
+    if not totals.any():
+        return {}
     counted = np.flatnonzero(totals[index] > 0)
     sizes = classes.sizes[classes.class_of[counted]]
     odd = np.unique(index[counted[sizes % totals[index[counted]] != 0]])
@@ -191,7 +194,8 @@ def _strange(
         return {}
     position = original.schema.quasi_identifying.index(column.name)
     have = original.columns[position]
-    records = np.bincount(original.codes[:, position], minlength=have.n_codes)
+    has_counts = any(cell.counts for cell in cells.values())
+    records = np.bincount(original.codes[:, position] if has_counts else [], minlength=have.n_codes)
     declared = set(map(str, column.domain or ()))
     strange: dict[int, str] = {}
     for place, text in enumerate(texts):

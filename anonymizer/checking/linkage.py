@@ -5,7 +5,7 @@ they agree on every given column; missing agrees with missing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +99,27 @@ def look_alikes(frame: pd.DataFrame, columns: Sequence[str]) -> LookAlikes:
 
     Raises :class:`SchemaError` when a column is not there.
     """
-    class_of, groups = equivalence_classes(frame, columns)
+    return classes_of([_column_key(frame, name) for name in columns], len(frame))
+
+
+def classes_of(keys: Sequence[tuple[NDArray[np.integer[Any]], int]], n: int) -> LookAlikes:
+    """Return the classes of n records that agree on every key: the codes of a column (n,), and a bound of them."""
+    class_of, groups = _dense(_fold([(codes.astype(np.int64), bound) for codes, bound in keys], n))
+    return LookAlikes(class_of, np.bincount(class_of, minlength=groups).astype(np.int64))
+
+
+def sizes_of(classes: LookAlikes, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Return the rows of each class (groups,), where each record stands for so many, (n,); one, when not given."""
+    if counts is None:
+        return classes.sizes
+    return np.bincount(classes.class_of, counts, minlength=len(classes.sizes)).astype(np.int64)
+
+
+def look_alikes_in_codes(codes: NDArray[np.integer[Any]], bounds: Sequence[int]) -> LookAlikes:
+    """Return the classes of records that agree in all of their codes (n, p), from 0 and below the bound of each
+    column."""
+    keys = [(codes[:, column], bound) for column, bound in enumerate(bounds)]
+    class_of, groups = _dense(_fold(keys, len(codes)))
     return LookAlikes(class_of, np.bincount(class_of, minlength=groups).astype(np.int64))
 
 
@@ -108,41 +128,46 @@ def linkage_risk(
     columns: Sequence[str],
     population: pd.DataFrame | None = None,
     *,
-    classes: LookAlikes | None = None,
     person: NDArray[np.integer[Any]] | None = None,
 ) -> LinkageRisk:
     """Return the linking risk of ``frame`` for an attacker who knows ``columns``.
 
-    ``population``: a larger table with the same columns that contains every record of ``frame``. ``classes``: those
-    of ``frame`` on ``columns``, when they are known already. ``person`` (n,): whose each record is, -1 for nobody's,
-    where records are not persons; a population has one record for each. Without columns all records look alike.
-    Raises :class:`SchemaError` when a column is not there, and :class:`ParameterError` when the population has fewer
-    records of a class than the table.
+    ``population``: a larger table with the same columns that contains every record of ``frame``. ``person`` (n,):
+    whose each record is, -1 for nobody's, where records are not persons; a population has one record for each.
+    Without columns all records look alike. Raises :class:`SchemaError` when a column is not there, and
+    :class:`ParameterError` when the population has fewer records of a class than the table.
     """
-    classes = classes or look_alikes(frame, columns)
-    codes, counts, groups = classes.class_of, classes.sizes, len(classes.sizes)
-    largest = None
+    classes = look_alikes(frame, columns)
+    risk = risk_of_classes(classes, person)
+    if population is None:
+        return risk
+    if not risk.records:
+        return replace(risk, population=len(population))
+    in_population = _population_counts(frame, population, columns)
+    counts = classes.sizes if person is None else persons_in(classes, person)[0]
+    own = counts[classes.class_of]
+    short = np.flatnonzero(in_population < own)
+    if len(short):
+        raise ParameterError(
+            f"The population table has {int(in_population[short[0]]):,} people like those of row {short[0] + 1}, "
+            f"but the table has {int(own[short[0]]):,}.",
+            row=int(short[0]),
+            remedy="Bring a population table that contains everybody in the table, written the same way.",
+        )
+    journalist, marketer = float(1 / in_population.min()), float(np.mean(1 / in_population))
+    return replace(risk, journalist=journalist, marketer=marketer, population=len(population))
+
+
+def risk_of_classes(classes: LookAlikes, person: NDArray[np.integer[Any]] | None = None) -> LinkageRisk:
+    """Return the linking risk of records in these classes, without a population; ``person`` as in
+    :func:`linkage_risk`."""
+    counts, groups, largest = classes.sizes, len(classes.sizes), None
     if person is not None:
         counts, largest = persons_in(classes, person)
     n = int(counts.sum())
     sizes, classes_of_size = np.unique(counts, return_counts=True)
     smallest = int(sizes[0]) if n else 0
     highest = largest if largest is not None else 1 / smallest if n else 0.0
-    marketer = groups / n if n else 0.0
-    journalist = highest
-    if population is not None and n:
-        in_population = _population_counts(frame, population, columns)
-        own = counts[codes]
-        short = np.flatnonzero(in_population < own)
-        if len(short):
-            raise ParameterError(
-                f"The population table has {int(in_population[short[0]]):,} people like those of row {short[0] + 1}, "
-                f"but the table has {int(own[short[0]]):,}.",
-                row=int(short[0]),
-                remedy="Bring a population table that contains everybody in the table, written the same way.",
-            )
-        journalist = float(1 / in_population.min())
-        marketer = float(np.mean(1 / in_population))
     return LinkageRisk(
         records=n,
         groups=groups,
@@ -150,9 +175,9 @@ def linkage_risk(
         smallest=smallest,
         mean=n / groups if groups else 0.0,
         highest=highest,
-        marketer=marketer,
-        journalist=journalist,
-        population=None if population is None else len(population),
+        marketer=groups / n if n else 0.0,
+        journalist=highest,
+        population=None,
         sizes=sizes.astype(np.int64),
         records_of_size=(sizes * classes_of_size).astype(np.int64),
     )
@@ -211,7 +236,7 @@ def equivalence_classes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[ND
     return _dense(_fold([_column_key(frame, name) for name in columns], len(frame)))
 
 
-_Key = tuple[NDArray[np.int64], int]
+_Key = tuple[NDArray[np.integer[Any]], int]
 """Integers below a bound, one a record, and the bound: equal integers mean agreeing records."""
 
 
@@ -224,9 +249,10 @@ def _column_key(frame: pd.DataFrame, name: str) -> _Key:
         )
     values = frame[name]
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return values.cat.codes.to_numpy().astype(np.int64) + 1, len(values.cat.categories) + 1
+        codes, bound = values.cat.codes.to_numpy(), len(values.cat.categories) + 1
+        return codes.astype(np.min_scalar_type(-bound)) + codes.dtype.type(1), bound
     codes, distinct = pd.factorize(values)
-    return codes.astype(np.int64) + 1, len(distinct) + 1
+    return codes + 1, len(distinct) + 1
 
 
 def _nothing(n: int) -> _Key:
@@ -248,10 +274,12 @@ def _join(first: _Key, second: _Key) -> _Key:
         return first
     if first[1] * second[1] >= _WIDEST:
         first, second = _dense(first), _dense(second)
-    return first[0] * second[1] + second[0], first[1] * second[1]
+    key = np.multiply(first[0], second[1], dtype=np.int64)
+    key += second[0]
+    return key, first[1] * second[1]
 
 
-def _dense(key: _Key) -> _Key:
+def _dense(key: _Key) -> tuple[NDArray[np.int64], int]:
     """Return the same key with no integer left out: numbered from 0 to the number of classes - 1."""
     codes, bound = key
     if bound <= max(2 * len(codes), 1 << 16):
@@ -260,7 +288,7 @@ def _dense(key: _Key) -> _Key:
         number = np.cumsum(present) - 1
         return number[codes], int(number[-1]) + 1
     dense, distinct = pd.factorize(codes)
-    return dense.astype(np.int64, copy=False), len(distinct)
+    return dense, len(distinct)
 
 
 def _population_counts(frame: pd.DataFrame, population: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:

@@ -1,11 +1,12 @@
-"""Persons in place of rows: how many different ones a class holds, and what all rows of one person tell together.
+"""Persons in place of rows: how many different ones a class holds, what all rows of one person tell together, and how
+many people of a population are behind a class.
 
 A release does not say whose its rows are. Where the secret order of the rows is known, persons are counted exactly;
 beside the original alone, the fewest persons that can be behind a class are bounded from below, whatever row is whose.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,24 @@ from anonymizer.checking.candidates import (
     as_one,
     graph_of,
     kept_columns,
+    prepare,
     sides_of,
 )
 from anonymizer.checking.evidence import Check, Evidence, rows_text
 from anonymizer.checking.linkage import LookAlikes
 from anonymizer.checking.released import ColumnCells
+from anonymizer.errors import ParameterError
+from anonymizer.population.sample import (
+    Population,
+    Reach,
+    SampleRisk,
+    distinct_rows,
+    households_of,
+    person_of,
+    reach_of,
+    risk_of,
+)
+from anonymizer.schema import Role, Schema
 
 Numbers = NDArray[np.int64]
 
@@ -221,3 +235,71 @@ def rows_together(evidence: Evidence) -> tuple[Check, ...]:
 
 def _persons(count: int) -> str:
     return "1 person" if count == 1 else f"{count:,} persons"
+
+
+def release_risk(
+    released: pd.DataFrame,
+    classes: LookAlikes,
+    order: NDArray[np.integer[Any]],
+    table: pd.DataFrame,
+    schema: Schema,
+    population: Population | None = None,
+) -> SampleRisk:
+    """Return the risk of the rows of a release, in the order of the table's rows as far as persons are counted.
+
+    ``classes``: of equal released rows; ``order`` (n',): the row of ``table`` behind each. An attacker finds a class of
+    look-alikes; the people of the population behind it are those whose values fit its cells, where a table of the
+    population has them, else the sum of the weights. Raises :class:`ParameterError` when the population is too large to
+    be compared.
+    """
+    reach = reach_of(table, schema, population or Population())
+    person = person_of(table, schema)
+    by_table = np.argsort(order, kind="stable")
+    class_of, rows = classes.class_of[by_table], np.asarray(order, np.int64)[by_table]
+    counted = distinct_rows(class_of, None if person is None else person[rows])
+    class_of, rows = class_of[counted], rows[counted]
+    sizes = np.bincount(class_of, minlength=len(classes.sizes)).astype(np.int64)
+    if reach.people is None:
+        people: NDArray[Any] = np.bincount(class_of, weights=reach.weights[rows], minlength=len(classes.sizes))
+    else:
+        people = fitting(released, classes, schema, reach)
+    f, household = sizes[class_of].astype(float), households_of(table, schema)
+    return risk_of(rows, f, people[class_of], sizes[sizes > 0], reach, household)
+
+
+def fitting(released: pd.DataFrame, classes: LookAlikes, schema: Schema, reach: Reach) -> NDArray[np.float64]:
+    """Return how many people of the population fit the cells of each class of a release (classes,)."""
+    assert reach.people is not None
+    assert reach.counts is not None
+    columns = tuple(schema[name] for name in schema.quasi_identifying)
+    people: Original = prepare(reach.people, Schema(columns))
+    sizes = np.bincount(people.types.class_of, weights=reach.counts, minlength=len(people.types.sizes))
+    weighted = LookAlikes(people.types.class_of, sizes.astype(np.int64))
+    sides = sides_of(released[list(schema.quasi_identifying)], people, classes)
+    graph = graph_of(replace(sides, types=weighted), MAX_EDGES, MAX_PAIRS)
+    if graph.records_per_class is None:
+        raise ParameterError(
+            f"The release was not compared with the population: {graph.reason}.",
+            remedy="Bring the population as counts of people by fewer columns.",
+        )
+    return graph.records_per_class.astype(float)
+
+
+def sample_of(
+    released: pd.DataFrame,
+    classes: LookAlikes,
+    schema: Schema,
+    population: Population,
+    original: Original | None,
+    order: NDArray[np.integer[Any]] | None,
+) -> SampleRisk | None:
+    """Return the risk of the rows of a release as far as it can be told: where weights, persons or the rates at which
+    people were drawn are in the original alone, only beside it and with the ``order``, else ``None``."""
+    if original is not None and order is not None:
+        return release_risk(released, classes, order, original.table, schema, population)
+    bare = Schema(tuple(schema[name] for name in schema.quasi_identifying))
+    counted = population.table is not None and set(bare.quasi_identifying) <= set(population.table.columns)
+    by_row = population.table is not None or schema.only(Role.WEIGHT) is not None
+    if schema.person is not None or (by_row and not counted):
+        return None
+    return release_risk(released, classes, np.arange(len(released)), released, bare, population)

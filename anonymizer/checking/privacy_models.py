@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import ESTIMATE_SIGN
 from anonymizer.checking.evidence import Check, Evidence, rows_text
-from anonymizer.checking.linkage import look_alikes
+from anonymizer.checking.linkage import look_alikes, sizes_of
 from anonymizer.checking.persons import k_persons, rows_together
 from anonymizer.schema import LEFT_OUT, Kind
 
@@ -55,7 +55,7 @@ def k_anonymity(evidence: Evidence) -> tuple[Check, ...]:
 def unique_rows(evidence: Evidence) -> tuple[Check, ...]:
     """Return the number of rows that are alone in their class."""
     alone = np.flatnonzero(evidence.sizes == 1)
-    share = len(alone) / len(evidence.released)
+    share = len(alone) / evidence.rows
     if not len(alone):
         return (Check("unique rows", None, 0, None, "", "No released row is unique."),)
     sentence = f"{rows_text(len(alone))} of the release ({share:.1%}) without any look-alike."
@@ -70,8 +70,8 @@ def columns_as_they_are(evidence: Evidence) -> tuple[Check, ...]:
         return ()
     alike = look_alikes(evidence.released, names)
     both = look_alikes(pd.DataFrame({"box": evidence.class_of, "rest": alike.class_of}), ["box", "rest"])
-    alone, beside = (int((classes.sizes == 1).sum()) for classes in (alike, both))
-    n, first = len(evidence.released), ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+    alone, beside = (int((sizes_of(classes, evidence.counts) == 1).sum()) for classes in (alike, both))
+    n, first = evidence.rows, ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
     which = "the column that leaves as it is" if len(names) == 1 else f"the {len(names):,} columns that leave so"
     which += f" ({first})"
     finds = f"{alone / n:.1%} of the rows by that alone, {beside / n:.1%} with the box"
@@ -175,6 +175,53 @@ def _value_disclosure(
     return Check(f"{name} of {column}", required, achieved, passed, evidence.where(worst), f"{says} ({name}).")
 
 
+def record_risk(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check of the highest chance that a link to a row is right, by what is known of the population
+    (Benedetti and Franconi 1998, where people were not counted); none where nothing is known and nothing required."""
+    says = "A link to a row is right with a chance of at most {}, by the population behind it."
+    achieved = None if evidence.sample is None else float(evidence.sample.risk.max())
+    return _chance(evidence, "risk of a record", achieved, evidence.required.risk_max, says)
+
+
+def average_risk(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check of the average chance that a link to a row is right, by what is known of the population."""
+    says = "A link to a row is right with a chance of {} on average, by the population behind it."
+    achieved = None if evidence.sample is None else evidence.sample.marketer
+    return _chance(evidence, "average risk", achieved, evidence.required.risk_mean, says)
+
+
+def _chance(
+    evidence: Evidence, name: str, achieved: float | None, required: float | None, says: str
+) -> tuple[Check, ...]:
+    if evidence.sample is None or achieved is None:
+        return () if required is None else (_unknown(name, required),)
+    passed = None if required is None else _at_least(-achieved, -required)
+    sentence = f"{says.format(f'{achieved:.3g}')} (Known of it: {evidence.sample.source}.)"
+    if passed is False:
+        sentence = f"{says.format(f'{achieved:.3g}')} At most {required:.3g} was allowed."
+    return (Check(name, required, achieved, passed, "", sentence),)
+
+
+def k_map(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check that at least so many people of the population fit the cells of every row."""
+    sample, required = evidence.sample, evidence.required.k_map
+    if sample is None:
+        return () if required is None else (_unknown("k-map", required),)
+    if sample.k_map is None:
+        text = "k-map was not computed: people of the population were not counted, only estimated."
+        return () if required is None else (Check("k-map", required, None, False, "", text),)
+    passed = None if required is None else sample.k_map >= required
+    sentence = f"At least {sample.k_map:,} people of the population fit the cells of every row."
+    if passed is False:
+        sentence = f"A row fits only {sample.k_map:,} people of the population; {required:,} were required."
+    return (Check("k-map", required, sample.k_map, passed, "", sentence),)
+
+
+def _unknown(name: str, required: float) -> Check:
+    text = f"{name.capitalize()} was not computed: that needs the original, the order of its rows, and the population."
+    return Check(name, required, None, None, "", text)
+
+
 def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
     """Return how many rows' class has one sensitive value only: it is disclosed without linking anybody to a row."""
     checks = []
@@ -184,8 +231,7 @@ def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
         largest = evidence.where(int(single[np.argmax(evidence.sizes[single])])) if len(single) else ""
         where = "1 class" if len(single) == 1 else f"{len(single):,} classes"
         sentence = (
-            f"{rows:,} rows ({rows / len(evidence.released):.1%}) are in {where} where all have the same "
-            f"{histograms.column}."
+            f"{rows:,} rows ({rows / evidence.rows:.1%}) are in {where} where all have the same {histograms.column}."
             if rows
             else f"No class gives away {histograms.column} by having one value only."
         )
@@ -367,6 +413,9 @@ MODELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
     "t-closeness": t_closeness,
     "RSD": rsd,
     "spread": spread,
+    "risk of a record": record_risk,
+    "average risk": average_risk,
+    "k-map": k_map,
     "homogeneity": homogeneity,
     "containment": containment,
     "(1,k)": one_k,

@@ -19,7 +19,7 @@ class ColumnCells:
     """One released column: its distinct ``cells``, and the place among them of each row's (n,), ``index``."""
 
     cells: tuple[Cell, ...]
-    index: NDArray[np.int32]
+    index: NDArray[np.integer[Any]]
 
 
 def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]:
@@ -31,7 +31,8 @@ def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]
     for name in schema.quasi_identifying:
         require_column(released, name, "release")
         index, texts = texts_of(released[name])
-        columns[name] = ColumnCells(tuple(parse_cell(text, schema[name].kind) for text in texts), index)
+        cells = tuple(parse_cell(text, schema[name].kind) for text in texts)
+        columns[name] = ColumnCells(cells, index.astype(np.min_scalar_type(-len(cells) - 1)))
     return columns
 
 

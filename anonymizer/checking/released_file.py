@@ -22,8 +22,12 @@ import pandas as pd
 from anonymizer.cells import is_date, is_number, kept_text, kept_value, parse_cell
 from anonymizer.checking.released import is_plain
 from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
-from anonymizer.reading.files import Reading
+from anonymizer.json_value import short_text
+from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
+from anonymizer.labelled.write import read_written
+from anonymizer.reading.files import SIGNATURES, Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
+from anonymizer.reading.parquet import arrow_bytes, arrow_rows
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import numbers_of
 
@@ -97,7 +101,8 @@ class ReleasedFile:
 
 
 def read_file(source: str | Path | bytes | BinaryIO) -> ReleasedFile:
-    """Return what is in a released file: CSV, gzipped CSV, Parquet or a workbook of one sheet, told by its content.
+    """Return what is in a released file: CSV, gzipped CSV, Parquet, Feather, SPSS, Stata, SAS transport, or a workbook
+    of one sheet, told by its content.
 
     CSV and workbooks: every column comes back as the text that is in the file, nothing is guessed, and empty cells are
     NA.
@@ -151,6 +156,14 @@ def _read(data: bytes) -> ReleasedFile:
         table, beside = parquet_rows(data)
         rows = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
         return ReleasedFile(rows, (*_index_columns(rows), *beside), False)
+    kind = next((SIGNATURES[start] for start in SIGNATURES if data.startswith(start)), "csv")
+    if kind in LABELLED_FORMATS:
+        rows, sentences = read_written(data, kind)
+        return ReleasedFile(rows, (*_index_columns(rows), *sentences), False)
+    if kind == "feather":
+        rows = arrow_rows(data)
+        other = "The file holds something beside its rows, or is not written as releases are."
+        return ReleasedFile(rows, (*_index_columns(rows), *([] if arrow_bytes(rows) == data else [other])), False)
     packing: list[str] = []
     if data[:2] == b"\x1f\x8b":
         data, packing = _unpacked(data)
@@ -216,7 +229,7 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:
     """Return the members of a ZIP file in their order, and what else is in it, a sentence each. Raises
     :class:`ReadError` when it cannot be read."""
     members: dict[str, bytes] = {}
-    start, directory, beside = b"", b"", []
+    start, directory, beside = bytearray(), bytearray(), []
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
@@ -225,7 +238,7 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:
             for info in infos:
                 name = info.filename.encode()
                 if info.filename in members:
-                    beside.append(f"{info.filename!r} is there twice.")
+                    beside.append(f"{short_text(info.filename)} is there twice.")
                 at = len(start)
                 fields = (
                     20, info.flag_bits & 0x800, zipfile.ZIP_DEFLATED, 0, 0x21, info.CRC, info.compress_size,
@@ -242,7 +255,7 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:
                 content = unpack.decompress(body, info.file_size + 1)
                 whole = unpack.eof and not unpack.unused_data and len(content) == info.file_size
                 if not whole or zlib.crc32(content) != info.CRC:
-                    beside.append(f"{info.filename!r} is damaged.")
+                    beside.append(f"{short_text(info.filename)} is damaged.")
                 members[info.filename] = content
     except (zipfile.BadZipFile, zlib.error, struct.error, ValueError, NotImplementedError, EOFError) as error:
         raise ReadError("This archive is damaged or cut off.", remedy="Bring the file as it was downloaded.") from error

@@ -14,15 +14,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.candidates import Original, original_of, prepare
-from anonymizer.checking.consistency import consistency
+from anonymizer.checking.consistency import Consistency, consistency
 from anonymizer.checking.evidence import Check, Evidence, class_histograms, class_spread, rows_text
 from anonymizer.checking.form import cells_check, file_check, sensitive_check
-from anonymizer.checking.linkage import LookAlikes, look_alikes
-from anonymizer.checking.persons import count_persons
+from anonymizer.checking.linkage import LookAlikes, look_alikes, sizes_of
+from anonymizer.checking.persons import count_persons, sample_of
 from anonymizer.checking.privacy_models import MODELS
 from anonymizer.checking.released import ColumnCells
 from anonymizer.errors import ParameterError, SchemaError
-from anonymizer.schema import Schema
+from anonymizer.population.sample import Population
+from anonymizer.schema import Role, Schema
 from anonymizer.settings import Limits
 
 __all__ = ["MODELS", "Check", "Evidence", "Original", "Verification", "prepare", "verify"]
@@ -131,6 +132,9 @@ def verify(
     classes: LookAlikes | None = None,
     cells: Mapping[str, ColumnCells] | None = None,
     beside: Sequence[str] | None = None,
+    population: Population | None = None,
+    counts: NDArray[np.int64] | None = None,
+    comparison: Consistency | None = None,
     **limits: Any,
 ) -> Verification:
     """Check a release: a table of text cells, as :meth:`Release.frame` or a file that was read back gives it.
@@ -145,6 +149,10 @@ def verify(
     ``released`` on the quasi-identifiers (:func:`anonymizer.checking.linkage.look_alikes`), and ``cells``: of each of
     these columns (:func:`anonymizer.checking.released.read_cells`), when the caller has them. ``beside``: what the file
     holds beside its rows, when one was read (:func:`anonymizer.checking.released_file.read_file`): anything fails.
+    ``population``: what is known of it beside the sampling weights of the original; limits on risk and k-map count by
+    it.
+    ``counts`` (n,): how many rows each of ``released`` stands for, where equal rows were put together; ``comparison``:
+    with the original, where the caller has made it.
 
     Cells that are none, or outside the domain, fail; the release is then not compared with the original. Raises
     :class:`ParameterError` for impossible requirements or an empty release, and :class:`SchemaError` when a
@@ -157,12 +165,16 @@ def verify(
     if not names:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
     classes = classes or look_alikes(released, names)
+    classes = LookAlikes(classes.class_of, sizes_of(classes, counts))
     class_of, sizes = classes.class_of, classes.sizes
     original = None if original is None else original_of(original, schema)
-    in_order, readable = cells_check(released, schema, classes, original, cells)
+    in_order, readable = cells_check(released, schema, classes, original, cells, counts)
     persons = None
     if original is not None and readable:
         persons = count_persons(released, original, classes, order, cells)
+    population = population or Population()
+    about = required.of_population or population.tells or schema.only(Role.WEIGHT) is not None
+    sample = sample_of(released, classes, schema, population, original, order) if about and readable else None
     whose = None if persons is None else persons.of_row
     evidence = Evidence(
         released=released,
@@ -171,21 +183,23 @@ def verify(
         class_of=class_of,
         sizes=sizes,
         histograms=tuple(
-            class_histograms(released[name], schema[name], class_of, sizes, whose)
+            class_histograms(released[name], schema[name], class_of, sizes, whose, counts)
             for name in schema.sensitive
             if name in released.columns
         ),
-        comparison=None
+        comparison=comparison
         if original is None or not readable
         else consistency(released, original, schema, order=order, classes=classes, cells=cells, enough=required.k),
         persons=persons,
+        sample=sample,
+        counts=counts,
         spreads=tuple(
             spread
             for name in schema.sensitive
             if name in released.columns
-            and (spread := class_spread(released[name], schema[name], class_of, sizes)) is not None
+            and (spread := class_spread(released[name], schema[name], class_of, sizes, counts)) is not None
         ),
     )
     form = (*file_check(beside), in_order, *sensitive_check(released, schema, required))
     checks = (check for model in MODELS.values() for check in model(evidence))
-    return Verification((*form, *checks), required.k, len(released))
+    return Verification((*form, *checks), required.k, int(sizes.sum()))

@@ -8,6 +8,7 @@ from typing import Any
 
 from anonymizer.cli.options import (
     ProgressBar,
+    add_codebook,
     add_reading,
     add_roles,
     add_settings,
@@ -39,6 +40,7 @@ def add_evaluate(subparsers: Any) -> None:
     command = subparsers.add_parser("evaluate", help="compare groupings and generalizers under cross-validation")
     command.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
     add_roles(command)
+    add_codebook(command)
     add_reading(command)
     command.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
     command.add_argument("--k", type=numbers, default=[10, 20, 30], metavar="K,K", help="default: 10,20,30")
@@ -72,7 +74,7 @@ def add_evaluate(subparsers: Any) -> None:
         flow = Flow(reading.frame, schema_of(reading.frame, options), settings)
         return run_evaluate(options, flow, ProgressBar())
 
-    command.set_defaults(run=run, reads=("input", "schema"), writes=("out", "plot"))
+    command.set_defaults(run=run, reads=("input", "schema", "codebook"), writes=("out", "plot"))
 
 
 def shared_settings() -> tuple[str, ...]:

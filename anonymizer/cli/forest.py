@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from anonymizer.cli.options import add_reading, names, pairs, print_json, reading_of
+from anonymizer.cli.options import add_codebook, add_reading, described, names, pairs, print_json, reading_of
 from anonymizer.errors import ParameterError
 from anonymizer.forest.audit import PAIRS, Finding, audit
 from anonymizer.forest.cut_points import buy_cuts
@@ -53,6 +53,7 @@ def add_forest(subparsers: Any) -> None:
         "--min-size", type=float, help="fewest noisy records of a divided node (default: 100; not strict)"
     )
     grow.add_argument("--domains", metavar="JSON", help="the public values of each column; without, they are read")
+    add_codebook(grow)
     grow.add_argument(
         "--cut-share", type=float, default=0.0, metavar="SHARE", help="share of the budget that buys cut points"
     )
@@ -66,7 +67,9 @@ def add_forest(subparsers: Any) -> None:
     grow.add_argument("--seed", type=int, default=0, help="of the rehearsal (a real forest cannot be seeded)")
     grow.add_argument("--json", action="store_true", help="print everything but the rules as JSON")
     grow.set_defaults(
-        run=lambda options: run_forest(options, reading_of(options.input, options)), reads=("input",), writes=("rules",)
+        run=lambda options: run_forest(options, reading_of(options.input, options)),
+        reads=("input", "codebook"),
+        writes=("rules",),
     )
 
     check = subparsers.add_parser("audit", help="try to refute the claim of each mode on neighbouring tables")
@@ -90,6 +93,7 @@ def public_domains(reading: Reading, options: argparse.Namespace) -> Domains:
         kinds=options.kinds,
     )  # fmt: skip
     domains = read_domains(Path(options.domains).read_bytes()) if options.domains else None
+    schema = described(schema, reading.frame, options)
     return domains_of(reading.frame, options.target, domains, columns=options.columns, schema=schema)
 
 

@@ -13,37 +13,58 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from anonymizer.checking.released_file import kind_of_cells, read_file
-from anonymizer.checking.verify import Verification, verify
+from anonymizer.checking.verify import verify
 from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
 from anonymizer.cli.evaluate import add_evaluate
+from anonymizer.cli.files import add_engine, engine_of, run_files, run_verify_folder
 from anonymizer.cli.forest import add_forest
-from anonymizer.cli.gate import add_gate, print_gate, reasons_of
 from anonymizer.cli.options import (
+    ONCE_OPTIONS,
     ProgressBar,
+    add_codebook,
+    add_population,
     add_reading,
     add_roles,
     add_settings,
+    ask_password,
     close_output,
     escape_unwritable,
     names,
+    population_from,
+    print_checks,
     print_json,
     reading_of,
     require_roles,
     schema_of,
     settings_of,
+    take_addresses,
 )
 from anonymizer.cli.packet import add_packet, packet_paths, verify_packet, write_packets
 from anonymizer.cli.project import open_project, print_changes, print_then_and_now
-from anonymizer.cli.reports import add_reports, attacks_of, print_attacks, report_paths, statement_of, write_reports
+from anonymizer.cli.reports import (
+    add_gate,
+    add_reports,
+    attacks_of,
+    print_attacks,
+    print_gate,
+    reasons_of,
+    report_paths,
+    statement_of,
+    write_reports,
+)
+from anonymizer.cli.risk import add_risk
 from anonymizer.cli.warm import compile_loops, is_compiled
+from anonymizer.databases.address import Address, redacted
+from anonymizer.databases.read import read_rows
+from anonymizer.databases.write import rows_bytes, write_release
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Severity
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
-from anonymizer.releasing.release import FORMATS
+from anonymizer.releasing.release import ENDINGS, FORMATS
 from anonymizer.reporting.claim import Claim, claim_from, roles_text
 from anonymizer.reporting.packet import is_packet
 from anonymizer.reporting.report import digest, schema_digest, schema_from
@@ -73,17 +94,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> int:
     """Run the command that the options name, and return its exit status; errors of the input become one line."""
     try:
+        take_addresses(options)
         require_different_files(files_of(options, "reads"), files_of(options, "writes"))
         if needs_loops(options) and not is_compiled():
             show_compiling()
         return int(options.run(options))
     except AnonymizerError as error:
-        print(f"{PROGRAM}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"{PROGRAM}: {redacted(' '.join(str(error).split()))}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
         raise
     except OSError as error:
-        print(f"{PROGRAM}: {error.filename or 'a file'}: {error.strerror or error}.", file=sys.stderr)
+        print(f"{PROGRAM}: {redacted(str(error.filename or 'a file'))}: {error.strerror or error}.", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print(f"{PROGRAM}: stopped; nothing more was written.", file=sys.stderr)
@@ -91,21 +113,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 def needs_loops(options: argparse.Namespace) -> bool:
-    """Return True when a command runs compiled loops: all but ``compile`` itself, and the check of a file alone."""
-    return options.command != "compile" and (options.command != "verify" or bool(options.original))
+    """Return True when a command runs compiled loops: all but ``compile``, ``risk``, and the check of a file alone."""
+    return options.command not in ("compile", "risk") and (options.command != "verify" or bool(options.original))
 
 
 class OneLine(argparse.ArgumentParser):
     """A parser whose complaints are one line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: {message} (try --help)\n")
+        self.exit(BAD_INPUT, f"{self.prog}: {redacted(message)} (try --help)\n")
 
 
 def files_of(options: argparse.Namespace, what: str) -> dict[str, str | None]:
     """Return the files that a command "reads" or "writes", by what they are called on the command line."""
+    files = {name: getattr(options, name) for name in getattr(options, what, ())}
     return {
-        "the input" if name == "input" else f"--{name}": getattr(options, name) for name in getattr(options, what, ())
+        "the input" if name == "input" else f"--{name}": None if isinstance(path, Address) else path
+        for name, path in files.items()
     }
 
 
@@ -116,17 +140,23 @@ def commands() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="command", required=True, parser_class=OneLine)
 
     make = subparsers.add_parser("anonymize", help="from a table to a checked release and its report")
-    make.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
+    make.add_argument(
+        "input",
+        help="csv, csv.gz, parquet, feather, xlsx, sav, dta, sas7bdat, xpt; sample:NAME; or the address of a database",
+    )
     add_roles(make)
+    add_codebook(make)
     make.add_argument("--project", metavar="JSON", help="take roles, reading and settings from last time's project")
     add_reading(make)
     make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that leave as they are")
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
     add_settings(make, *setting_names(*RUN))
+    add_population(make)
     make.add_argument(
         "--polish", action="store_const", const="polish", dest="generalizer", help="--generalizer polish, in short"
     )
-    make.add_argument("--out", help="where the release goes: .csv, .csv.gz, .parquet or .xlsx")
+    make.add_argument("--out", help=f"where it goes: {ENDINGS}, the address of a new table; of pieces a new folder")
+    add_engine(make)
     make.add_argument("--report", help="where the JSON report goes")
     make.add_argument("--override", default="", help="why a release that fails a check is written all the same")
     make.add_argument("--json", action="store_true", help="print the report as JSON; with --check, the findings")
@@ -134,17 +164,18 @@ def commands() -> argparse.ArgumentParser:
     add_reports(make)
     add_packet(make)
     make.set_defaults(
-        run=run_anonymize, reads=("input", "schema", "project"),
+        run=run_anonymize, reads=("input", "schema", "codebook", "project", "population"),
         writes=("out", "report", "internal", "external", "packet", "internal_packet"),
     )  # fmt: skip
 
     check = subparsers.add_parser("verify", help="check a release, from the file alone or beside the original")
-    check.add_argument("input", help="the released csv, csv.gz, parquet or xlsx file, or a packet")
+    check.add_argument("input", help=f"the released file ({ENDINGS}), a packet, or the address of a table")
     add_roles(check)
     add_reading(check)
     check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
     check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
     add_settings(check, *Limits().required)
+    add_population(check)
     check.add_argument("--json", action="store_true", help="print the checks as JSON")
     check.set_defaults(run=run_verify)
     ready = subparsers.add_parser("compile", help="compile now, so that no command has to wait for it later")
@@ -152,6 +183,7 @@ def commands() -> argparse.ArgumentParser:
     add_forest(subparsers)
     add_disclosure(subparsers)
     add_evaluate(subparsers)
+    add_risk(subparsers)
     add_app(subparsers)
     return parser
 
@@ -159,11 +191,9 @@ def commands() -> argparse.ArgumentParser:
 def run_anonymize(options: argparse.Namespace) -> int:
     """Run ``anonymize``: write the release and the report; return 1 when a required check fails, or something stands in
     the way that nobody gave a reason for."""
-    ending = None if options.out is None else next((f for f in FORMATS if options.out.lower().endswith("." + f)), "")
-    if ending == "":
-        raise ParameterError(
-            f"{options.out} has no ending that can be written.", remedy="Use .csv, .csv.gz, .parquet or .xlsx."
-        )
+    if engine_of(options) == "local":
+        return run_files(options)
+    ending = ending_of(options.out)
     paths, packets, settings = report_paths(options), packet_paths(options), settings_of(options)
     show = ProgressBar()
     show(0.0, "Reading the table")
@@ -173,10 +203,10 @@ def run_anonymize(options: argparse.Namespace) -> int:
         print_changes(last, options.json)
     else:
         reading, last = reading_of(options.input, options), None
-        schema = schema_of(reading.frame, options)
+        schema = schema_of(reading.frame, options, reading.variables)
         if not options.schema:
             require_roles(reading.frame, schema, options.keep)
-    flow = Flow(reading.frame, schema, settings, reading=reading).watch(show)
+    flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options)).watch(show)
     flow = flow.but(reasons=reasons_of(options.reason, flow.judgement))
     if options.check:
         show.end()
@@ -187,9 +217,8 @@ def run_anonymize(options: argparse.Namespace) -> int:
     report = result.report
     is_written, released = False, not is_open and (passed or bool(options.override.strip()))
     if options.out and released:
-        content = result.release.to_bytes(ending or "csv")
-        report = report.with_output({ending or "csv": digest(content)}, "" if passed else options.override.strip())
-        write_file(options.out, content)
+        sha256 = write_out(options.out, ending, flow, result)
+        report = report.with_output({ending: sha256}, "" if passed else options.override.strip())
         is_written = True
     attacks = attacks_of(flow, options, show) if options.attack or ((paths or packets) and released) else None
     if packets and released and attacks is not None:
@@ -211,12 +240,40 @@ def run_anonymize(options: argparse.Namespace) -> int:
             print_attacks(attacks)
         others = [*map(str, paths.values()), *packets.values()]
         if is_written or (others and released):
-            print("Written: " + ", ".join([options.out] * is_written + others))
+            print("Written: " + ", ".join([name_of_out(options.out)] * is_written + others))
         elif (options.out or others) and not passed:
             print('Not written, because a check failed. To write it all the same: --override "the reason".')
         if is_open:
             print("Nothing may leave yet." if not (options.out or others) else "Not written: nothing may leave yet.")
     return 0 if passed and not is_open else 1
+
+
+def ending_of(out: str | Address | None) -> str:
+    """Return what a release is written as, by the name of the file; "database" for a table, "" for nothing. Raises
+    :class:`ParameterError` for a name of another ending."""
+    if out is None or isinstance(out, Address):
+        return "database" if out else ""
+    ending = next((format for format in FORMATS if out.lower().endswith("." + format)), "")
+    if not ending:
+        raise ParameterError(f"{out} has no ending that can be written.", remedy=f"Use {ENDINGS}.")
+    return ending
+
+
+def name_of_out(out: str | Address) -> str:
+    """Return what the place of a release is called, without server and account."""
+    return out.name if isinstance(out, Address) else out
+
+
+def write_out(out: str | Address, ending: str, flow: Flow, result: Result) -> str:
+    """Write the release of a flow into a file or a new table, and return its digest."""
+    if isinstance(out, Address):
+        limits = {**flow.settings.limits.required, "population": flow.population}
+        return ask_password(
+            out, lambda where: write_release(result.release, where, flow.schema, result.verification, limits)
+        )
+    content = result.release.to_bytes(ending)
+    write_file(out, content)
+    return digest(content)
 
 
 def check_gate(flow: Flow, as_json: bool) -> int:
@@ -247,19 +304,25 @@ def show_compiling() -> None:
 
 def run_verify(options: argparse.Namespace) -> int:
     """Run ``verify``: print every check; return 1 when a required one fails."""
-    if Path(options.input).is_file() and is_packet(data := Path(options.input).read_bytes()):
+    table = options.input if isinstance(options.input, Address) else None
+    if table is None and Path(options.input).is_file() and is_packet(data := Path(options.input).read_bytes()):
         return verify_packet(options, data)
     limits = settings_of(options).limits.required
     claim = claim_from(options.report) if options.report else None
-    file = read_file(options.input)
+    if table is None and Path(options.input).is_dir():
+        return run_verify_folder(options, claim, limits)
+    rows = None if table is None else rows_bytes(ask_password(table, read_rows))
+    file = read_file(options.input if rows is None else rows)
     reading = reading_of(options.original, options) if options.original else None
     original = None if reading is None else reading.frame
     schema = released_schema(file.rows, original, options, claim)
     file = file.under(schema)
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
-    verification = verify(file.rows, schema, original=original, beside=file.beside, **limits)
-    content = digest(Path(options.input).read_bytes())
+    verification = verify(
+        file.rows, schema, original=original, beside=file.beside, population=population_from(options), **limits
+    )
+    content = digest(Path(options.input).read_bytes() if rows is None else rows)
     differences = () if claim is None else claim.differences(content, len(file.rows), schema)
     same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
     passed = verification.passed and not differences and same is not False
@@ -289,12 +352,13 @@ def released_schema(
         return schema_from(options.schema)
     if claim is not None and not options.quasi_identifying:
         return claim.schema
-    person = options.person
-    if person is not None and original is not None and person not in original.columns:
-        raise SchemaError(
-            f"There is no column {person!r} in the original.", column=person, remedy="Name one of its own."
-        )
-    roles = schema_of(released, argparse.Namespace(**{**vars(options), "person": None}))
+    once = {name: role for option, role in ONCE_OPTIONS.items() if (name := getattr(options, option)) is not None}
+    for name in once:
+        if original is not None and name not in original.columns:
+            raise SchemaError(
+                f"There is no column {name!r} in the original.", column=name, remedy="Name one of its own."
+            )
+    roles = schema_of(released, argparse.Namespace(**{**vars(options), **dict.fromkeys(ONCE_OPTIONS)}))
     named = {*options.quasi_identifying, *options.sensitive, *options.kinds}
     columns = []
     for column in roles.columns:
@@ -310,10 +374,8 @@ def released_schema(
         else:
             kind = kind_of_cells(released[column.name], role)
         columns.append(Column(column.name, role, kind))
-    if person is not None:
-        columns = [column for column in columns if column.name != person] + [
-            Column(person, Role.PERSON, Kind.CATEGORICAL)
-        ]
+    columns = [column for column in columns if column.name not in once]
+    columns += [Column(name, role, Kind.CATEGORICAL) for name, role in once.items()]
     return Schema(tuple(columns), roles.target)
 
 
@@ -340,12 +402,3 @@ def print_result(result: Result) -> None:
     print_checks(result.verification)
     print(result.report.isolation.sentence)
     print_gate(result.gate, [finding for finding in result.gate.findings if finding.severity is Severity.STOPS])
-
-
-def print_checks(verification: Verification) -> None:
-    """Print every check in a sentence, then what the release is."""
-    marks = {True: "ok    ", False: "FAILED", None: "      "}
-    for check in verification.checks:
-        print(f"{marks[check.passed]}  {check.sentence}")
-    print()
-    print(verification.describe())

@@ -1,6 +1,7 @@
 """What commands share: their options, and the table, schema and settings that options describe."""
 
 import argparse
+import getpass
 import io
 import json
 import os
@@ -8,20 +9,33 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
-from anonymizer.errors import ReadError, SchemaError
+from anonymizer.checking.verify import Verification
+from anonymizer.databases.address import PASSWORD, Address, address_from, is_address
+from anonymizer.databases.read import read_database
+from anonymizer.errors import ParameterError, ReadError, SchemaError
+from anonymizer.labelled.codebook import read_codebook
+from anonymizer.labelled.variable import Variable
+from anonymizer.population.sample import Population
 from anonymizer.reading.files import Reading, ReadOptions, read_table
 from anonymizer.reading.options import DEFAULT_MISSING
-from anonymizer.reading.profile import suggest
+from anonymizer.reading.profile import suggest, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.reporting.report import schema_from
-from anonymizer.schema import Kind, Role, Schema
+from anonymizer.schema import ONCE, Kind, Role, Schema
 from anonymizer.settings import SETTINGS, SHORT, Settings, names_of, setting_names
+from anonymizer.whatif.described import with_codebook
+
+Answer = TypeVar("Answer")
+
+ONCE_OPTIONS = dict(zip(("person", "sampling_weight", "household", "stratum"), ONCE, strict=True))
+"""The options that name one column each, by their role."""
 
 
 def add_roles(parser: argparse.ArgumentParser) -> None:
@@ -30,10 +44,21 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sensitive", type=names, default=[], metavar="S", help="what must not be learnt")
     parser.add_argument("--identifying", type=names, default=[], metavar="N", help="columns to drop")
     parser.add_argument("--person", metavar="P", help="the column whose equal values are one person; it is dropped")
+    parser.add_argument("--sampling-weight", metavar="W", help="how many people a row stands for; it is dropped")
+    parser.add_argument("--household", metavar="H", help="the column whose equal values live together; it is dropped")
+    parser.add_argument("--stratum", metavar="T", help="the column whose equal values were drawn at one rate; dropped")
     parser.add_argument(
         "--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric, categorical or date, where it is not plain"
     )
     parser.add_argument("--schema", metavar="JSON", help="take all of this from a saved schema or a report instead")
+
+
+def add_codebook(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names a codebook."""
+    parser.add_argument(
+        "--codebook", metavar="FILE", help="take roles, kinds, public domains and labels that no option says from a "
+        "DDI-Codebook, a Frictionless schema, or a CSV of name,label,role,kind,domain",
+    )  # fmt: skip
 
 
 def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -52,6 +77,19 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
             parser.add_argument(
                 option, default=setting.default, type=int if setting.kind == "count" else float, help=help_text
             )
+
+
+def add_population(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what is known of the population."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--population", metavar="FILE", help="a row a person, or numbers in a column count")
+    group.add_argument("--fraction", type=float, metavar="F", help="share of the population in the table, such as 0.05")
+
+
+def population_from(options: argparse.Namespace, *, wildcard: bool = False) -> Population:
+    """Return what the options say of the population."""
+    people = None if options.population is None else read_table(Path(options.population)).frame
+    return Population(options.fraction, people, wildcard)
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -95,14 +133,49 @@ def pairs(text: str) -> dict[str, str]:
     return kinds
 
 
-def reading_of(path: str, options: argparse.Namespace, way: ReadOptions | None = None) -> Reading:
-    """Return the table in a file, read as the options say, or in a ``way`` from elsewhere; or a built-in sample.
+def take_addresses(options: argparse.Namespace) -> None:
+    """Make addresses of databases of the options that may be such, before anything can show what was typed.
+
+    Raises :class:`ReadError` for one that cannot be read, and :class:`ParameterError` where none may stand.
+    """
+    for option, value in vars(options).items():
+        if is_address(value):
+            if option not in ("input", "original") and (option, options.command) != ("out", "anonymize"):
+                called = "The input" if option == "input" else f"--{option.replace('_', '-')}"
+                raise ParameterError(f"{called} cannot be a database here.", remedy="Name a file.")
+            setattr(options, option, address_from(value))
+
+
+def ask_password(address: Address, read: Callable[[Address], Answer]) -> Answer:
+    """Return what ``read`` makes of an address; when the server asks for a password, and somebody can be asked, with
+    the one that is typed."""
+    try:
+        return read(address)
+    except ReadError as error:
+        if error.value != PASSWORD or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+    return read(address.but(password=getpass.getpass(f"Password for {address.place}: ")))
+
+
+def reading_of(path: str | Address, options: argparse.Namespace, way: ReadOptions | None = None) -> Reading:
+    """Return the table in a file or a database, read as the options say, or in a ``way`` from elsewhere; or a sample.
 
     Raises :class:`ReadError` for what can be read in two ways, with the options that say which.
     """
-    if path.startswith(SAMPLE_PREFIX):
+    if isinstance(path, str) and path.startswith(SAMPLE_PREFIX):
         return sample_reading(path.removeprefix(SAMPLE_PREFIX))
-    read_options = ReadOptions(
+    if isinstance(path, Address):
+        return ask_password(path, lambda address: read_database(address, options=way or read_options(options)))
+    reading = read_table(Path(path), options=way or read_options(options))
+    for question in reading.questions:
+        answers = " or ".join(answer.words for answer in question.answers)
+        raise ReadError(question.text, column=question.column, remedy=f"Say which: {answers}.")
+    return reading
+
+
+def read_options(options: argparse.Namespace) -> ReadOptions:
+    """Return how a table is read, as the options say."""
+    return ReadOptions(
         delimiter=options.delimiter,
         encoding=options.encoding,
         decimal=options.decimal,
@@ -114,30 +187,55 @@ def reading_of(path: str, options: argparse.Namespace, way: ReadOptions | None =
         as_text=tuple(options.as_text),
         as_numbers=tuple(options.as_numbers),
     )
-    reading = read_table(Path(path), options=way or read_options)
-    for question in reading.questions:
-        answers = " or ".join(answer.words for answer in question.answers)
-        raise ReadError(question.text, column=question.column, remedy=f"Say which: {answers}.")
-    return reading
 
 
-def schema_of(table: pd.DataFrame, options: argparse.Namespace) -> Schema:
-    """Return the schema that the options describe."""
+def schema_of(
+    table: pd.DataFrame, options: argparse.Namespace, variables: Mapping[str, Variable] | None = None
+) -> Schema:
+    """Return the schema that the options describe. ``variables``: what the file says of its columns."""
+    if options.schema and getattr(options, "codebook", None):
+        raise ParameterError("A schema says it all.", remedy="Leave the --codebook out, or the --schema.")
     if options.schema:
         return schema_from(options.schema)
-    if not options.quasi_identifying:
-        raise SchemaError(
-            "No column is quasi-identifying.", remedy="Name some: --quasi-identifying age,sex (or give a --schema)."
-        )
-    return Schema.of(
+    schema = Schema.of(
         table,
         quasi_identifying=options.quasi_identifying,
         sensitive=options.sensitive,
         identifying=options.identifying,
         person=options.person,
+        weight=options.sampling_weight,
+        household=options.household,
+        stratum=options.stratum,
         target=getattr(options, "target", None),
         kinds=options.kinds,
     )
+    columns = tuple(with_variable(column, (variables or {}).get(column.name)) for column in schema.columns)
+    schema = described(Schema(columns, schema.target), table, options)
+    if not schema.quasi_identifying:
+        raise SchemaError(
+            "No column is quasi-identifying.",
+            remedy="Name some: --quasi-identifying age,sex (or give a --schema or a --codebook).",
+        )
+    return schema
+
+
+def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) -> Schema:
+    """Return the schema as the codebook of the options has it, but for roles and kinds of the options themselves.
+
+    Prints to standard error what contradicts the table.
+    """
+    if not getattr(options, "codebook", None):
+        return schema
+    try:
+        codebook = read_codebook(Path(options.codebook).read_bytes())
+    except OSError as error:
+        raise ReadError(f"The codebook cannot be opened: {error.strerror}.", remedy="Check its name.") from error
+    own = [replace(one, kind="") if one.name in options.kinds else one for one in codebook]
+    schema, changes = with_codebook(schema, own, table, schema.insensitive)
+    for change in changes:
+        print(f"{change.what:<14}{change.sentence}", file=sys.stderr)
+    target = getattr(options, "target", None)
+    return schema.with_target(target) if target in schema.sensitive else schema
 
 
 def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> None:
@@ -151,7 +249,7 @@ def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> N
                 remedy="Name it once.",
             )
     suggested = suggest(table)
-    silent = [suggested[name] for name in schema.insensitive if name not in keep]
+    silent = [suggested[name] for name in schema.insensitive if name not in keep and not schema[name].own_reason]
     open_ = [column for column in silent if column.role not in (Role.INSENSITIVE, Role.SENSITIVE)]
     if open_:
         reasons = "; ".join(f"{column.name!r} looks {column.role} ({column.reason})" for column in open_[:5])
@@ -201,3 +299,12 @@ class ProgressBar:
         """Clear the line."""
         if self.on_terminal:
             print("\r" + " " * (shutil.get_terminal_size().columns - 1) + "\r", end="", file=sys.stderr, flush=True)
+
+
+def print_checks(verification: Verification) -> None:
+    """Print every check in a sentence, then what the release is."""
+    marks = {True: "ok    ", False: "FAILED", None: "      "}
+    for check in verification.checks:
+        print(f"{marks[check.passed]}  {check.sentence}")
+    print()
+    print(verification.describe())

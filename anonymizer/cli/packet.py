@@ -9,7 +9,7 @@ from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.reading.profile import suggest
 from anonymizer.reporting.claim import roles_text
-from anonymizer.reporting.findings import Statement, findings_of
+from anonymizer.reporting.findings import Statement, findings_of, riskiest_of
 from anonymizer.reporting.packet import PacketCheck, check_packet, packet_of, write_packet
 from anonymizer.reporting.pictures import pictures_of
 from anonymizer.reporting.report import Report
@@ -47,9 +47,12 @@ def write_packets(
     progress: Progress,
 ) -> None:
     """Write packets of the release of a flow, each read back and checked."""
-    findings = findings_of(report, flow.table, flow.released, attacks, pictures_of(flow, progress))
+    riskiest = riskiest_of(flow.table, flow.schema, flow.population, progress) if "internal" in paths else None
+    findings = findings_of(report, flow.table, flow.released, attacks, pictures_of(flow, progress), riskiest)
     for audience, path in paths.items():
-        project = to_json(project_of(flow, report, statement), suggest(flow.table)) if audience == "internal" else ""
+        variables = flow.reading.variables if flow.reading else {}
+        suggested = suggest(flow.table, variables)
+        project = to_json(project_of(flow, report, statement), suggested) if audience == "internal" else ""
         packet = packet_of(
             flow.leaving, findings, statement, audience, override=override, project=project, progress=progress
         )
@@ -89,11 +92,9 @@ def verify_packet(options: argparse.Namespace, data: bytes) -> int:
 
 def print_packet(check: PacketCheck) -> None:
     """Print whether a packet is whole, and what the checker says of the tables in it."""
+    print(check.sentence)
     if check.differences:
-        more = f" ({len(check.differences) - 1} more)" if len(check.differences) > 1 else ""
-        print(f"This packet is not as it was made: {check.differences[0]}{more}")
         return
-    print(f"This packet ({check.audience}) is whole: every file is the one of its manifest and report.")
     for path, table in check.tables.items():
         print(f"{path}: {table.describe()}")
         for failed in table.failed:

@@ -28,7 +28,7 @@ class LastTime:
 def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings, LastTime]:
     """Return the table, read and described as the project says, its settings, and what changed. Settings that are
     options, too, go before the project's."""
-    if options.schema or options.quasi_identifying:
+    if options.schema or options.codebook or options.quasi_identifying:
         raise ParameterError("Roles come from the project.", remedy="Leave the other options of roles out.")
     try:
         content = Path(options.project).read_bytes()
@@ -36,7 +36,7 @@ def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings
         raise ReadError(f"The project cannot be opened: {error.strerror}.", remedy="Check its name.") from error
     project = from_json(content)
     reading = reading_of(options.input, options, project.reading)
-    suggested = suggest(reading.frame)
+    suggested = suggest(reading.frame, reading.variables)
     schema, changes = carry_over(from_json(content, suggested).schema, project.last, reading.frame, suggested)
     schema.check(reading.frame)
     own = {name: value for name, value in dict(settings_of(options)).items() if value != SETTINGS[name].default}

@@ -1,20 +1,26 @@
-"""``anonymize --attack --internal FILE --external FILE``: attacks and the reports for people, from the terminal."""
+"""``anonymize --check``, ``--reason KEY=TEXT``, ``--attack --internal FILE --external FILE``: what stands in the
+way of a release, attacks and the reports for people, from the terminal."""
 
 import argparse
+import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from anonymizer.attacks.attack import SECONDS, Attacks, attack
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
+from anonymizer.gate.finding import FEWEST_WORDS, Finding, Gate, Severity, is_reason
 from anonymizer.releasing.files import write_file
 from anonymizer.reporting.dossier import document_of
-from anonymizer.reporting.findings import Approval, Statement, findings_of
+from anonymizer.reporting.findings import Approval, Statement, findings_of, riskiest_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.reporting.pictures import pictures_of
 from anonymizer.reporting.report import Report
 
 ENDINGS = (".html", ".pdf", ".json")
+MARKS = {Severity.STOPS: "STOPS ", Severity.LOOK: "look  ", Severity.FINE: "ok    "}
 
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
@@ -75,7 +81,8 @@ def write_reports(
     paths: dict[str, Path], options: argparse.Namespace, flow: Flow, attacks: Attacks, report: Report
 ) -> None:
     """Write the reports. ``report``: of what was written, with its digest."""
-    findings = findings_of(report, flow.table, flow.released, attacks, pictures_of(flow))
+    riskiest = riskiest_of(flow.table, flow.schema, flow.population) if "internal" in paths else None
+    findings = findings_of(report, flow.table, flow.released, attacks, pictures_of(flow), riskiest)
     statement = statement_of(options)
     for audience, path in paths.items():
         if path.suffix.lower() == ".json":
@@ -84,3 +91,53 @@ def write_reports(
         document = document_of(findings, statement, audience)
         content = to_pdf(document) if path.suffix.lower() == ".pdf" else to_html(document).encode()
         write_file(path, content)
+
+
+def add_gate(parser: argparse.ArgumentParser) -> None:
+    """Add the options that look at what would leave, and say why it may."""
+    parser.add_argument(
+        "--check", action="store_true", help="say what stands in the way of the release, and write nothing"
+    )
+    parser.add_argument(
+        "--reason",
+        action="append",
+        default=[],
+        metavar="KEY=TEXT",
+        help="why the release may leave although something stands in the way; the report keeps it; repeatable",
+    )
+
+
+def reasons_of(texts: Sequence[str], gate: Gate) -> dict[str, str]:
+    """Return the reasons by key; what is no finding of this release is said on standard error. Raises
+    :class:`ParameterError` for a text that says nothing."""
+    reasons: dict[str, str] = {}
+    for text in texts:
+        keys = [finding.key for finding in gate.findings if text.startswith(f"{finding.key}=")]
+        if "=" not in text:
+            raise ParameterError(
+                f"--reason {text!r} names no finding.", remedy="Write it as KEY=TEXT, as --check does."
+            )
+        if not keys:
+            key = text.partition("=")[0]
+            print(f"Nothing to see to is called {key!r}; --check says what is.", file=sys.stderr)
+            continue
+        key = max(keys, key=len)
+        reasons[key] = text[len(key) + 1 :]
+        if not is_reason(reasons[key]):
+            raise ParameterError(
+                f"The reason for {key!r} says too little.", remedy=f"Write at least {FEWEST_WORDS} words."
+            )
+    return reasons
+
+
+def print_gate(gate: Gate, findings: Sequence[Finding]) -> None:
+    """Print some findings, with what repairs them, and the verdict."""
+    for finding in findings:
+        print(f"{MARKS[finding.severity]}  {finding.figure}: {finding.sentence} {finding.detail}".rstrip())
+        if finding.reason:
+            print(f"        Reason: {finding.reason}")
+        elif finding.severity is not Severity.FINE:
+            option = f"--reason={shlex.quote(f'{finding.key}=WHY')}"
+            ways = [f"{repair.words} ({repair.options})" for repair in finding.repairs]
+            print(f"        {'; '.join(ways)}{'; or ' * bool(ways)}{option}")
+    print(f"{gate.verdict}.")

@@ -143,7 +143,7 @@ def made_up(values: int, classes: int) -> tuple["pd.DataFrame", "Schema"]:
     """
     import pandas as pd
 
-    from anonymizer.growing.grow import SMALL
+    from anonymizer.growing.records import SMALL
     from anonymizer.schema import Schema
 
     place = pd.Series(range(SMALL + 1))

@@ -12,6 +12,7 @@ import re
 import struct
 import zipfile
 from dataclasses import dataclass, field
+from tokenize import TokenError
 from typing import Any, NoReturn
 
 import numpy as np
@@ -162,7 +163,9 @@ def _array(value: JsonValue, parts: dict[str, bytes]) -> NDArray[Any]:
         if by_column or kind.hasobject or math.prod(shape) * kind.itemsize != len(parts[name]) - stream.tell():
             value.refuse("its array is not as long as it says")
         return np.frombuffer(parts[name], kind, offset=stream.tell()).reshape(shape)
-    except (ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError) as error:
+    except (
+        ValueError, KeyError, TypeError, SyntaxError, TokenError, RecursionError, MemoryError, OverflowError
+    ) as error:  # fmt: skip
         if isinstance(error, ReadError):
             raise
         raise ReadError("An array of this skops file cannot be read.", remedy=REMEDY) from error
@@ -193,7 +196,9 @@ def from_onnx(content: bytes) -> Sketch:
     trees = [node for node, kind in zip(nodes, kinds, strict=True) if kind.startswith("TreeEnsemble")]
     others = sorted({kind for kind in kinds if kind not in ("TreeEnsembleClassifier", "Cast", "ZipMap", "Identity")})
     if others or len(trees) != 1:
-        refuse(form, f"{others[0][:60]} is no part of one tree for classes" if others else "it has no tree, or several")
+        refuse(
+            form, f"{others[0][:60]!r} is no part of one tree for classes" if others else "it has no tree, or several"
+        )
     inputs = [_message(part) for number, part in graph if number == 11 and isinstance(part, bytes)]
     if len(inputs) != 1:
         refuse(form, "its columns do not come in as one array")
@@ -236,7 +241,7 @@ def _onnx_sketch(facts: dict[str, list[Any]], width: int | None) -> Sketch:
         yes = {"BRANCH_LEQ": "upto", "BRANCH_LT": "below", "BRANCH_GT": "above", "BRANCH_GTE": "least"}
         no = {"BRANCH_LEQ": "above", "BRANCH_LT": "least", "BRANCH_GT": "upto", "BRANCH_GTE": "below"}
         if mode not in yes:
-            refuse("ONNX", f"its questions {mode[:40]} are not understood")
+            refuse("ONNX", f"its questions {mode[:40]!r} are not understood")
         branches = (
             Branch(place[facts["nodes_truenodeids"][at]], missing=None if gap is None else bool(gap)),
             Branch(place[facts["nodes_falsenodeids"][at]], missing=None if gap is None else not gap),

@@ -223,7 +223,7 @@ def distribution_figure(column: "Distribution") -> Any:
             hovertemplate="%{customdata}: %{y:,.0f} records<extra>released</extra>",
         )  # fmt: skip
         absent = "" if not any(column.missing) else " (missing: {:,.0f} before, {:,.0f} after)".format(*column.missing)
-        figure.update_xaxes(title_text=literal(column.name) + absent)
+        figure.update_xaxes(title_text=literal(_short(column.title or column.name)) + absent)
         figure.update_yaxes(title_text="records", rangemode="tozero")
         height = 360
     figure.update_layout(
@@ -237,9 +237,10 @@ def distribution_figure(column: "Distribution") -> Any:
 
 def moved_sentence(column: "Distribution") -> str:
     """Return the share of a column that moved, as the title of its figure."""
+    name = column.title or column.name
     if column.moved < 0.0005:
-        return f"{column.name} is distributed as before"
-    return f"{column.name}: read evenly, {column.moved:.1%} of the records are in another bar"
+        return f"{name} is distributed as before"
+    return f"{name}: read evenly, {column.moved:.1%} of the records are in another bar"
 
 
 def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:

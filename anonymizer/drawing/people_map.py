@@ -4,7 +4,9 @@ Every node is a box below its parent's, as wide as its part of the records. The 
 them, so nothing moves when k or a pruning step changes: what is merged is hatched, and groups are outlined.
 """
 
+import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,81 +33,77 @@ WIDE = 1 / 25
 
 @dataclass(frozen=True, eq=False)
 class PeopleMap:
-    """The q boxes of a map, parents first; every array is (q,).
+    """The q boxes of a map, parents first; every array is (q,). They stay as they are while k and pruning change.
 
     ``nodes``; ``parent``: place of the parent's box, -1 for the first; ``left``, ``width``: shares of the whole width;
-    ``level`` from 0; ``shade``: risk level 1 to 5, or 0 to 3 for the rank of the largest class; ``merged``: the pruning
-    step, from 1, at which the node became a group, 0 for never; ``gone``: the step at which a node above it did.
-    ``leaf``: of the grown tree; ``folded``: its branch goes on below what is drawn. ``words``: what somebody learns who
-    knows that a person belongs here; ``conditions``: the last split in words, "" where the box is narrow.
-    ``left_out``: groups after all steps that are too narrow to be drawn.
+    ``level`` from 0; ``size``: persons; ``leaf``: of the grown tree; ``folded``: its branch goes on below what is
+    drawn. ``words``: what somebody learns who knows that a person belongs here; ``conditions``: the last split in
+    words, "" where the box is narrow.
     """
 
+    focus: int
     nodes: NDArray[np.int64]
     parent: NDArray[np.int64]
     left: NDArray[np.float64]
     width: NDArray[np.float64]
     level: NDArray[np.int64]
-    shade: NDArray[np.int64]
     size: NDArray[np.int64]
-    merged: NDArray[np.int64]
-    gone: NDArray[np.int64]
     leaf: NDArray[np.bool_]
     folded: NDArray[np.bool_]
     words: tuple[tuple[str, str], ...]
     conditions: tuple[str, ...]
     unit: str
+
+    @cached_property
+    def text(self) -> str:
+        """The boxes as JSON, for a browser: positions in hundred thousandths."""
+        columns = (
+            self.nodes, self.parent, _places(self.left), _places(self.width), self.level, self.size,
+            self.leaf.astype(int), self.folded.astype(int),
+        )  # fmt: skip
+        boxes = list(zip(*(column.tolist() for column in columns), strict=True))
+        parts = {"boxes": boxes, "words": self.words, "conditions": self.conditions, "unit": self.unit}
+        return json.dumps(parts, separators=(",", ":"))
+
+
+@dataclass(frozen=True, eq=False)
+class MapStates:
+    """What becomes of the q boxes of a map while a tree is pruned; every array is (q,).
+
+    ``shade``: risk level 1 to 5, or 0 to 3 for the rank of the largest class; ``merged``: the pruning step, from 1, at
+    which the node became a group, 0 for never; ``gone``: the step at which a node above it did. ``left_out``: groups
+    after all ``n_steps`` that are too narrow to be drawn.
+    """
+
+    shade: NDArray[np.int64]
+    merged: NDArray[np.int64]
+    gone: NDArray[np.int64]
     n_steps: int
     left_out: int
 
-    def is_group(self, after: int) -> NDArray[np.bool_]:
-        """Return (q,) True for the groups after so many pruning steps."""
-        was_merged = (self.merged > 0) & (self.merged <= after)
-        return (self.leaf | was_merged) & ~((self.gone > 0) & (self.gone <= after))
-
     def payload(self) -> dict[str, Any]:
-        """Return the map as plain lists, for a browser: positions to five digits."""
-        columns = (
-            self.nodes, self.parent, self.left.round(5), self.width.round(5), self.level, self.shade, self.size,
-            self.merged, self.gone, self.leaf.astype(int), self.folded.astype(int),
-        )  # fmt: skip
-        return {
-            "boxes": [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)],
-            "words": [list(words) for words in self.words],
-            "conditions": list(self.conditions),
-            "unit": self.unit,
-            "steps": self.n_steps,
-        }
+        """Return the states as plain lists, for a browser."""
+        columns = self.shade.tolist(), self.merged.tolist(), self.gone.tolist()
+        return {"states": list(zip(*columns, strict=True)), "steps": self.n_steps}
+
+
+def _places(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.asarray(np.rint(shares * 100_000), np.int64)
 
 
 def people_map(
-    pruning: "Pruning",
-    risk: "NodeRisk",
-    encodings: tuple[Encoding, ...],
-    labels: tuple[str | None, ...],
-    *,
-    colour_by: str = "sure",
-    focus: int = 0,
+    tree: Tree, risk: "NodeRisk", encodings: tuple[Encoding, ...], labels: tuple[str | None, ...], focus: int = 0
 ) -> PeopleMap:
-    """Return the map of a tree with all its pruning steps, below the node ``focus``.
+    """Return the map of a grown tree below the node ``focus``. ``labels``: the target's c classes.
 
-    ``labels``: the target's c classes; ``colour_by``: a key of :data:`anonymizer.drawing.shades.COLOURS`. At most
-    :data:`MOST_BOXES` boxes, the widest, of :data:`MOST_LEVELS` levels.
+    At most :data:`MOST_BOXES` boxes, the widest, of :data:`MOST_LEVELS` levels.
     """
-    tree = pruning.tree
     nodes = _boxes(tree, focus)
-    place = {int(node): at for at, node in enumerate(nodes)}
     parent = np.searchsorted(nodes, tree.parent[nodes])
     parent[0] = -1
     before = np.concatenate(([0], np.cumsum(np.where(tree.is_leaf, tree.n, 0))))[nodes]
     whole = max(int(tree.n[focus]), 1)
-    merged, gone = merge_steps(pruning)
     width = tree.n[nodes] / whole
-    if colour_by == "classes":
-        ranks = class_ranks(tree)
-        shade = np.array([ranks[int(code)] for code in tree.sums[nodes].argmax(axis=1)], dtype=np.int64)
-    else:
-        shade = risk_levels(risk_scores(tree, risk, colour_by), colour_by, pruning.k)[nodes]
     leaf = tree.is_leaf[nodes]
     folded = ~leaf & ~np.isin(np.arange(len(nodes)), parent)
     region_of = regions(tree, encodings, (int(node) for node in nodes[width >= WIDE]))
@@ -113,26 +111,45 @@ def people_map(
         step_text(tree, encodings, int(node), brief=True, conditions=region_of[int(node)]) if part >= WIDE else ""
         for node, part in zip(nodes, width, strict=True)
     )
-    cut = pruning.cut()
-    inside = cut[(cut >= focus) & (cut < focus + tree.size[focus])]
     return PeopleMap(
-        nodes.astype(np.int64), parent, (before - before[0]) / whole, width, (tree.depth[nodes] - tree.depth[focus]),
-        shade, tree.persons.n[nodes], merged[nodes], gone[nodes], leaf, folded,
-        tuple(learnt(tree, risk, labels, int(node)) for node in nodes), conditions,
-        tree.unit, pruning.n_steps, sum(int(node) not in place for node in inside),
+        focus, nodes.astype(np.int64), parent, (before - before[0]) / whole, width,
+        (tree.depth[nodes] - tree.depth[focus]), tree.persons.n[nodes], leaf, folded,
+        learnt(tree, risk, labels, nodes), conditions, tree.unit,
     )  # fmt: skip
 
 
-def learnt(tree: Tree, risk: "NodeRisk", labels: tuple[str | None, ...], node: int) -> tuple[str, str]:
-    """Return what somebody learns who knows that a person belongs to a node, as a chance and what of: ``1 in 3``,
-    ``Fracture``; of numbers the mean; how many look alike where nothing is sensitive."""
+def map_states(people: PeopleMap, pruning: "Pruning", risk: "NodeRisk", colour_by: str = "sure") -> MapStates:
+    """Return what becomes of the boxes of a map with all pruning steps of its tree.
+
+    ``colour_by``: a key of :data:`anonymizer.drawing.shades.COLOURS`.
+    """
+    tree, nodes = pruning.tree, people.nodes
+    merged, gone = merge_steps(pruning)
+    if colour_by == "classes":
+        ranks = class_ranks(tree)
+        shade = np.array([ranks[int(code)] for code in tree.sums[nodes].argmax(axis=1)], dtype=np.int64)
+    else:
+        shade = risk_levels(risk_scores(tree, risk, colour_by), colour_by, pruning.k)[nodes]
+    cut = pruning.cut()
+    inside = cut[(cut >= people.focus) & (cut < people.focus + tree.size[people.focus])]
+    left_out = int(np.sum(~np.isin(inside, nodes)))
+    return MapStates(shade, merged[nodes], gone[nodes], pruning.n_steps, left_out)
+
+
+def learnt(
+    tree: Tree, risk: "NodeRisk", labels: tuple[str | None, ...], nodes: NDArray[np.int64]
+) -> tuple[tuple[str, str], ...]:
+    """Return for each node what somebody learns who knows that a person belongs to it, as a chance and what of: ``1 in
+    3``, ``Fracture``; of numbers the mean; how many look alike where nothing is sensitive."""
     if len(labels) > 1:
-        counts = tree.sums[node]
-        largest = int(counts.argmax())
-        return chance_text(counts[largest] / max(int(counts.sum()), 1)), class_name(labels[largest], 24)
+        counts, names = tree.sums[nodes], [class_name(label, 24) for label in labels]
+        largest = counts.argmax(axis=1)
+        chances = counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1)
+        return tuple((chance_text(chance), names[at]) for chance, at in zip(chances.tolist(), largest, strict=True))
     if risk.numeric is not None:
-        return f"mean {mean_text(risk.numeric, node, 0)}", visible_text(risk.numeric.names[0], 24)
-    return f"1 in {int(tree.persons.n[node]):,}", ""
+        numeric, name = risk.numeric, visible_text(risk.numeric.names[0], 24)
+        return tuple((f"mean {mean_text(numeric, int(node), 0)}", name) for node in nodes)
+    return tuple((f"1 in {size:,}", "") for size in tree.persons.n[nodes].tolist())
 
 
 def merge_steps(pruning: "Pruning") -> tuple[NDArray[np.int64], NDArray[np.int64]]:

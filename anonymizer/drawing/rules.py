@@ -77,10 +77,10 @@ def step_text(
 
 def condition_text(condition: Condition, encoding: Encoding, *, brief: bool = False) -> str:
     """Return one condition in words: ``38.5 < age ≤ 61``, ``job in {A, B}``; ``brief`` shortens names and long sets."""
-    name = visible_text(encoding.name, 26 if brief else 0)
+    name = column_text(encoding, brief=brief)
     if condition.codes is None:
         return _interval_text(name, condition, encoding)
-    levels = [visible_text(encoding.text(code), 22 if brief else 0) for code in condition.codes]
+    levels = [_level_text(encoding, code, brief) for code in condition.codes]
     every = len(encoding.labels)
     if not levels:
         return f"{name} missing"
@@ -96,8 +96,21 @@ def condition_text(condition: Condition, encoding: Encoding, *, brief: bool = Fa
         return f"{name} from {levels[0]}{'' if high == every - 1 else f' to {levels[-1]}'}{or_missing}"
     if len(levels) == every - 1 and not encoding.missing:
         (other,) = set(range(every)) - set(condition.codes)
-        return f"{name} ≠ {visible_text(encoding.text(other), 22 if brief else 0)}"
+        return f"{name} ≠ {_level_text(encoding, other, brief)}"
     return f"{name} in {_set_text(levels, every, brief)}{or_missing}"
+
+
+def column_text(encoding: Encoding, *, brief: bool = False) -> str:
+    """Return what a column is called: its label with the name in brackets; ``brief``: a label that is short, else the
+    name and as much of the label as there is room for."""
+    name, label = encoding.name, encoding.variable.label
+    if not brief or not label:
+        return visible_text(encoding.variable.full_name(name), 26 if brief else 0)
+    return visible_text(label if len(label) <= 26 else f"{visible_text(name, 13)} {label}", 26)
+
+
+def _level_text(encoding: Encoding, code: int, brief: bool) -> str:
+    return visible_text(encoding.variable.level_text(str(encoding.text(code))), 22 if brief else 0)
 
 
 def _set_text(levels: list[str], every: int, brief: bool) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from anonymizer.errors import EncodeError
 from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import numbers_of, value_text
+from anonymizer.values import ranks_of, value_text
 
 CODES = (*range(1, 10), *(digit * ones for ones in (11, 111, 1111, 11111, 111111) for digit in (7, 8, 9)))
 """Numbers that surveys write for "not asked", "refused" and the like: negative ones, or those of two digits and more
@@ -26,10 +26,11 @@ FAR = 0.1
 def codes(table: pd.DataFrame, schema: Schema) -> Iterable[Finding]:
     """Yield the columns of numbers that leave and hold codes among their numbers."""
     for column in leaving(schema, Kind.NUMERIC):
-        values = numbers_or_none(table[column.name], column)
-        if values is None:
+        numbers = numbers_or_none(table[column.name], column)
+        if numbers is None:
             continue
-        own, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        codes_, own = numbers
+        counts = np.bincount(codes_, minlength=len(own))[: len(own)]
         marks = sentinels(own, counts)
         if not marks:
             continue
@@ -75,13 +76,12 @@ def ends(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] |
     """Yield the columns of numbers and dates that leave and whose lowest or highest value is one person's, far from all
     others. ``person`` (n,): whose each record is, when rows are not persons."""
     for column in leaving(schema, Kind.NUMERIC, Kind.DATE):
-        values = numbers_or_none(table[column.name], column)
-        if values is None:
+        numbers = numbers_or_none(table[column.name], column)
+        if numbers is None or len(numbers[1]) < FEWEST:
             continue
-        own, codes_ = np.unique(values[~np.isnan(values)], return_inverse=True)
-        if len(own) < FEWEST:
-            continue
-        holders = holders_of(codes_, len(own), None if person is None else person[~np.isnan(values)])
+        codes_, own = numbers
+        present = codes_ < len(own)
+        holders = holders_of(codes_[present], len(own), None if person is None else person[present])
         width = own[-1] - own[0]
         sides = [
             name
@@ -109,10 +109,10 @@ def rare_levels(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[
     box names its levels, as one finding."""
     boxed: dict[str, int] = {}
     for column in leaving(schema, Kind.CATEGORICAL):
-        codes_, levels = pd.factorize(table[column.name].astype(str).where(table[column.name].notna()))
-        keep = codes_ >= 0
-        holders = holders_of(codes_[keep], len(levels), None if person is None else person[keep])
-        alone = int((holders == 1).sum())
+        codes_, n_levels = texts_in(table[column.name])
+        present = codes_ >= 0
+        holders = holders_of(codes_[present], n_levels, None if person is None else person[present])
+        alone, levels = int((holders == 1).sum()), int((holders > 0).sum())
         if not alone:
             continue
         if column.role is Role.QUASI_IDENTIFYING:
@@ -123,7 +123,7 @@ def rare_levels(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[
             Severity.LOOK,
             plural_levels(alone),
             f"“{column.name}” leaves unchanged, with levels that only one person has.",
-            f"{alone:,} of its {len(levels):,} levels. Who knows that somebody has one of them finds the row.",
+            f"{alone:,} of its {levels:,} levels. Who knows that somebody has one of them finds the row.",
             (column.name,),
             coarser(column),
         )
@@ -157,12 +157,21 @@ def leaving(schema: Schema, *kinds: Kind) -> list[Column]:
     return [schema[name] for name in schema.released if schema[name].kind in kinds]
 
 
-def numbers_or_none(values: "pd.Series[Any]", column: Column) -> NDArray[np.float64] | None:
-    """Return a column as numbers (n,), NaN for missing; ``None`` where it holds others than numbers."""
+def numbers_or_none(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """Return a column as :func:`anonymizer.values.ranks_of` does; ``None`` where it holds others than numbers."""
     try:
-        return np.asarray(numbers_of(values, column)[0], dtype=np.float64)
+        return ranks_of(values, column)
     except EncodeError:
         return None
+
+
+def texts_in(values: "pd.Series[Any]") -> tuple[NDArray[np.integer[Any]], int]:
+    """Return a number for the text of each value (n,), -1 for missing, and what they are below."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        number, texts = pd.factorize(np.array([*map(str, values.cat.categories)], dtype=object))
+        return np.append(number, -1)[values.cat.codes.to_numpy()], len(texts)
+    codes_, texts = pd.factorize(values.astype(str).where(values.notna()))
+    return codes_, len(texts)
 
 
 def holders_of(

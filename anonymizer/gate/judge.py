@@ -42,8 +42,8 @@ def about_table(
 
     ``person`` (n,): whose each record is, -1 for nobody's, when rows are not persons.
     """
-    facts, suggested = profile(table), suggest(table)
-    names = tuple(looks(table, schema, suggested, facts))
+    facts = profile(table)
+    names = tuple(looks(table, schema, suggest(table, facts=facts), facts))
     named = {name for finding in names for name in finding.columns}
     apart = tuple(finding for finding in rare_levels(table, schema, person) if not named & set(finding.columns))
     return (

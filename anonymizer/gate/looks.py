@@ -9,7 +9,7 @@ import pandas as pd
 from anonymizer.gate.finding import Finding, Repair, Severity, leave_out
 from anonymizer.reading.patterns import PATTERNS, is_iban, is_person_name, meanings_of
 from anonymizer.reading.profile import ColumnFacts, person_columns
-from anonymizer.schema import LEFT_OUT, Kind, Role, Schema
+from anonymizer.schema import LEFT_OUT, POINTING, Kind, Role, Schema
 
 HALF = 0.5
 """Share of different values that must look like names where nothing else speaks for them."""
@@ -94,6 +94,8 @@ def holding(values: "pd.Series[Any]", name: str, texts: list[str]) -> Iterable[F
 
 def texts_of(values: "pd.Series[Any]") -> list[str]:
     """Return the different values of a column as text, at most :data:`MOST_VALUES`."""
+    if values.dtype != object:  # there 1 and True are equal, and their texts are not
+        values = values.drop_duplicates()
     return [str(value) for value in values.dropna().astype(str).unique()[:MOST_VALUES]]
 
 
@@ -110,7 +112,7 @@ def persons(schema: Schema, facts: tuple[ColumnFacts, ...]) -> Iterable[Finding]
             (fact.name,),
         )
         return
-    if not any(column.role in LEFT_OUT for column in schema.columns):
+    if not any(column.role in POINTING for column in schema.columns):
         return
     names = person_columns(schema, facts)
     if not names:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import GuaranteeError
+from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.target import ClassTarget, class_shares
 from anonymizer.growing.tree import Tree
-from anonymizer.settings import Limits
+from anonymizer.population.individual import fewest_alike, individual_risk
+from anonymizer.settings import OF_POPULATION, Limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,15 @@ def shortfall_of_all(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: 
     )
 
 
+def require_limits(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits, satisfied: bool) -> None:
+    """Raise the :class:`GuaranteeError` of :func:`too_few` or :func:`shortfall_of_all` where the records do not make
+    one group of k, or a pruning is not ``satisfied``."""
+    if encoded.n_persons < limits.k:
+        raise too_few(encoded, limits.k)
+    if not satisfied:
+        raise shortfall_of_all(tree, risk, encoded, limits)
+
+
 def group_size(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margin of k: persons of each node."""
     return [Margin("group size", "", limits.k, tree.persons.n.astype(np.float64), True)]
@@ -110,6 +120,53 @@ def spread(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) ->
             yield Margin("spread", name, limits.spread_min, risk.numeric.spread[:, position], True)
 
 
+def record_risk(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margin of the highest risk: all records of a group have one."""
+    yield Margin("risk of a record", "", limits.risk_max, risk_of_nodes(tree), False)
+
+
+def average_risk(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margin of the average risk: groups that each keep it keep it together."""
+    yield Margin("average risk", "", limits.risk_mean, risk_of_nodes(tree), False)
+
+
+def k_map(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margin of k-map: people of the population inside the hull of each node. Raises
+    :class:`ParameterError` where people were not counted: sums of weights say nothing about the rarest of them."""
+    if tree.people is not None and not tree.counted:
+        raise ParameterError(
+            "k-map counts people, and nothing known of the population says how many have the values of a record.",
+            remedy="Bring a table of the population with all quasi-identifiers, or limit the risk of a record.",
+        )
+    yield Margin("k-map", "", limits.k_map, people_of_nodes(tree), True)
+
+
+def people_of_nodes(tree: Tree) -> NDArray[np.float64]:
+    """Return (m,) the people of the population behind each node; its own persons, where nothing more is known."""
+    own = np.maximum(tree.persons.n, 1).astype(np.float64)
+    return own if tree.people is None else np.maximum(tree.people, own)
+
+
+def risk_of_nodes(tree: Tree) -> NDArray[np.float64]:
+    """Return (m,) the risk of each record of a node, released as a group: 1/F, where F is counted, else E[1/F | f]."""
+    people = people_of_nodes(tree)
+    if tree.people is None or tree.counted:
+        return np.asarray(1 / people)
+    return individual_risk(np.maximum(tree.persons.n, 1).astype(np.float64), people)
+
+
+def as_k(limits: Limits, encoded: EncodedTable) -> Limits:
+    """Return the same limits, with k in the place of those on risk where every record stands for as many people, as the
+    risk of a group then only depends on its size."""
+    people = encoded.people
+    if not limits.of_population or (people is not None and (people.counted or np.ptp(people.weights) > 0)):
+        return limits
+    fraction = 1.0 if people is None else min(1.0, 1 / float(people.weights[0]))
+    risks = [risk for risk in (limits.risk_max, limits.risk_mean) if risk is not None]
+    k = max(limits.k, limits.k_map or 1, *(fewest_alike(risk, fraction) for risk in risks), 1)
+    return limits.but(k=k, **dict.fromkeys(OF_POPULATION))
+
+
 def covariance(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margin of the covariance test where it is tested on groups, L09 (9)."""
     if risk.numeric is not None and limits.tested == "leaves":
@@ -124,6 +181,9 @@ MARGINS: dict[str, Callable[[Tree, NodeRisk, EncodedTable, Limits], Iterable[Mar
     "t": t_closeness,
     "rsd_min": squared_distance,
     "spread_min": spread,
+    "risk_max": record_risk,
+    "risk_mean": average_risk,
+    "k_map": k_map,
     "significance": covariance,
 }
 """How each limit is judged on the nodes of a tree, by the name of its setting."""

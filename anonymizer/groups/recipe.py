@@ -12,6 +12,7 @@ from anonymizer.groups.prune import CRITERIA, Pruning, prune
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import grow
+from anonymizer.growing.people import with_people
 from anonymizer.growing.tree import Tree
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Limits, Settings, name_of, offer, setting_names
@@ -85,9 +86,11 @@ def grow_by(recipe: Recipe, encoded: EncodedTable) -> Tree:
 def group(tree: Tree, risk: NodeRisk, encoded: EncodedTable, grouping: str, limits: Limits) -> Pruning:
     """Return the groups of a tree that :func:`grow_by` has grown: splits are taken back until every limit holds.
 
-    A tree of the baselines is pruned by ``least``: with k alone nothing is taken back.
+    A tree of the baselines is pruned by ``least``: with k alone nothing is taken back. The tree of the pruning has the
+    people of the population behind its nodes, where ``encoded`` knows of them.
     """
-    return prune(tree, risk, "least" if grouping in MONDRIAN else grouping, limits=limits, encoded=encoded)
+    criterion = "least" if grouping in MONDRIAN else grouping
+    return prune(with_people(tree, encoded), risk, criterion, limits=limits, encoded=encoded)
 
 
 GROUPING_WORDS: dict[str, tuple[str, str]] = {

@@ -16,6 +16,7 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import finish_tree
+from anonymizer.growing.people import with_people
 from anonymizer.growing.records import Branch, InMemory, Sums, descend
 from anonymizer.growing.tree import Tree
 from anonymizer.settings import Limits
@@ -72,7 +73,7 @@ def tree_with_cuts(
     tree: Tree, group: NDArray[np.int32], leaf: NDArray[np.int32], encoded: EncodedTable, limits: Limits
 ) -> tuple[Tree, NDArray[np.bool_]]:
     """Return the tree with all cuts, and which of its nodes cannot be groups; nodes of the old tree always can."""
-    refined = with_cuts(tree, group, leaf, encoded, limits.k)
+    refined = with_people(with_cuts(tree, group, leaf, encoded, limits.k), encoded)
     risk = annotate(refined, encoded)
     fails = ~np.logical_and.reduce([margin.passes for margin in margins(refined, risk, encoded, limits)])
     fails[origin_of(tree, group, refined) >= 0] = False

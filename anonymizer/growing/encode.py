@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError
 from anonymizer.growing.target import ClassTarget, NumericTarget
+from anonymizer.labelled.variable import Variable
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.values import distinct_numbers, levels_of, numbers_of, value_text
 
@@ -28,7 +29,7 @@ class Encoding:
     ``labels``: the value of each code but the missing one (numbers, ``datetime64`` or text), ascending or in
     the declared order. ``low``, ``high``: the smallest and largest number in each code (numeric and dates, dates
     as microseconds since 1970); for categorical columns both are the code itself. ``domain``: the public
-    range (numeric), or (0, number of levels).
+    range (numeric), or (0, number of levels). ``variable``: what the column and its levels are in words.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Encoding:
     high: NDArray[np.float64]
     domain: tuple[float, float]
     missing: bool
+    variable: Variable = Variable()
 
     @property
     def n_codes(self) -> int:
@@ -63,13 +65,30 @@ class Encoding:
 
 
 @dataclass(frozen=True, eq=False)
+class People:
+    """What is known of the population of n records: ``weights`` (n,), of how many people each record stands for; or
+    ``codes`` (N, p): the keys of its people, and ``counts`` (N,) how many have each. A code of people is one of the
+    table's; a half lies between two numbers of the table, and NaN is a level that the table does not have."""
+
+    weights: NDArray[np.float64]
+    codes: NDArray[np.float64] | None = None
+    counts: NDArray[np.float64] | None = None
+
+    @property
+    def counted(self) -> bool:
+        """True when people were counted, and not estimated."""
+        return self.codes is not None
+
+
+@dataclass(frozen=True, eq=False)
 class EncodedTable:
     """A table in codes. ``codes`` (n, p) unsigned, row-major; ``encodings``: one a column.
 
     Sensitive columns: ``target``, the classes that guide the tree (a single class when numbers do); ``numeric``, all
     numeric sensitive columns together, which guide it when ``by_numbers``; ``others``, the categorical ones that do
     not. ``person`` (n,): whose each record is, from 0; -1 for nobody's; ``None`` when every record is a person of its
-    own. ``notes``: what a steward should know of how the table was encoded, in sentences.
+    own. ``people``: what is known of the population, where a limit asks for it. ``notes``: what a steward should know
+    of how the table was encoded, in sentences.
     """
 
     codes: NDArray[np.unsignedinteger]
@@ -80,6 +99,7 @@ class EncodedTable:
     others: tuple[ClassTarget, ...] = ()
     by_numbers: bool = False
     person: NDArray[np.int32] | None = None
+    people: "People | None" = None
 
     def __post_init__(self) -> None:
         self.codes.flags.writeable = False  # always: loops are compiled for arrays of one kind
@@ -178,9 +198,15 @@ def distinct_ids(ids: NDArray[np.int32]) -> int:
 
 
 def encode_column(
-    values: "pd.Series[Any]", column: Column, max_codes: int = MAX_CODES
+    values: "pd.Series[Any]",
+    column: Column,
+    max_codes: int = MAX_CODES,
+    counts: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.unsignedinteger], Encoding, str]:
-    """Return codes (n,), their encoding, and a note (empty when there is nothing to say) for one column."""
+    """Return codes (n,), their encoding, and a note (empty when there is nothing to say) for one column.
+
+    ``counts`` (n,): how many records have each of the values, where these are not those of one record each.
+    """
     if column.kind is Kind.CATEGORICAL:
         codes, labels = levels_of(values, column)
         note = ""
@@ -188,7 +214,7 @@ def encode_column(
         low, high, domain = ends, ends, (0.0, float(len(labels)))
     else:
         numbers, restore = numbers_of(values, column)
-        codes, distinct, low, high, note = number_codes(numbers, column, max_codes)
+        codes, distinct, low, high, note = number_codes(numbers, column, max_codes, counts)
         labels = restore(distinct)
         domain = number_domain(column, low, high)
     missing = bool(len(codes) and codes.max() == len(labels))
@@ -201,7 +227,7 @@ def encode_column(
     if column.kind is Kind.CATEGORICAL:
         domain = (0.0, float(len(labels) + missing))
     small: NDArray[np.unsignedinteger] = codes.astype(np.uint8 if len(labels) + missing <= 256 else np.uint16)
-    encoding = Encoding(column.name, column.kind, column.by_order, labels, low, high, domain, missing)
+    encoding = Encoding(column.name, column.kind, column.by_order, labels, low, high, domain, missing, column.variable)
     return small, encoding, note
 
 
@@ -269,17 +295,17 @@ def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarge
 
 
 def number_codes(
-    numbers: NDArray[Any], column: Column, max_codes: int
+    numbers: NDArray[Any], column: Column, max_codes: int, records: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64], NDArray[np.float64], str]:
     """Return codes (n,), one value a code, lowest and highest value of each code, and a note when values share
-    codes."""
+    codes. ``records`` (n,): how many have each number; one, when not given."""
     codes, distinct = distinct_numbers(numbers)
     missing = bool(len(codes) and codes.max() == len(distinct))
     most = max_codes - missing
     if len(distinct) <= most:
         ends = distinct.astype(np.float64)
         return codes, distinct, ends, ends, ""
-    counts = np.bincount(codes, minlength=len(distinct))[: len(distinct)]
+    counts = np.bincount(codes, records, minlength=len(distinct))[: len(distinct)].astype(np.int64)
     bins = np.minimum((np.cumsum(counts) - counts) * most // counts.sum(), most - 1)
     bins = np.unique(bins, return_inverse=True)[1]
     first = np.flatnonzero(np.diff(bins, prepend=-1))
@@ -335,4 +361,5 @@ def rows_of(encoded: EncodedTable, rows: NDArray[np.int64]) -> EncodedTable:
         numeric = replace(numeric, values=values - middle, centre=numeric.centre + middle)
     codes = np.ascontiguousarray(encoded.codes[rows])
     person = None if encoded.person is None else encoded.person[rows]
-    return replace(encoded, codes=codes, target=target, others=others, numeric=numeric, person=person)
+    people = None if encoded.people is None else replace(encoded.people, weights=encoded.people.weights[rows])
+    return replace(encoded, codes=codes, target=target, others=others, numeric=numeric, person=person, people=people)

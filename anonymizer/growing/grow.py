@@ -6,7 +6,7 @@ its own. The same plan serves records in this process and records on several mac
 
 from dataclasses import fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from anonymizer.errors import ParameterError
 from anonymizer.growing.blend import blend_responses
 from anonymizer.growing.encode import EncodedTable, Encoding
-from anonymizer.growing.records import WORKERS, Branch, Growth, InMemory, Node, RecordSource, Split
+from anonymizer.growing.records import (
+    Branch,
+    Division,
+    Growth,
+    Histograms,
+    InMemory,
+    Node,
+    RecordSource,
+    Split,
+)
 from anonymizer.growing.tree import Persons, Tree
 from anonymizer.settings import offer
 
@@ -34,15 +43,8 @@ TABLE_SIZE = 1 << 14
 ABSENT = 2
 """The side of a level that a node does not hold."""
 
-SMALL = 4096
-"""Nodes with fewer records are never divided from histograms."""
-
-
-Histograms = list[NDArray[Any] | None]
-"""Of each column of a node the sums of its records by code, flat; ``None`` of a column that does not vary."""
-
-Divisions = dict[int, tuple[Split, Node, Node]]
-"""By the key of a node that was divided from its histograms: its split, left and right child."""
+Divisions = dict[int, Division]
+"""By the key of a node that was divided from its histograms: how."""
 
 
 def grow(
@@ -141,32 +143,39 @@ def grow_from(
 
 
 def divide_large(source: RecordSource, growth: Growth, by_order: list[bool]) -> tuple[dict[int, Node], Divisions]:
-    """Return all nodes by their keys and the divisions of the large ones, by the split that gains most."""
+    """Return all nodes by their keys and the divisions of the large ones, by the split that gains most.
+
+    In waves: all nodes that are large enough are divided at once. Of two children the smaller one is counted, and the
+    larger one's histograms are the parent's less those.
+    """
     root = source.root()
     divisions: Divisions = {}
-    least = max(SMALL, root.n // (WORKERS + 1))
-    histograms_of: dict[int, Histograms] = {}
-    pending, nodes = [root], {root.key: root}
-    while pending:
-        node = max(pending, key=lambda item: item.n)
-        if node.n < least:
-            break
-        pending.remove(node)
-        if node.depth == growth.max_depth:
-            continue
-        histograms = histograms_of.pop(node.key, None) or source.histograms(node)
-        choice = choose_split(node, histograms, by_order, growth)
-        if choice is None:
-            continue
-        split, active = choice
-        left, right = source.divide(node, split, active)
-        smaller, larger = (left, right) if left.n < right.n else (right, left)
-        if larger.n >= least and larger.depth != growth.max_depth:
-            histograms_of[smaller.key] = source.histograms(smaller)
-            histograms_of[larger.key] = subtract(histograms, histograms_of[smaller.key])
-        divisions[node.key] = (split, left, right)
-        nodes |= {left.key: left, right.key: right}
-        pending += [left, right]
+    nodes = {root.key: root}
+
+    def is_large(node: Node) -> bool:
+        return node.n >= source.enough and node.depth != growth.max_depth
+
+    wave = list(zip([root], source.divide([], [root]), strict=True)) if is_large(root) else []
+    while wave:
+        now: list[Division] = []
+        waiting: list[tuple[Node, Node, Histograms]] = []
+        for node, histograms in wave:
+            choice = choose_split(node, histograms, by_order, growth)
+            if choice is None:
+                continue
+            division = division_of(node, *choice, histograms, growth.criterion, len(nodes))
+            now.append(division)
+            divisions[node.key] = division
+            left, right = division.left, division.right
+            nodes |= {left.key: left, right.key: right}
+            smaller, larger = (left, right) if left.n < right.n else (right, left)
+            if is_large(larger):
+                waiting.append((smaller, larger, histograms))
+        counted = source.divide(now, [smaller for smaller, _, _ in waiting])
+        wave = []
+        for (smaller, larger, histograms), of_smaller in zip(waiting, counted, strict=True):
+            wave += [(smaller, of_smaller)] if is_large(smaller) else []
+            wave.append((larger, subtract(histograms, of_smaller)))
     return nodes, divisions
 
 
@@ -182,15 +191,34 @@ def divide_in_order(source: RecordSource, growth: Growth, by_order: list[bool]) 
         for column in np.flatnonzero(node.active):
             only = np.zeros_like(node.active)
             only[column] = 1
-            choice = choose_split(node, source.histograms(node._replace(active=only)), by_order, growth)
+            (histograms,) = source.divide([], [node._replace(active=only)])
+            choice = choose_split(node, histograms, by_order, growth)
             if choice is not None:
-                split, _ = choice
-                left, right = source.divide(node, split, node.active)
-                divisions[node.key] = (split, left, right)
+                division = division_of(node, choice[0], node.active, histograms, growth.criterion, len(nodes))
+                source.divide([division], [])
+                left, right = division.left, division.right
+                divisions[node.key] = division
                 nodes |= {left.key: left, right.key: right}
                 pending += [left, right]
                 break
     return nodes, divisions
+
+
+def division_of(
+    node: Node, split: Split, active: NDArray[np.uint8], histograms: Histograms, criterion: int, key: int
+) -> Division:
+    """Return how a split divides a node, the sums of both children read from the histogram of its column.
+
+    ``active``: the columns that vary in the children; ``key``: of the left child, whose sibling has the next.
+    """
+    histogram = histograms[split.feature]
+    assert histogram is not None
+    cells = histogram.reshape(-1, len(node.sums))
+    goes_left = np.arange(len(cells)) <= split.code_left if split.code_left >= 0 else split.side == 1
+    sums = cells[goes_left].sum(axis=0, dtype=node.sums.dtype)
+    n = int(sums[0] if KERNEL_CRITERIA[criterion] == "sse" else sums.sum())
+    left = Node(key, node.depth + 1, n, sums, active)
+    return Division(node, split, left, Node(key + 1, node.depth + 1, node.n - n, node.sums - sums, active))
 
 
 def choose_split(
@@ -231,9 +259,9 @@ def join(root: Node, divisions: Divisions, branches: dict[int, Branch]) -> Branc
     while stack:
         node, parent = stack.pop()
         if node.key in divisions:
-            split, left, right = divisions[node.key]
-            piece = node_piece(node, split, left, right)
-            stack += [(right, size), (left, size)]
+            division = divisions[node.key]
+            piece = node_piece(division)
+            stack += [(division.right, size), (division.left, size)]
         else:
             piece = branches[node.key]
         parents = piece.parent + np.int32(size)
@@ -248,8 +276,9 @@ def join(root: Node, divisions: Divisions, branches: dict[int, Branch]) -> Branc
     return Branch(*(np.concatenate([getattr(piece, field.name) for piece in pieces]) for field in fields(Branch)))
 
 
-def node_piece(node: Node, split: Split, left: Node, right: Node) -> Branch:
+def node_piece(division: Division) -> Branch:
     """Return a node that was divided from its histograms, as a piece of one row."""
+    node, split, left, right = division
     smaller_left = left.n < right.n
     listed = np.flatnonzero(split.side == smaller_left) if split.code_left < 0 else np.empty(0)
     return Branch(

@@ -4,7 +4,7 @@
 histograms are sums, and sums from several places add up.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +19,9 @@ from anonymizer.growing.tree import Persons, Tree
 
 WORKERS = 2
 """Threads that read records at the same time."""
+
+SMALL = 4096
+"""Nodes with fewer records are never divided from histograms."""
 
 
 class Node(NamedTuple):
@@ -84,8 +87,25 @@ class Sums(NamedTuple):
     persons: Persons | None
 
 
+class Division(NamedTuple):
+    """A node that is sent down a split, and the children that it becomes."""
+
+    node: Node
+    split: Split
+    left: Node
+    right: Node
+
+
+Histograms = list[NDArray[Any] | None]
+"""Of each column of a node the sums of its records by code, (b · s,) flat; ``None`` of a column that is not active."""
+
+
 class RecordSource(Protocol):
-    """What growing needs of the records, wherever they are."""
+    """What growing needs of the records, wherever they are. Nodes are known by their keys; everything adds up."""
+
+    @property
+    def enough(self) -> int:
+        """Records below which a node is finished in one go rather than divided from its histograms."""
 
     def root(self) -> Node:
         """Return the node that holds every record."""
@@ -93,11 +113,8 @@ class RecordSource(Protocol):
     def impurity(self, criterion: str) -> float:
         """Return what the criterion measures of all records together: the most that splits can gain."""
 
-    def histograms(self, node: Node) -> list[NDArray[Any] | None]:
-        """Return for each active column the sums of the node's records by code (b · s,), flat; ``None`` for others."""
-
-    def divide(self, node: Node, split: Split, active: NDArray[np.uint8]) -> tuple[Node, Node]:
-        """Send the node's records down a split; return the left and the right child."""
+    def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
+        """Send the records of some nodes down their splits, then return the histograms of these nodes: a wave."""
 
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
         """Return the branches of these nodes, grown to their end."""
@@ -128,7 +145,7 @@ class InMemory:
         classes = np.zeros(n, dtype=np.uint8) if self.by_numbers else encoded.target.codes
         kernels.pack(encoded.codes, classes, self.stride, self.packed)
         self.order = np.arange(n, dtype=np.uint32)
-        self.runs: list[tuple[int, int]] = [(0, n)]
+        self.runs: dict[int, tuple[int, int]] = {0: (0, n)}
         self.responses = np.empty((n, 0))
         self.moves_values = responses is None and encoded.by_numbers
         self.totals: NDArray[Any] = np.bincount(classes, minlength=self.stride).astype(np.int64)
@@ -139,6 +156,11 @@ class InMemory:
         if self.by_numbers:
             self.totals = np.append(float(n), self.responses.sum(axis=0))
         self.cell_type = np.float64 if self.by_numbers else np.int32
+
+    @property
+    def enough(self) -> int:
+        """See :class:`RecordSource`."""
+        return max(SMALL, self.packed.shape[1] // (WORKERS + 1))
 
     def root(self) -> Node:
         """See :class:`RecordSource`."""
@@ -151,8 +173,13 @@ class InMemory:
             return float((self.responses**2).sum() - (self.totals[1:] ** 2).sum() / self.totals[0])
         return float(self.totals.sum() * {"entropy": entropy, "gini": gini}[criterion](self.totals))
 
-    def histograms(self, node: Node) -> list[NDArray[Any] | None]:
+    def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
         """See :class:`RecordSource`."""
+        for division in divisions:
+            self._send(*division)
+        return [self._histograms(node) for node in nodes]
+
+    def _histograms(self, node: Node) -> Histograms:
         from anonymizer import kernels
 
         start, end = self.runs[node.key]
@@ -165,30 +192,19 @@ class InMemory:
             )  # fmt: skip
             return hist
 
-        histograms: list[NDArray[Any] | None] = [None] * len(self.packed)
+        histograms: Histograms = [None] * len(self.packed)
         columns = [int(j) for j in np.flatnonzero(node.active)]
         for j, hist in zip(columns, in_threads(histogram, columns), strict=True):
             histograms[j] = hist
         return histograms
 
-    def divide(self, node: Node, split: Split, active: NDArray[np.uint8]) -> tuple[Node, Node]:
-        """See :class:`RecordSource`."""
+    def _send(self, node: Node, split: Split, left: Node, right: Node) -> None:
         from anonymizer import kernels
 
         start, end = self.runs[node.key]
-        row = self.packed[split.feature]
         goes_left = np.empty(end - start, dtype=np.uint8)
+        row = self.packed[split.feature]
         middle = start + kernels.mark_sides(row, start, end, self.stride, split.code_left, split.side, goes_left)
-        left_sums: NDArray[Any]
-        if self.by_numbers:
-            fewer_left = 2 * (middle - start) <= end - start
-            fewer = np.zeros(self.responses.shape[1])
-            kernels.add_side(goes_left, int(fewer_left), self.responses, start, fewer)
-            left_sums = np.append(float(middle - start), fewer if fewer_left else node.sums[1:] - fewer)
-        else:
-            classes = row[start:end] % row.dtype.type(self.stride)
-            left_sums = np.bincount(classes[goes_left.view(np.bool_)], minlength=self.stride).astype(np.int64)
-
         pairs_room = min(middle - start, end - middle) + 1
         from_left, from_right = np.empty(pairs_room, dtype=np.int64), np.empty(pairs_room, dtype=np.int64)
         pairs = kernels.pairs_to_swap(goes_left, start, middle - start, from_left, from_right)
@@ -196,11 +212,9 @@ class InMemory:
         def move(row: NDArray[Any]) -> None:
             kernels.swap(row, from_left, from_right, pairs)
 
-        list(in_threads(move, [*(self.packed[j] for j in np.flatnonzero(active)), self.order]))
+        list(in_threads(move, [*(self.packed[j] for j in np.flatnonzero(left.active)), self.order]))
         kernels.swap_rows(self.responses, from_left, from_right, pairs)
-        self.runs += [(start, middle), (middle, end)]
-        left = Node(len(self.runs) - 2, node.depth + 1, middle - start, left_sums, active)
-        return left, Node(len(self.runs) - 1, node.depth + 1, end - middle, node.sums - left_sums, active)
+        self.runs |= {left.key: (start, middle), right.key: (middle, end)}
 
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
         """See :class:`RecordSource`."""

@@ -40,7 +40,9 @@ class Tree:
     Sums: ``n`` (m,) records; ``sums`` (m, c) records of each class of the target; ``moments`` (m, 1 + r + r(r+1)/2) of
     the numeric sensitive columns: records, Σy, and the lower triangle of Σyyᵀ row by row, y scaled and centred;
     ``others``: one (m, c) for each further categorical sensitive column. See :mod:`anonymizer.growing.target`.
-    ``persons``: the same, counted in persons; where every record is a person these are the same arrays.
+    ``persons``: the same, counted in persons; where every record is a person these are the same arrays. ``people``
+    (m,): of the population behind each node, where anything is known of it; ``counted``: inside its hull, one by one,
+    and not estimated by weights. See :mod:`anonymizer.growing.people`.
 
     Hulls, the smallest box that holds the node's records: ``low``, ``high`` (m, p) lowest and highest code
     that is not "missing" (low > high when all are missing); ``levels`` (m, p) number of different codes,
@@ -64,6 +66,8 @@ class Tree:
     has_missing: NDArray[np.bool_]
     moments: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 1)))
     others: tuple[NDArray[np.int64], ...] = ()
+    people: NDArray[np.float64] | None = None
+    counted: bool = False
     persons: Persons = field(kw_only=True)
 
     def __post_init__(self) -> None:

@@ -24,7 +24,7 @@ class Distribution:
 
     ``edges`` (b + 1,): the bins of numbers and dates (microseconds since 1970), ``None`` for levels; ``labels`` (b,):
     each bin in words; ``before``, ``after`` (b,): records in each bin, those after are fractions. ``missing``: records
-    without a value before and after, in no bin.
+    without a value before and after, in no bin. ``title``: what it is called, its label with the name.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Distribution:
     before: Floats
     after: Floats
     missing: tuple[float, float]
+    title: str = ""
 
     @property
     def moved(self) -> float:
@@ -41,6 +42,12 @@ class Distribution:
         total = float(self.before.sum() + self.missing[0])
         gap = np.abs(self.after - self.before).sum() + abs(self.missing[1] - self.missing[0])
         return float(gap / 2 / total) if total else 0.0
+
+
+def distributions(encoded: EncodedTable, release: Release) -> tuple[Distribution, ...]:
+    """Return every generalized column before and after, the one that changed most first."""
+    columns = (distribution(encoded, release, name) for name in encoded.names)
+    return tuple(sorted(columns, key=lambda column: -column.moved))
 
 
 def distribution(encoded: EncodedTable, release: Release, name: str) -> Distribution:
@@ -60,7 +67,9 @@ def distribution(encoded: EncodedTable, release: Release, name: str) -> Distribu
     after = column.counts() @ bins.shares(column.cells)
     labels = _interval_labels(bins, bins.edges) if bins.edges is not None else _level_labels(bins)
     missing = float(before[-1]), float(after[-1])
-    return Distribution(name, encoding.kind, bins.edges, labels, before[:-1], after[:-1], missing)
+    return Distribution(
+        name, encoding.kind, bins.edges, labels, before[:-1], after[:-1], missing, encoding.variable.full_name(name)
+    )
 
 
 def _interval_labels(bins: Bins, edges: Floats) -> tuple[str, ...]:

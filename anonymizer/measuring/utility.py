@@ -131,35 +131,26 @@ def cut_error(tree: Tree, cut: NDArray[np.integer]) -> float:
     return float(majority_error(tree.sums[cut]).sum() / tree.n[cut].sum())
 
 
-def discernibility(frame: pd.DataFrame, columns: Sequence[str], *, classes: LookAlikes | None = None) -> int:
+def discernibility(classes: LookAlikes) -> int:
     """Return the discernibility metric (Bayardo and Agrawal 2005): the sum of squared sizes of the classes of
-    look-alike rows, in squared records. Lowest, n, when every row is unique.
-
-    ``classes``: those of ``frame`` on ``columns``, when they are known already.
-    """
-    sizes = (classes or look_alikes(frame, columns)).sizes
-    return int((sizes**2).sum())
+    look-alike rows, in squared records. Lowest, n, when every row is unique."""
+    return int((classes.sizes**2).sum())
 
 
-def majority_class_error(
-    frame: pd.DataFrame, columns: Sequence[str], target: str, *, classes: LookAlikes | None = None
-) -> float:
-    """Return the share of rows outside the most frequent target value of their class of look-alike rows; missing is a
-    value.
+def majority_class_error(values: "pd.Series[Any]", classes: LookAlikes) -> float:
+    """Return the share of rows outside the most frequent of ``values`` (n,) in their class of look-alike rows; missing
+    is a value.
 
     Every guess is made with the row's own class at hand, so it is optimistic: fine boxes look better than they are.
-    ``classes``: those of ``frame`` on ``columns``, when they are known already.
     """
-    if len(frame) == 0:
-        return 0.0
-    return float(1 - majorities(frame, target, classes or look_alikes(frame, columns)).sum() / len(frame))
+    return float(1 - majorities(values, classes).sum() / len(values)) if len(values) else 0.0
 
 
-def majorities(frame: pd.DataFrame, target: str, classes: LookAlikes) -> NDArray[np.int64]:
-    """Return (classes,) rows of the most frequent target value of each class of look-alike rows; missing is a value."""
-    codes, values = pd.factorize(frame[target], use_na_sentinel=False)
-    pairs, groups, v = classes.class_of * len(values) + codes, len(classes.sizes), len(values)
-    if groups * v <= max(4 * len(frame), 1 << 16):
+def majorities(values: "pd.Series[Any]", classes: LookAlikes) -> NDArray[np.int64]:
+    """Return (classes,) rows of the most frequent value of each class of look-alike rows; missing is a value."""
+    codes, levels = pd.factorize(values, use_na_sentinel=False)
+    pairs, groups, v = classes.class_of * len(levels) + codes, len(classes.sizes), len(levels)
+    if groups * v <= max(4 * len(values), 1 << 16):
         return np.asarray(np.bincount(pairs, minlength=groups * v).reshape(groups, v).max(axis=1))
     pairs_there, rows = np.unique(pairs, return_counts=True)
     most = np.zeros(groups, dtype=np.int64)
@@ -280,25 +271,16 @@ class Utility:
 
 
 def measure(
-    release: Release,
-    encodings: Sequence[Encoding],
-    target: str | None,
-    *,
-    released: pd.DataFrame | None = None,
-    classes: LookAlikes | None = None,
+    release: Release, encodings: Sequence[Encoding], target: str | None, classes: LookAlikes | None = None
 ) -> Utility:
-    """Return all figures of one release. ``target``: a kept column, or ``None``.
-
-    ``released``, ``classes``: the release as a table, and its classes on the generalized columns, when they are known.
-    """
-    if released is None:
-        released = release.frame()
-    names = [column.name for column in release.generalized]
-    classes = classes or look_alikes(released, names)
+    """Return all figures of one release. ``target``: a kept column, or ``None``; ``classes``: those of its look-alike
+    rows, when they are known."""
+    classes = classes or look_alikes(release.frame(), [column.name for column in release.generalized])
     losses = ncp_by_column(release, encodings)
+    values = None if target is None else release[target].values
     return Utility(
         gcp=float(np.mean(list(losses.values()))),
         ncp_by_column=losses,
-        discernibility=discernibility(released, names, classes=classes),
-        error=None if target is None else majority_class_error(released, names, target, classes=classes),
+        discernibility=discernibility(classes),
+        error=None if values is None else majority_class_error(values, classes),
     )

@@ -25,6 +25,8 @@ import pandas as pd
 import pyarrow as pa
 
 from anonymizer.errors import CancelledError, Progress, ReadError
+from anonymizer.json_value import JsonValue
+from anonymizer.labelled.variable import Variable
 from anonymizer.reading.files import READERS, Reader, Reading, read_table
 from anonymizer.reading.options import (
     MIB,
@@ -240,11 +242,14 @@ def _values_of(column: pa.Array) -> Any:
 
 def _send_reading(reading: Reading, pipe: IO[bytes]) -> None:
     described = {
-        key: value for key, value in vars(reading).items() if key not in ("frame", "options", "problems", "questions")
+        key: value
+        for key, value in vars(reading).items()
+        if key not in ("frame", "options", "problems", "questions", "variables")
     }
     described["options"] = asdict(reading.options)
     described["problems"] = [asdict(problem) for problem in reading.problems]
     described["questions"] = [asdict(question) for question in reading.questions]
+    described["variables"] = {name: variable.to_dict() for name, variable in reading.variables.items()}
     described["columns"] = list(reading.frame.columns)
     _say(pipe, "reading", described)
     for column in _columns_of(reading.frame):
@@ -265,6 +270,8 @@ def _reading_from(described: dict[str, Any], pipe: IO[bytes]) -> Reading:
     described["problems"] = tuple(Problem(**problem) for problem in described["problems"])
     described["questions"] = tuple(_question(question) for question in described["questions"])
     described["sheets"] = tuple(described["sheets"])
+    variables = JsonValue(described["variables"], "variables", "file", "Save it again.").fields()
+    described["variables"] = {name: Variable.from_value(value) for name, value in variables.items()}
     return Reading(pd.DataFrame(values, copy=False), **described)
 
 

@@ -1,4 +1,4 @@
-"""Bring a table in: delimited text, Parquet or a spreadsheet, from a path, bytes or an open file.
+"""Bring a table in: delimited text, Parquet, a spreadsheet or a statistician's file, from a path, bytes or a file.
 
 Everything found out on the way (delimiter, encoding, decimal mark, what was taken as missing) comes back in
 :class:`Reading` and can be corrected by :class:`ReadOptions`. What cannot be read is a :class:`ReadError` that
@@ -11,15 +11,17 @@ import io
 import os
 import struct
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pandas as pd
 
-from anonymizer.errors import Progress, ReadError
-from anonymizer.reading.delimited import DELIMITERS, find_delimiter, read_columns
+from anonymizer.errors import Progress, ReadError, no_progress
+from anonymizer.labelled.read import KINDS, read_labelled
+from anonymizer.labelled.variable import Variable
+from anonymizer.reading.delimited import DELIMITERS, find_delimiter, read_columns, repair_names
 from anonymizer.reading.encodings import ENCODINGS, decode
 from anonymizer.reading.options import (
     DEFAULT_MISSING,
@@ -34,9 +36,10 @@ from anonymizer.reading.options import (
     one_each,
     operator_allowance,
     refuse_too_large,
+    refuse_too_wide,
 )
-from anonymizer.reading.parquet import read_parquet
-from anonymizer.reading.parse import TextColumn, manner_of, type_column
+from anonymizer.reading.parquet import read_arrow, read_parquet
+from anonymizer.reading.parse import TextColumn, infinity_problems, manner_of, plain_text, type_column
 from anonymizer.reading.spreadsheet import read_spreadsheet
 
 __all__ = [
@@ -61,8 +64,9 @@ class Reading:
     """A table and how it was read.
 
     ``options``: as used, nothing left open. ``sha256``: of the bytes as they came; ``size``: their number.
-    ``format``: "csv", "parquet" or "spreadsheet". ``sheets``: the sheets that a spreadsheet has. ``questions``: what
-    must be answered before the table is used, for the file can be read in two ways.
+    ``format``: a key of :data:`READERS`. ``sheets``: the sheets that a spreadsheet has. ``questions``: what must be
+    answered before the table is used, for the file can be read in two ways. ``variables``: what a statistician's file
+    says of its columns, by name.
     """
 
     frame: pd.DataFrame
@@ -74,6 +78,7 @@ class Reading:
     format: str
     sheets: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
+    variables: Mapping[str, Variable] = field(default_factory=dict)
 
 
 def read_table(
@@ -124,8 +129,9 @@ def read_table(
     if progress is not None:
         progress(1.0, "Read")
     return Reading(
-        content.frame, content.options, tuple(problems), digest, size, name, kind, content.sheets, content.questions
-    )
+        content.frame, content.options, tuple(problems), digest, size, name, kind, content.sheets, content.questions,
+        content.variables,
+    )  # fmt: skip
 
 
 def formats_by_name() -> tuple[str, ...]:
@@ -144,7 +150,11 @@ def _format_of(data: bytes, name: str) -> str:
     if kind in formats_by_name():
         return kind
     ending = Path(name).suffix.lower()
-    if ending in (".parquet", ".xlsx", ".xls", ".ods", ".gz") and data[:2] != b"\x1f\x8b" and b"\x00" in data[:4096]:
+    if (
+        ending in (".parquet", ".xlsx", ".xls", ".ods", ".gz", ".feather", *(f".{kind}" for kind in KINDS))
+        and data[:2] != b"\x1f\x8b"
+        and b"\x00" in data[:4096]
+    ):
         raise ReadError(
             f"{name} is named {ending}, but its content is something else, or it is damaged.",
             remedy="Save it again from the program that it came from.",
@@ -185,9 +195,44 @@ def read_delimited(
     return Content(pd.DataFrame(values, copy=False), used, problems + notes, questions=one_each(questions))
 
 
+def read_statistics(
+    data: bytes, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
+) -> Content:
+    """Return the table of a file of SPSS, Stata or SAS, shown by its labels."""
+
+    def reach(rows: int, width: int) -> None:
+        refuse_too_wide(width, name)
+        stop(Extent(rows, width, rows * width, 4 * rows * width))
+
+    kind = next((kind for start, kind in SIGNATURES.items() if data.startswith(start)), "por")
+    columns = read_labelled(
+        data, kind, name, stop=reach, encoding=options.encoding, as_numbers=options.as_numbers,
+        as_text=options.as_text, progress=progress or no_progress,
+    )  # fmt: skip
+    names, problems = repair_names([column.name for column in columns])
+    values: dict[str, Any] = {}
+    for label, column in zip(names, columns, strict=True):
+        values[label] = column.values
+        problems += [Problem(level, text, label, remedy=remedy) for level, text, remedy in column.notes]
+        if isinstance(column.values, list):
+            text = plain_text(label, TextColumn.of(column.values), ("", *options.marks))
+            values[label] = text.values
+            problems += text.problems
+        elif column.values.dtype.kind == "f":
+            problems += infinity_problems(label, column.values)
+    variables = {label: column.variable for label, column in zip(names, columns, strict=True)}
+    return Content(pd.DataFrame(values, copy=False), options, problems, variables=variables)
+
+
 Reader = Callable[[bytes, str, ReadOptions, Callable[[Extent], None], Progress | None], Content]
 
-READERS: dict[str, Reader] = {"csv": read_delimited, "parquet": read_parquet, "spreadsheet": read_spreadsheet}
+READERS: dict[str, Reader] = {
+    "csv": read_delimited,
+    "parquet": read_parquet,
+    "spreadsheet": read_spreadsheet,
+    "feather": read_arrow,
+    **dict.fromkeys(KINDS, read_statistics),
+}
 """How each format is read: from bytes, a name, options, what stops a table that is too large, and progress.
 
 A format without a signature is recognised by its name here, as the ending of the file's; what nothing claims is csv."""
@@ -196,6 +241,14 @@ SIGNATURES: dict[bytes, str] = {
     b"PAR1": "parquet",
     b"PK\x03\x04": "spreadsheet",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "spreadsheet",
+    b"ARROW1": "feather",
+    b"FEA1": "feather",
+    b"$FL2": "sav",
+    b"$FL3": "sav",
+    b"<stata_dta>": "dta",
+    **{bytes((version, order, 1, 0)): "dta" for version in range(110, 116) for order in (1, 2)},
+    b"HEADER RECORD*******LIB": "xpt",
+    bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00\x09\xc7\x31\x8c\x18\x1f\x10\x11": "sas7bdat",
 }
 """The first bytes of formats that have such, and the format."""
 

@@ -8,12 +8,13 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 
 from anonymizer.errors import ParameterError, ReadError
+from anonymizer.labelled.variable import Variable
 
 DEFAULT_MISSING = (
     "", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null", "None", "-", "--",
@@ -144,6 +145,7 @@ class Content:
     """What the bytes of a file hold: the table, the options as used, and what was noticed on the way.
 
     ``sheets``: the sheets that a spreadsheet has. ``questions``: what has to be answered before the table is used.
+    ``variables``: what a statistician's file says of its columns.
     """
 
     frame: pd.DataFrame
@@ -151,6 +153,7 @@ class Content:
     problems: list[Problem]
     sheets: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
+    variables: Mapping[str, Variable] = field(default_factory=dict)
 
 
 def refuse_too_wide(width: int, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Bring a Parquet file in: numbers and dates as they are, text with its missing marks, nothing decoded twice."""
+"""Bring a Parquet or Arrow file in: numbers and dates as they are, text with its missing marks, decoded once."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.feather
 import pyarrow.parquet as pq
 
 from anonymizer.errors import Progress, ReadError
@@ -25,7 +26,7 @@ def parquet_extent(file: pq.ParquetFile) -> Extent:
     A number takes 8 bytes and a text at least the 4 of its code; pages are unpacked before they become columns.
     """
     metadata, schema = file.metadata, file.schema_arrow
-    widths = [4 if _is_text(field.type) or pa.types.is_dictionary(field.type) else 8 for field in schema]
+    widths = [4 if is_text(field.type) or pa.types.is_dictionary(field.type) else 8 for field in schema]
     packed = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
     rows, columns = metadata.num_rows, len(schema)
     return Extent(rows, columns, rows * columns, max(packed, rows * sum(widths)))
@@ -44,26 +45,101 @@ def read_parquet(
     refuse_too_wide(len(names), name)
     if not file.metadata.num_rows or not names:
         raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
-    texts = [field.name for field in file.schema_arrow if _is_text(field.type) and names.count(field.name) == 1]
+    texts = [field.name for field in file.schema_arrow if is_text(field.type) and names.count(field.name) == 1]
     table = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts, page_checksum_verification=True).read()
+    return arrow_content(table, options, progress)
+
+
+def read_arrow(
+    data: bytes, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
+) -> Content:
+    """Return the table of an Arrow IPC file, also called Feather. ``stop``: called with its extent.
+
+    Raises :class:`ReadError` as :func:`read_parquet` does.
+    """
+    if data.startswith(b"FEA1"):
+        table = pyarrow.feather.read_table(pa.BufferReader(data))
+    else:
+        file = pa.ipc.open_file(pa.BufferReader(data))
+        width = len(file.schema)
+        refuse_too_wide(width, name)
+        batches, rows = [], 0
+        for number in range(file.num_record_batches):
+            batches.append(file.get_batch(number))
+            rows += batches[-1].num_rows
+            stop(Extent(rows, width, rows * width, sum(batch.nbytes for batch in batches)))
+        table = pa.Table.from_batches(batches, file.schema)
+    table.validate(full=True)
+    if not table.num_rows or not table.num_columns:
+        raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
+    return arrow_content(table, options, progress)
+
+
+def arrow_bytes(frame: pd.DataFrame) -> bytes:
+    """Return an Arrow IPC file of the rows of a table and nothing else: equal tables are equal files.
+
+    Where a value is missing its place holds zero, so that nothing stands behind it.
+    """
+    columns = []
+    for name in frame.columns:
+        values = frame[name]
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fM":
+            absent = values.isna().to_numpy()
+            kind = pa.float64() if values.dtype.kind == "f" else pa.timestamp("us")
+            plain = values.to_numpy().astype("float64" if values.dtype.kind == "f" else "datetime64[us]")
+            bits = np.packbits(~absent, bitorder="little").tobytes() if absent.any() else None
+            numbers = np.where(absent, plain.dtype.type(0, *(["us"] * (plain.dtype.kind == "M"))), plain)
+            buffers = [bits and pa.py_buffer(bits), pa.py_buffer(numbers.tobytes())]
+            columns.append(pa.Array.from_buffers(kind, len(plain), buffers, int(absent.sum())))
+        elif isinstance(values.dtype, np.dtype) and values.dtype.kind in "iub":
+            columns.append(pa.array(values.to_numpy()))
+        else:
+            codes, texts = pd.factorize(values.astype(object))
+            texts = pa.array([str(text) for text in texts], pa.string())
+            columns.append(texts.take(pa.array(codes, mask=codes < 0)))
+    sink = pa.BufferOutputStream()
+    batch = pa.record_batch(columns, names=list(map(str, frame.columns)))
+    with pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def arrow_rows(data: bytes) -> pd.DataFrame:
+    """Return the rows of an Arrow IPC file as they stand there, text as categories. Raises what pyarrow raises for a
+    file that it cannot read."""
+    table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
+    table.validate(full=True)
+    rows: pd.DataFrame = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
+    return rows
+
+
+def arrow_content(
+    table: pa.Table, options: ReadOptions, progress: Progress | None, decimals: frozenset[int] = frozenset()
+) -> Content:
+    """Return the columns of an Arrow table as a reading has them. ``decimals``: positions of columns of text that are
+    decimal numbers of any length."""
+    names = table.column_names
     repaired, problems = repair_names(names)
     values: dict[str, Any] = {}
     for position, label in enumerate(repaired):
-        values[label], notes = _values(label, table.column(position), options)
+        column = table.column(position)
+        values[label], notes = (
+            _decimals(label, column) if position in decimals else column_values(label, column, options)
+        )
         problems += notes
         if progress is not None:
             progress(position / len(names), f"Reading column {label}")
     return Content(pd.DataFrame(values, copy=False), options, problems)
 
 
-def _values(name: str, column: pa.ChunkedArray, options: ReadOptions) -> tuple[Any, list[Problem]]:
+def column_values(name: str, column: pa.ChunkedArray, options: ReadOptions) -> tuple[Any, list[Problem]]:
     """Return the values of a column: numbers and dates as they are, text with its missing marks."""
     kind = column.type
-    if pa.types.is_dictionary(kind) and not _is_text(kind.value_type):
+    if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
         column, kind = column.cast(kind.value_type), kind.value_type
     if pa.types.is_null(kind) or pa.types.is_boolean(kind):
         column, kind = column.cast(pa.string()), pa.string()
-    if _is_text(kind) or pa.types.is_dictionary(kind):
+    if is_text(kind) or pa.types.is_dictionary(kind):
         marks = ("", *options.marks) if column.null_count else options.marks
         text = plain_text(name, _text_column(column), marks)
         return text.values, text.problems
@@ -83,7 +159,8 @@ def _values(name: str, column: pa.ChunkedArray, options: ReadOptions) -> tuple[A
     )
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Return True for every type of text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 

@@ -4,7 +4,7 @@ A suggestion is a starting point for the steward. Where nothing speaks for a har
 side: what somebody could know of a person is quasi-identifying.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.errors import check_headers
+from anonymizer.labelled.variable import Variable
 from anonymizer.reading.patterns import (
     CODE_WORDS,
     COUNT_WORDS,
@@ -33,7 +35,7 @@ from anonymizer.reading.patterns import (
     shape_of,
     speaks_of_persons,
 )
-from anonymizer.schema import LEFT_OUT, REASONS, Column, Kind, Role, Schema, check_headers, kind_of
+from anonymizer.schema import LEFT_OUT, ONCE, POINTING, REASONS, Column, Kind, Role, Schema, kind_of
 
 LOOKED_AT = 400
 """Different values of a column that are held against patterns, spread evenly; all counts are of all values."""
@@ -111,14 +113,27 @@ def profile(table: pd.DataFrame) -> tuple[ColumnFacts, ...]:
     return tuple(_facts(str(name), table[name]) for name in table.columns)
 
 
-def suggest(table: pd.DataFrame) -> Schema:
+def suggest(
+    table: pd.DataFrame,
+    variables: Mapping[str, Variable] | None = None,
+    facts: tuple[ColumnFacts, ...] | None = None,
+) -> Schema:
     """Return a schema with a suggested role, kind, order and reason for every column, and a suggested target.
+
+    ``variables``: what the file says of its columns: levels and their order are those of its codes. ``facts``: what
+    :func:`profile` says of the table, where it is known.
 
     The target is the sensitive column that most looks like the outcome under study: named so, with few levels,
     or last in the table. Raises :class:`SchemaError` like :func:`profile`.
     """
-    facts = profile(table)
+    facts = facts or profile(table)
     columns = _with_person(tuple(_suggestion(fact, table[fact.name]) for fact in facts), facts)
+    columns = _with_weight(columns, table)
+    if variables:
+        roles = {c.name: Role.IDENTIFYING if c.role in ONCE else c.role for c in columns}
+        of = {name: variable.of for name, variable in variables.items()}
+        columns = tuple(replace(c, role=roles.get(of.get(c.name, ""), c.role)) for c in columns)
+        columns = tuple(with_variable(column, variables.get(column.name)) for column in columns)
     sensitive = [position for position, column in enumerate(columns) if column.role is Role.SENSITIVE]
 
     def fitness(position: int) -> tuple[int, int]:
@@ -131,6 +146,20 @@ def suggest(table: pd.DataFrame) -> Schema:
     return Schema(columns, target)
 
 
+def with_variable(column: Column, variable: Variable | None) -> Column:
+    """Return a column with what its file says of it; its levels are the file's, in the order of their codes.
+
+    They are ordered where the file says so, or says nothing and their names have an order. Of a column that never
+    leaves they are no domain, which reports would name.
+    """
+    if variable is None or variable == Variable():
+        return column
+    if column.kind is not Kind.CATEGORICAL or not variable.levels or column.role in LEFT_OUT:
+        return replace(column, variable=variable)
+    ordered = variable.measure == "ordinal" or (not variable.measure and column.ordered)
+    return replace(column, variable=variable, domain=variable.domain, ordered=ordered, suggested=True)
+
+
 REPEATED = 0.9
 """A column of which so large a share of the values are different, or a smaller one, repeats."""
 
@@ -141,7 +170,7 @@ def person_columns(schema: Schema, facts: Sequence[ColumnFacts]) -> tuple[str, .
     several = [
         fact
         for column, fact in zip(schema.columns, facts, strict=True)
-        if column.role in LEFT_OUT and 1 < fact.distinct <= REPEATED * fact.present
+        if column.role in POINTING and 1 < fact.distinct <= REPEATED * fact.present
     ]
     likely = [fact for fact in several if _numbers_people(fact.name) or _is_address(fact)]
     return tuple(fact.name for fact in sorted(likely, key=lambda fact: not _numbers_people(fact.name)))
@@ -170,13 +199,28 @@ def _with_person(columns: tuple[Column, ...], facts: Sequence[ColumnFacts]) -> t
     return tuple(replace(c, role=Role.PERSON, reason=reason) if c.name == fact.name else c for c in columns)
 
 
-def suggest_again(schema: Schema, suggested: Schema, table: pd.DataFrame) -> Schema:
+def _with_weight(columns: tuple[Column, ...], table: pd.DataFrame) -> tuple[Column, ...]:
+    """Return the suggested columns; the first whose header says so, and whose values are all numbers above 0, tells of
+    how many people each row stands for."""
+    for column in columns:
+        if column.role not in LEFT_OUT and SURVEY_WEIGHT in meanings_of(column.name):
+            values = table[column.name]
+            numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+            if values.dtype != bool and bool(((numbers > 0) & (numbers < np.inf)).all()):
+                reason = "A survey weight: of how many people a row stands for. It never leaves."
+                return tuple(replace(c, role=Role.WEIGHT, reason=reason) if c is column else c for c in columns)
+    return columns
+
+
+def suggest_again(
+    schema: Schema, suggested: Schema, table: pd.DataFrame, variables: Mapping[str, Variable] | None = None
+) -> Schema:
     """Return the schema for the same columns, read in another way: what was chosen otherwise than ``suggested`` stays,
     the rest is suggested anew.
 
     All three speak of the same columns in the same order. Raises :class:`SchemaError` like :func:`profile`.
     """
-    fresh = suggest(table)
+    fresh = suggest(table, variables)
     columns = []
     for current, before, new in zip(schema.columns, suggested.columns, fresh.columns, strict=True):
         own = [name for name in ("role", "kind", *REASONS) if getattr(current, name) != getattr(before, name)]

@@ -1,8 +1,8 @@
 """Boxes of records, and the cells that say what a box holds: ranges, means, sets, concatenations."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from itertools import compress
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell
+from anonymizer.cells import Cell, number_of
 from anonymizer.errors import EncodeError
 from anonymizer.growing.encode import Encoding
 from anonymizer.releasing.grid import Grid
@@ -20,6 +20,27 @@ from anonymizer.schema import Column, Kind
 from anonymizer.values import distinct_numbers, levels_of, numbers_of, value_text
 
 Integers = NDArray[np.int64]
+
+MOST_CELLS = 50_000
+"""Cells of a column that are remembered at most."""
+
+
+@dataclass(eq=False)
+class Memory:
+    """What one column's next release has in common with its last: cells by the codes they hold, or the
+    ``column`` itself, where it leaves as it is, in the order of the table."""
+
+    cells: dict[Any, Cell] = field(default_factory=dict)
+    column: ReleasedColumn | None = None
+
+    def cell(self, key: Any, make: Callable[[], Cell]) -> Cell:
+        """Return the cell that was made under a key, or else make it."""
+        cell = self.cells.get(key)
+        if cell is None:
+            if len(self.cells) >= MOST_CELLS:
+                self.cells.clear()
+            self.cells[key] = cell = make()
+        return cell
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +79,13 @@ def interval_cells(
     boxes: Boxes,
     numbers: str,
     grid: Grid | None = None,
+    memory: Memory | None = None,
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64], tuple[str, ...]]:
     """Return the distinct cells of a numeric or date column, the cell of every box, and the domain as text.
 
     ``numbers``: "public" (from end to end of the ``grid``), "range", "mean" or "median". A box with one value says that
     value unless its ends are public. The domain as text is the declared one, that of the grid, or of the ranges.
+    ``memory``: of the same column, table and ``numbers``.
     """
     from anonymizer.releasing import tier_kernels
 
@@ -83,9 +106,10 @@ def interval_cells(
     if numbers == "public" and grid is not None:
         cell = grid.cells(exact)
         low, high = np.append(cell, len(grid.low))[low], np.append(cell, -1)[high]
-        return (*_ranges(grid.low_text, grid.high_text, len(grid.low), low, high, absent), domain)
-    text = cache(lambda code: value_text(labels[code]))
-    ranges, index = _ranges(text, text, b, low, high, absent)
+        ends = (grid.low, grid.low_text), (grid.high, grid.high_text)
+        return (*_ranges(*ends, low, high, absent, memory or Memory()), domain)
+    ends_of_codes = np.arange(b), lambda code: value_text(labels[code])
+    ranges, index = _ranges(ends_of_codes, ends_of_codes, low, high, absent, memory or Memory())
     if numbers in ("range", "public"):
         return ranges, index, domain
     wide = np.flatnonzero(low < high)
@@ -102,23 +126,37 @@ def interval_cells(
     return tuple(place), number_of_cell[index], domain
 
 
+End = tuple[NDArray[Any], Callable[[int], str]]
+"""What stands for the end of each code (b,) in a memory, and its text."""
+
+
 def _ranges(
-    low_text: Callable[[int], str],
-    high_text: Callable[[int], str],
-    b: int,
+    lowest: End,
+    highest: End,
     low: NDArray[np.int64],
     high: NDArray[np.int64],
     absent: NDArray[np.bool_],
+    memory: Memory,
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
-    """Return the distinct cells of boxes, and the cell of every box. ``low_text``, ``high_text``: of b codes."""
+    """Return the distinct cells of boxes, and the cell of every box: from the lowest to the highest code of each."""
+    (low_end, low_text), (high_end, high_text) = lowest, highest
+    b, number = len(low_end), cache(number_of)
     keys, index = np.unique((low * (b + 1) + high + 1) * 2 + absent, return_inverse=True)
     pairs, missing = np.divmod(keys, 2)
     lows, highs = np.divmod(pairs, b + 1)
-    cells = tuple(
-        Cell.MISSING if at_most < at_least else Cell.interval(low_text(at_least), high_text(at_most), bool(or_missing))
-        for at_least, at_most, or_missing in zip(lows.tolist(), (highs - 1).tolist(), missing, strict=True)
-    )
-    return cells, index
+    highs -= 1
+    some = lows <= highs
+    ends = np.zeros((2, len(keys)), low_end.dtype)
+    ends[0, some], ends[1, some] = low_end[lows[some]], high_end[highs[some]]
+
+    def cell(low: int, high: int, or_missing: bool, *between: Any) -> Cell:
+        if high < low:
+            return Cell.MISSING
+        key = (*between, or_missing)
+        return memory.cell(key, lambda: Cell.interval(low_text(low), high_text(high), or_missing, number))
+
+    columns = lows, highs, missing.astype(bool), *ends
+    return tuple(map(cell, *(column.tolist() for column in columns))), index
 
 
 def centres(exact: NDArray[np.float64], codes: NDArray[Any], boxes: Boxes, numbers: str) -> NDArray[np.float64]:
@@ -153,40 +191,53 @@ def _domain_text(end: Any, kind: Kind) -> str:
 
 
 def level_cells(
-    codes: NDArray[Any], encoding: Encoding, boxes: Boxes, writing: str, group: NDArray[np.int64] | None = None
+    codes: NDArray[Any],
+    encoding: Encoding,
+    boxes: Boxes,
+    writing: str,
+    group: NDArray[np.int64] | None = None,
+    memory: Memory | None = None,
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
     """Return the distinct cells of a categorical column, and the cell of every box.
 
     ``writing``: "sets" (all codes of the domain: withheld), "groups", "concatenate" or "weighted". ``group`` (levels,):
     the public group of each, of "groups": what is more than one level is written as all levels of the groups it is in.
+    ``memory``: of the same column, table and ``writing``.
     """
     if writing == "weighted":
         return _count_levels(codes, encoding, boxes)
     from anonymizer.releasing import tier_kernels
 
-    b, values = encoding.n_codes, len(encoding.labels)
-    bits = np.zeros((boxes.n, (b + 63) // 64), dtype=np.uint64)
+    b, values, memory = encoding.n_codes, len(encoding.labels), memory or Memory()
+    bits = np.zeros((boxes.n, (b + 63) // 64), dtype="<u8")
     tier_kernels.level_sets(codes.astype(np.int64), *boxes.arguments(), bits)
-    if bits.shape[1] == 1:
-        distinct, index = np.unique(bits[:, 0], return_inverse=True)
-        distinct = distinct[:, None]
-    else:
-        distinct, index = np.unique(bits, axis=0, return_inverse=True)
+    sets, index = _distinct(bits)
+    present = np.unpackbits(sets.view(np.uint8), axis=1, count=b, bitorder="little").astype(bool)
+    if writing == "groups" and group is not None:
+        several = present.sum(axis=1) > 1
+        has = present[several, :values] @ (group[:, None] == np.arange(group.max(initial=0) + 1))
+        present[several, :values] = has[:, group]
+        present, place = np.unique(present, axis=0, return_inverse=True)
+        index = place.reshape(-1)[index]
     labels = list(encoding.labels)
-    place: dict[Cell, int] = {}
-    number_of_cell = np.empty(len(distinct), np.int64)
-    for number, words in enumerate(distinct.astype("<u8")):
-        present = np.unpackbits(words.view(np.uint8), bitorder="little")
-        if writing == "groups" and group is not None and present.sum() > 1:
-            present[:values] = np.isin(group, group[present[:values] > 0])
-        levels = tuple(compress(labels, present.tobytes()))
-        missing = bool(present[values]) if b > values else False
+
+    def cell(key: bytes) -> Cell:
+        levels, missing = tuple(compress(labels, key)), b > values and key[values] > 0
         if writing == "concatenate":
-            cell = Cell.concatenation(levels, missing)
-        else:
-            cell = Cell.WITHHELD if len(levels) + missing == b >= 2 else Cell.of_levels(levels, missing)
-        number_of_cell[number] = place.setdefault(cell, len(place))
-    return tuple(place), number_of_cell[index.reshape(-1)]
+            return Cell.concatenation(levels, missing)
+        return Cell.WITHHELD if len(levels) + missing == b >= 2 else Cell.of_levels(levels, missing)
+
+    keys = (row.tobytes() for row in present)
+    return tuple(memory.cell(key, partial(cell, key)) for key in keys), index
+
+
+def _distinct(bits: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return the distinct rows of words (n, w), and which of them each row is, (n,)."""
+    if bits.shape[1] == 1:
+        words, index = np.unique(bits[:, 0], return_inverse=True)
+        return words[:, None], index
+    words, index = np.unique(bits, axis=0, return_inverse=True)
+    return words, index.reshape(-1)
 
 
 def _count_levels(codes: NDArray[Any], encoding: Encoding, boxes: Boxes) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
@@ -205,27 +256,31 @@ def _count_levels(codes: NDArray[Any], encoding: Encoding, boxes: Boxes) -> tupl
     return tuple(place), index
 
 
-def kept_column(values: "pd.Series[Any]", column: Column, order: NDArray[np.int64]) -> ReleasedColumn:
-    """Return a column that leaves as it is, in the order of the release, with nothing of its past: no index, no
+def kept_column(values: "pd.Series[Any]", column: Column) -> ReleasedColumn:
+    """Return a column that leaves as it is, in the order of the table, with nothing of its past: no index, no
     attributes, no categories that do not occur or that stand in the order of their first appearance."""
     may_miss = bool(values.isna().any())
     if column.kind is not Kind.CATEGORICAL:
         if isinstance(values.dtype, pd.CategoricalDtype):
             values = pd.Series(np.asarray(values))
-        series = pd.Series(values.array.take(order), name=column.name)
+        series = pd.Series(values.array.copy(), name=column.name)
+        if pd.api.types.is_float_dtype(series.dtype):
+            series = series + 0.0  # -0.0 and 0.0 are one value
         domain = _kept_range(values, column)
-        return ReleasedColumn(column.name, column.role, column.kind, domain, may_miss, values=series)
-    codes, levels = levels_of(values, column)
-    domain = tuple(levels) if len(levels) <= max(20, len(order) // 10) else ()
-    if isinstance(values.dtype, pd.CategoricalDtype) or values.dtype == object:
-        present = np.unique(codes[codes < len(levels)])
-        place = np.full(len(levels) + 1, -1)
-        place[present] = np.arange(len(present))
-        categories = pd.Index([levels[code] for code in present], dtype="str")
-        series = pd.Series(pd.Categorical.from_codes(place[codes[order]], categories), name=column.name)
     else:
-        series = pd.Series(values.array.take(order), name=column.name)
-    return ReleasedColumn(column.name, column.role, column.kind, domain, may_miss, values=series)
+        codes, levels = levels_of(values, column)
+        domain = tuple(levels) if len(levels) <= max(20, len(values) // 10) else ()
+        if isinstance(values.dtype, pd.CategoricalDtype) or values.dtype == object:
+            present = np.unique(codes[codes < len(levels)])
+            place = np.full(len(levels) + 1, -1)
+            place[present] = np.arange(len(present))
+            categories = pd.Index([levels[code] for code in present], dtype="str")
+            series = pd.Series(pd.Categorical.from_codes(place[codes], categories), name=column.name)
+        else:
+            series = pd.Series(values.array.copy(), name=column.name)
+    return ReleasedColumn(
+        column.name, column.role, column.kind, domain, may_miss, values=series, variable=column.variable
+    )
 
 
 def _kept_range(values: "pd.Series[Any]", column: Column) -> tuple[str, ...]:

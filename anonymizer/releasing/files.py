@@ -3,6 +3,7 @@
 import glob
 import io
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -92,6 +93,78 @@ def _remove_left(path: Path) -> None:
                     os.unlink(path.parent / name)
             finally:
                 os.close(half)
+
+
+@contextmanager
+def replace_folder(path: str | Path) -> Iterator[Path]:
+    """Make a folder beside ``path``, for nobody else to read; it becomes ``path`` when all of it is on the disk.
+
+    Files in it are written by :func:`write_file`.
+
+    When making it fails nothing is left, and when the process is killed there is no ``path``; what was left then is
+    removed by whoever makes the folder next. Raises :class:`ParameterError` when there is something at ``path``.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise ParameterError(f"There is something at {path} already.", value=str(path), remedy="Name a new folder.")
+    _remove_left_folders(path)
+    beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.{MARK}", suffix=".part", dir=path.parent))  # mode 0700
+    lock = _lock_folder(beside)
+    try:
+        yield beside
+        _sync_folder(beside)
+        if path.exists():
+            path.rmdir()
+        os.replace(beside, path)
+        path.chmod(0o777 & ~_umask())
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+    _sync_folder(path.parent)
+
+
+def _lock_folder(folder: Path) -> int | None:
+    """Return a descriptor that keeps a folder locked until it is closed; ``None`` where folders cannot be locked.
+
+    Raises :class:`OSError` when another process has locked it.
+    """
+    if sys.platform == "win32":
+        return None
+    handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _remove_left_folders(path: Path) -> None:
+    """Remove the half folders of ``path`` that this user's processes left when they were killed: nobody locks them."""
+    if sys.platform == "win32":
+        return
+    for name in glob.glob(glob.escape(f".{path.name}.{MARK}") + "?" * 8 + ".part", root_dir=path.parent):
+        folder = path.parent / name
+        with suppress(OSError):
+            lock = _lock_folder(folder)
+            if lock is not None:
+                if os.fstat(lock).st_uid == os.geteuid():
+                    shutil.rmtree(folder, ignore_errors=True)
+                os.close(lock)
+
+
+def require_apart(source: str | Path, folder: str | Path) -> None:
+    """Raise :class:`ParameterError` when a folder to be written is, holds, or is inside what is read."""
+    one, other = Path(os.path.realpath(source)), Path(os.path.realpath(folder))
+    if one == other or one in other.parents or other in one.parents:
+        raise ParameterError(
+            f"The folder {str(folder)!r} and the input are inside one another.",
+            value=str(folder),
+            remedy="Name a folder elsewhere.",
+        )
 
 
 def write_file(path: str | Path, content: bytes | str) -> None:

@@ -6,7 +6,7 @@ Two choices are free of each other: which records share a box (:data:`GENERALIZE
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,10 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.groups.limits import as_k
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
-from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
-from anonymizer.releasing.grid import coarsen, grids_of, groups_of_levels
+from anonymizer.releasing.boxes import Boxes, Memory, interval_cells, kept_column, level_cells
+from anonymizer.releasing.grid import Grid, coarsen, grids_of, groups_of_levels
 from anonymizer.releasing.pack import pack, pack_persons
 from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
@@ -87,7 +88,7 @@ def generalize(
     rng = rng or fresh_secret()
     coarse = coarsen(encoded, schema, k if numbers == "public" else None)
     parts = divide(coarse, pruning, method, k, limits=limits, after=after, leaf=leaf, rng=rng)
-    return release_of(table, schema, encoded, parts, method, writing, numbers, k, rng)
+    return release_of(table, schema, encoded, parts, method, writing, numbers, grids_of(encoded, schema, k), rng)
 
 
 def divide(
@@ -111,6 +112,8 @@ def divide(
         from anonymizer.growing.records import descend
 
         leaf = descend(pruning.tree, encoded)
+    if limits is not None:
+        limits = as_k(limits, encoded)
     group, memory = np.asarray(pruning.group_of_node(after)), {} if memory is None else memory
     groups = Groups(pruning.tree, encoded, leaf, group, limits, memory, progress)
     return GENERALIZERS[method](groups, k, rng or fresh_secret())
@@ -129,30 +132,34 @@ def release_of(
     method: str,
     writing: str,
     numbers: str,
-    k: int,
+    grids: Mapping[str, Grid],
     rng: np.random.Generator | None = None,
+    memory: dict[Any, Any] | None = None,
 ) -> Release:
-    """Return the release in which records of one part share their cells; see :func:`generalize` for the others."""
-    grids = grids_of(encoded, schema, k)
-    boxes = Boxes.of(parts)
+    """Return the release in which records of one part share their cells. ``grids``: of the columns of numbers and
+    dates; ``memory``: what the same table's next release starts from; see :func:`generalize` for the others."""
+    boxes, memory = Boxes.of(parts), {} if memory is None else memory
     order = (rng or fresh_secret()).permutation(len(table))
     box = boxes.of_record[order]
     columns = []
     for name in schema.released:
         column = schema[name]
+        last: Memory = memory.setdefault((name, writing, numbers), Memory())
         if column.role is not Role.QUASI_IDENTIFYING:
-            columns.append(kept_column(table[name], column, order))
+            last.column = last.column or kept_column(table[name], column)
+            columns.append(last.column.take(order))
             continue
         position = encoded.names.index(name)
         encoding, codes = encoded.encodings[position], encoded.codes[:, position]
         if encoding.is_interval:
-            cells, index, domain = interval_cells(table[name], column, codes, encoding, boxes, numbers, grids.get(name))
+            of = column, codes, encoding, boxes, numbers, grids.get(name), last
+            cells, index, domain = interval_cells(table[name], *of)
         else:
-            cells, index = level_cells(codes, encoding, boxes, writing, groups_of_levels(encoding, column))
+            cells, index = level_cells(codes, encoding, boxes, writing, groups_of_levels(encoding, column), last)
             domain = tuple(value_text(level) for level in encoding.labels)
-        columns.append(
-            ReleasedColumn(name, column.role, column.kind, domain, encoding.missing, cells, index.astype(np.int32)[box])
-        )
+        place = index.astype(np.min_scalar_type(-len(cells) - 1))[box]
+        about = (name, column.role, column.kind, domain, encoding.missing)
+        columns.append(ReleasedColumn(*about, cells, place, variable=column.variable))
     return Release(tuple(columns), order, method, writing, numbers)
 
 

@@ -89,11 +89,21 @@ def grids_of(encoded: EncodedTable, schema: Schema, k: int) -> dict[str, Grid]:
     ``k``: fewest persons of an outermost cell. Raises :class:`SchemaError` for a declared step that divides a column
     into more than :data:`MOST_CELLS`.
     """
-    grids = {}
+    return grids_at(ladders_of(encoded, schema), k)
+
+
+def ladders_of(encoded: EncodedTable, schema: Schema) -> "dict[str, Ladder]":
+    """Return what :func:`grids_of` joins into grids of any k, by column. Raises what that does."""
+    ladders = {}
     for encoding, codes in zip(encoded.encodings, encoded.codes.T, strict=True):
         if encoding.is_interval and bool(np.any(codes < len(encoding.labels))):
-            grids[encoding.name] = grid_of(encoding, codes, encoded.person, schema[encoding.name], k)
-    return grids
+            ladders[encoding.name] = ladder_of(encoding, codes, encoded.person, schema[encoding.name])
+    return ladders
+
+
+def grids_at(ladders: "Mapping[str, Ladder]", k: int) -> dict[str, Grid]:
+    """Return grids whose outermost cells hold at least k persons."""
+    return {name: ladder.grid(k) for name, ladder in ladders.items()}
 
 
 def public_parts(
@@ -132,8 +142,33 @@ def _on_grid(encoding: Encoding, grid: Grid | None) -> Encoding:
     return replace(encoding, low=np.clip(low, *encoding.domain), high=np.clip(high, *encoding.domain))
 
 
-def grid_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None, column: Column, k: int) -> Grid:
-    """Return the grid of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails`."""
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """The cells of a column from step to step, none joined yet, with what joining them takes.
+
+    ``low``, ``high`` (c,): see :class:`Grid`; ``below``, ``above`` (c,): persons in each cell or beyond; ``outer``:
+    where joined outermost cells end; ``domain``: the declared one, which no cell leaves.
+    """
+
+    low: Floats
+    high: Floats
+    step: float | str
+    kind: Kind
+    below: NDArray[Any]
+    above: NDArray[Any]
+    outer: tuple[float, float]
+    domain: tuple[float, float] | None
+
+    def grid(self, k: int) -> Grid:
+        """Return the grid whose outermost cells hold at least k persons."""
+        low, high, coded = join_outermost(self.low, self.high, self.below, self.above, k, self.outer)
+        if self.domain is not None:
+            low, high = np.clip(low, *self.domain), np.clip(high, *self.domain)
+        return Grid(low, high, self.step, self.kind, coded)
+
+
+def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None, column: Column) -> Ladder:
+    """Return the cells of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails`."""
     present = np.flatnonzero(np.bincount(codes, minlength=encoding.n_codes)[: len(encoding.labels)])
     lowest, highest = encoding.low[present], encoding.high[present]
     ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
@@ -147,12 +182,10 @@ def grid_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None
     else:
         low, high = line[:-1], line[1:] - gap
     cell = np.maximum(np.searchsorted(low, encoding.low, side="right") - 1, 0)
-    ends_of = tails(cell, codes, person, len(low))
+    beyond = tails(cell, codes, person, len(low))
     around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
-    low, high, coded = join_outermost(low, high, *ends_of, k, (float(around[0]), float(around[-1] - gap)))
-    if column.domain is not None:
-        low, high = np.clip(low, *ends), np.clip(high, *ends)
-    return Grid(low, high, step, column.kind, coded)
+    outer = float(around[0]), float(around[-1] - gap)
+    return Ladder(low, high, step, column.kind, *beyond, outer, None if column.domain is None else ends)
 
 
 def groups_of_levels(encoding: Encoding, column: Column) -> NDArray[np.int64]:

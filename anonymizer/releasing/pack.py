@@ -13,7 +13,6 @@ memory, moving k keeps it (:class:`Lines`).
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import EncodedTable, rows_of
+from anonymizer.growing.records import in_threads
 from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits
 
@@ -39,10 +39,10 @@ SAMPLE = 1024
 """Pieces of at least twice as many records are cut by so many of them."""
 SUMMED = ("l", "entropy_l", "t", "rsd_min", "spread_min")
 """Limits that sums along a line tell."""
+MEMORY = 4
+"""Records of remembered regions, for each record of the table; each takes eight bytes."""
 PIECES = 16
 """A large table is cut into about so many pieces first, which then are cut side by side."""
-THREADS = 2
-"""Pieces that are cut, and regions that are packed, side by side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,8 @@ class Line:
 class Lines:
     """The lines of one table under one secret: a region that is asked for again is not laid again.
 
-    Moving k changes few of the regions of a tree, so only these are cut anew. ``rng``: the secret.
+    Moving k changes few of the regions of a tree, so only these are cut anew; those of before are remembered, as k
+    moves to and fro. ``rng``: the secret.
     """
 
     def __init__(self, encoded: EncodedTable, rng: np.random.Generator) -> None:
@@ -74,7 +75,7 @@ class Lines:
         self.encoded = encoded
         self.scale = scale_of(encoded.encodings, weight)
         self.order = rng.permutation(encoded.n_records)
-        self._laid: dict[int, tuple[Places, Places]] = {}
+        self._laid: dict[int, tuple[NDArray[np.int32], ...]] = {}
         self._lock = Lock()
 
     def line(self, region: NDArray[Any]) -> Line:
@@ -86,14 +87,24 @@ class Lines:
             if new:
                 line = lay_line(self.encoded, region, self.order[np.isin(region[self.order], new)], self.scale)
                 for number, start, end in zip(new, line.starts, line.ends, strict=True):
-                    self._laid[number] = line.order[start:end], line.leaf_start[start:end] - start
-            self._laid = {number: self._laid[number] for number in numbers}
-            laid = list(self._laid.values())
-        order = np.concatenate([order for order, _ in laid])
+                    of_region = line.order[start:end], line.leaf_start[start:end] - start
+                    self._laid[number] = tuple(array.astype(np.int32) for array in of_region)
+            laid = [self._laid.pop(number) for number in numbers]
+            self._laid.update(zip(numbers, laid, strict=True))  # last, as those that were asked for last
+            self._forget()
+        order = np.concatenate([order for order, _ in laid]).astype(np.int64)
         ends = np.cumsum([len(order) for order, _ in laid])
         starts = np.concatenate([[0], ends[:-1]])
         leaf_start = np.concatenate([start + leaf for start, (_, leaf) in zip(starts, laid, strict=True)])
         return line_at(self.encoded, order, starts, ends, leaf_start, self.scale)
+
+    def _forget(self) -> None:
+        """Drop the regions that were asked for the longest time ago, until few enough records are left."""
+        records = sum(len(order) for order, _ in self._laid.values())
+        for number in list(self._laid):
+            if records <= MEMORY * len(self.order):
+                return
+            records -= len(self._laid.pop(number)[0])
 
 
 def line_at(
@@ -157,7 +168,7 @@ def pack_line(line: Line, k: int, wants: "Wants | None" = None) -> Places:
 def pack(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     """Return packed groups inside the groups of any grouping; a group with fewer than k persons, or that the limits do
     not allow to divide, stays whole. ``rng``: the secret. Limits that cannot be summed along a line, the covariance
-    test of groups and limits from outside, are kept by cuts instead (:func:`refine_groups`)."""
+    test of groups, those on people and limits from outside, are kept by cuts instead (:func:`refine_groups`)."""
     limits = groups.limits or Limits(k=k)
     if not summable(limits):
         return refine_groups(groups, k, rng)
@@ -174,8 +185,8 @@ def pack_persons(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     limits = groups.limits or Limits(k=k)
     if not summable(limits):
         raise ParameterError(
-            "Groups that keep the rows of a person together do not keep the covariance test.",
-            remedy="Leave that test out, or choose pack.",
+            "Groups that keep the rows of a person together keep neither the covariance test nor limits on people.",
+            remedy="Leave these out, or choose pack.",
         )
     limits, encoded = limits.but(k=max(k, limits.k)), groups.encoded
     line = groups.memory.get("persons") or groups.memory.setdefault("persons", line_of_persons(encoded, rng))
@@ -274,5 +285,4 @@ def side_by_side(work: Callable[[Places, Places], None], starts: Places, ends: P
     """Do the work for about :data:`PIECES` chunks of neighbouring runs, with as many records each, in threads."""
     share = np.ceil(ends * PIECES / ends[-1])
     chunks = np.split(np.arange(len(starts)), np.flatnonzero(np.diff(share)) + 1)
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(lambda chunk: work(starts[chunk], ends[chunk]), chunks))
+    list(in_threads(lambda chunk: work(starts[chunk], ends[chunk]), chunks))

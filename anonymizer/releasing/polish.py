@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, no_progress
-from anonymizer.releasing.pack import THREADS, Line, Places, line_of, pack_line, summable, wants_of
+from anonymizer.growing.records import WORKERS
+from anonymizer.releasing.pack import Line, Places, line_of, pack_line, summable, wants_of
 from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits
 
@@ -129,7 +130,7 @@ def members_of(group: Places, rows: int, line: Line, wants: "Wants") -> "Members
 def in_threads(work: Callable[[int], None], count: int) -> Iterator[None]:
     """Do the work for each number below ``count``, side by side, and yield after each; what is left is not begun when
     the caller stops."""
-    pool = ThreadPoolExecutor(THREADS)
+    pool = ThreadPoolExecutor(WORKERS)
     try:
         yield from pool.map(work, range(count))
     finally:

@@ -6,7 +6,10 @@ where a row came from. :func:`read_release` gives back what :meth:`Release.write
 
 import gzip
 import io
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -17,16 +20,36 @@ from numpy.typing import NDArray
 from anonymizer.cells import Cell, is_number, kept_text
 from anonymizer.checking.released_file import BOOK_PARTS, SHEET, SHEET_END, SHEET_START, read_file, sheet_text
 from anonymizer.errors import GuaranteeError, ParameterError
+from anonymizer.labelled.read import LabelledColumn
+from anonymizer.labelled.variable import Variable
+from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
+from anonymizer.labelled.write import labelled_bytes, planned_table
+from anonymizer.reading.parquet import arrow_bytes
 from anonymizer.releasing.files import archive, replace_file
 from anonymizer.schema import Kind, Role, Schema
+from anonymizer.settings import offer
 from anonymizer.values import value_text
 
-FORMATS = ("csv", "csv.gz", "parquet", "xlsx")
+FORMATS = ("csv", "csv.gz", "parquet", "feather", "xlsx", *LABELLED_FORMATS)
 """What a release can be written as; also the file endings."""
+
+ENDINGS = f"{', '.join(f'.{format}' for format in FORMATS[:-1])} or .{FORMATS[-1]}"
 
 SHEET_ROWS, SHEET_COLUMNS, SHEET_TEXT = (1 << 20) - 1, 1 << 14, 32_767
 """Records, columns and letters of a cell that a sheet of a workbook has room for."""
 
+ORDERS: dict[str, str] = {
+    "content": "Rows are sorted by their own cells, so the place of a row says nothing that the rows do not.",
+    "secret": "Rows are shuffled from a secret that was not kept.",
+}
+"""The orders in which the rows of a file may stand, and what each is."""
+
+offer("order", ORDERS)
+
+Key = tuple[NDArray[np.int64], int]
+"""Something that rows are sorted by: a whole number from 0 for each (n,), and what they are all below."""
+
+_WIDEST, _DIGIT = 1 << 62, 1 << 16
 _BATCH = 1 << 17
 _ROW_GROUP = 1 << 20
 _MOST_LISTED = 1000
@@ -36,9 +59,10 @@ _MOST_LISTED = 1000
 class ReleasedColumn:
     """One column of a release; its n entries are in the order of the release.
 
-    Generalized: ``cells``, the distinct ones, and ``index`` (n,) which of them each row has. Kept as it is:
-    ``values`` (n,). ``domain``: as text, lowest and highest (numbers and dates) or the levels in their order;
-    ``may_miss``: whether a value of the column can be missing.
+    Generalized: ``cells``, the distinct ones, and ``index`` (n,) which of them each row has, in as few bits as they
+    need. Kept as it is: ``values`` (n,). ``domain``: as text, lowest and highest (numbers and dates) or the levels in
+    their order; ``may_miss``: whether a value of the column can be missing. ``variable``: what the file that the table
+    came from says of the column.
     """
 
     name: str
@@ -47,8 +71,9 @@ class ReleasedColumn:
     domain: tuple[str, ...]
     may_miss: bool
     cells: tuple[Cell, ...] = ()
-    index: NDArray[np.int32] | None = None
+    index: NDArray[np.integer[Any]] | None = None
     values: "pd.Series[Any] | None" = None
+    variable: Variable = Variable()
 
     @property
     def generalized(self) -> bool:
@@ -60,6 +85,13 @@ class ReleasedColumn:
         assert self.index is not None
         return np.bincount(self.index, minlength=len(self.cells)).astype(np.int64)
 
+    def take(self, rows: NDArray[np.int64]) -> "ReleasedColumn":
+        """Return the column of some of the rows, in their order."""
+        if self.index is not None:
+            return replace(self, index=self.index[rows])
+        assert self.values is not None
+        return replace(self, values=pd.Series(self.values.array.take(rows), name=self.name))
+
     def series(self) -> "pd.Series[Any]":
         """Return the column as text cells (a categorical; missing is NA), or the kept values."""
         if self.index is None:
@@ -67,7 +99,8 @@ class ReleasedColumn:
             return self.values
         texts = [cell.text() for cell in self.cells]
         place = np.cumsum([text is not None for text in texts]) - 1
-        codes = np.where([text is None for text in texts], -1, place)[self.index] if texts else self.index
+        codes = np.where([text is None for text in texts], -1, place).astype(np.min_scalar_type(-len(texts) - 1))
+        codes = codes[self.index] if texts else self.index
         categories = pd.Index([text for text in texts if text is not None], dtype="str")
         return pd.Series(pd.Categorical.from_codes(codes, categories), name=self.name)
 
@@ -109,16 +142,54 @@ class Release:
         """Return the release as a table: text cells as categoricals, kept values as they were, missing as NA."""
         return pd.DataFrame({column.name: column.series() for column in self.columns}, index=range(self.n_records))
 
+    def by_content(self, class_of: NDArray[np.int64] | None = None) -> "Release":
+        """Return it with its rows sorted by their own cells: first those of the quasi-identifiers, so that rows that
+        look alike stand together, then the others. Where all cells of rows are the same, the rows are the same, so the
+        order follows from what the rows hold and from nothing else.
+
+        ``class_of`` (n,): the class of rows that are alike on the quasi-identifiers, from 0, when it is known.
+        """
+        ranks = {column.name: _ranks(column) for column in self.columns if class_of is None or not column.generalized}
+        classes = [ranks[column.name] for column in self.generalized] if class_of is None else []
+        if class_of is not None and len(class_of):
+            first = np.empty(int(class_of.max()) + 1, np.int64)
+            first[class_of[::-1]] = np.arange(len(class_of))[::-1]
+            rank = np.empty(len(first), np.int64)
+            rank[sorted_rows([_ranks(column, first) for column in self.generalized], len(first))] = np.arange(len(rank))
+            classes = [(rank[class_of], len(rank))]
+        others = [ranks[column.name] for column in self.columns if not column.generalized]
+        rows = sorted_rows([*classes, *others], self.n_records)
+        return replace(self, columns=tuple(column.take(rows) for column in self.columns), order=self.order[rows])
+
     def dictionary(self) -> list[dict[str, Any]]:
         """Return the data dictionary, JSON-ready, one entry a column: name, role, kind, what a cell may be, and the
         domain."""
         return [_entry(column, self.numbers) for column in self.columns]
 
-    @property
+    @cached_property
     def formats(self) -> tuple[str, ...]:
-        """Those of :data:`FORMATS` that it fits into: a sheet has room for so many rows, columns and letters."""
+        """Those of :data:`FORMATS` that it fits into: a sheet has room for so many rows, columns and letters, and a
+        statistician's file for names and texts of some form."""
         fits = self.n_records <= SHEET_ROWS and len(self.columns) <= SHEET_COLUMNS
-        return FORMATS if fits and all(map(_fits_sheet, self.columns)) else tuple(f for f in FORMATS if f != "xlsx")
+        sheet = fits and all(map(_fits_sheet, self.columns))
+        fitting = {"xlsx": sheet} | {format: self._fits_labels(format) for format in LABELLED_FORMATS}
+        return tuple(format for format in FORMATS if fitting.get(format, True))
+
+    @cached_property
+    def _labelled(self) -> list[LabelledColumn]:
+        """The columns as a statistician's file knows them: levels, numbers, moments."""
+        return [LabelledColumn(column.name, column.variable, _labelled_values(column)) for column in self.columns]
+
+    def _plan(self, format: str) -> list[LabelledColumn]:
+        """Return the columns as they stand in a file with labels. Raises :class:`ParameterError` if they cannot."""
+        return planned_table(self._labelled, format, [column.name for column in self.generalized])
+
+    def _fits_labels(self, format: str) -> bool:
+        try:
+            self._plan(format)
+        except ParameterError:
+            return False
+        return True
 
     def to_bytes(self, format: str = "csv") -> bytes:
         """Return the file's content; ``format`` is one of :data:`FORMATS`, anything else a :class:`ParameterError`.
@@ -128,7 +199,7 @@ class Release:
         return sink.getvalue()
 
     def write(self, path: str | Path) -> None:
-        """Write the file, whole or not at all; its ending (.csv, .csv.gz, .parquet, .xlsx) says the format.
+        """Write the file, whole or not at all; its ending, one of :data:`FORMATS`, says the format.
 
         Raises :class:`ParameterError` for another ending, and :class:`GuaranteeError` as long as something stands in
         the way.
@@ -154,8 +225,12 @@ class Release:
         _check_format(format)
         if format == "parquet":
             _write_parquet(self, sink)
+        elif format == "feather":
+            sink.write(arrow_bytes(self.frame()))
         elif format == "xlsx":
             _write_workbook(self, sink)
+        elif format in LABELLED_FORMATS:
+            sink.write(labelled_bytes(self._plan(format), format))
         elif format == "csv.gz":
             # No file name and no time in the header: equal releases are equal files.
             with gzip.GzipFile(filename="", mode="wb", fileobj=sink, compresslevel=6, mtime=0) as packed:
@@ -164,32 +239,83 @@ class Release:
             _write_csv(self, sink)
 
 
+def sorted_rows(keys: Sequence[Key], n: int) -> NDArray[np.int64]:
+    """Return the n rows sorted by the first key, where that is equal by the second, and so on; where all are equal, as
+    they stand."""
+    wide: list[Key] = []
+    for ranks, bound in keys:
+        if wide and wide[-1][1] * bound < _WIDEST:
+            wide[-1] = wide[-1][0] * bound + ranks, wide[-1][1] * bound
+        else:
+            wide.append((ranks, bound))
+    rows = np.arange(n)
+    for ranks, bound in reversed(wide):
+        for shift in range(0, (bound - 1).bit_length(), _DIGIT.bit_length() - 1):
+            digit = (ranks >> shift & (_DIGIT - 1)).astype(np.uint16)
+            rows = rows[np.argsort(digit[rows], kind="stable")]  # by counting, for numbers of 16 bits
+    return rows
+
+
+def _ranks(column: ReleasedColumn, rows: NDArray[np.int64] | slice = slice(None)) -> Key:
+    """Return the place of each cell among the distinct ones of its column: numbers and dates as such, an interval by
+    its ends, all else by its text, missing last. ``rows``: those that are asked for."""
+    if column.index is not None:
+        keys = [_cell_key(cell) for cell in column.cells]
+        place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+        return np.array([place[key] for key in keys], np.int64)[column.index[rows]], max(1, len(place))
+    values = column.series().iloc[rows]
+    if values.dtype == object:  # of any types, which need not compare
+        values = values.map(_kept_cell, na_action="ignore")
+    codes, distinct = pd.factorize(values)
+    rank = np.empty(len(distinct) + 1, np.int64)
+    rank[np.argsort(np.asarray(distinct), kind="stable")] = np.arange(len(distinct))
+    rank[-1] = len(distinct)
+    return rank[codes], len(rank)
+
+
+def _cell_key(cell: Cell) -> tuple[bool, bool, float, float, str]:
+    text = cell.text()
+    low, high = (cell.low, cell.high) if cell.low is not None and cell.high is not None else (0.0, 0.0)
+    return text is None, cell.low is None, low, high, text or ""
+
+
 def _check_format(format: str) -> None:
     if format not in FORMATS:
         raise ParameterError(
             f"A release cannot be written as {format or 'a file without an ending'!r}.",
             value=format,
-            remedy="Use .csv, .csv.gz, .parquet or .xlsx.",
+            remedy=f"Use {ENDINGS}.",
         )
 
 
 def _write_parquet(release: Release, sink: BinaryIO) -> None:
-    """Write the rows and nothing else: text as plain text, so that a dictionary in the file has no level that no row
-    has, in no order but that of the rows; no metadata, no statistics of columns."""
+    """Write the rows and nothing else: a dictionary in the file has no level that no row has, in no order but that of
+    the rows; no metadata, no statistics of columns."""
     import pyarrow as pa
     import pyarrow.parquet
 
     table = pa.Table.from_pandas(release.frame(), preserve_index=False).replace_schema_metadata(None)
-    plain = pa.schema(
-        [
-            (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
-            for field in table.schema
-        ]
-    )
+    pieces = (_by_appearance(table.slice(first, _ROW_GROUP)) for first in range(0, max(1, len(table)), _ROW_GROUP))
+    first = next(pieces)
     options = {"compression": "zstd", "store_schema": False, "write_statistics": False}
-    with pa.parquet.ParquetWriter(sink, plain, **options) as writer:
-        for first in range(0, max(1, release.n_records), _ROW_GROUP):
-            writer.write_table(table.slice(first, _ROW_GROUP).cast(plain))
+    with pa.parquet.ParquetWriter(sink, first.schema, **options) as writer:
+        for piece in chain([first], pieces):
+            writer.write_table(piece)
+
+
+def _by_appearance(piece: Any) -> Any:
+    """Return an Arrow table whose dictionaries hold the texts that occur, in the order in which they first do."""
+    import pyarrow as pa
+
+    columns = []
+    for column in piece.columns:
+        if pa.types.is_dictionary(column.type):
+            whole = column.combine_chunks()
+            whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+            again = whole.indices.dictionary_encode()
+            column = pa.DictionaryArray.from_arrays(again.indices, whole.dictionary.take(again.dictionary))
+        columns.append(column)
+    return pa.table(columns, names=piece.column_names)
 
 
 def _write_csv(release: Release, sink: BinaryIO) -> None:
@@ -240,6 +366,20 @@ def _fits_sheet(column: ReleasedColumn) -> bool:
     return all(len(text) <= SHEET_TEXT for text in [kept_text(column.name), *written_texts(column)])
 
 
+def _labelled_values(column: ReleasedColumn) -> Any:
+    """Return the n values of a column: numbers, moments, or levels; cells in their order."""
+    values = column.series()
+    if column.index is not None:
+        keys = {cell.text(): _cell_key(cell) for cell in column.cells}
+        values = values.cat.remove_unused_categories()
+        return values.cat.reorder_categories(sorted(values.cat.categories, key=lambda text: keys[text])).array
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iufM":
+        return values.to_numpy()
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return values.cat.rename_categories([value_text(level) for level in values.cat.categories]).array
+    return pd.Categorical(values.astype(object).map(value_text, na_action="ignore"))
+
+
 def written_texts(column: ReleasedColumn) -> list[str]:
     """Return the distinct cells of a column as CSV has them; none for missing."""
     return list(_dictionary(column)[0].to_pylist())
@@ -263,6 +403,7 @@ def _kept_cell(value: Any) -> str:
 
 def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
     entry: dict[str, Any] = {"name": column.name, "role": column.role.value, "kind": column.kind.value}
+    entry |= {"label": column.variable.label} if column.variable.label else {}
     interval = column.kind is not Kind.CATEGORICAL
     if not column.generalized:
         form = "The value as it was."

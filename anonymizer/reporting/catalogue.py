@@ -70,13 +70,16 @@ def dictionary_text(entry: Entry) -> str:
     """Return the data dictionary in plain words, as Markdown."""
     lines = ["# What the columns are", "", _plain(entry.title + ". " + entry.what), ""]
     for column, described in zip(entry.release.columns, entry.release.dictionary(), strict=True):
-        lines += [f"## {_plain(column.name)}", "", f"- It is {ROLES[column.role]}.", f"- {_plain(described['cells'])}"]
+        lines += [f"## {_plain(column.name)}", ""]
+        lines += [f"- {_plain(column.variable.label)}"] if column.variable.label else []
+        lines += [f"- It is {ROLES[column.role]}.", f"- {_plain(described['cells'])}"]
         if "lowest" in described:
             lines.append(f"- From {_plain(str(described['lowest']))} to {_plain(str(described['highest']))}.")
         if "levels" in described:
             levels, number = described["levels"], described["number_of_levels"]
             more = f", and {number - 50:,} more" if number > 50 else ""
-            lines.append(f"- {number:,} levels: {', '.join(_plain(level) for level in levels[:50])}{more}.")
+            words = [_plain(column.variable.level_text(level)) for level in levels[:50]]
+            lines.append(f"- {number:,} levels: {', '.join(words)}{more}.")
         lines.append("")
     return "\n".join(lines)
 
@@ -113,8 +116,12 @@ def data_package(entry: Entry) -> str:
 def _field(column: ReleasedColumn) -> dict[str, Any]:
     """Return a column as a field of a Table Schema, with no constraint that the file itself does not keep."""
     texts = written_texts(column)
-    field: dict[str, Any] = {"name": kept_text(column.name), "type": "string", "title": column.name}
-    field["description"] = ROLES[column.role]
+    field: dict[str, Any] = {
+        "name": kept_text(column.name),
+        "type": "string",
+        "title": column.variable.label or column.name,
+    }
+    field |= {"description": ROLES[column.role], "role": column.role.value, "kind": column.kind.value}
     constraints: dict[str, Any] = {"required": not column.may_miss}
     if not column.generalized and column.kind is Kind.NUMERIC and all(map(is_number, texts)):
         field["type"] = "number"
@@ -127,6 +134,10 @@ def _field(column: ReleasedColumn) -> dict[str, Any]:
         levels = [kept_text(level) for level in column.domain]
         if set(texts) <= set(levels):
             constraints["enum"] = levels
+            meanings = dict(column.variable.meanings)
+            if meanings:
+                words = [meanings.get(level, level) for level in column.domain]
+                field["categories"] = [{"value": at, "label": word} for at, word in zip(levels, words, strict=True)]
     return field | {"constraints": constraints}
 
 
@@ -170,16 +181,19 @@ def _variable(data: ElementTree.Element, number: int, column: ReleasedColumn, de
         data, "var", ID=f"V{number}", name=printable(column.name), files="F1",
         intrvl="contin" if as_number else "discrete",
     )  # fmt: skip
-    _add(variable, "labl", column.name)
+    _add(variable, "labl", column.variable.label or column.name)
     if as_number and len(column.domain) == 2:
         _add(_add(variable, "valrng"), "range", min=column.domain[0], max=column.domain[1])
     _add(variable, "txt", f"It is {ROLES[column.role]}. {described['cells']}")
+    meanings = dict(column.variable.meanings)
     if not column.generalized:
         for level in described.get("levels", ()):
             category = _add(variable, "catgry")
             _add(category, "catValu", kept_text(level))
-            _add(category, "labl", level)
+            _add(category, "labl", meanings.get(level, level))
     _add(variable, "varFormat", type="numeric" if as_number else "character", schema="other")
+    for type, text in (("role", column.role.value), ("kind", column.kind.value)):
+        _add(variable, "notes", text, type=type)
 
 
 def _add(parent: ElementTree.Element, tag: str, text: str = "", /, **attributes: str) -> ElementTree.Element:

@@ -9,10 +9,11 @@ from typing import Any
 from anonymizer.json_value import JsonValue, parse, read_json
 from anonymizer.reporting.report import commitment, schema_digest
 from anonymizer.schema import LEFT_OUT, Role, Schema
-from anonymizer.settings import Limits
+from anonymizer.settings import OF_POPULATION, Limits
 
 REMEDY = "Give the report that was written with the file."
-REQUIRED = frozenset(Limits().required)
+REQUIRED = frozenset(Limits().required) - frozenset(OF_POPULATION)
+"""The limits that a claim requires: what is known of the population stays with whoever made the release."""
 
 
 @dataclass(frozen=True)

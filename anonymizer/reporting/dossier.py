@@ -15,8 +15,9 @@ from anonymizer.attacks.outcome import Outcome
 from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError
+from anonymizer.population.sample import Risky
 from anonymizer.reporting.document import Code, Document, Figure, Section, Table
-from anonymizer.reporting.findings import Approval, Findings, Statement
+from anonymizer.reporting.findings import Approval, Findings, Riskiest, Statement
 from anonymizer.reporting.losses import losses
 from anonymizer.reporting.pictures import outward_pictures
 from anonymizer.reporting.report import SHORT_PATH, Report, check_line, command_line
@@ -46,6 +47,9 @@ PAPERS: Mapping[str, str] = {
 ROLE_REASONS = {
     Role.PERSON: "Tells whose a row is: persons were counted by it, and it was removed.",
     Role.IDENTIFYING: "Points at a person by itself: removed.",
+    Role.WEIGHT: "Says how many people a row stands for: used for estimates of the population, and removed.",
+    Role.HOUSEHOLD: "Says who lives together: used for the risk of households, and removed.",
+    Role.STRATUM: "Says from which part of the population a row was drawn: used for estimates, and removed.",
     Role.QUASI_IDENTIFYING: "Could be known to others and, together with others, point at a person: generalized.",
     Role.SENSITIVE: "What others must not learn about a person: kept, in groups.",
     Role.INSENSITIVE: "Neither known to others nor harmful to know: kept as it is.",
@@ -84,7 +88,7 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
         _criteria(findings.attacks),
         losses(findings),
         _limits(report),
-        *([_gate(report), _worst(report)] if internal else []),
+        *([_gate(report), _worst(report), *_riskiest(findings.riskiest)] if internal else []),
         _again(report, internal),
         _approvals(statement),
     ]
@@ -149,15 +153,15 @@ def _data(findings: Findings, internal: bool) -> Section:
         ),
         *((f"SHA-256 of the release as {format}", value) for format, value in run.output.items()),
     ]
-    text = "Records are never dropped to reach a promise. Rows are shuffled from a secret that was not kept."
+    text = f"Records are never dropped to reach a promise. {run.row_order}"
     return Section("The data", (Table(("", ""), tuple(rows)), text))
 
 
 def _columns(findings: Findings, internal: bool) -> Section:
     schema = findings.report.provenance.schema
     roles = tuple(
-        (column.name, column.role.value, column.kind.value, _reason(column.role, column.why if internal else ""))
-        for column in schema.columns
+        (c.variable.full_name(c.name), c.role.value, c.kind.value, _reason(c.role, c.why if internal else ""))
+        for c in schema.columns
     )
     cells = tuple(
         (
@@ -365,6 +369,43 @@ def _worst(report: Report) -> Section:
     )
 
 
+def _riskiest(riskiest: Riskiest | None) -> list[Section]:
+    """Return the records of the original that are easiest to recognise, by their row, counted from 1; none where nobody
+    looked for them."""
+    if riskiest is None:
+        return []
+
+    def rows(order: str, records: tuple[Risky, ...]) -> Table:
+        return Table(
+            ("Row", "Risk", "Score", "Alone by", "Such sets"),
+            tuple(
+                (
+                    Figure(f"riskiest.{order}.{place}", _count(record.row + 1)),
+                    f"{record.risk:.4g}",
+                    f"{record.score:,.0f}",
+                    ", ".join(record.columns) or "no set of columns",
+                    _count(record.sets),
+                )
+                for place, record in enumerate(records)
+            ),
+        )
+
+    parts = ", ".join(f"{name} {share:.1%}" for name, share in riskiest.contribution)
+    return [
+        Section(
+            "The riskiest records (not for the recipient)",
+            (
+                f"Of the original as it stands, by what is known of the population: {riskiest.source}.",
+                "Whom the fewest columns single out; the score adds up such sets of columns, small ones counting more:",
+                rows("score", riskiest.by_score),
+                f"Each column is part of so much of all scores: {parts}.",
+                "To whom a link is most likely right:",
+                rows("risk", riskiest.by_risk),
+            ),
+        )
+    ]
+
+
 def _again(report: Report, internal: bool) -> Section:
     run = report.provenance
     versions = Table(("Software", "Version"), (("Copse", VERSION), *run.versions.items()))
@@ -380,7 +421,7 @@ def _again(report: Report, internal: bool) -> Section:
     return Section(
         "Do it again",
         (
-            "The release (its rows come out in another order each time):",
+            "A release like it:",
             Code(run.command),
             "The same in Python, with the JSON report saved as REPORT.json:",
             Code(run.python),

@@ -8,10 +8,16 @@ import pandas as pd
 
 from anonymizer.attacks.attack import Attacks
 from anonymizer.cells import WITHHELD_SIGN
+from anonymizer.checking.linkage import look_alikes
+from anonymizer.errors import Progress, no_progress
 from anonymizer.measuring.utility import discernibility, majority_class_error
+from anonymizer.population.sample import Population, Risky, riskiest, sample_risk, special_of
 from anonymizer.reporting.document import Picture
 from anonymizer.reporting.report import Report
-from anonymizer.schema import Kind
+from anonymizer.schema import Kind, Schema
+
+MOST_RISKY = 10
+"""Records that a report names by each order."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +52,24 @@ class ColumnCells:
     distinct_after: int
 
 
+@dataclass(frozen=True)
+class Riskiest:
+    """The records that are easiest to recognise: ``by_score``, whom fewest columns single out, and ``by_risk``, to
+    whom a link is most likely right; ``contribution``: each quasi-identifier with its part of all scores, 0 to 1,
+    the largest first; ``source``: what is known of the population, in words."""
+
+    by_score: tuple[Risky, ...]
+    by_risk: tuple[Risky, ...]
+    contribution: tuple[tuple[str, float], ...]
+    source: str
+
+
 @dataclass(frozen=True, eq=False)
 class Findings:
     """All that a document is made of. ``error_before``: share of records outside the most frequent target value of
     their look-alikes in the original, ``discernibility_before`` in squared records; ``attacks``: when they were run;
-    ``pictures``: of the internal report, see :func:`anonymizer.reporting.pictures.pictures_of`.
+    ``pictures``: of the internal report, see :func:`anonymizer.reporting.pictures.pictures_of`; ``riskiest``: records
+    of the original that are easiest to recognise, for the internal report alone.
     """
 
     report: Report
@@ -61,6 +80,7 @@ class Findings:
     rows_before: int = 0
     rows_after: int = 0
     pictures: tuple[Picture, ...] = ()
+    riskiest: Riskiest | None = None
 
 
 def findings_of(
@@ -69,24 +89,38 @@ def findings_of(
     released: pd.DataFrame,
     attacks: Attacks | None = None,
     pictures: tuple[Picture, ...] = (),
+    riskiest: Riskiest | None = None,
 ) -> Findings:
     """Return the findings: the report, and what it has not: cells and utility before. ``released``: the release as a
     table of text cells."""
     schema = report.provenance.schema
     names = list(schema.quasi_identifying)
     cells = tuple(column_cells(table[name], released[name], name) for name in schema.released)
-    target = schema.target
+    target, classes = schema.target, look_alikes(table, names)
     classed = target is not None and schema[target].kind is Kind.CATEGORICAL
     return Findings(
         report=report,
         cells=cells,
-        discernibility_before=discernibility(table, names),
-        error_before=majority_class_error(table, names, target) if classed and target is not None else None,
+        discernibility_before=discernibility(classes),
+        error_before=majority_class_error(table[target], classes) if classed and target is not None else None,
         attacks=attacks,
         rows_before=len(table),
         rows_after=len(released),
         pictures=pictures,
+        riskiest=riskiest,
     )
+
+
+def riskiest_of(
+    table: pd.DataFrame, schema: Schema, population: Population, progress: Progress = no_progress
+) -> Riskiest:
+    """Return the riskiest records of a table, :data:`MOST_RISKY` by each order. Raises what
+    :func:`anonymizer.population.sample.sample_risk` raises, and what ``progress`` raises."""
+    risk, special = sample_risk(table, schema, population), special_of(table, schema, progress)
+    names = schema.quasi_identifying
+    by_score, by_risk = (tuple(riskiest(risk, special, names, MOST_RISKY, by)) for by in ("score", "risk"))
+    parts = sorted(zip(names, special.contribution.tolist(), strict=True), key=lambda part: -part[1])
+    return Riskiest(by_score, by_risk, tuple(parts), risk.source)
 
 
 def column_cells(before: "pd.Series[Any]", after: "pd.Series[Any]", name: str) -> ColumnCells:

@@ -6,7 +6,8 @@ from anywhere. The *external* packet is put together without anything internal, 
 """
 
 import json
-from collections.abc import Mapping
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anonymizer.checking.released_file import ReleasedFile, read_archive, read_file
+from anonymizer.checking.released_file import BESIDE, ReleasedFile, read_archive, read_file
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
-from anonymizer.json_value import JsonValue, parse
+from anonymizer.json_value import JsonValue, parse, short_text
+from anonymizer.reading.files import Reading
+from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.releasing.files import archive, write_file
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dcat, dictionary_text
@@ -174,20 +177,63 @@ class PacketCheck:
         """True when the packet is whole and its tables keep what is required of them."""
         return not self.differences and bool(self.tables) and all(table.passed for table in self.tables.values())
 
+    @property
+    def sentence(self) -> str:
+        """Whether the packet is whole, in one sentence."""
+        if not self.differences:
+            return f"This packet ({self.audience}) is whole: every file is the one of its manifest and report."
+        more = f" ({len(self.differences) - 1:,} more)" if len(self.differences) > 1 else ""
+        return f"This packet is not as it was made: {self.differences[0]}{more}"
+
 
 def is_packet(data: bytes) -> bool:
     """Return whether a file is meant to be a packet: a ZIP that begins with a manifest."""
     return data.startswith(b"PK\x03\x04") and data[30 : 30 + len(MANIFEST)] == MANIFEST.encode()
 
 
-def check_packet(data: bytes, *, original: pd.DataFrame | None = None, **limits: Any) -> PacketCheck:
+Unfold = Callable[[bytes], tuple[dict[str, bytes], list[str]]]
+"""What gives the members of an archive, and what else is in it."""
+
+
+def read_members(
+    data: bytes, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
+) -> Content:
+    """Return the members of a packet as the reading of any table gives it: a row each; what else is in it are problems.
+
+    It is a reader for :func:`anonymizer.reading.child.read_in_child`, so that an archive of a stranger unfolds there;
+    :func:`members_of` gives back what :func:`anonymizer.checking.released_file.read_archive` does.
+    """
+    members, beside = read_archive(data)
+    contents = [b64encode(content).decode() for content in members.values()]
+    return Content(
+        pd.DataFrame({"path": list(members), "content": contents}, dtype="str"), options,
+        [Problem(BESIDE, sentence) for sentence in beside],
+    )  # fmt: skip
+
+
+def members_of(reading: Reading) -> tuple[dict[str, bytes], list[str]]:
+    """Return the members that :func:`read_members` read in another process, and what else is in the archive."""
+    rows = zip(reading.frame["path"], reading.frame["content"], strict=True)
+    beside = [problem.text for problem in reading.problems if problem.level == BESIDE]
+    return {str(path): b64decode(content) for path, content in rows}, beside
+
+
+def check_packet(
+    data: bytes,
+    *,
+    original: pd.DataFrame | None = None,
+    unfold: Unfold = read_archive,
+    read: Callable[[bytes], ReleasedFile] = read_file,
+    **limits: Any,
+) -> PacketCheck:
     """Return what comes of checking a packet: every member against the manifest, nothing beside it, every table against
     the report, each under its roles and limits by the checker, all with the same rows.
 
-    ``original``: the table that it was made from; ``limits``: to require beyond the report's own. Raises
-    :class:`ReadError` when it is no packet, or cannot be read at all.
+    ``original``: the table that it was made from; ``limits``: to require beyond the report's own; ``unfold``, ``read``:
+    what reads the archive and each table in it. Raises :class:`ReadError` when it is no packet, or cannot be read at
+    all.
     """
-    members, sentences = read_archive(data)
+    members, sentences = unfold(data)
     if MANIFEST not in members:
         raise ReadError("This is no release packet: it has no manifest.", remedy=REMEDY)
     manifest = parse(members.pop(MANIFEST), "manifest", REMEDY)
@@ -206,7 +252,7 @@ def check_packet(data: bytes, *, original: pd.DataFrame | None = None, **limits:
         if claim.outputs.get(format) != digest(members[path]):
             sentences.append(f"{path} is not the table that the report speaks of: its SHA-256 is another.")
         try:
-            file = read_file(members[path]).under(claim.schema)
+            file = read(members[path]).under(claim.schema)
             tables[path] = _verify(file, claim, original, limits)
             if len(file.rows) != claim.rows or not (rows is None or _same_rows(rows, file.rows, claim.schema)):
                 sentences.append(f"{path} does not have the rows that it should.")
@@ -226,13 +272,18 @@ def _differences(members: Mapping[str, bytes], manifest: JsonValue, allowed: Map
         size, sha256 = item.field("bytes").whole(), item.field("sha256").sha256()
         listed.add(path)
         if path not in members:
-            sentences.append(f"{path} is missing.")
+            sentences.append(f"{_name(path)} is missing.")
         elif len(members[path]) != size or digest(members[path]) != sha256:
-            sentences.append(f"{path} is not what the manifest says: its SHA-256 is another.")
-    sentences += [f"{path} is not in the manifest." for path in members if path not in listed]
-    sentences += [f"{path} has no place in such a packet." for path in members if path not in allowed]
+            sentences.append(f"{_name(path)} is not what the manifest says: its SHA-256 is another.")
+    sentences += [f"{_name(path)} has no place in such a packet." for path in members if path not in allowed]
+    sentences += [f"{path} is not in the manifest." for path in members if path in allowed and path not in listed]
     required = set(MEMBERS) - set(TABLES.values()) | {TABLES["csv"]}
     return sentences + [f"{path} is missing." for path in sorted(required - set(members) - listed)]
+
+
+def _name(path: str) -> str:
+    """Return the name of a member in a sentence: as it is when it is one of ours, quoted and cut when it is not."""
+    return path if path in MEMBERS | INTERNAL else short_text(path)
 
 
 def _verify(file: ReleasedFile, claim: Claim, original: pd.DataFrame | None, limits: Mapping[str, Any]) -> Verification:

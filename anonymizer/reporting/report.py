@@ -1,7 +1,7 @@
 """The report: what was done, what it guarantees, what the checker found, and how to do it again.
 
-JSON-ready throughout. It holds names, parameters, counts and digests, never a record; the row order of a release
-comes from a secret that is not kept, so it is not in here either.
+JSON-ready throughout. It holds names, parameters, counts and digests, never a record; it says in what order the rows of
+a release stand, and not which is whose.
 """
 
 import hashlib
@@ -20,10 +20,12 @@ from typing import Any
 from anonymizer.attacks.isolation import Isolation
 from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
+from anonymizer.databases.address import is_address, outline
 from anonymizer.drawing.groups import WorstGroup
 from anonymizer.gate.finding import Gate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.json_value import read_json
+from anonymizer.labelled.variable import Variable
 from anonymizer.measuring.coefficients import Agreement
 from anonymizer.measuring.two_way import TwoWay
 from anonymizer.measuring.utility import Utility
@@ -31,6 +33,7 @@ from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING
 from anonymizer.reading.samples import SAMPLE_PREFIX
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
+from anonymizer.releasing.release import ORDERS
 from anonymizer.schema import REASONS, Kind, Role, Schema, kind_of
 from anonymizer.settings import SETTINGS
 from anonymizer.version import VERSION
@@ -63,6 +66,11 @@ class Provenance:
     time: str
     output: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def row_order(self) -> str:
+        """The order in which the rows of the files stand, in words."""
+        return ORDERS.get(self.parameters.get("order", ""), "")
+
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready."""
         return {
@@ -81,7 +89,7 @@ class Provenance:
             "python": self.python,
             "versions": dict(self.versions),
             "time": self.time,
-            "row_order": "shuffled from a secret that was not kept",
+            "row_order": self.row_order,
         }
 
 
@@ -159,7 +167,7 @@ class Report:
         """Return what the recipient of a release needs to check it, as JSON text: which file, roles and limits; neither
         the key of the original's commitment, nor where figures are worst, nor how its file is called."""
         run = self.provenance.to_dict()
-        columns = [{k: v for k, v in c.items() if k not in REASONS} for c in run["schema"]["columns"]]
+        columns = [{k: v for k, v in c.items() if k not in (*REASONS, "variable")} for c in run["schema"]["columns"]]
         described = {
             "software": {"name": "Copse", "version": VERSION},
             "verification": {"passed": self.verification.passed, "rows": self.verification.rows},
@@ -171,6 +179,7 @@ class Report:
                 "schema_sha256": run["schema_sha256"],
                 "parameters": {name: value for name, value in run["parameters"].items() if SETTINGS[name].checked},
                 "time": run["time"],
+                "row_order": run["row_order"],
             },
         }
         return json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
@@ -303,6 +312,9 @@ def command_line(
             ("--sensitive", schema.sensitive),
             ("--identifying", schema.names(Role.IDENTIFYING)),
             ("--person", schema.names(Role.PERSON)),
+            ("--sampling-weight", schema.names(Role.WEIGHT)),
+            ("--household", schema.names(Role.HOUSEHOLD)),
+            ("--stratum", schema.names(Role.STRATUM)),
             ("--keep", schema.insensitive),
         ):
             if names:
@@ -370,6 +382,8 @@ def python_lines(
     table = f"an.read_table({name!r}, options=an.ReadOptions({options})).frame"
     if name.startswith(SAMPLE_PREFIX):
         table = f"an.SAMPLES[{name.removeprefix(SAMPLE_PREFIX)!r}].load()"
+    if is_address(name):
+        table = f"an.read_database({outline(name)!r}).frame"
     settings = ", ".join(f"{option}={value!r}" for option, value in parameters.items() if value is not None)
     settings += f", reasons={dict(reasons)!r}" if reasons else ""
     return "\n".join(
@@ -395,8 +409,9 @@ def schema_from(path: str | Path) -> Schema:
 
 
 def schema_digest(schema: Schema) -> str:
-    """Return the SHA-256 of what a schema says of its columns: names, roles, kinds, domains; no reasons."""
-    columns = [column.to_dict() for column in schema.bare.columns]
+    """Return the SHA-256 of what a schema says of its columns: names, roles, kinds, domains; neither reasons nor what
+    a file said of them, which the recipient does not get."""
+    columns = [replace(column, variable=Variable()).to_dict() for column in schema.bare.columns]
     return digest(json.dumps(columns, ensure_ascii=False, sort_keys=True, allow_nan=False).encode())
 
 

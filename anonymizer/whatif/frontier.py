@@ -22,6 +22,7 @@ from anonymizer.groups.prune import CRITERIA, collapse, offenders
 from anonymizer.groups.refine import refine
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.people import with_people
 from anonymizer.growing.target import class_shares
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import cut_error, cut_gcp, gcp, majorities, node_ncp
@@ -163,7 +164,7 @@ def tree_frontier(
 
     Raises :class:`ParameterError` for an unknown grouping, one that does not fit, or k below 1.
     """
-    tree, risk, encoded, limits = flow.tree, flow.risk, flow.encoded, flow.limits_beside_k
+    tree, risk, encoded, limits = with_people(flow.tree, flow.reached), flow.risk, flow.reached, flow.limits_beside_k
     groupings = cut_groupings(risk) if groupings is None else tuple(groupings)
     fitting = cut_groupings(risk)
     for grouping in groupings:
@@ -269,7 +270,7 @@ def _point(flow: "Flow", method: Method) -> Point:
     if method.generalizer == "uniform":
         scores, cut = _Scores.of(flow.tree, flow.risk, flow.encoded, flow.node_ncp), flow.pruning.cut()
     elif method.generalizer == "refine":
-        pruning = refine(flow.pruning, flow.coarse, flow.limits, leaf=flow.leaf)
+        pruning = refine(flow.pruning, replace(flow.coarse, people=flow.reached.people), flow.limits, leaf=flow.leaf)
         tree, cut = pruning.tree, pruning.cut()
         losses = node_ncp(tree, flow.coarse.encodings)
         scores = _Scores.of(tree, annotate(tree, flow.encoded), flow.encoded, losses)
@@ -328,7 +329,7 @@ def _released_point(flow: "Flow", method: Method) -> Point:
     class_of, sizes = classes.class_of, classes.sizes
     spreads = [class_spread(frame[name], schema[name], class_of, sizes) for name in schema.sensitive]
     rsd = [float(spread.rsd.min()) for spread in spreads if spread is not None]
-    most = majorities(frame, target, classes) if target else None
+    most = majorities(frame[target], classes) if target else None
     return Point(
         grouping=method.grouping,
         generalizer=method.generalizer,

@@ -4,7 +4,7 @@ A project keeps a :class:`Profile` of last time for this: counts and shares of t
 levels and ranges can be compared where they were declared, and are only counted where they were read from the table.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import pandas as pd
 from anonymizer.errors import EncodeError
 from anonymizer.json_value import JsonValue
 from anonymizer.measuring.utility import majorities
+from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.settings import NAMES
 from anonymizer.values import numbers_of, share, value_text
@@ -82,9 +83,8 @@ def profile_of(flow: "Flow") -> Profile:
         "gcp": flow.utility.gcp,
     }
     if target:
-        most = majorities(flow.released, target, flow.look_alikes)
-        if most is not None:
-            figures["posterior"] = float((most / flow.look_alikes.sizes).max())
+        most = majorities(flow.released[target], flow.look_alikes)
+        figures["posterior"] = float((most / flow.look_alikes.sizes).max())
     table = flow.table[list(flow.schema.released)]
     values = {str(name): int(table[name].nunique()) for name in table.columns}
     missing = {str(name): round(float(table[name].isna().mean()), 2) for name in table.columns}
@@ -99,6 +99,13 @@ def compare_figures(last: Profile, now: Profile) -> tuple[tuple[str, str, str], 
 
     names = [name for name in FIGURES if name in last.figures and name in now.figures]
     return tuple((FIGURES[name], text(name, last.figures[name]), text(name, now.figures[name])) for name in names)
+
+
+def read_as_then(then: ReadOptions, now: ReadOptions, sheets: Sequence[str] = ()) -> ReadOptions:
+    """Return how a file is read as another one was: what its texts mean as ``then``, how it is laid out as ``now``, but
+    for a sheet of the same name among its ``sheets``."""
+    sheet = then.sheet if then.sheet in sheets else now.sheet
+    return replace(then, delimiter=now.delimiter, encoding=now.encoding, header=now.header, sheet=sheet)
 
 
 def carry_over(

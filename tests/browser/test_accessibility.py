@@ -1,12 +1,13 @@
 """Nothing that axe-core knows stands between a steward and a page: every page, both themes, three widths."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import open_page, settle, step
+from tests.browser.steps import drop, open_page, settle, step
 from ui.navigation import SIDE_PAGES, STEPS
 from ui.tree.choices import VIEWS
 
@@ -56,8 +57,31 @@ def test_every_page__axe_finds_nothing(app_server: str, browser: Any, theme: Any
                     expect(link).to_be_in_viewport(ratio=1)
             if title == "Tree":
                 states_of_the_tree(page)
+            if title == "Release":
+                packet = packet_of_the_page(page)
+            if title == "Verify":
+                drop(page, packet, "release.zip")
+                expect(page.get_by_text("is whole: every file is the one")).to_be_visible(timeout=60_000)
+                page.get_by_role("button", name="Words").click()
+                page.get_by_test_id("stPopoverBody").locator("strong").first.wait_for()
+                settle(page)
+                assert faults(page) == []
     finally:
         context.close()
+
+
+def packet_of_the_page(page: Page) -> bytes:
+    """The packet, made by the keyboard, so that what has the focus is looked at as well."""
+    page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
+    page.get_by_role("button", name="Make the packet").press("Enter")
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    assert faults(page) == []
+    expect(page.get_by_role("button", name="Download the packet")).to_be_focused(timeout=120_000)
+    settle(page)
+    assert faults(page) == []
+    with page.expect_download(timeout=60_000) as waiting:
+        page.get_by_role("button", name="Download the packet").click()
+    return Path(waiting.value.path()).read_bytes()
 
 
 def states_of_the_tree(page: Page) -> None:

@@ -56,9 +56,11 @@ def test_compare__leave__come_back__download(evaluate_page: Page, tmp_path: Path
 
 def test_cancel__ends_it(evaluate_page: Page) -> None:
     page = evaluate_page
-    page.get_by_role("button", name="Compare", exact=True).click()
-    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Compare", exact=True).press("Enter")
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.get_by_text("Stopped before the first fold").or_(page.get_by_text("(stopped early)"))).to_be_visible(
         timeout=30_000
     )
     expect(page.get_by_role("button", name="Compare", exact=True)).to_be_visible()
+    expect(page.locator("[data-answer=evaluation]")).to_be_focused()

@@ -51,6 +51,8 @@ def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
     expect(number(page, "Spent")).to_have_text("1")
     expect(page.get_by_text("Spent on this table in this session: 1 of 3")).to_be_visible()
 
+    expect(page.locator(".stage svg").first).to_be_visible(timeout=60_000)
+    panel(page, "Rules").click()
     described = json.loads(download(page, "Rules (JSON)", tmp_path).read_text("utf-8"))
     assert described["private"]
     assert described["warnings"] == []

@@ -117,7 +117,15 @@ class Explorer:
         """Open a page, and all that can be opened on it."""
         step(self.page, title).click()
         self.look(title)
+        self.words(title)
         self.panels(title)
+
+    def words(self, where: str) -> None:
+        """Open the glossary of the page."""
+        self.page.get_by_role("button", name="Words").press("Enter")  # a tooltip may stand over it
+        expect(self.page.get_by_test_id("stPopoverBody").locator("strong").first).to_be_visible()
+        self.look(f"{where}: words")
+        self.page.keyboard.press("Escape")
 
     def panels(self, where: str) -> None:
         """Open what is folded, every tab and every list of choices; point at what explains itself."""
@@ -132,6 +140,7 @@ class Explorer:
                 target.hover(timeout=500)
                 page.wait_for_timeout(120)
         self.look(f"{where}: help")
+        page.mouse.move(2, 400)  # what explains itself stands over other things as long as it is pointed at
 
     def fetch(self, *labels: str) -> None:
         self.files += [download(self.page, label, self.folder) for label in labels]
@@ -199,6 +208,7 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
     walk.page_of("Forest")
     walk.page_of("Disclosure")
     walk.page_of("Evaluate")
+    walk.page_of("Verify")
     for file in walk.files:
         if file.suffix in (".html", ".svg"):
             page.goto(file.as_uri())

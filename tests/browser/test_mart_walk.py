@@ -93,7 +93,7 @@ def see_every_leaf(page: Page, expected: Result) -> None:
     """The drawing shows each group with its digression, and the page names the worst of each measure."""
     page.get_by_role("radio", name=VIEWS["tree"]).click()
     settle(page)
-    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Look", exact=True).click()
     choose(page, "Show", PARTS["pruned"])
     page.get_by_role("slider", name="Levels unfolded").press("End")
     settle(page)

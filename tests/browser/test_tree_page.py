@@ -58,6 +58,16 @@ def boxes(page: Any) -> dict[str, tuple[str, str]]:
     return {name: (x, width) for name, x, width in rows}
 
 
+def look(page: Any) -> list[Any]:
+    """What every shape of the map looks like: classes, title, text that is seen, and the attributes of its box."""
+    return page.locator(".stage svg g.node, .stage svg .foot").evaluate_all("""shapes => shapes.map(shape => [
+        shape.id, shape.dataset.node, [...shape.classList].sort(), shape.style.display,
+        shape.querySelector('title')?.textContent,
+        [...shape.querySelectorAll(':scope > text')].map(text => [text.textContent, text.style.display]),
+        [...(shape.querySelector(':scope > rect')?.attributes ?? [])].map(a => [a.name, a.value]).sort(),
+    ])""")
+
+
 @pytest.mark.parametrize(("window", "share"), [((1440, 900), 0.6), ((1024, 768), 0.5), ((768, 1024), 0.4)])
 def test_picture__is_most_of_the_window_at_first_sight(map_page: Any, window: tuple[int, int], share: float) -> None:
     page = map_page
@@ -81,6 +91,11 @@ def test_k__moves_nothing_but_what_is_merged(map_page: Any) -> None:
     settle(page)
     assert boxes(page) == before
     assert page.locator(".stage g.gone[id]").count() > hatched
+    changed = look(page)
+    for view in ("beside", "map"):
+        page.get_by_role("radio", name=VIEWS[view]).click()
+        settle(page)
+    assert look(page) == changed, "what is changed in its place looks as if it were drawn anew"
 
 
 def test_map__is_picked_and_looked_into(map_page: Any) -> None:
@@ -193,7 +208,7 @@ def test_limit__an_emptied_field_is_off(map_page: Any) -> None:
     page = map_page
     groups = number(page, "Groups")
     free = groups.inner_text()
-    page.get_by_role("button", name="Limits on sensitive columns").click()
+    page.get_by_role("button", name="Limits besides k").click()
     field = page.get_by_role("spinbutton", name="l: different values")
     field.fill("6")
     field.press("Enter")

@@ -278,7 +278,7 @@ def test_formula_cells__survive_and_stay_harmless(capsys: Capture) -> None:
 
 BAD = {
     "no such file": (["anonymize", "nope.csv", *ROLES], "nope.csv cannot be opened"),
-    "a folder": (["anonymize", ".", *ROLES], "Is a directory"),
+    "a folder": (["anonymize", ".", *ROLES], "There is no Parquet file at '.'"),
     "not a table": (["anonymize", "noise.bin", *ROLES], "This is not a text file"),
     "no such sample": (["anonymize", "sample:nope", *ROLES], "no sample 'nope'"),
     "no roles": (["anonymize", "people.csv"], "No column is quasi-identifying"),
@@ -297,8 +297,8 @@ BAD = {
                                "needs a numeric sensitive column"),
     "unknown grouping": (["anonymize", "people.csv", *ROLES, "--grouping", "x"], "invalid choice: 'x'"),
     "unknown generalizer": (["anonymize", "people.csv", *ROLES, "--generalizer", "x"], "invalid choice: 'x'"),
-    "bad ending": (["anonymize", "people.csv", *ROLES, "--out", "out.txt"], "Use .csv, .csv.gz, .parquet or .xlsx"),
-    "no ending": (["anonymize", "people.csv", *ROLES, "--out", "csv"], "Use .csv, .csv.gz, .parquet or .xlsx"),
+    "bad ending": (["anonymize", "people.csv", *ROLES, "--out", "out.txt"], "Use .csv, .csv.gz, .parquet"),
+    "no ending": (["anonymize", "people.csv", *ROLES, "--out", "csv"], "Use .csv, .csv.gz, .parquet"),
     "no folder to write to": (["anonymize", "people.csv", *ROLES, "--out", "no/out.csv"], "no/out.csv"),
     "unknown kind": (["anonymize", "people.csv", *ROLES, "--kinds", "age=number"], "age=number"),
     "kind of no column": (["anonymize", "people.csv", *ROLES, "--kinds", "nope=numeric"], "no column 'nope'"),

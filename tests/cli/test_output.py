@@ -23,6 +23,7 @@ COMMANDS = {
     "forest": ["forest", "people.csv", "--target", ILL],
     "audit": ["audit", "--mode", "strict", "--runs", "200", "--seed", "1", "--classes", "2"],
     "disclosure": ["disclosure", "people.csv", *ROLES[:2], "--target", ILL, "--max-depth", "2"],
+    "risk": ["risk", "people.csv", *ROLES[:2], "--fraction", "0.5"],
     "evaluate": ["evaluate", "people.csv", *ROLES, "--k", "3", "--folds", "2", "--groupings", "least"],
 }  # fmt: skip
 """Each command that prints JSON when it is told to, on a table whose names no small encoding has."""

@@ -35,3 +35,24 @@ def test_project__of_a_packet_decides_next_years_file(capsys: Capture) -> None:
     assert main(["anonymize", "new.csv", "--project", "none.json"]) == 2
     assert main(["anonymize", "new.csv", "--project", "new.csv"]) == 2
     assert capsys.readouterr().err.count("\n") == 3
+
+
+def test_codebook__decides_what_no_option_says(capsys: Capture) -> None:
+    book = ["name,label,role,kind,domain", "age,Age in years,quasi-identifying,numeric,0..120"]
+    roles = {"sex": "quasi-identifying", "postcode": "quasi-identifying", "diagnosis": "sensitive"}
+    book += [f"{name},,{role},," for name, role in roles.items()] + ["name,,identifying,,", "email,,identifying,,"]
+    Path("book.csv").write_text("\n".join([*book, "nobody,,sensitive,,"]) + "\n", "utf-8")
+    options = ["--codebook", "book.csv", "--keep", "occupation,marital_status,admission_date", "--k", "5"]
+    assert main(["anonymize", "people.csv", *options, "--report", "report.json", "--sensitive", "cost"]) in (0, 1)
+    text = capsys.readouterr().err
+    assert "The table has no column 'nobody', which the codebook describes." in text
+    assert "The codebook says nothing of" in text
+    columns = json.loads(Path("report.json").read_text("utf-8"))["provenance"]["schema"]["columns"]
+    of = {column["name"]: column for column in columns}
+    assert of["age"]["domain"] == [0.0, 120.0]
+    assert {name: of[name]["role"] for name in (*roles, "cost", "email")} == {
+        **roles, "cost": "sensitive", "email": "identifying",
+    }  # fmt: skip
+    for more in (["--codebook", "none.csv"], ["--codebook", "people.csv"], ["--codebook", "book.csv", "--schema", "x"]):
+        assert main(["anonymize", "people.csv", *more]) == 2
+    assert capsys.readouterr().err.count("\n") == 3

@@ -201,6 +201,14 @@ def test_skops__hostile_arrays_are_refused() -> None:
             out.writestr(name, long if name.endswith("npy") else zipfile.ZipFile(io.BytesIO(content)).read(name))
     with pytest.raises(ReadError, match="not as long as it says"):
         from_skops(packed.getvalue())
+    open_bracket = long.replace(b"(99999999999,)", b"(99999999999,") + bytes(64)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as out:
+        for name in zipfile.ZipFile(io.BytesIO(content)).namelist():
+            part = zipfile.ZipFile(io.BytesIO(content)).read(name)
+            out.writestr(name, open_bracket if name.endswith("npy") else part)
+    with pytest.raises(ReadError, match="array of this skops file cannot be read"):
+        from_skops(packed.getvalue())
 
 
 @pytest.mark.parametrize("classes", [["low", "mid", "high"], ["low", "high"]])

@@ -21,7 +21,7 @@ def flow_of(generalizer: str = "pack") -> Flow:
 def classes(flow: Flow) -> np.ndarray:
     """Which records look alike, by the released cells themselves."""
     of = np.empty(len(flow.table), int)
-    cells = flow.released[list(flow.quasi_identifying)].map(str).agg("|".join, axis=1)
+    cells = flow.released[list(flow.schema.quasi_identifying)].map(str).agg("|".join, axis=1)
     of[flow.release.order] = cells.factorize()[0]
     return of
 

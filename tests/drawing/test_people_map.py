@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anonymizer.drawing import people_map as module
-from anonymizer.drawing.people_map import learnt, merge_steps, people_map
+from anonymizer.drawing.people_map import learnt, map_states, merge_steps, people_map
 from anonymizer.drawing.rules import step_text
 from anonymizer.drawing.shades import risk_levels, risk_scores
 from anonymizer.drawing.words import chance_text
@@ -22,7 +22,7 @@ def case(class_tree, request):
 def test_boxes__stand_inside_their_parents_as_wide_as_their_records(case) -> None:
     encoded, pruning, risk = case
     tree = pruning.tree
-    drawing = people_map(pruning, risk, encoded.encodings, encoded.target.labels)
+    drawing = people_map(tree, risk, encoded.encodings, encoded.target.labels)
     assert drawing.nodes[0] == 0
     assert (drawing.left[0], drawing.width[0], drawing.parent[0]) == (0, 1, -1)
     np.testing.assert_allclose(drawing.width, tree.n[drawing.nodes] / tree.n[0])
@@ -42,12 +42,15 @@ def test_boxes__stand_inside_their_parents_as_wide_as_their_records(case) -> Non
 
 def test_groups__after_every_step_are_those_of_the_cut(case) -> None:
     encoded, pruning, risk = case
-    drawing = people_map(pruning, risk, encoded.encodings, encoded.target.labels)
+    drawing = people_map(pruning.tree, risk, encoded.encodings, encoded.target.labels)
+    states = map_states(drawing, pruning, risk)
     assert pruning.n_steps > 3
     for after in range(pruning.n_steps + 1):
         cut = set(pruning.cut(after))
-        np.testing.assert_array_equal(drawing.is_group(after), [node in cut for node in drawing.nodes])
-    assert drawing.left_out == len(set(pruning.cut()) - set(drawing.nodes))
+        merged = (states.merged > 0) & (states.merged <= after)
+        is_group = (drawing.leaf | merged) & ~((states.gone > 0) & (states.gone <= after))
+        np.testing.assert_array_equal(is_group, [node in cut for node in drawing.nodes])
+    assert states.left_out == len(set(pruning.cut()) - set(drawing.nodes))
 
 
 def test_merge_steps__against_every_node_above(case) -> None:
@@ -63,17 +66,17 @@ def test_merge_steps__against_every_node_above(case) -> None:
 def test_shades_and_words__are_those_of_the_nodes(case) -> None:
     encoded, pruning, risk = case
     tree, labels = pruning.tree, encoded.target.labels
+    drawing = people_map(tree, risk, encoded.encodings, labels)
     for colour in ("sure", "n", "tidi"):
-        drawing = people_map(pruning, risk, encoded.encodings, labels, colour_by=colour)
         levels = risk_levels(risk_scores(tree, risk, colour), colour, pruning.k)
-        np.testing.assert_array_equal(drawing.shade, levels[drawing.nodes])
+        np.testing.assert_array_equal(map_states(drawing, pruning, risk, colour).shade, levels[drawing.nodes])
     for at, node in enumerate(drawing.nodes):
         counts = tree.sums[node]
         assert drawing.words[at] == (chance_text(counts.max() / counts.sum()), labels[int(counts.argmax())])
         wide = drawing.width[at] >= module.WIDE
         assert drawing.conditions[at] == (step_text(tree, encoded.encodings, node, brief=True) if wide else "")
-    by_class = people_map(pruning, risk, encoded.encodings, labels, colour_by="classes")
-    for at, node in enumerate(by_class.nodes):
+    by_class = map_states(drawing, pruning, risk, "classes")
+    for at, node in enumerate(drawing.nodes):
         more = (tree.sums[0] > tree.sums[0][tree.sums[node].argmax()]).sum()
         assert by_class.shade[at] == min(more, 3)
 
@@ -82,7 +85,7 @@ def test_focus__is_the_whole_width(case) -> None:
     encoded, pruning, risk = case
     tree = pruning.tree
     focus = int(np.argmax(np.where(tree.depth == 2, tree.n, 0)))
-    drawing = people_map(pruning, risk, encoded.encodings, encoded.target.labels, focus=focus)
+    drawing = people_map(tree, risk, encoded.encodings, encoded.target.labels, focus=focus)
     assert drawing.nodes[0] == focus
     assert (drawing.left[0], drawing.width[0], drawing.level[0]) == (0, 1, 0)
     assert set(drawing.nodes) <= set(range(focus, focus + int(tree.size[focus])))
@@ -91,28 +94,31 @@ def test_focus__is_the_whole_width(case) -> None:
 def test_limits__the_widest_are_drawn_with_all_above_them(case, monkeypatch: pytest.MonkeyPatch) -> None:
     encoded, pruning, risk = case
     monkeypatch.setattr(module, "MOST_BOXES", 9)
-    drawing = people_map(pruning, risk, encoded.encodings, encoded.target.labels)
     tree = pruning.tree
+    drawing = people_map(tree, risk, encoded.encodings, encoded.target.labels)
     assert len(drawing.nodes) == 9
     assert set(tree.parent[drawing.nodes[1:]]) <= set(drawing.nodes)
     rest = np.setdiff1d(np.arange(tree.n_nodes), drawing.nodes)
     assert tree.n[rest].max() <= tree.n[drawing.nodes].min()
-    assert drawing.left_out == sum(node not in drawing.nodes for node in pruning.cut())
+    assert map_states(drawing, pruning, risk).left_out == sum(node not in drawing.nodes for node in pruning.cut())
 
 
-def test_payload__is_json_and_says_the_same(case) -> None:
+def test_texts__are_json_and_say_the_same(case) -> None:
     encoded, pruning, risk = case
-    drawing = people_map(pruning, risk, encoded.encodings, encoded.target.labels)
-    payload = json.loads(json.dumps(drawing.payload()))
-    assert payload["steps"] == pruning.n_steps
-    assert len(payload["boxes"]) == len(payload["words"]) == len(payload["conditions"]) == len(drawing.nodes)
-    for row, at in zip(payload["boxes"], range(len(drawing.nodes)), strict=True):
-        assert row[0] == drawing.nodes[at]
-        assert row[6:9] == [drawing.size[at], drawing.merged[at], drawing.gone[at]]
+    drawing = people_map(pruning.tree, risk, encoded.encodings, encoded.target.labels)
+    text, states = json.loads(drawing.text), map_states(drawing, pruning, risk)
+    moves = json.loads(json.dumps(states.payload()))
+    assert moves["steps"] == pruning.n_steps
+    assert moves["states"] == np.column_stack([states.shade, states.merged, states.gone]).tolist()
+    assert len(text["boxes"]) == len(text["words"]) == len(text["conditions"]) == len(drawing.nodes)
+    assert [tuple(words) for words in text["words"]] == list(drawing.words)
+    for row, at in zip(text["boxes"], range(len(drawing.nodes)), strict=True):
+        assert row[:2] == [drawing.nodes[at], drawing.parent[at]]
+        assert row[4:] == [drawing.level[at], drawing.size[at], drawing.leaf[at], drawing.folded[at]]
 
 
 def test_numbers__have_their_mean(number_tree) -> None:
     encoded, tree, risk = number_tree
-    chance, name = learnt(tree, risk, encoded.target.labels, 0)
+    ((chance, name),) = learnt(tree, risk, encoded.target.labels, np.array([0]))
     assert name == risk.numeric.names[0]
     assert chance.startswith("mean ")

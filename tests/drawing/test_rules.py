@@ -5,11 +5,12 @@ import re
 import numpy as np
 import pandas as pd
 
-from anonymizer.drawing.rules import regions, rule_text, step_text, threshold_text
+from anonymizer.drawing.rules import condition_text, regions, rule_text, step_text, threshold_text
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
-from anonymizer.growing.tree import region
+from anonymizer.growing.tree import Condition, region
+from anonymizer.labelled.variable import Variable
 from anonymizer.schema import Schema
 from tests.drawn_trees import table
 
@@ -83,3 +84,21 @@ def test_step_text__is_brief_and_complete_in_the_rule() -> None:
     assert re.fullmatch(r"column in \{a rather long level n…?.*, … 5 of 9\}", brief)
     assert all(level in rule_text(tree, encoded.encodings, 1) for level in levels[:5])
     assert region(tree, encoded.encodings, 1)[0].codes == tuple(range(5))
+
+
+def test_rules__speak_in_labels() -> None:
+    long = "How content are you with your life as a whole these days?"
+    frame = pd.DataFrame({"v1": [1, 2] * 20, "v2": list(range(40)), "v3": list(range(40)), "y": ["a", "b"] * 20})
+    schema = Schema.of(frame, quasi_identifying=["v1", "v2", "v3"], sensitive=["y"], kinds={"v1": "categorical"})
+    words = Variable(label="Sex \u202e]", meanings=(("1", "<b>female</b>"), ("2", "male")))
+    schema = schema.with_column("v1", variable=words, domain=("1", "2"))
+    schema = schema.with_column("v2", variable=Variable(label=long))
+    first, second, third = encode(frame, schema).encodings
+    for brief, text in ((True, "Sex \ufffd] = 1 (<b>female</b>)"), (False, "Sex \ufffd] (v1) = 1 (<b>female</b>)")):
+        assert condition_text(Condition(0, -np.inf, np.inf, (0,), False), first, brief=brief) == text
+    limit = Condition(1, -np.inf, 5.5, None, False)
+    assert condition_text(limit, second) == f"{long} (v2) ≤ 5.5"
+    brief = condition_text(limit, second, brief=True)
+    assert brief.startswith("v2 How content")
+    assert len(brief) <= 26 + len(" ≤ 5.5")
+    assert condition_text(limit, third) == "v3 ≤ 5.5"

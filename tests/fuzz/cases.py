@@ -23,6 +23,7 @@ from anonymizer.schema import Schema
 from anonymizer.whatif.project import from_json as project_from_json
 from anonymizer.whatif.project import to_json as project_to_json
 from tests.fuzz.oracle import fault_of_grid, fault_of_texts, fault_of_values
+from tests.fuzz.trees import TREES
 from tests.fuzz.workbooks import Grid, Unclear, ods_book, read_ods, read_xlsx, xlsx_book
 from tests.hostile.make import xlsx
 from tests.test_json_value import TREE
@@ -335,6 +336,6 @@ KINDS: dict[str, Callable[[Chance], str]] = {
     "csv": csv_case, "parquet": parquet_case, "xlsx": xlsx_case, "ods": ods_case,
     "cells of xlsx": lambda r: cells_case(r, "t.xlsx", xlsx_book, read_xlsx),
     "cells of ods": lambda r: cells_case(r, "t.ods", ods_book, read_ods), "project": project_case,
-    "schema": schema_case, "report": report_case, "tree": tree_case,
+    "schema": schema_case, "report": report_case, "tree": tree_case, **TREES,
 }  # fmt: skip
 """Each makes one case and says what is wrong with how it is read; "" when nothing is."""

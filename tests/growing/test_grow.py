@@ -20,7 +20,7 @@ from anonymizer.schema import Schema
 from tests import naive
 from tests.cases import describe
 
-grow_module = importlib.import_module("anonymizer.growing.grow")
+records_module = importlib.import_module("anonymizer.growing.records")
 
 
 def table_of(columns: dict[str, Any], classes: Any, **rest: Any) -> tuple[pd.DataFrame, Schema]:
@@ -168,7 +168,7 @@ def mixed_table(n: int, seed: int, c: int) -> EncodedTable:
 def test_pieces__the_divided_top_changes_nothing(criterion: str, c: int, small: int, workers: int) -> None:
     encoded = mixed_table(2500, 7, c)
     whole = grow(encoded, criterion, 2)
-    with mock.patch.object(grow_module, "SMALL", small), mock.patch.object(grow_module, "WORKERS", workers):
+    with mock.patch.object(records_module, "SMALL", small), mock.patch.object(records_module, "WORKERS", workers):
         pieces = grow_from(InMemory(encoded), encoded.encodings, criterion, 2, None, 8)
     assert whole.n_nodes > 100
     assert_same_tree(pieces, whole)
@@ -179,14 +179,14 @@ def test_pieces__depth_is_limited_everywhere(max_depth: int) -> None:
     encoded = mixed_table(1500, 8, 3)
     whole = grow(encoded, "entropy", 2, max_depth)
     assert whole.depth.max() == max_depth
-    with mock.patch.object(grow_module, "SMALL", 10), mock.patch.object(grow_module, "WORKERS", 10**6):
+    with mock.patch.object(records_module, "SMALL", 10), mock.patch.object(records_module, "WORKERS", 10**6):
         assert_same_tree(grow(encoded, "entropy", 2, max_depth), whole)
 
 
 def test_pieces__a_large_table_is_divided_without_help() -> None:
     encoded = mixed_table(40_000, 9, 3)
     sources = [InMemory(encoded), InMemory(encoded)]
-    with mock.patch.object(grow_module, "SMALL", 10**9):
+    with mock.patch.object(records_module, "SMALL", 10**9):
         whole = grow_from(sources[0], encoded.encodings, "entropy", 25, None, 8)
     assert_same_tree(grow_from(sources[1], encoded.encodings, "entropy", 25, None, 8), whole)
     assert len(sources[0].runs) == 1

@@ -114,5 +114,5 @@ def test_schema__has_one_person_column_that_never_leaves() -> None:
     assert schema.identifying == ("patient",)
     assert "patient" not in schema.released
     assert Schema.from_json(schema.to_json()) == schema
-    with pytest.raises(SchemaError, match="whose a row is"):
+    with pytest.raises(SchemaError, match="said to be the person of a row"):
         schema.with_column("ward", role="person")

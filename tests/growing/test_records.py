@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from anonymizer.growing.encode import EncodedTable, encode
-from anonymizer.growing.grow import grow
+from anonymizer.growing.grow import division_of, grow
 from anonymizer.growing.records import InMemory, Node, Split, descend, in_threads
 from anonymizer.schema import Schema
 
@@ -34,7 +34,7 @@ def test_histograms__count_codes_and_classes_of_the_nodes_records() -> None:
     root = source.root()
     assert root.n == 500
     assert root.sums.tolist() == np.bincount(encoded.target.codes, minlength=3).tolist()
-    for j, histogram in enumerate(source.histograms(root)):
+    for j, histogram in enumerate(source.divide([], [root])[0]):
         expected = np.zeros((encoded.encodings[j].n_codes, 3), int)
         np.add.at(expected, (encoded.codes[:, j], encoded.target.codes), 1)
         assert histogram is not None
@@ -44,7 +44,7 @@ def test_histograms__count_codes_and_classes_of_the_nodes_records() -> None:
 def test_histograms__settled_columns_are_left_out() -> None:
     source = InMemory(make_table(50))
     node = source.root()._replace(active=np.array([0, 1], dtype=np.uint8))
-    histograms = source.histograms(node)
+    (histograms,) = source.divide([], [node])
     assert histograms[0] is None
     assert histograms[1] is not None
 
@@ -60,7 +60,9 @@ def test_divide__each_side_holds_its_records_and_sums_add_up(by_order: bool) -> 
     else:
         split = Split(1, -1, -1, np.array([1, 0, 0, 1, 0], dtype=np.uint8))
         expected = np.isin(encoded.codes[:, 1], [0, 3])
-    left, right = source.divide(root, split, root.active)
+    division = division_of(root, split, root.active, source.divide([], [root])[0], 0, 1)
+    source.divide([division], [])
+    left, right = division.left, division.right
     assert set(rows_of(source, left).tolist()) == set(np.flatnonzero(expected).tolist())
     assert set(rows_of(source, right).tolist()) == set(np.flatnonzero(~expected).tolist())
     assert (left.sums + right.sums).tolist() == root.sums.tolist()

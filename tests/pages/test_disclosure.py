@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +84,17 @@ def test_estimate__is_that_of_the_leaves() -> None:
     shares = sums.max(axis=1) / sums.sum(axis=1)
     assert metric(app, "Highest posterior") == f"{100 * shares.max():.1f}".removesuffix(".0") + " %"
     assert metric(app, "Best guess") == f"{100 * sums.max(axis=1).sum() / len(TABLE):.1f}".removesuffix(".0") + " %"
+
+
+def test_no_optimum__is_said_before_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_optimum(*of: object, **how: object) -> Exposure:
+        exposure = assess(*of, **how)
+        return replace(exposure, estimate=replace(exposure.estimate, converged=False, status="no step left"))
+
+    assert not any("no optimum" in text.value for text in open_page(session()).warning)
+    monkeypatch.setattr("ui.disclosure.view.assess", without_optimum)
+    app = open_page(session())
+    assert app.warning[0].value == "The solver found no optimum (no step left). What follows is not an estimate."
 
 
 def test_without_rates__nothing_is_told() -> None:

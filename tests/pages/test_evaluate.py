@@ -54,6 +54,18 @@ def test_empty__leads_to_the_data_page() -> None:
     assert "Nothing to compare yet" in app.header[0].value
 
 
+def test_alpha__is_a_slider_that_begins_without_the_test() -> None:
+    ws = session(groupings=("error-digression",))
+    app = open_page(ws)
+    slider = app.slider(key="evaluate significance")
+    assert (slider.min, slider.max, slider.value) == (0.0, 0.5, 0.0)
+    app = run_comparison(slider.set_value(0.05).run(), ws)
+    assert not app.exception
+    assert current_job(ws).key[2].significance == 0.05
+    app = run_comparison(app.slider(key="evaluate significance").set_value(0.0).run(), ws)
+    assert current_job(ws).key[2].significance is None
+
+
 def test_figures__are_those_of_the_package_and_outlive_the_page() -> None:
     ws = session()
     app = run_comparison(open_page(ws), ws)

@@ -72,7 +72,7 @@ def plain_text(app: AppTest) -> str:
 
 def grow(app: AppTest) -> None:
     """Press the button that grows a forest, and wait until it is there."""
-    app.button(key="forest grow").click().run()
+    app.button(key="begin forest").click().run()
     job = session_of(app).jobs.get("forest")
     if job is not None:
         assert job.done.wait(60)
@@ -100,6 +100,7 @@ def test_public_values__strict__spends_exactly_the_budget() -> None:
     assert figures(app)["Accuracy"] == "–"
     ws = session_of(app)
     assert ws.spent == {ws.reading.sha256: 1.0, ws.content: 1.0}
+    app.segmented_control(key="forest panel").set_value("Rules").run()
     assert {item.proto.label for item in app.get("download_button")} >= {"Rules (CSV)", "Rules (JSON)", "Rules (text)"}
 
 
@@ -108,12 +109,12 @@ def test_session_budget__repeated_runs_add_up_until_it_refuses() -> None:
     for spent in (1.0, 2.0, 3.0):
         grow(app)
         assert set(session_of(app).spent.values()) == {spent}
-    assert app.button(key="forest grow").disabled
+    assert app.button(key="begin forest").disabled
     assert "That would make 4" in plain_text(app)
     app.select_slider(key="forest epsilon").set_value(0.1).run()
-    assert app.button(key="forest grow").disabled
+    assert app.button(key="begin forest").disabled
     app.number_input(key="forest limit").set_value(5.0).run()
-    assert not app.button(key="forest grow").disabled
+    assert not app.button(key="begin forest").disabled
 
 
 def test_session_budget__outlives_the_table() -> None:
@@ -127,7 +128,7 @@ def test_session_budget__outlives_the_table() -> None:
 def test_values_from_the_records__only_after_a_warning_which_stays() -> None:
     app = open_page(session(public=False))
     assert "come from the records" in plain_text(app)
-    assert "forest grow" not in {button.key for button in app.button}
+    assert "begin forest" not in {button.key for button in app.button}
     next(box for box in app.checkbox if "publicly known" in box.label).check().run()
     grow(app)
     assert not app.exception
@@ -171,6 +172,7 @@ def test_scorecard__its_figures_rules_and_ledger_are_those_of_its_points() -> No
     assert "a scorecard of 4 columns" in plain_text(app)
     rules = 1 + sum(attribute.n_levels for attribute in domains.attributes)
     assert figures(app) == {"Spent": "1", "Budget β": "1", "Rules and subrules": f"{rules}", "Accuracy": "–"}
+    app.segmented_control(key="forest panel").set_value("Rules").run()
     table = app.dataframe[-1].value
     labels = [domains.target.text(code) for code in range(domains.target.n_levels)]
     supports = np.vstack([card.totals, *card.counts]).sum(axis=1)
@@ -189,6 +191,8 @@ def test_scorecard__files_hold_every_rule_whatever_is_seen(monkeypatch: pytest.M
     app, forest = grow_scorecard()
     lengths: list[int] = []
     monkeypatch.setattr(view, "rules_json", lambda _, rules: str(lengths.append(len(rules))))
+    app.segmented_control(key="forest panel").set_value("Rules").run()
+    lengths.clear()
     app.number_input(key="rule support").set_value(1e9).run()
     assert not app.exception
     assert len(app.dataframe[-1].value) == 0
@@ -401,6 +405,7 @@ def test_choices__outlive_another_view_and_another_page() -> None:
     app = open_page(session(public=False))
     app.checkbox[0].check().run()
     grow(app)
+    app.segmented_control(key="forest panel").set_value("Rules").run()
     app.slider(key="rule confidence").set_value(0.6).run()
     app.selectbox(key="rule column").set_value("age").run()
     rules = len(app.dataframe[-1].value)
@@ -455,10 +460,10 @@ def test_growing__shows_how_far_it_is_and_can_be_stopped(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(SecureNoise, "discrete_laplace", slowly)
     app = open_page(session())
-    app.button(key="forest grow").click().run()
+    app.button(key="begin forest").click().run()
     assert begun.wait(60)
     ws = session_of(app)
-    assert app.button(key="forest grow").disabled
+    assert app.button(key="begin forest").disabled
     job = ws.jobs["forest"]
     assert job.what == "Growing tree 1 of 1"
     app.button(key="cancel forest").click().run()

@@ -13,7 +13,8 @@ from anonymizer.schema import Role, Schema
 from anonymizer.whatif.project import from_json, outward, to_json
 from tests.conftest import ROOT
 from ui.decisions.project_file import open_project, project_of, take_over
-from ui.release.downloads import report_text
+from ui.navigation import SIDE_PAGES, STEPS
+from ui.release.downloads import KINDS, report_text
 from ui.strip import readiness
 from ui.workspace import Workspace
 
@@ -29,6 +30,10 @@ def ws() -> Workspace:
     ws = Workspace(reading=sample_reading("people", TABLE), schema=schema)
     ws.set(k=5, generalizer="uniform")
     return ws
+
+
+RELEASES = {label for label, _ in KINDS.values()}
+"""Labels of the downloads that hold the release."""
 
 
 def open_page(ws: Workspace | None, page: str = "gate") -> AppTest:
@@ -91,6 +96,8 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> 
     assert not app.exception
     assert locked(app) == {True}
     assert "Two things stand in the way" in app.error[0].value
+    words = "\n".join([text_of(app), *(error.value for error in app.error)])
+    assert words.count("stand in the way") == 1
     app = open_page(ws)
     for finding in ws.flow.gate.open:
         app = press(app, "Give a reason…")
@@ -107,6 +114,30 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> 
     app = press(open_page(ws), "Take it back")
     assert app.title[0].value == "One thing stands in the way"
     assert locked(open_page(ws, "release")) == {True}
+
+
+ALL_PAGES = [name for members in (STEPS, *SIDE_PAGES.values()) for name, *_ in members]
+
+
+@pytest.mark.parametrize("page", ALL_PAGES)
+def test_nothing_can_be_released__and_no_page_leads_on_to_it(ws: Workspace, page: str) -> None:
+    ws.set(k=len(TABLE) + 1)
+    for session in (Workspace(), ws):
+        app = open_page(session, page)
+        assert not app.exception
+        keys = ("next release", "begin packet", "download packet")
+        assert [item.key for item in app.button if item.key in keys and not item.disabled] == []
+        shut = [item.proto.disabled for item in app.get("download_button") if item.proto.label in RELEASES]
+        assert all(shut)
+
+
+def test_something_can_be_released__and_pages_lead_on_to_it(ws: Workspace) -> None:
+    ws.reasons = {finding.key: WHY for finding in ws.flow.judgement.findings}
+    for page in ("tree", "gate"):
+        assert not open_page(ws, page).button(key="next release").disabled
+    app = open_page(ws, "release")
+    assert not app.button(key="begin packet").disabled
+    assert {item.proto.label for item in app.get("download_button") if not item.proto.disabled} >= RELEASES
 
 
 def test_strip__says_as_much_as_is_known(ws: Workspace) -> None:

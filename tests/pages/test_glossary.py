@@ -6,9 +6,12 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from anonymizer.groups.recipe import GROUPING_WORDS, grouping_words
+from anonymizer.releasing.generalize import GUARANTEES
 from tests.conftest import ROOT
 from tests.pages.test_data import SHELL
-from ui.glossary import WORDS, meanings, words
+from tests.pages.test_tree import open_page, session
+from ui.glossary import TERMS, WORDS, meaning, meanings, words
 from ui.navigation import SIDE_PAGES, STEPS
 
 PAGES = [name for name, *_ in (*STEPS, *(page for members in SIDE_PAGES.values() for page in members))]
@@ -65,3 +68,17 @@ def test_the_button__opens_the_words_of_the_page(page: str) -> None:
 
 def test_a_page_without_words__has_no_button() -> None:
     assert words("nowhere") is None
+
+
+def test_a_method_and_a_limit__are_explained_where_they_are_chosen() -> None:
+    titles = [grouping_words(name)[0] for name in GROUPING_WORDS] + [words.title for words in GUARANTEES.values()]
+    assert all(meaning(name) for name in (*TERMS, *titles))
+    assert {"k", "l", "t"} <= set(TERMS)
+    assert meaning("something else") is None
+    app = open_page(session())
+    assert app.slider(key="tree k").help == meaning("k")
+    assert app.number_input(key="tree l").help == meaning("l")
+    for name in ("least", "median-mondrian"):
+        app.selectbox(key="tree grouping").set_value(name).run()
+        assert app.selectbox(key="tree grouping").value == name
+        assert app.selectbox(key="tree grouping").help == meaning(grouping_words(name)[0])

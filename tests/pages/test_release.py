@@ -19,7 +19,7 @@ from anonymizer.measuring.coefficients import agreement, regression_of
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, INTERVALS, NUMBERS, WRITINGS
-from anonymizer.releasing.release import FORMATS, read_release
+from anonymizer.releasing.release import ORDERS, read_release
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, setting_names
@@ -113,7 +113,7 @@ def test_customers__the_page_says_what_the_release_is() -> None:
     assert strip["Highest risk"] == share(risk.highest)
     assert strip["Detail lost (GCP)"] == share(session_of(app).flow.utility.gcp)
     assert set(buttons(app).values()) == {True}
-    assert len(buttons(app)) == len(FORMATS) + 3
+    assert len(buttons(app)) == len(session_of(app).flow.release.formats) + 3
 
 
 def test_every_check__is_a_sentence_on_the_page(hospital: Workspace) -> None:
@@ -188,6 +188,18 @@ def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) 
                       for name in INTERVALS)  # fmt: skip
     price = f"{share(public.utility.gcp)} with public ends, {share(ranges.utility.gcp)} with ends that are values"
     assert price in plain_text(app)
+
+
+def test_order_of_the_rows__is_chosen_and_said() -> None:
+    app = open_page(session(2, generalizer="uniform"))
+    assert ORDERS["content"] in plain_text(app)
+    app.selectbox(key="release order").set_value("secret").run()
+    assert not app.exception
+    assert ORDERS["secret"] in plain_text(app)
+    assert ORDERS["content"] not in plain_text(app)
+    ws = session_of(app)
+    assert ws.flow.leaving.order.tolist() == ws.flow.release.order.tolist()
+    assert "--order secret" in next(code.value for code in app.code if " anonymize " in code.value)
 
 
 def test_titles_of_panels__follow_at_once() -> None:
@@ -296,7 +308,7 @@ def test_report__is_the_one_that_the_flow_makes() -> None:
 def test_report__holds_the_digest_of_every_file_and_no_order() -> None:
     ws = session(2)
     report = json.loads(report_text(ws.flow.release, ws.flow.report, ""))
-    for format in FORMATS:
+    for format in ws.flow.release.formats:
         content = ws.flow.release.to_bytes(format)
         assert report["provenance"]["output_sha256"][format] == digest(content)
         assert len(read_release(content)) == len(CUSTOMERS)

@@ -17,6 +17,7 @@ from anonymizer.values import number_text, value_text
 from tests.drawn_trees import table
 from tests.pages.test_data import SHELL, texts
 from ui.controls import count, plain, plural, share
+from ui.tree.choices import GROWTH
 from ui.tree.state import TreeState
 from ui.tree_view import node_of
 from ui.workspace import Workspace, sample_reading
@@ -32,8 +33,12 @@ def session(k: int = 8) -> Workspace:
     return ws
 
 
-def open_page(ws: Workspace | None = None) -> AppTest:
+def open_page(ws: Workspace | None = None, *, unfolded: bool = True) -> AppTest:
+    """The page, with all that folds open."""
     app = AppTest.from_file(SHELL, default_timeout=120)
+    if unfolded:
+        for key in (GROWTH, "groups", "steps"):
+            app.session_state[key] = True
     if ws is not None:
         app.session_state["workspace"] = ws
     return app.run().switch_page("../pages/tree.py").run()
@@ -42,7 +47,7 @@ def open_page(ws: Workspace | None = None) -> AppTest:
 def largest_shares(ws: Workspace) -> list[float]:
     """The share of the most frequent illness of every group of rows with the same cells."""
     released = ws.flow.released
-    cells = released[list(ws.flow.quasi_identifying)].map(str).agg("|".join, axis=1)
+    cells = released[list(ws.flow.schema.quasi_identifying)].map(str).agg("|".join, axis=1)
     return [illness.value_counts(normalize=True).max() for _, illness in released["illness"].groupby(cells.to_numpy())]
 
 
@@ -77,6 +82,19 @@ def test_with_data__says_how_many_groups_there_are() -> None:
     content = app.dataframe[0].value
     assert sorted(content["node"]) == sorted(pruning.cut())
     assert list(content["records"]) == sorted(sizes)
+
+
+def test_what_is_folded__is_drawn_once_it_opens_and_holds_all_the_same() -> None:
+    frame, _ = table()
+    ws = Workspace(reading=sample_reading("four hundred", frame), schema=session().schema)
+    ws.set(l=2, rsd_min=0.3, min_leaf=4)
+    app = open_page(ws, unfolded=False)
+    assert not app.exception
+    assert not {"tree leaf", "tree deepest"} & {field.key for field in app.number_input}
+    assert (ws.settings.l, ws.settings.rsd_min, ws.settings.min_leaf) == (2, None, 4)
+    opened = open_page(ws)
+    assert opened.number_input(key="tree l").value == 2
+    assert opened.number_input(key="tree leaf").value == 4
 
 
 def test_k__changes_the_groups() -> None:
@@ -365,7 +383,7 @@ def test_limits__without_sensitive_columns_there_are_none() -> None:
     ws.set(l=2, t=0.1)
     app = open_page(ws)
     assert not app.exception
-    assert "nothing to limit" in plain_text(app)
+    assert "there is nothing to limit" in plain_text(app)
     assert (ws.settings.l, ws.settings.t) == (None, None)
 
 

@@ -1,6 +1,10 @@
 """The Verify page without a browser: a release and its report, another file, a spoiled one, and what is no file."""
 
+import io
 import json
+import re
+import zipfile
+from functools import cache
 
 import pandas as pd
 import pytest
@@ -11,6 +15,9 @@ from anonymizer.checking.verify import verify
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
+from anonymizer.releasing.files import archive
+from anonymizer.reporting.findings import Statement, findings_of
+from anonymizer.reporting.packet import MANIFEST, packet_of
 from anonymizer.reporting.report import digest, schema_digest
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text
@@ -84,3 +91,83 @@ def test_a_name_from_outside__is_text() -> None:
     app.file_uploader(key="verify file 0").upload("**bold**.csv", FILES["csv"])
     app.file_uploader(key="verify report 0").upload("report.json", REPORT.encode()).run()
     assert app.header[0].value == r"\*\*bold\*\*\.csv"
+
+
+# A packet.
+
+
+@cache
+def packet() -> bytes:
+    """A packet of the release for its recipient."""
+    findings = findings_of(RESULT.report, TABLE, RESULT.release.frame(), None, ())
+    return packet_of(RESULT.release, findings, Statement(), "external")
+
+
+def dropped_packet(content: bytes, name: str = "out.zip") -> AppTest:
+    """The page after a packet was dropped, without any report beside it."""
+    app = AppTest.from_file(SHELL, default_timeout=60).run().switch_page("../pages/verify.py").run()
+    app.file_uploader(key="verify file 0").upload(name, content).run()
+    assert not app.exception
+    return app
+
+
+def test_a_packet__is_checked_as_a_whole_with_every_table() -> None:
+    app = dropped_packet(packet())
+    text = plain_text(app)
+    assert "This packet (external) is whole" in text
+    for format in ("csv", "parquet", "xlsx"):
+        assert f"data/release.{format}" in text
+    expected = verify(read_file(FILES["csv"]).under(SCHEMA).rows, SCHEMA, k=4)
+    assert all(check.sentence in text for check in expected.checks if check.passed)
+    assert schema_digest(SCHEMA) in text
+    assert not app.error
+    assert len(app.success) == 2, "the packet is whole, and all its tables say the same"
+
+
+@cache
+def hostile_packets() -> dict[str, tuple[bytes, str]]:
+    """Packets that were tampered with or are none, and words of the one sentence that says so."""
+    with zipfile.ZipFile(io.BytesIO(packet())) as packed:
+        members = {name: packed.read(name) for name in packed.namelist()}
+    without = {name: content for name, content in members.items() if name != "dictionary.md"}
+    other = members | {"data/release.csv": members["data/release.csv"] + b"9"}
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        packed.writestr(MANIFEST, members[MANIFEST])
+        with packed.open("data/release.csv", "w") as member:
+            for _ in range(300):
+                member.write(bytes(1 << 20))
+    return {
+        "bomb": (bomb.getvalue(), "takes more memory than there is for it"),
+        "path": (archive(members | {"../../etc/passwd": b"x"}), "'../../etc/passwd' has no place"),
+        "digest": (archive(other), "data/release.csv is not what the manifest says"),
+        "missing": (archive(without), "dictionary.md is missing."),
+        "nested": (archive(members | {"more.zip": packet()}), "'more.zip' has no place"),
+        "long name": (archive(members | {"*b*" * 5_000: b"x"}), "'*b**b*"),
+        "behind": (packet() + b"Anna Berg", "Something stands between or behind the members"),
+        "cut off": (packet()[:-400], "damaged or cut off"),
+        "no packet": (archive({"a.csv": b"x"}), "it has no manifest"),
+        "no archive": (b"age,sex\n1,f\n", "damaged or cut off"),
+        "empty": (b"", "damaged or cut off"),
+    }
+
+
+HOSTILE = (
+    "bomb", "path", "digest", "missing", "nested", "long name", "behind", "cut off", "no packet", "no archive", "empty",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_packet__is_one_clear_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COPSE_READ_MEMORY", "64")
+    content, words = hostile_packets()[name]
+    app = dropped_packet(content)
+    assert not app.success
+    (error,) = (re.sub(r"[\\\u2060]", "", error.value) for error in app.error)
+    assert words in error
+    assert len(error) < 600
+    assert "Anna Berg" not in plain_text(app)
+    if name != "bomb":
+        return
+    app.file_uploader(key="verify file 1").upload("out.zip", packet()).run()
+    assert "is whole" in plain_text(app)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from anonymizer.cli.warm import compile_loops
 from tests.pages.test_data import SHELL, session_of
 from ui import warm
-from ui.warm import NAME, sweep, wait_text
+from ui.warm import NAME, PAUSE, sweep, tidy, wait_text
 
 
 def test_warm_up__runs_on_the_samples() -> None:
@@ -83,3 +83,21 @@ def test_frame__says_that_no_tree_can_be_grown(monkeypatch: pytest.MonkeyPatch) 
     assert not app.error
     monkeypatch.setattr(warm.WARM_UP, "failure", "No tree can be grown: a_file_ is missing.")
     assert app.run().error[0].value == r"No tree can be grown\: a\_file\_ is missing\."
+
+
+def test_tidy__collects_garbage_once_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[warm.threading.Timer] = []
+    monkeypatch.setattr(warm, "COLLECTION", warm.threading.Lock())  # a page that was drawn before may have planned one
+    monkeypatch.setattr(warm.threading.Timer, "start", lambda timer: planned.append(timer))
+    gc.disable()
+    try:
+        for _ in range(2):
+            garbage = weakref.ref(Loop())
+            tidy()
+            tidy()
+            assert (len(planned), planned[0].interval) == (1, PAUSE)
+            assert garbage() is not None
+            planned.pop().function()
+            assert garbage() is None
+    finally:
+        gc.enable()

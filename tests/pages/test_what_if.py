@@ -55,7 +55,7 @@ def test_a_glance__names_the_loss_of_every_column() -> None:
 
 
 def test_which_k__is_that_of_the_policy_and_can_be_used() -> None:
-    app = open_view(session(), VIEWS[1])
+    app = open_view(session(), "Which k do I need?")
     for title, risk in (("0.09: groups of 12", 0.09), ("0.2: groups of 5", 0.2)):
         next(box for box in app.selectbox if box.label.startswith("The highest risk")).set_value(title).run()
         k = k_for(risk)
@@ -70,7 +70,7 @@ def test_which_k__is_that_of_the_policy_and_can_be_used() -> None:
 
 
 def test_an_own_risk_beyond_every_k_of_the_frontier() -> None:
-    app = open_view(session(), VIEWS[1])
+    app = open_view(session(), "Which k do I need?")
     next(box for box in app.selectbox if box.label.startswith("The highest risk")).set_value("Another risk").run()
     app.number_input(key="own risk").set_value(0.005).run()
     assert "k = 200" in plain_text(app)
@@ -81,7 +81,7 @@ def test_an_own_risk_beyond_every_k_of_the_frontier() -> None:
 
 def test_what_if_i_knew__counts_those_who_remain() -> None:
     ws = session()
-    app = open_view(ws, VIEWS[4])
+    app = open_view(ws, "What if I knew…")
     values = {name: person(TABLE, SCHEMA, 0)[name] for name in QUASI[:2]}
     before = look_up(TABLE, SCHEMA, values, released=False)
     after = look_up(ws.flow.released, SCHEMA, values)
@@ -105,7 +105,7 @@ def test_public_ends__cost_what_is_said_and_can_be_chosen() -> None:
 
 def test_limits__are_switched_off_together() -> None:
     app = open_view(session(l=2, t=0.5))
-    limits = next(item for item in app.toggle if item.label == "Limits on sensitive columns")
+    limits = next(item for item in app.toggle if item.label == "Limits besides k")
     assert limits.value
     limits.set_value(False).run()
     ws = app.session_state["workspace"]
@@ -113,7 +113,7 @@ def test_limits__are_switched_off_together() -> None:
     assert metrics(app) == figures_of(ws)
     press(app, "Undo")
     assert (ws.settings.l, ws.settings.t) == (2, 0.5)
-    assert next(item for item in app.toggle if item.label == "Limits on sensitive columns").value
+    assert next(item for item in app.toggle if item.label == "Limits besides k").value
 
 
 def test_cells_that_count__are_given_up_for_boxes_that_share_records() -> None:
@@ -131,17 +131,17 @@ def test_cells_that_count__are_given_up_for_boxes_that_share_records() -> None:
 
 
 def test_what_was_chosen_in_a_view__is_there_again() -> None:
-    app = open_view(session(), VIEWS[1])
+    app = open_view(session(), "Which k do I need?")
     app.selectbox(key="policy").set_value("Another risk").run()
     app.number_input(key="own risk").set_value(0.02).run()
     views = app.button_group(key="what if view")
-    views.set_value(VIEWS[4]).run()
+    views.set_value("What if I knew…").run()
     row = next(item for item in app.number_input if item.label.startswith("Begin with"))
     row.set_value(7).run()
-    for view in (VIEWS[0], VIEWS[4]):
+    for view in ("At a glance", "What if I knew…"):
         app.button_group(key="what if view").set_value(view).run()
     assert next(item for item in app.number_input if item.label.startswith("Begin with")).value == 7
-    app.button_group(key="what if view").set_value(VIEWS[1]).run()
+    app.button_group(key="what if view").set_value("Which k do I need?").run()
     assert app.number_input(key="own risk").value == 0.02
     assert "k = 50" in plain_text(app)
 

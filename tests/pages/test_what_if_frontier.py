@@ -11,7 +11,7 @@ from anonymizer.reporting.kinds import KindPoint
 from anonymizer.settings import Settings, method_text
 from anonymizer.whatif.frontier import Method, record_frontier, tree_frontier
 from tests.pages.test_release import plain_text
-from tests.pages.what_if import SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session
+from tests.pages.what_if import SCHEMA, TABLE, figures_of, metrics, open_view, press, session
 from ui.controls import share
 from ui.what_if.frontier import clicked_point
 from ui.what_if.state import WhatIfState
@@ -20,7 +20,7 @@ from ui.workspace import Workspace, sample_reading
 
 def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
     ws = session()
-    app = open_view(ws, VIEWS[3])
+    app = open_view(ws, "Frontier")
     points = tree_frontier(ws.flow)
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
     app.session_state["frontier chart 1"] = {"selection": {"points": [{"customdata": place}]}}
@@ -41,7 +41,7 @@ def test_the_frontier__a_clicked_mark_is_used_and_kept() -> None:
 def test_the_frontier__beside_a_baseline_is_that_of_the_decision_tree() -> None:
     """A mark that is used gives the very figures it showed, whatever grouping was chosen before."""
     ws = session(grouping="median-mondrian", criterion="gini", k=8)
-    app = open_view(ws, VIEWS[3])
+    app = open_view(ws, "Frontier")
     assert "made anew for every k" in plain_text(app)
     points = tree_frontier(Flow(TABLE, SCHEMA, Settings(criterion="gini")))
     place = next(n for n, point in enumerate(points) if point.grouping == "error-risk" and point.k == 17)
@@ -65,14 +65,14 @@ def test_what_the_browser_says_was_clicked_is_not_believed(monkeypatch: pytest.M
 
 
 def test_the_frontier__of_persons_says_what_its_risk_leaves_out() -> None:
-    of_rows = open_view(session(), VIEWS[3])
+    of_rows = open_view(session(), "Frontier")
     assert "1 / persons" not in plain_text(of_rows)
     table = visits(150)
     ws = Workspace(reading=sample_reading("visits", table), schema=suggest(table))
     assert ws.schema is not None
     assert ws.schema.person == "patient_id"
     ws.set(generalizer="uniform")
-    of_persons = open_view(ws, VIEWS[3])
+    of_persons = open_view(ws, "Frontier")
     assert "1 / persons of the smallest group" in plain_text(of_persons)
     shares = ws.flow.after
     assert shares.highest > 1 / shares.smallest, "what the caption warns of"
@@ -94,7 +94,7 @@ def test_kinds_of_release__each_is_shown_as_it_comes_and_cancel_keeps_what_is_th
 
     monkeypatch.setattr(view, "compare_kinds", slow)
     ws = session()
-    app = open_view(ws, VIEWS[3])
+    app = open_view(ws, "Frontier")
     press(app, "Compare 5 tables")
     job = ws.jobs[view.JOB]
     while not job.parts:

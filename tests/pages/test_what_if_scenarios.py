@@ -7,14 +7,14 @@ from anonymizer.settings import SETTINGS
 from anonymizer.whatif.frontier import Method, record_frontier
 from tests.pages.test_data import texts
 from tests.pages.test_release import plain_text
-from tests.pages.what_if import QUASI, SCHEMA, TABLE, VIEWS, figures_of, metrics, open_view, press, session, slider
+from tests.pages.what_if import QUASI, SCHEMA, TABLE, figures_of, metrics, open_view, press, session, slider
 from ui.controls import count
 from ui.what_if.frontier import here
 from ui.what_if.scenarios import current_scenario, fresh_name, travel, usual_name
 
 
 def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
-    app = open_view(session(k=5), VIEWS[5])
+    app = open_view(session(k=5), "Scenarios")
     for k, name in ((5, "fine"), (20, "coarse")):
         slider(app).set_value(k).run()
         app.text_input[0].set_value(name)
@@ -45,7 +45,7 @@ def test_scenarios__are_kept_compared_opened_and_dropped() -> None:
 def test_compared_scenarios__stay_so_under_another_name() -> None:
     ws = session()
     ws.scenarios = (current_scenario(ws, "a", ""), current_scenario(ws, "b", ""))
-    app = open_view(ws, VIEWS[5])
+    app = open_view(ws, "Scenarios")
     next(box for box in app.text_input if box.key == "name of a").set_value("c")
     press(app, "Save")
     assert list(app.dataframe[0].value.columns) == ["c", "b"]
@@ -63,23 +63,23 @@ def test_figures_of_a_scenario__are_those_of_its_roles() -> None:
     ws = session(k=5)
     ws.scenarios = (current_scenario(ws, "a", ""), current_scenario(ws, "b", ""))
     groups = f"Groups {count(ws.scenarios[0].figures['groups'])}"
-    assert groups in plain_text(open_view(ws, VIEWS[5]))
+    assert groups in plain_text(open_view(ws, "Scenarios"))
     before = ws.schema
     ws.set_schema(ws.schema.with_column("postcode", role=Role.INSENSITIVE))
-    app = open_view(ws, VIEWS[5])
+    app = open_view(ws, "Scenarios")
     assert not app.exception
     assert groups not in plain_text(app)
     assert "Kept for other roles" in plain_text(app)
     assert "Groups" not in app.dataframe[0].value.index
     ws.set_schema(before)
-    assert groups in plain_text(open_view(ws, VIEWS[5]))
+    assert groups in plain_text(open_view(ws, "Scenarios"))
 
 
 def test_scenarios_and_history__can_be_reached_where_nothing_can_be_released() -> None:
-    app = open_view(session(l=50), VIEWS[6])
+    app = open_view(session(l=50), "History and project")
     assert "Nothing can be released with this setting" in plain_text(app)
     assert "What was decided" in texts(app)
-    app.button_group(key="what if view").set_value(VIEWS[0]).run()
+    app.button_group(key="what if view").set_value("At a glance").run()
     assert not app.exception
 
 
@@ -118,7 +118,7 @@ def test_undo_of_a_role__comes_back_too() -> None:
 
 
 def test_history__is_shown_and_gone_back_through() -> None:
-    app = open_view(session(k=10), VIEWS[6])
+    app = open_view(session(k=10), "History and project")
     for k in (15, 30):
         slider(app).set_value(k).run()
     shown_rows = app.dataframe[0].value

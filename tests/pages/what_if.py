@@ -21,6 +21,7 @@ VIEWS = (
     "What would I lose?",
     "Frontier",
     "What if I knew…",
+    "As a sample",
     "Scenarios",
     "History and project",
 )

@@ -65,11 +65,22 @@ def test_suggest__adult(data: Any) -> None:
     schema = suggest(read_table(data("adult.csv.gz")).frame)
     assert schema.target == "income"
     assert set(schema.sensitive) == {"income", "capital-gain", "capital-loss"}
-    assert schema.identifying == ()
+    assert schema.identifying == ("fnlwgt",)
     assert {"age", "sex", "race", "education", "native-country", "hours-per-week"} <= set(schema.quasi_identifying)
     assert "survey weight" in schema["fnlwgt"].reason
+    assert schema.only(Role.WEIGHT) == "fnlwgt"
     numeric = {column.name for column in schema.columns if column.kind is Kind.NUMERIC}
     assert numeric == {"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}
+
+
+def test_suggest__one_column_is_the_weight() -> None:
+    table = pd.DataFrame({"age": range(40), "weight_sample": [3.0] * 20 + [5.0] * 20, "finalwgt": [1.5, 2.5] * 20})
+    schema = suggest(table)
+    assert schema.only(Role.WEIGHT) == "weight_sample"
+    assert schema["finalwgt"].role is Role.INSENSITIVE
+    assert suggest(table.assign(weight_sample=table["weight_sample"].mask(table["age"] == 3))).only(Role.WEIGHT) == (
+        "finalwgt"
+    )
 
 
 def test_suggest__contraceptive(data: Any) -> None:
@@ -150,7 +161,10 @@ def test_suggest__identifying(name: str, values: list[Any]) -> None:
         ("religion", ["a", "b"] * 10, SENSITIVE, Kind.CATEGORICAL),
         ("flag", ["x"] * 20, Role.INSENSITIVE, Kind.CATEGORICAL),
         ("nothing", pd.Series([None] * 20, dtype="str"), Role.INSENSITIVE, Kind.CATEGORICAL),
-        ("survey weight", [1, 2] * 50, Role.INSENSITIVE, Kind.CATEGORICAL),
+        ("survey weight", [1, 2] * 50, Role.WEIGHT, Kind.CATEGORICAL),
+        ("finalwgt", [1.5, 2.5] * 50, Role.WEIGHT, Kind.NUMERIC),
+        ("PONDERA", list(range(90, 120)), Role.WEIGHT, Kind.NUMERIC),
+        ("sampling weight", [0, 2] * 50, Role.INSENSITIVE, Kind.NUMERIC),
         ("measure", [i / 7 for i in range(50)], QUASI, Kind.NUMERIC),
         ("RAC3P", [1, 2, 3, 5, 8, 9] * 20, QUASI, Kind.CATEGORICAL),
         ("something", [10, 20, 31, 32, 77] * 20, QUASI, Kind.CATEGORICAL),

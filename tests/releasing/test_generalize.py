@@ -1,5 +1,7 @@
 """Generalizers against their slow twins and against their promises, on random tables with missing values."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +17,8 @@ from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
 from anonymizer.pipeline import anonymize
-from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, divide, generalize
+from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, divide, generalize, release_of
+from anonymizer.releasing.grid import grids_at, ladders_of
 from anonymizer.releasing.pack import SAMPLE, SPREAD
 from anonymizer.releasing.tiers import Groups
 from anonymizer.schema import Schema
@@ -276,6 +279,19 @@ def test_tiered__depends_on_the_unpruned_tree_only(case):
         release = generalize(table, schema, encoded, pruning, "tiered", k)
         answers.append(release.frame().iloc[np.argsort(release.order)].astype(object).to_numpy().tolist())
     assert str(answers[0]) == str(answers[1])
+
+
+def test_release__is_the_same_with_what_is_remembered_of_the_last():
+    table, schema, encoded, pruning = grow_case(5, 400, 3)
+    ladders, memory = ladders_of(encoded, schema), {}
+    for k, writing, numbers in itertools.product((3, 9, 3), ("sets", "groups", "concatenate"), ("public", "range")):
+        parts = divide(encoded, prune(pruning.tree, annotate(pruning.tree, encoded), "least", k), "uniform", k)
+        of = table, schema, encoded, parts, "uniform", writing, numbers, grids_at(ladders, k)
+        fresh, again = (release_of(*of, np.random.default_rng(k), memory=m) for m in (None, memory))
+        pd.testing.assert_frame_equal(again.frame(), fresh.frame())
+        for column, same in zip(again.columns, fresh.columns, strict=True):
+            assert column.cells == same.cells
+            assert column.domain == same.domain
 
 
 def test_shuffling__is_fresh_and_secret_unless_a_generator_is_given():

@@ -284,7 +284,17 @@ def test_another_value_in_the_same_cell__changes_nothing_that_is_written():
     other = flow_of(table.assign(number=moved), 3, **declared)
 
     def write(one):
-        of = one.table, one.schema, one.encoded, flow.parts, "pack", "sets", "public", 3, np.random.default_rng(0)
+        of = (
+            one.table,
+            one.schema,
+            one.encoded,
+            flow.parts,
+            "pack",
+            "sets",
+            "public",
+            one.grids,
+            np.random.default_rng(0),
+        )
         return release_of(*of).frame()
 
     assert write(flow).equals(write(other))

@@ -245,3 +245,28 @@ def test_pack__keeps_the_covariance_test_of_groups() -> None:
         return float(covariance_test(within, np.array([len(rows) for rows in classes]))[1:].min())
 
     assert lowest() < 0.05 - 1e-9 <= lowest(significance=0.05, tested="leaves")
+
+
+def test_lines__of_regions_that_come_again_are_remembered_as_far_as_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoded = encoded_table(5, 200)
+    lines, laid = Lines(encoded, np.random.default_rng(5)), [0]
+
+    def lay(*of: object) -> Line:
+        laid[-1] += 1
+        return lay_line(*of)
+
+    monkeypatch.setattr("anonymizer.releasing.pack.lay_line", lay)
+    halves, whole = np.arange(200) // 100, np.full(200, 2)
+    for room, expected in ((2, [1, 1, 0]), (1, [0, 1, 1])):
+        monkeypatch.setattr("anonymizer.releasing.pack.MEMORY", room)
+        laid.clear()
+        for region in (halves, whole, halves):
+            laid.append(0)
+            line = lines.line(region)
+            fresh = Lines(encoded, np.random.default_rng(5)).line(region)
+            laid[-1] -= 1
+            assert np.array_equal(line.order, fresh.order)
+            assert np.array_equal(line.leaf_start, fresh.leaf_start)
+        assert laid == expected

@@ -22,6 +22,7 @@ from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
 from anonymizer.measuring.coefficients import agreement, regression_of
 from anonymizer.measuring.utility import cell_ncp
 from anonymizer.pipeline import Result, anonymize
+from anonymizer.population.sample import Population, sample_risk, special_of
 from anonymizer.reading.files import Reading, read_table
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.generalize import GENERALIZERS
@@ -30,7 +31,7 @@ from anonymizer.releasing.release import read_release
 from anonymizer.reporting import pdf as report_pdf
 from anonymizer.reporting.document import Code, Document, Figure, Picture, Section, Table
 from anonymizer.reporting.dossier import AUDIENCES, PAPERS, document_of
-from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of
+from anonymizer.reporting.findings import Approval, Findings, Statement, findings_of, riskiest_of
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
 from anonymizer.reporting.report import commitment, digest
@@ -111,7 +112,7 @@ def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
     }
     parameters = {
         "k": K, "l": 2, "grouping": "error-risk", "generalizer": result.release.method, "criterion": "entropy",
-        "writing": "sets", "numbers": "public", "min_leaf": 2, "tested": "inner",
+        "writing": "sets", "numbers": "public", "order": "content", "min_leaf": 2, "tested": "inner",
     }  # fmt: skip
     figures |= {f"parameter.{name}": str(value) for name, value in parameters.items()}
     for name in schema.released:
@@ -402,3 +403,26 @@ def test_pdf__no_word_above_a_column_is_broken() -> None:
                 stringWidth(word, report_pdf._fonts()[1], report_pdf.HEAD_SIZE) <= inside for word in head.split()
             )
     assert sum(report_pdf.column_widths(Table(("W" * 99, "V" * 99), (("a", "b"),)), 490)) == pytest.approx(490)
+
+
+def test_riskiest_records__stand_in_the_internal_report_and_nowhere_else() -> None:
+    reading, result, _, findings = run_of()
+    table, schema, population = reading.frame, result.schema, Population(fraction=0.25)
+    riskiest = riskiest_of(table, schema, population)
+    risk, special = sample_risk(table, schema, population), special_of(table, schema)
+    assert [record.score for record in riskiest.by_score] == np.sort(special.score)[::-1][:10].tolist()
+    assert [record.risk for record in riskiest.by_risk] == np.sort(risk.risk)[::-1][:10].tolist()
+    for record in riskiest.by_score:
+        names = list(record.columns)
+        same = (table[names] == table[names].iloc[record.row]).all(axis=1)
+        assert same.sum() == 1
+    with_them = replace(findings, riskiest=riskiest)
+    internal = document_of(with_them)
+    for order, records in (("score", riskiest.by_score), ("risk", riskiest.by_risk)):
+        for place, record in enumerate(records):
+            assert internal.figures[f"riskiest.{order}.{place}"] == f"{record.row + 1:,}"
+    assert "The riskiest records" in to_html(internal)
+    assert "the share of the population that is in the table: 0.25" in to_html(internal)
+    external = document_of(with_them, audience="external")
+    assert to_html(external) == to_html(document_of(findings, audience="external"))
+    assert "riskiest" not in to_html(external).lower()

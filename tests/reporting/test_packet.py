@@ -8,6 +8,7 @@ import re
 import zipfile
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,8 +16,13 @@ import pandas as pd
 import pytest
 
 from anonymizer.cells import kept_value
+from anonymizer.checking.verify import verify
 from anonymizer.errors import GuaranteeError, ReadError
 from anonymizer.flow import Flow
+from anonymizer.reading.files import read_table
+from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import hospital
 from anonymizer.releasing.files import archive
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.catalogue import DDI
@@ -24,9 +30,10 @@ from anonymizer.reporting.document import Picture
 from anonymizer.reporting.findings import Findings, Statement, findings_of
 from anonymizer.reporting.packet import INTERNAL, MANIFEST, MEMBERS, PacketCheck, check_packet, packet_of, write_packet
 from anonymizer.reporting.pictures import LARGEST, pictures_of
-from anonymizer.reporting.report import digest
+from anonymizer.reporting.report import SHORT_PATH, digest
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from tests.conftest import run_python
 
 HOSTILE = '=HYPERLINK("http://x.example")<script>&]]>|`*_x0041_'
 SECRETS = ("Canary-Person-Name", "canary-reason-of-the-steward", "canary-original.csv", "canary-why-this-role")
@@ -167,7 +174,7 @@ DDI_ORDER = {
     "prodStmt": ["prodDate", "software"],
     "fileTxt": ["fileName", "dimensns", "fileType"],
     "dimensns": ["caseQnty", "varQnty"],
-    "var": ["labl", "valrng", "txt", "catgry", "varFormat"],
+    "var": ["labl", "valrng", "txt", "catgry", "varFormat", "notes"],
     "catgry": ["catValu", "labl"],
 }
 """The order of children in DDI-Codebook 2.5, of those that are used."""
@@ -347,3 +354,36 @@ def test_pictures__say_the_figures_of_the_report() -> None:
         assert f">{share:.1%}<" in page
     assert f"{after.groups:,} groups, the smallest of {after.smallest:,}." in page
     assert page.count("<figure>") == page.count('role="img" aria-label="') == 3
+
+
+# The script that repeats it.
+
+
+@pytest.mark.parametrize(("audience", "generalizer"), [("internal", "refine"), ("external", "pack")])
+def test_script__repeats_the_release(audience: str, generalizer: str, tmp_path: Path) -> None:
+    """Run beside the packet's report, it makes the same cells from the original, in whatever order; where groups are
+    packed by a secret, other cells that keep the same promises."""
+    table = hospital(160, 4).assign(code=[f"{row % 7:03d}" for row in range(160)])
+    original = tmp_path / "stays.csv"
+    original.write_bytes(table.to_csv(index=False).encode())
+    reading = read_table(original, options=ReadOptions(missing=("", "unclear"), as_text=("code",)))
+    schema = suggest(reading.frame)
+    settings = Settings(k=6, generalizer=generalizer, writing="concatenate", l=2)
+    made = Flow(reading.frame, schema, settings, reading=reading)
+    made = made.but(reasons={finding.key: "known to the board" for finding in made.gate.open})
+    report = made.report
+    results = findings_of(report, made.table, made.released, None, ())
+    for path, content in members_of(packet_of(made.leaving, results, STATEMENT, audience)).items():
+        (tmp_path / Path(path).name).write_bytes(content)
+    if audience == "external":  # it names no file, and does not know how it was read, or why it may leave
+        script = (tmp_path / "repeat.py").read_text("utf-8")
+        assert "stays.csv" not in script
+        assert "known to the board" not in script
+        (tmp_path / SHORT_PATH).write_bytes(original.read_bytes())
+    run_python(["repeat.py"], tmp_path)
+    again, first = (read_release(tmp_path / name, schema) for name in ("RELEASE.csv", "release.csv"))
+    assert len(again) == len(table)
+    assert verify(again, schema, original=reading.frame, **settings.limits.required).passed
+    columns = list(first.columns) if generalizer == "refine" else list(schema.sensitive)
+    rows = [frame[columns].astype(str).sort_values(columns, ignore_index=True) for frame in (again, first)]
+    pd.testing.assert_frame_equal(*rows)

@@ -302,7 +302,7 @@ def test_check_line__agrees_with_the_report(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     again, result = run_again(name)
-    for format in FORMATS:
+    for format in result.release.formats:
         result.release.write(f"released.{format}")
         words = shlex.split(check_line(result.report.provenance, f"released.{format}", "REPORT.json"))
         assert main([*words[3:], "--json"]) == 0, capsys.readouterr().err

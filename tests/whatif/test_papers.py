@@ -6,7 +6,7 @@ from anonymizer.checking.verify import verify
 from anonymizer.flow import Flow
 from anonymizer.pipeline import anonymize
 from anonymizer.schema import Schema
-from anonymizer.settings import method_text
+from anonymizer.settings import RUN, method_text
 from anonymizer.whatif.papers import gain_sentence, paper_settings, with_figures
 from tests.groups.test_refine import random_table
 
@@ -23,7 +23,7 @@ def test_figures__are_those_of_a_run_with_these_settings(flow: Flow) -> None:
     settings = with_figures(flow)
     assert len(settings) >= 2
     for one in settings:
-        run = anonymize(TABLE, SCHEMA, **{**flow.settings.of("limit", "tree", "cells"), **one.settings})
+        run = anonymize(TABLE, SCHEMA, **{**flow.settings.of(*RUN), **one.settings})
         assert one.gcp == pytest.approx(run.utility.gcp)
         assert (one.highest, one.groups) == (run.report.after.highest, run.report.after.groups)
 

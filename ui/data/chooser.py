@@ -13,7 +13,10 @@ from ui.data.progress import ReadingBar
 from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
 
-TYPES = ("csv", "tsv", "txt", "gz", "parquet", "xlsx", "xls", "ods")
+TYPES = (
+    "csv", "tsv", "txt", "gz", "parquet", "feather", "arrow", "xlsx", "xls", "ods", "sav", "zsav", "dta", "sas7bdat",
+    "xpt",
+)  # fmt: skip
 FOLDER_VARIABLE = "COPSE_DATA_FOLDER"
 MOST_LISTED = 500
 
@@ -41,7 +44,7 @@ def endings() -> list[str]:
 def upload(ws: Workspace) -> None:
     """Draw where a file is dropped. The widget is replaced after each file, so that the bytes are held once only."""
     file = st.file_uploader(
-        "Drop a table here: CSV, TSV, Parquet or Excel",
+        "Drop a table here: CSV, Parquet, Excel, SPSS, Stata or SAS",
         type=endings(),
         key=f"upload {ws.edition}",
     )

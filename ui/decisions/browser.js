@@ -207,7 +207,7 @@ class Page {
     this.saved = null;
     const line = this.root?.querySelector(".line");
     if (!line) return;
-    line.textContent = text;
+    if (line.textContent !== text) line.textContent = text;
     line.classList.toggle("fault", isFault);
   }
 

@@ -7,8 +7,11 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError
 from anonymizer.json_value import MAX_BYTES
+from anonymizer.labelled.codebook import is_codebook, read_codebook
+from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Schema
-from anonymizer.whatif.next_year import carry_over, profile_of
+from anonymizer.whatif.described import with_codebook
+from anonymizer.whatif.next_year import carry_over, profile_of, read_as_then
 from anonymizer.whatif.project import Project, from_json, outward, to_json
 from ui.controls import plural
 from ui.decisions.state import DAYS, MOST, Awaited, LastTime
@@ -20,6 +23,12 @@ from ui.workspace import Workspace
 WHAT = (
     "how the file is read, roles, declared domains, settings, scenarios, history, reasons and what you write for "
     "reports"
+)
+
+CODEBOOKS = (
+    "A codebook says what the columns are: a DDI-Codebook (XML), a Frictionless Table Schema or Data Package (JSON), "
+    "or a CSV with the columns name, label, role, kind and domain. Domains that it names are public: "
+    "those for a private forest, too. What contradicts the table is said, and not taken over."
 )
 
 
@@ -40,20 +49,25 @@ def project_of(ws: Workspace) -> Project:
 
 
 def open_project(ws: Workspace, content: str | bytes, visit: str = "") -> None:
-    """Have a project taken over when the page is next drawn, or as soon as its table is here. What is no project leaves
-    everything as it is, and ``ws.decisions.problem`` says why. ``visit``: whose it is, where the browser kept it."""
+    """Have a project, or a codebook, taken over when the page is next drawn, or as soon as its table is here. What is
+    neither leaves everything as it is, and ``ws.decisions.problem`` says why. ``visit``: whose it is, where the browser
+    kept it."""
     decisions = ws.decisions
     decisions.files += 1
-    decisions.note, decisions.problem = "", None
+    decisions.note, decisions.problem, decisions.described = "", None, None
     try:
+        if isinstance(content, bytes) and is_codebook(content):
+            decisions.codebook = read_codebook(content)
+            return
         decisions.awaited = Awaited(from_json(content), content, visit)
     except AnonymizerError as error:
         decisions.problem = error
 
 
 def take_over(ws: Workspace) -> None:
-    """Take over the project that waits, if it fits the table that is here; tried once for each table, and what does not
-    fit is noted."""
+    """Take over the codebook that waits, and the project, if it fits the table that is here; tried once for each table,
+    and what does not fit is noted."""
+    take_codebook_over(ws)
     decisions, awaited = ws.decisions, ws.decisions.awaited
     reading = ws.reading if ws.doubt is None else ws.doubt[0]
     if awaited is None or reading is None or awaited.tried == ws.edition:
@@ -61,9 +75,12 @@ def take_over(ws: Workspace) -> None:
     project = awaited.project
     awaited.tried = ws.edition
     same = project.may_be_of(reading.sha256, reading.name)
-    if same and not read_as(ws, project):
-        decisions.awaited = None  # ws.failure says why
-        return
+    follows = project.may_precede([str(name) for name in reading.frame.columns])
+    if project.reading is not None and (same or follows):
+        options = project.reading if same else read_as_then(project.reading, reading.options, reading.sheets)
+        if not read_as(ws, options):
+            decisions.awaited = None  # ws.failure says why
+            return
     if ws.doubt is not None or ws.reading is None:  # its questions come first
         return
     columns = [str(name) for name in ws.reading.frame.columns]
@@ -98,6 +115,17 @@ def take_over(ws: Workspace) -> None:
         decisions.note = ""  # what changed says it all
 
 
+def take_codebook_over(ws: Workspace) -> None:
+    """Hold the codebook that waits against the table that is here."""
+    decisions = ws.decisions
+    if not decisions.codebook or ws.reading is None or ws.doubt is not None:
+        return
+    codebook, decisions.codebook = decisions.codebook, ()
+    schema, changes = with_codebook(ws.schema or ws.suggest(), codebook, ws.reading.frame)
+    ws.set_schema(schema)
+    decisions.described = len(codebook), changes
+
+
 def restored_text(project: Project) -> str:
     """Return what holds again, in one sentence."""
     when = f" of {moment(project.saved)}" if project.saved else ""
@@ -117,16 +145,16 @@ def moment(saved: str) -> str:
     return f"{then:%H:%M}" if is_today else f"{then.day:d} {then:%B %Y, %H:%M}"
 
 
-def read_as(ws: Workspace, project: Project) -> bool:
-    """Read the file of a project as the project says, where it was read otherwise or waits for an answer. False when it
+def read_as(ws: Workspace, options: ReadOptions) -> bool:
+    """Read the file that is here as a project says, where it was read otherwise or waits for an answer. False when it
     cannot be."""
     reading, source = (ws.reading, ws.source) if ws.doubt is None else ws.doubt
-    if reading is None or source is None or project.reading is None:
+    if reading is None or source is None:
         return True
-    if ws.doubt is None and reading.options == project.reading:
+    if ws.doubt is None and reading.options == options:
         return True
     with st.spinner("Reading the file as the project says …"):
-        is_read = ws.bring(source, reading.name, project.reading)
+        is_read = ws.bring(source, reading.name, options)
     if ws.decisions.awaited is not None:
         ws.decisions.awaited.tried = ws.edition
     return is_read
@@ -157,8 +185,9 @@ def project_panel(ws: Workspace) -> None:
             "application/json", key="save project", icon=":material/save:", on_click="ignore",
         )  # fmt: skip
     file = st.file_uploader(
-        "Open a project", ["json"], key=f"project {ws.edition} {ws.version} {decisions.files}",
-        max_upload_size=MAX_BYTES >> 20,
+        "Open a project or a codebook", ["json", "xml", "csv"],
+        key=f"project {ws.edition} {ws.version} {decisions.files}",
+        max_upload_size=MAX_BYTES >> 20, help=CODEBOOKS,
     )  # fmt: skip
     if file is not None:
         drop_uploads()

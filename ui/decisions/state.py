@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from anonymizer.errors import AnonymizerError
 from anonymizer.json_value import JsonValue, parse
+from anonymizer.labelled.description import Description
 from anonymizer.whatif.next_year import Change, Profile
 from anonymizer.whatif.project import Project
 
@@ -76,8 +77,10 @@ class Decisions:
     reported; ``order``: what it is to do. ``project``, ``text``, ``number``, ``saved``: what it was handed last, and
     when.
     ``awaited``: a project that waits for its table; ``note``: what to know of one that was taken over, and ``fits``:
-    whether it all fits; ``last``: of next year's file, what changed; ``problem``: why one could not be. ``files``: how
-    many were brought; ``reports``: the newest one of the browser; ``greetings``: how often its connection came back.
+    whether it all fits; ``last``: of next year's file, what changed; ``problem``: why one could not be.
+    ``codebook``: one that waits for its table; ``described``: of one that was held against the table, of how many
+    columns it speaks, and what contradicts the table. ``files``: how many were brought; ``reports``: the newest one of
+    the browser; ``greetings``: how often its connection came back.
     """
 
     session: str = field(default_factory=lambda: token_hex(8))
@@ -96,6 +99,8 @@ class Decisions:
     fits: bool = True
     last: LastTime | None = None
     problem: AnonymizerError | None = None
+    codebook: tuple[Description, ...] = ()
+    described: tuple[int, tuple[Change, ...]] | None = None
     files: int = 0
     reports: int = 0
     greetings: int = 0
@@ -103,7 +108,7 @@ class Decisions:
     def begin(self) -> None:
         """Begin the visit of another table: nothing of it is kept yet."""
         self.visit, self.project, self.text, self.note, self.problem = token_hex(8), None, "", "", None
-        self.last = None
+        self.last = self.described = None
 
     def tell(self, what: str, of: str = "") -> None:
         """Have the browser do something, the next time the page is drawn."""
@@ -112,7 +117,7 @@ class Decisions:
     def forget(self, sha256: str) -> None:
         """Drop what is kept of the table with this digest, here and in the browser."""
         self.begin()
-        self.awaited, self.reason = None, ""
+        self.awaited, self.reason, self.codebook = None, "", ()
         self.backups = tuple(backup for backup in self.backups if backup.sha256 != sha256)
         self.tell("forget", sha256)
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from anonymizer.whatif.next_year import compare_figures, profile_of
+from anonymizer.whatif.next_year import Change, compare_figures, profile_of
 from ui.controls import plain, plural, problem
 from ui.decisions.project_file import moment
 from ui.decisions.state import Backup, LastTime
@@ -11,6 +11,7 @@ from ui.job import answer_of_job
 from ui.workspace import Workspace
 
 MOST_OFFERED = 3
+MOST_SAID = 50
 REASONS = {
     "": "",
     "loaded": "The page was loaded again, so the table left this server's memory. ",
@@ -76,9 +77,26 @@ def outcome(ws: Workspace) -> None:
         st.success(plain(decisions.note), icon=":material/task_alt:")
     elif decisions.note:
         st.warning(plain(decisions.note), icon=":material/info:")
+    if decisions.described is not None:
+        codebook_outcome(*decisions.described)
     if decisions.last is not None:
         next_year(ws, decisions.last)
     awaited(ws)
+
+
+def codebook_outcome(columns: int, changes: tuple[Change, ...]) -> None:
+    """Draw what came of a codebook of so many columns: everything in which it contradicts the table."""
+    verdict = f"The codebook of {plural(columns, 'column')} holds for this table"
+    if not changes:
+        st.success(f"{verdict}: its roles, kinds, labels and public domains.", icon=":material/menu_book:")
+        return
+    with st.container(border=True, key="codebook"):
+        number = plural(len(changes), "thing")
+        st.markdown(f":material/menu_book: **{verdict}, but for {number}.** Look at them, and mend them on *Roles*.")
+        for change in changes[:MOST_SAID]:
+            st.markdown(f":gray-badge[{plain(change.what)}] {plain(change.sentence)}")
+        if len(changes) > MOST_SAID:
+            st.caption(f"… and {len(changes) - MOST_SAID:,} more.")
 
 
 def next_year(ws: Workspace, last: LastTime) -> None:
@@ -115,7 +133,20 @@ def awaited(ws: Workspace) -> None:
     def put_away() -> None:
         ws.decisions.awaited, ws.decisions.note = None, ""
 
+    def put_codebook_away() -> None:
+        ws.decisions.codebook = ()
+
     waiting = ws.decisions.awaited
+    if ws.decisions.codebook:
+        with st.container(
+            border=True, horizontal=True, wrap=False, vertical_alignment="center", key="waiting codebook"
+        ):
+            number = plural(len(ws.decisions.codebook), "column")
+            st.markdown(f":material/menu_book: A codebook of {number} waits for its table: bring it.", width="stretch")
+            st.button(
+                "Put it away", key="put codebook away", type="tertiary", icon=":material/close:",
+                on_click=put_codebook_away,
+            )  # fmt: skip
     if waiting is None:
         return
     project = waiting.project

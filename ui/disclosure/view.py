@@ -65,6 +65,15 @@ def show_figures(figures: Figures, confidence: float, blind: float) -> None:
     st.caption(f"The best guess is compared with always guessing the most frequent value ({share(blind)}).")
 
 
+def failure(exposure: Exposure) -> None:
+    """Say that what is drawn is no estimate, where the solver found none."""
+    if not exposure.estimate.converged:
+        st.warning(
+            f"The solver found no optimum ({plain(exposure.estimate.status)}). What follows is not an estimate.",
+            icon=":material/warning:",
+        )
+
+
 def headline(ws: Workspace, tree: KeyedTree, exposure: Exposure, confidence: float) -> None:
     """Draw the figures of an estimate, and how far it can be relied on."""
     estimate = exposure.estimate
@@ -76,12 +85,7 @@ def headline(ws: Workspace, tree: KeyedTree, exposure: Exposure, confidence: flo
             f"The leaves alone: highest posterior {share(alone.highest_posterior)}, best guess right for "
             f"{share(alone.accuracy)}, distance {alone.mean_divergence:.3f}. The rest is what the questions add."
         )
-    if not estimate.converged:
-        st.warning(
-            f"The solver found no optimum ({plain(estimate.status)}). These figures are not an estimate.",
-            icon=":material/warning:",
-        )
-    elif estimate.method == "interior point" and exposure.knowledge.rule is not None:
+    if estimate.converged and estimate.method == "interior point" and exposure.knowledge.rule is not None:
         st.caption(
             f"{count(len(estimate.active))} of {count(exposure.constraints.internal)} internal constraints matter; "
             f"{len(estimate.starts)} starts ended within {estimate.spread:.2g} nats of each other; largest residual "
@@ -121,6 +125,11 @@ def drawing(ws: Workspace, tree: KeyedTree, exposure: Exposure) -> None:
     tree_view(source, tree.outline, node, key="disclosure tree", on_pick=pick)  # type: ignore[arg-type]
     if node is not None:
         st.caption(f"{plain(conditions[node])}: {count(int(tree.n[node]))} people.")
+
+
+def most_exposed_groups(tree: KeyedTree, exposure: Exposure) -> None:
+    """Draw the groups of which somebody is surest, as a table that folds."""
+    groups, conditions = most_exposed(tree, exposure), conditions_of(publish(tree, exposure.knowledge))
     with st.expander("The ten most exposed groups (internal: they point at few people)"):
         st.dataframe(
             pd.DataFrame(

@@ -8,7 +8,7 @@ from anonymizer.settings import SETTINGS
 @dataclass
 class EvaluateState:
     """The choices of a comparison. ``sample``: records that take part, 0 for all, ``None`` when nobody chose;
-    ``measure``: against which loss is drawn."""
+    ``significance``: α of the covariance test, 0 for none; ``measure``: against which loss is drawn."""
 
     groupings: tuple[str, ...] = ("error-risk", "error-digression", "median-mondrian")
     weights: tuple[float, ...] = (0.2, 0.8)
@@ -18,5 +18,5 @@ class EvaluateState:
     sample: int | None = None
     writing: str = "sets"
     numbers: str = SETTINGS["numbers"].default
-    significance: float | None = None
+    significance: float = 0.0
     measure: str = ""

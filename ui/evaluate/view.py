@@ -27,7 +27,8 @@ from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Limits, in_text, name_of, names_of
 from ui.controls import count, duration, place_of, plain, plural, slider_ends
 from ui.evaluate.state import EvaluateState
-from ui.job import Job, show_failure, start_job, watch
+from ui.job import Job, before_answer, show_failure, start_job, watch
+from ui.limits import ALPHA_STEP, LARGEST_ALPHA
 from ui.method import groupings_for
 from ui.release.downloads import file_stem
 from ui.workspace import Workspace
@@ -188,14 +189,15 @@ def choose_details(ws: Workspace, state: EvaluateState) -> float | None:
         state.numbers = choose_way(second, "numbers", NUMBERS, state.numbers)
         if "error-digression" not in groupings_for(ws):
             return None
-        state.significance = third.number_input(
-            f"α of {plain(in_text(name_of('grouping', 'error-digression')))}",
-            0.001, 0.5, state.significance, step=0.01, format="%.3f", placeholder="off",
-            key="evaluate significance",
-            help="Branches whose numbers vary together unlike the whole table's, by the covariance test at α, are "
-            "merged as well (Li and Sarkar 2014). It promises nothing about the groups.",
-        )  # fmt: skip
-        return state.significance
+        with third:
+            state.significance = st.slider(
+                f"α of {plain(in_text(name_of('grouping', 'error-digression')))}",
+                0.0, LARGEST_ALPHA, state.significance, ALPHA_STEP, format="%.3f", key="evaluate significance",
+                help="Branches whose numbers vary together unlike the whole table's, by the covariance test at α, are "
+                "merged as well (Li and Sarkar 2014). It promises nothing about the groups.",
+            )  # fmt: skip
+            slider_ends("no test", "more branches merged")
+        return state.significance or None
 
 
 def choose_way(place: Any, setting: str, ways: dict[str, Guarantee], usual: str) -> str:
@@ -277,6 +279,8 @@ def results(ws: Workspace) -> None:
     if job.failure is not None:
         show_failure(job.failure)
         return
+    if job.done.is_set():
+        before_answer(JOB)
     outcomes: tuple[Outcome, ...] = job.answer if job.done.is_set() else job.parts[-1]
     if not outcomes:
         st.info("Stopped before the first fold was complete: there is nothing to compare.", icon=":material/info:")

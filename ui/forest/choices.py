@@ -185,12 +185,9 @@ def remove_codebook(ws: Workspace) -> None:
 
 def schema_as_declared(ws: Workspace) -> Schema:
     """Return the schema with the domains that the steward declared; those that were suggested come from the records."""
-    schema, suggested = ws.schema or ws.suggest(), ws.suggest()
-    read = [column.name for column in schema.columns if column.domain == suggested[column.name].domain]
-    return Schema(
-        tuple(replace(column, domain=None) if column.name in read else column for column in schema.columns),
-        schema.target,
-    )
+    schema = ws.schema or ws.suggest()
+    columns = tuple(replace(column, domain=None) if column.suggested else column for column in schema.columns)
+    return Schema(columns, schema.target)
 
 
 def attribute_row(attribute: Attribute) -> dict[str, str]:

@@ -63,7 +63,7 @@ class ForestState:
     cuts: bool = False
     grown: Growth | None = None
     problem: AnonymizerError | None = None
-    panel: str = "Rules"
+    panel: str = "Picture"
     rules: RuleChoices = field(default_factory=RuleChoices)
     tree: int = 1
     levels: int = 3

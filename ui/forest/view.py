@@ -84,7 +84,7 @@ def budget_form(ws: Workspace, order: Order) -> None:
             type="primary",
             icon=":material/forest:",
             disabled=over or grows,
-            key="forest grow",
+            key=f"begin {JOB}",
         ):
             grow(ws, order, measure, buy and not measure)
             st.rerun()

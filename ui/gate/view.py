@@ -157,9 +157,12 @@ def in_the_way(ws: Workspace, gate: Gate) -> None:
     that was looked for."""
     looks = len(together(gate.of(Severity.LOOK)))
     worth = f"; {plural(looks, 'thing')} {'is' if looks == 1 else 'are'} worth a look" if looks else ""
+    text = f"**{plain(gate.verdict)}**{worth}."
+    if gate.open:
+        st.error(f"{text} Nothing can be taken away yet.", icon=":material/front_hand:")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        mark = "front_hand" if gate.open else "check_circle"
-        st.markdown(f":material/{mark}: **{plain(gate.verdict)}**{worth}.", width="content")
+        if not gate.open:
+            st.markdown(f":material/check_circle: {text}", width="content")
         st.page_link(PAGES / "gate.py", label="See all that was looked for", width="content")
     if gate.open:
         cards(ws, Gate(gate.open), "release")

@@ -7,27 +7,33 @@ from pathlib import PurePath
 import streamlit as st
 
 from anonymizer.gate.finding import FEWEST_WORDS, is_reason
-from anonymizer.releasing.release import Release
+from anonymizer.releasing.release import ORDERS, Release
 from anonymizer.reporting.report import Report, check_line, digest
-from ui.controls import PAGES, plain
 from ui.release.state import ReleaseState
 from ui.workspace import Workspace
+
+ENDINGS = (
+    ".csv", ".tsv", ".txt", ".gz", ".parquet", ".feather", ".arrow", ".xlsx", ".xls", ".ods", ".sav", ".zsav", ".por",
+    ".dta", ".sas7bdat", ".xpt",
+)  # fmt: skip
+"""What a file's name may end with that its release does not."""
 
 KINDS = {
     "csv": ("CSV", "text/csv"),
     "csv.gz": ("CSV, compressed", "application/gzip"),
     "parquet": ("Parquet", "application/vnd.apache.parquet"),
+    "feather": ("Feather", "application/vnd.apache.arrow.file"),
     "xlsx": ("Excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    "sav": ("SPSS", "application/x-spss-sav"),
+    "dta": ("Stata", "application/x-stata-dta"),
+    "xpt": ("SAS", "application/x-sas-xport"),
 }
 
 
 def release_reason(ws: Workspace, report: Report) -> tuple[str, bool]:
     """Return the reason for letting a release go that failed a check, "" where none is needed or said, and whether
-    nothing may be taken away; draws what stands in the way, and the field for the reason."""
+    nothing may be taken away; draws the field for the reason."""
     passed, stops = report.verification.passed, bool(report.gate.open)
-    if stops:
-        st.error(f"**{plain(report.gate.verdict)}.** Nothing can be taken away yet.", icon=":material/front_hand:")
-        st.page_link(PAGES / "gate.py", label="See what it is", icon=":material/arrow_back:")
     reason = "" if passed or stops else reason_field(ws, report)
     return reason, stops or (not passed and not reason)
 
@@ -102,7 +108,7 @@ def do_it_again(ws: Workspace, report: Report) -> None:
         st.code(report.provenance.command, language="bash", wrap_lines=True)
         st.markdown("Or in Python, with the downloaded report renamed to `REPORT.json`:")
         st.code(report.provenance.python, language="python", wrap_lines=True)
-        st.caption("The rows come out in another order each time: it is drawn from a fresh secret.")
+        st.caption(ORDERS[ws.settings.order])
 
 
 def reason_field(ws: Workspace, report: Report) -> str:
@@ -149,6 +155,6 @@ def left(release: Release, report: Report, reason: str) -> Report:
 def file_stem(name: str) -> str:
     """Return a table's name as the start of a file name: letters, digits, ``_`` and ``-`` only."""
     plain = name
-    while PurePath(plain).suffix.lower() in (".csv", ".tsv", ".txt", ".gz", ".parquet", ".xlsx", ".xls", ".ods"):
+    while PurePath(plain).suffix.lower() in ENDINGS:
         plain = PurePath(plain).stem
     return re.sub(r"[^\w-]+", "_", plain).strip("_")[:60] or "table"

@@ -8,7 +8,7 @@ import streamlit as st
 
 from anonymizer.pipeline import part_of
 from anonymizer.releasing.release import Release
-from anonymizer.reporting.findings import findings_of
+from anonymizer.reporting.findings import findings_of, riskiest_of
 from anonymizer.reporting.packet import packet_of
 from anonymizer.reporting.pictures import pictures_of
 from anonymizer.reporting.report import Report
@@ -82,7 +82,9 @@ def made(ws: Workspace, release: Release, report: Report, reason: str, audience:
     def work(job: Job) -> bytes:
         pictures = pictures_of(flow, part_of(job.go_on, 0.0, 0.25))
         job.go_on(0.25, "Counting what the reports say")
-        findings = findings_of(report, table, flow.released, attacks, pictures)
+        internal = audience == "internal"
+        riskiest = riskiest_of(table, flow.schema, flow.population, part_of(job.go_on, 0.25, 0.4)) if internal else None
+        findings = findings_of(report, table, flow.released, attacks, pictures, riskiest)
         how = {"override": reason, "project": project, "progress": part_of(job.go_on, 0.4, 1.0)}
         return packet_of(release, findings, words, audience, **how)
 

@@ -15,10 +15,10 @@ from anonymizer.drawing.charts import (
     worst_table_sentence,
 )
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
-from anonymizer.releasing.release import Release
+from anonymizer.releasing.release import ORDERS, Release
 from anonymizer.reporting.report import Report
 from anonymizer.schema import Kind, Role, Schema
-from anonymizer.settings import SETTINGS
+from anonymizer.settings import SETTINGS, name_of
 from ui.controls import count, plain, plural, share, without_midnight
 from ui.limits import limits_panel
 from ui.method import generalizer_choice, grouping_choice, growth_choice, growth_title, k_slider
@@ -61,6 +61,7 @@ def cells(ws: Workspace) -> DeltaGenerator:
         left, right = st.columns(2, gap="large")
         with left:
             writing_choice(ws, "writing", WRITINGS)
+            order_choice(ws)
         with right:
             writing_choice(ws, "numbers", NUMBERS)
             return st.empty()
@@ -87,6 +88,22 @@ def writing_choice(ws: Workspace, setting: str, ways: dict[str, Guarantee]) -> N
     )
     ws.set(**{setting: way})
     show_promise(ways[way])
+
+
+def order_choice(ws: Workspace) -> None:
+    """Draw the orders in which the rows of the file may stand, with what the one that is set is."""
+    names, key = list(ORDERS), "release order"
+    order = st.selectbox(
+        SETTINGS["order"].title,
+        names,
+        names.index(ws.settings.order),
+        format_func=lambda name: name_of("order", name),
+        key=key,
+        on_change=set_at_once,
+        args=(ws, "order", key),
+    )
+    ws.set(order=order)
+    st.caption(ORDERS[order])
 
 
 def show_promise(guarantee: Guarantee) -> None:
@@ -168,7 +185,7 @@ def homogeneity(verification: Verification, schema: Schema) -> None:
         + (f" and {len(checks) - MOST_NAMED:,} more." if len(checks) > MOST_NAMED else ".")
     )
     st.warning(
-        f"{plain(what)} It is disclosed without linking anybody: ask for {limit} under *Limits on sensitive columns*.",
+        f"{plain(what)} It is disclosed without linking anybody: ask for {limit} under *Limits besides k*.",
         icon=":material/visibility:",
     )
 
@@ -224,8 +241,7 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
     )
     left_out = ws.schema.identifying if ws.schema else ()
     st.caption(
-        "Only here the rows stand side by side. The released file is shuffled by a secret that is not kept, so a row's "
-        "place says nothing about whose it is."
+        f"Only here the rows stand side by side. In the released file: {ORDERS[ws.settings.order]}"
         + (" Left out of the file: " + ", ".join(map(plain, left_out)) + "." if left_out else "")
     )
 

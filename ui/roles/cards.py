@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from anonymizer.attacks.circles import Circle, alike, circles_of
-from anonymizer.schema import Role, Schema
+from anonymizer.schema import ONCE, Role, Schema
 from ui.controls import ROLE_DOTS, ROLE_NAMES, count, plain, plural, share
 from ui.roles.state import RolesState
 from ui.session import widget_state
@@ -47,7 +47,7 @@ def card(ws: Workspace, schema: Schema, circle: Circle) -> None:
         f"Columns of: {plain(circle.title)}",
         names,
         selection_mode="multi",
-        format_func=lambda name: f"{ROLE_DOTS[schema[name].role]} {plain(name)}",
+        format_func=lambda name: f"{ROLE_DOTS[schema[name].role]} {plain(schema[name].variable.full_name(name))}",
         key=f"columns {key}",
         label_visibility="collapsed",
         help="Choose some to give only these another role.",
@@ -70,7 +70,7 @@ def role_choice(ws: Workspace, schema: Schema, circle: Circle, picked: Sequence[
     """Draw the one role of a card: of all its columns, or of those that are picked."""
     names = tuple(picked) or circle.names
     role = alike(schema[name].role for name in names)
-    options = [option for option in ROLE_NAMES if option is not Role.PERSON or len(names) == 1]
+    options = [option for option in ROLE_NAMES if option not in ONCE or len(names) == 1]
     whose = f"{len(picked):,} chosen of: " if picked else ""
     box = f"role {key} {'|'.join(picked)} {role}"
     st.selectbox(

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from anonymizer.schema import Role
+from anonymizer.schema import LEFT_OUT, Role
 from ui.controls import plain
 from ui.roles.one_row import one_row
 from ui.session import widget_state
@@ -30,17 +30,17 @@ def secrets(ws: Workspace) -> None:
     """Draw the sensitive columns, and the way to name others."""
     schema = ws.schema or ws.suggest()
     names = schema.sensitive
-    badges = " ".join(f":violet-badge[{plain(name)}]" for name in names[:AT_ONCE])
+    badges = " ".join(f":violet-badge[{plain(schema[name].variable.full_name(name))}]" for name in names[:AT_ONCE])
     more = f" and {len(names) - AT_ONCE:,} more" if len(names) > AT_ONCE else ""
     st.markdown(badges + more if names else "Nothing yet: there is nothing to protect from being learnt.")
     key = f"sensitive {ws.edition} {'|'.join(names)}"
     with st.popover("Name others", icon=":material/add:"):
         st.multiselect(
             "Sensitive columns",
-            [column.name for column in schema.columns if column.role not in (Role.PERSON, Role.IDENTIFYING)],
+            [column.name for column in schema.columns if column.role not in LEFT_OUT],
             list(names),
             key=key,
-            format_func=plain,
+            format_func=lambda name: plain(schema[name].variable.full_name(name)),
             on_change=lambda: name_secrets(ws, widget_state(key)),
         )
     st.caption("What an attacker who knows the other columns must not find out about a person.")
@@ -66,11 +66,13 @@ def target_choice(ws: Workspace) -> None:
             icon=":material/info:",
         )
         return
+    schema = ws.schema
     target = st.selectbox(
         "Which sensitive column should the release keep predictable?",
         sensitive,
         index=sensitive.index(ws.schema.target) if ws.schema.target in sensitive else 0,
         key=f"target {ws.edition} {'|'.join(sensitive)}",
+        format_func=lambda name: schema[name].variable.full_name(name),
         label_visibility="collapsed",
         help="The tree groups people so that this column can still be studied. All sensitive columns are protected.",
     )

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from anonymizer.reading.profile import ColumnFacts
-from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.schema import ONCE, Column, Kind, Role, Schema
 from anonymizer.values import value_text
 from ui.controls import KIND_LABELS, ROLE_LABELS, ROLE_MEANINGS
 from ui.roles.state import RolesState
@@ -20,6 +20,7 @@ KIND_OF = {label: kind for kind, label in KIND_LABELS.items()}
 
 COLUMNS = {
     "Column": st.column_config.TextColumn(width=185, pinned=True),
+    "Label": st.column_config.TextColumn(width="medium", help="What the file says that the column is."),
     "Role": st.column_config.SelectboxColumn(
         options=list(ROLE_OF),
         required=True,
@@ -56,6 +57,7 @@ def rows(schema: Schema, facts: Sequence[ColumnFacts]) -> pd.DataFrame:
         [
             {
                 "Column": column.name,
+                "Label": column.variable.label,
                 "Role": ROLE_LABELS[column.role],
                 "Kind": KIND_LABELS[column.kind],
                 "Ordered": column.ordered,
@@ -81,16 +83,17 @@ def with_edits(table: pd.DataFrame, edits: Mapping[int, Mapping[str, Any]]) -> p
 
 def edited_schema(basis: Schema, edited: pd.DataFrame, target: str | None) -> Schema:
     """Return the schema that the edited rows describe. A column that changes its kind loses its domain and grid, one
-    that changes its role the reason for it; of two that tell persons apart, the latest edit counts."""
+    that changes its role the reason for it; of two with a role of which there is one, the latest edit counts."""
     by_name = edited.set_index("Column")
     columns = tuple(
         edited_column(c, KIND_OF[by_name.at[c.name, "Kind"]], bool(by_name.at[c.name, "Ordered"]))
         for c in basis.columns
     )
     roles = {name: ROLE_OF[label] for name, label in by_name["Role"].items()}
-    persons = [name for name, role in roles.items() if role is Role.PERSON]
-    if len(persons) > 1:
-        roles |= {name: Role.IDENTIFYING for name in persons if name == basis.person}
+    for role in ONCE:
+        names = [name for name, own in roles.items() if own is role]
+        if len(names) > 1:
+            roles |= {name: Role.IDENTIFYING for name in names if name == basis.only(role)}
     schema = Schema(columns, basis.target).with_roles({str(name): role for name, role in roles.items()})
     return schema.with_target(target) if target in schema.sensitive else schema
 
@@ -155,6 +158,9 @@ def roles_table(ws: Workspace) -> None:
         key=key,
         hide_index=True,
         column_config=COLUMNS,
+        column_order=[
+            name for name in COLUMNS if name != "Label" or any(c.variable.label for c in state.basis.columns)
+        ],
         disabled=[name for name in COLUMNS if name not in EDITABLE],
         height=min(40 + 35 * len(state.basis.columns), 915),
     )

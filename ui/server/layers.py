@@ -12,7 +12,7 @@ from anonymizer.cli.app import OVERWRITING
 from ui import warm
 from ui.door import operator
 from ui.door.doors import Doors
-from ui.server import browsers, sessions, uploads
+from ui.server import browsers, files, sessions, uploads
 from ui.server.headers import Headers
 from ui.server.health import Health
 from ui.server.origins import Origins
@@ -27,6 +27,7 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
     browsers.require_binding()
     operator.say_key()
     uploads.keep_in_memory()
+    files.keep_for_a_while()
     if not os.environ.items() >= OVERWRITING.items():
         logging.getLogger(__name__).warning(
             "Freed memory keeps what stood in it until it is used again. `python run.py` and `copse app` have it "

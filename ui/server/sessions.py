@@ -15,6 +15,7 @@ import streamlit as st
 from streamlit.runtime import Runtime, get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from ui.server.files import drop_files
 from ui.warm import sweep
 
 CONNECTION = "x-copse-connection"
@@ -24,7 +25,7 @@ BROWSER = "x-copse-browser"
 PERIOD = 1.0
 """Seconds between two looks at the sessions."""
 FILES_PERIOD = 4.0
-"""Seconds in which a file that was made for a click must begin to be fetched."""
+"""Seconds between two looks at the files that no page offers."""
 MARGIN = 10.0
 """Seconds before the framework's own limit at which a session without a browser is closed."""
 
@@ -130,6 +131,7 @@ def close(runtime: Runtime, session: str, visit: Visit) -> None:
     runtime.close_session(session)
     runtime.uploaded_file_mgr.remove_session_files(session)
     runtime.media_file_mgr.clear_session_refs(session)
+    drop_files()
     visit.empty()
 
 

@@ -10,6 +10,8 @@ from ui.method import grouping_choice, growth_choice, growth_title, k_slider
 from ui.tree.state import TreeState
 from ui.workspace import Workspace
 
+GROWTH = "tree growth"
+"""The key of what folds up how the tree grows: drawn when it opens, so that a move of k has less to draw."""
 VIEWS = {
     "map": "Map of people",
     "beside": "Grown and released",
@@ -28,8 +30,13 @@ def method(ws: Workspace) -> None:
     """Draw how the tree is grown and pruned, and what every group must keep: a narrow column."""
     k_slider(ws, "tree")
     grouping_choice(ws, "tree")
-    with st.popover(growth_title(ws), icon=":material/account_tree:", width="stretch"):
-        growth_choice(ws, "tree")
+    growth = st.popover(
+        growth_title(ws), icon=":material/account_tree:", width="stretch", key=GROWTH, on_change="rerun"
+    )
+    if growth.open:
+        with growth:
+            growth_choice(ws, "tree")
+    # Drawn before it opens: by its height then it is put above its button, where there is room for it.
     with st.popover(TITLE, icon=":material/shield:", width="stretch"):
         limits(ws, "tree")
 

@@ -152,7 +152,7 @@ def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:
         return
     row = int(inside[0])
     at = int(np.flatnonzero(flow.release.order == row)[0])
-    names = list(flow.quasi_identifying)
+    names = list(flow.schema.quasi_identifying)
     table = pd.DataFrame(
         {
             "column": names,
@@ -183,7 +183,7 @@ def show_parts(ws: Workspace, pruning: Pruning, node: int, bands: Mapping[int, N
     )
     flow = ws.flow
     rows = (pruning.group_of_node()[flow.leaf] == node)[flow.release.order]
-    table = shared_cells(flow.released, flow.quasi_identifying, rows)
+    table = shared_cells(flow.released, flow.schema.quasi_identifying, rows)
     with st.expander("The cells that they share", key=f"parts {node}"):
         st.dataframe(table.head(MOST_GROUPS), hide_index=True, height=min(40 + 35 * len(table), 320))
 

@@ -1,6 +1,7 @@
-// The map of people: boxes below boxes, as wide as their part of the people. Python sends the grown tree's boxes with
-// the step at which each was merged; which of them are groups after so many steps is worked out here, so that a move of
-// the slider can be seen happening. This sends back `picked` (a state) and `opened` (a trigger), both node numbers.
+// The map of people: boxes below boxes, as wide as their part of the people. Python sends the grown tree's boxes, and
+// apart from them, as it changes with every limit, the step at which each was merged; which of them are groups after so
+// many steps is worked out here, so that a move of the slider can be seen happening. The boxes are drawn once. This
+// sends back `picked` (a state) and `opened` (a trigger), both node numbers.
 
 const NS = "http://www.w3.org/2000/svg";
 const LETTER = 6.3; // pixels of a letter, about
@@ -35,7 +36,7 @@ class People {
     this.live = root.querySelector(".live");
     this.step = root.querySelector(".step");
     this.legend = root.querySelector(".legend");
-    this.key = null;
+    this.text = this.moves = null; // what was drawn last, as it came
     this.usesKeys = false;
     this.cursor = null;
     this.frame = 0;
@@ -47,24 +48,30 @@ class People {
 
   update(data, tell) {
     this.tell = tell;
-    const key = JSON.stringify([data.map, data.palette, data.views, data.stripes]);
-    const isNew = key !== this.key;
+    const text = data.boxes + data.look;
+    const isNew = text !== this.text;
+    const moves = isNew || data.moves !== this.moves;
     const before = this.after;
     this.picked = data.picked;
     this.path = new Set(data.path);
     this.target = data.after;
-    if (isNew) {
-      this.key = key;
-      this.load(data);
-    }
+    if (isNew) this.load(JSON.parse(data.boxes), JSON.parse(data.look));
+    if (moves) this.change(JSON.parse(data.moves));
+    if (isNew) this.layOut();
+    this.text = text;
+    this.moves = data.moves;
     if (this.cursor === null || !this.places.has(this.cursor)) this.cursor = this.picked ?? this.boxes[0].node;
-    this.run(isNew ? data.after : before, data.after, 700);
+    this.run(moves ? data.after : before, data.after, 700);
     this.show(data);
     this.mark();
+    if (isNew) this.stage.replaceChildren(this.svg); // whole, so that the page is laid out once
   }
 
   show(data) {
-    this.root.querySelector("[data-do=play]").hidden = !data.map.steps;
+    const text = JSON.stringify([data.title, data.legend, Boolean(this.steps)]);
+    if (text === this.shown) return;
+    this.shown = text;
+    this.root.querySelector("[data-do=play]").hidden = !this.steps;
     this.legend.replaceChildren();
     const say = (text, tag = "span") => {
       const part = document.createElement(tag);
@@ -79,7 +86,7 @@ class People {
       say(text).prepend(swatch);
     }
     const looks = [["outlined", "group"]];
-    if (data.map.steps) looks.push(["hatched", "merged"]);
+    if (this.steps) looks.push(["hatched", "merged"]);
     for (const [look, text] of looks) {
       const swatch = document.createElement("i");
       swatch.className = look;
@@ -87,14 +94,12 @@ class People {
     }
   }
 
-  load({ map, palette, views, stripes, leaving }) {
-    this.stripes = stripes;
+  load({ boxes, words, conditions, unit }, { views, palette }) {
     this.palette = palette;
-    this.unit = map.unit;
-    this.steps = map.steps;
-    this.boxes = map.boxes.map(([node, parent, left, width, level, shade, size, merged, gone, leaf, folded], at) => ({
-      node, parent, left, width, level, shade, size, merged, gone, leaf, folded, at,
-      words: map.words[at], condition: map.conditions[at], children: [],
+    this.unit = unit;
+    this.boxes = boxes.map(([node, parent, left, width, level, size, leaf, folded], at) => ({
+      node, parent, left: left / 100000, width: width / 100000, level, size, leaf, folded, at,
+      words: words[at], condition: conditions[at], children: [],
     }));
     this.places = new Map(this.boxes.map((box) => [box.node, box]));
     for (const box of this.boxes) if (box.parent >= 0) this.boxes[box.parent].children.push(box);
@@ -107,7 +112,6 @@ class People {
     this.drawings = views.map((view) => {
       const group = element("g", {}, svg);
       const caption = view.caption ? element("text", { class: "caption", x: 2 }, group) : null;
-      if (caption) caption.textContent = view.caption;
       const shapes = this.boxes.map((box) => {
         const shape = element("g", { class: "node", "data-node": box.node }, group);
         element("title", {}, shape).textContent = `${this.sizeText(box)}: ${box.words.join(" ")}`;
@@ -117,22 +121,35 @@ class People {
       return { view, group, caption, shapes };
     });
     this.foot = element("g", { class: "foot" }, svg);
-    this.footCaption = element("text", { class: "caption", x: 2 }, this.foot);
-    this.footCaption.textContent = leaving;
-    this.feet = stripes.map(([, , node, shade, text]) => {
-      const shape = element("g", { class: "node stripe", "data-node": node }, this.foot);
-      element("title", {}, shape).textContent = text;
-      return element("rect", { fill: shade < 0 ? palette.page : palette.shades[shade] }, shape);
-    });
     const main = this.drawings.at(-1);
     for (const [at, { shape }] of main.shapes.entries()) {
       shape.id = `n${this.boxes[at].node}`;
       shape.setAttribute("role", "treeitem");
       shape.setAttribute("aria-level", this.boxes[at].level + 1);
     }
-    this.stage.replaceChildren(svg);
     this.after = undefined;
-    this.layOut();
+    this.room = null;
+  }
+
+  change({ states, steps, stripes, leaving, groups }) {
+    this.steps = steps;
+    this.stripes = stripes;
+    states.forEach(([shade, merged, gone], at) => Object.assign(this.boxes[at], { shade, merged, gone }));
+    for (const { view, caption } of this.drawings) {
+      if (caption) caption.textContent = view.hides ? `${view.caption}: ${groups}` : view.caption;
+    }
+    const foot = element("g", { class: "foot" });
+    this.footCaption = element("text", { class: "caption", x: 2 }, foot);
+    this.footCaption.textContent = leaving;
+    this.feet = stripes.map(([, , node, shade, text]) => {
+      const shape = element("g", { class: "node stripe", "data-node": node }, foot);
+      element("title", {}, shape).textContent = text;
+      return element("rect", { fill: shade < 0 ? this.palette.page : this.palette.shades[shade] }, shape);
+    });
+    this.foot.replaceWith(foot);
+    this.foot = foot;
+    if (this.room && this.room.foot === this.footRoom()) this.layFeet();
+    else if (this.room) this.layOut();
   }
 
   sizeText({ size }) {
@@ -145,16 +162,10 @@ class People {
     const { width, height } = this.stage.getBoundingClientRect();
     if (width < 10 || height < 10) return;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    const foot = this.stripes.length ? Math.max(64, height * 0.2) : 0;
+    this.room = { width, height };
+    const foot = (this.room.foot = this.footRoom());
     const tall = (height - foot) / this.drawings.length;
-    this.footCaption.setAttribute("y", height - foot + 18);
-    this.stripes.forEach(([left, share], at) => {
-      const w = share * width;
-      const gap = w > 4 ? 0.7 : 0;
-      const place = { x: left * width, y: height - foot + 25, width: Math.max(w - gap, 0.3), height: foot - 26 };
-      for (const [name, value] of Object.entries(place)) this.feet[at].setAttribute(name, value);
-      this.feet[at].parentNode.classList.toggle("narrow", w < 3);
-    });
+    this.layFeet();
     this.drawings.forEach((drawing, number) => {
       const top = number * tall + (drawing.caption ? 20 : 0);
       const room = tall - (drawing.caption ? 24 : 0);
@@ -170,6 +181,22 @@ class People {
       });
     });
     this.paint(this.after ?? this.target ?? 0);
+  }
+
+  footRoom() {
+    return this.stripes.length ? Math.max(64, this.room.height * 0.2) : 0;
+  }
+
+  layFeet() {
+    const { width, height, foot } = this.room;
+    this.footCaption.setAttribute("y", height - foot + 18);
+    this.stripes.forEach(([left, share], at) => {
+      const w = share * width;
+      const gap = w > 4 ? 0.7 : 0;
+      const place = { x: left * width, y: height - foot + 25, width: Math.max(w - gap, 0.3), height: foot - 26 };
+      for (const [name, value] of Object.entries(place)) this.feet[at].setAttribute(name, value);
+      this.feet[at].parentNode.classList.toggle("narrow", w < 3);
+    });
   }
 
   write(drawn, box) {
@@ -203,8 +230,9 @@ class People {
         const hidden = gone && drawing.view.hides;
         const ends = box.leaf || !box.children.length || (group && drawing.view.hides);
         const state = hidden ? "hidden" : gone ? "gone" : group ? "group" : "inner";
-        if (state + ends !== drawn.state) {
-          drawn.state = state + ends;
+        const look = `${state} ${ends} ${box.shade}`;
+        if (look !== drawn.state) {
+          drawn.state = look;
           const { x, y, w, row, bottom } = drawn.place;
           for (const [name, value] of Object.entries({ x, y, width: w, height: ends ? bottom : row })) drawn.rect.setAttribute(name, value);
           drawn.rect.setAttribute("fill", gone ? "url(#hatch)" : this.palette.shades[box.shade]);
@@ -246,7 +274,8 @@ class People {
         shape.classList.toggle("picked", node === this.picked);
         shape.classList.toggle("on-path", this.path.has(node));
         shape.classList.toggle("cursor", this.usesKeys && node === this.cursor && node !== this.picked);
-        if (shape.id) shape.setAttribute("aria-selected", String(node === this.picked));
+        const selected = String(node === this.picked);
+        if (shape.id && shape.getAttribute("aria-selected") !== selected) shape.setAttribute("aria-selected", selected);
       });
       const front = [...this.path, this.picked].map((node) => this.places.get(node)).filter(Boolean);
       for (const box of front) shapes[box.at].shape.parentNode.append(shapes[box.at].shape);

@@ -4,6 +4,7 @@ An inline component lays :class:`anonymizer.drawing.people_map.PeopleMap` out in
 nodes, never HTML.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import streamlit as st
 
 from anonymizer.drawing.dot import THEMES
 from anonymizer.drawing.leaving import Leaving
-from anonymizer.drawing.people_map import PeopleMap
+from anonymizer.drawing.people_map import MapStates, PeopleMap
 from anonymizer.drawing.shades import Shade
 from anonymizer.growing.tree import Tree
 from ui.controls import plural
@@ -33,14 +34,14 @@ HTML = """
 </div>
 """
 LOOKS = {
-    "map": lambda groups: [{"caption": "", "after": None, "hides": False}],
-    "beside": lambda groups: [
+    "map": [{"caption": "", "after": None, "hides": False}],
+    "beside": [
         {"caption": "As grown", "after": 0, "hides": False},
-        {"caption": f"As released: {groups}", "after": None, "hides": True},
+        {"caption": "As released", "after": None, "hides": True},
     ],
 }
 """The drawings of each view, from top to bottom: caption, pruning steps where they are fixed, and whether what was
-merged is left out."""
+merged is left out, in which case the caption goes on with how many groups there are."""
 
 _mount = st.components.v2.component(
     "copse_people",
@@ -51,7 +52,8 @@ _mount = st.components.v2.component(
 
 
 def people(
-    people_map: PeopleMap,
+    boxes: PeopleMap,
+    states: MapStates,
     stripes: Leaving | None,
     tree: Tree,
     node: int | None,
@@ -66,7 +68,8 @@ def people(
     on_pick: Callable[[int], None],
     on_open: Callable[[int], None],
 ) -> None:
-    """Draw a map after so many pruning steps, and below it the groups that leave, where these are known.
+    """Draw a map with its boxes in their states after so many pruning steps, and below it the groups that leave, where
+    these are known.
 
     ``title``: what colours say, with their ``shades``; ``groups``: how many there are, in words; ``view``: a key of
     :data:`LOOKS`. ``on_pick`` and ``on_open`` get the node that was clicked, or double-clicked to look closer.
@@ -81,15 +84,19 @@ def people(
 
         return change
 
-    data: dict[str, Any] = {
-        "map": people_map.payload(),
+    moves = {
+        **states.payload(),
         "stripes": [] if stripes is None else stripes.payload(),
         "leaving": "" if stripes is None else f"What leaves: {plural(stripes.groups, 'group')} of look-alikes",
-        "views": LOOKS[view](groups),
+        "groups": groups,
+    }
+    data: dict[str, Any] = {
+        "boxes": boxes.text,
+        "look": json.dumps({"views": LOOKS[view], "palette": palette(theme, shades)}),
+        "moves": json.dumps(moves, separators=(",", ":")),
         "after": after,
         "picked": node,
         "path": [] if node is None else tree.path(node),
-        "palette": palette(theme, shades),
         "legend": [{"colour": shade.colour, "text": shade.text} for shade in shades],
         "title": title,
     }

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from anonymizer.drawing.draw import dot
 from anonymizer.drawing.leaving import Leaving, leaving
-from anonymizer.drawing.people_map import people_map
+from anonymizer.drawing.people_map import map_states, people_map
 from anonymizer.drawing.shades import COLOURS, legend
 from anonymizer.drawing.words import figures_text
 from anonymizer.groups.prune import Pruning
@@ -41,19 +41,19 @@ def draw(
     shades = legend(tree, risk, labels, state.colour, theme, pruning.k)
     if state.view == "tree":
         return nodes_and_edges(ws, pruning, cut, bands, theme, on_pick, on_open)
-    drawing = people_map(
-        pruning, risk, ws.flow.encoded.encodings, labels, colour_by=state.colour, focus=state.focus or 0
-    )
+    focus, encodings = state.focus or 0, ws.flow.encoded.encodings
+    boxes = ws.answers.get("people map", (tree, focus), lambda: people_map(tree, risk, encodings, labels, focus))
+    states = map_states(boxes, pruning, risk, state.colour)
     people(
-        drawing, leaves, tree, state.node, state.after, shades, title=colour_title(ws, state.colour),
+        boxes, states, leaves, tree, state.node, state.after, shades, title=colour_title(ws, state.colour),
         groups=plural(len(cut), "group"), view=state.view, theme=theme, key=f"people {state.view}",
         on_pick=on_pick, on_open=on_open,
     )  # fmt: skip
 
     def left_out() -> None:
-        if drawing.left_out:
+        if states.left_out:
             st.caption(
-                f"{plural(drawing.left_out, 'group')} of {len(pruning.cut()):,} are too narrow to be drawn at this "
+                f"{plural(states.left_out, 'group')} of {len(pruning.cut()):,} are too narrow to be drawn at this "
                 "width: double click a box, or pick it and look closer, to see what is below it."
             )
 

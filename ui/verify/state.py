@@ -1,5 +1,6 @@
 """What came of the last file that was checked on the Verify page."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from anonymizer.checking.verify import Verification
@@ -8,19 +9,20 @@ from anonymizer.errors import AnonymizerError
 
 @dataclass(frozen=True)
 class Verdict:
-    """``name`` of the file; what the checker found; ``differences`` from what the report speaks of, a sentence each;
-    ``roles`` that it was checked under, in words."""
+    """``name`` of the file; whether it ``is_whole``, the one that its report speaks of, and the ``sentences`` on that;
+    ``tables``: what the checker found in each table, by its name; ``roles`` that they were checked under, in words."""
 
     name: str
-    verification: Verification
-    differences: tuple[str, ...]
+    is_whole: bool
+    sentences: tuple[str, ...]
+    tables: Mapping[str, Verification]
     roles: str
 
 
 @dataclass
 class VerifyState:
-    """``edition``: how many pairs of a file and a report were brought, part of the widgets' keys; then ``verdict`` or
-    ``problem``. No row is kept."""
+    """``edition``: how many files were brought, part of the widgets' keys; then ``verdict`` or ``problem``. No row is
+    kept."""
 
     edition: int = 0
     verdict: Verdict | None = None

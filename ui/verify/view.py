@@ -1,12 +1,13 @@
-"""A released file and its report on the page, and what the checker finds in them."""
+"""A released file and its report, or a packet, on the page, and what the checker finds in them."""
 
 import streamlit as st
 
 from anonymizer.checking.released_file import ReleasedFile, read_released
-from anonymizer.checking.verify import verify
+from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError
 from anonymizer.reading.child import read_in_child
 from anonymizer.reporting.claim import claim_from, roles_text
+from anonymizer.reporting.packet import check_packet, members_of, read_members
 from ui.controls import plain, plural, problem
 from ui.release.view import check_line, headline
 from ui.server.memory import size_of
@@ -15,28 +16,36 @@ from ui.server.sessions import drop_uploads
 from ui.verify.state import Verdict, VerifyState
 from ui.workspace import Workspace
 
+MOST_SENTENCES = 5
+SAME_FILE = "This is the file that the report speaks of, by its SHA-256."
+
 
 def bring(ws: Workspace) -> None:
-    """Draw where a file and its report are dropped; checks them, and runs the script again, once both are there."""
+    """Draw where a packet, or a file and its report, are dropped; checks them, and runs the script again, once all is
+    there."""
     state = ws.state(VerifyState)
     left, right = st.columns(2, gap="large")
     with left:
         file = st.file_uploader(
-            "The released file: CSV, CSV.GZ, Parquet or Excel",
-            ["csv", "gz", "parquet", "xlsx"],
+            "A release packet (ZIP), or the released file, of any kind that Copse writes",
+            ["zip", "csv", "gz", "parquet", "feather", "xlsx", "sav", "dta", "xpt"],
             key=f"verify file {state.edition}",
         )
     with right:
-        report = st.file_uploader("Its report: JSON", ["json"], key=f"verify report {state.edition}")
-    if file is None or report is None:
+        report = st.file_uploader(
+            "For a released file, its report (JSON); a packet has one in it", ["json"],
+            key=f"verify report {state.edition}",
+        )  # fmt: skip
+    is_packet = file is not None and file.name.lower().endswith(".zip")
+    if file is None or (report is None and not is_packet):
         return
-    name, content, claimed = file.name, file.getvalue(), report.getvalue()
+    name, content, claimed = file.name, file.getvalue(), b"" if report is None else report.getvalue()
     drop_uploads()
     state.edition += 1
     state.verdict = state.problem = None
     try:
         with st.spinner("Reading and checking the file …"), ws.turn(False):
-            state.verdict = check(ws, name, content, claimed)
+            state.verdict = verdict_on_packet(ws, name, content) if is_packet else check(ws, name, content, claimed)
     except AnonymizerError as error:
         state.problem = error
     st.rerun()
@@ -51,11 +60,35 @@ def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     file = ReleasedFile.of_reading(reading).under(claim.schema)
     verification = verify(file.rows, claim.schema, beside=file.beside, **claim.limits)
     differences = claim.differences(reading.sha256, len(file.rows), claim.schema)
-    return Verdict(name, verification, differences, roles_text(claim.schema))
+    return Verdict(name, not differences, differences or (SAME_FILE,), {name: verification}, roles_text(claim.schema))
+
+
+def verdict_on_packet(ws: Workspace, name: str, content: bytes) -> Verdict:
+    """Return what comes of checking a packet: every file in it, and what the checker finds in its tables. The archive
+    unfolds, and each table is read, in a process of its own; nothing is kept. Raises what reading and checking raise.
+    """
+
+    def unfold(data: bytes) -> tuple[dict[str, bytes], list[str]]:
+        reading = read_in_child(data, name=name, reader=read_members)
+        PLACES.require(ws.owner, name, 2 * size_of(reading.frame))
+        return members_of(reading)
+
+    def read(data: bytes) -> ReleasedFile:
+        reading = read_in_child(data, name="The table", reader=read_released)
+        PLACES.require(ws.owner, name, size_of(reading.frame))
+        return ReleasedFile.of_reading(reading)
+
+    answer = check_packet(content, unfold=unfold, read=read)
+    roles = "" if answer.claim is None else roles_text(answer.claim.schema)
+    if not answer.differences:
+        return Verdict(name, True, (answer.sentence,), answer.tables, roles)
+    more = len(answer.differences) - MOST_SENTENCES
+    sentences = answer.differences[:MOST_SENTENCES] + ((f"And {more:,} more.",) if more > 0 else ())
+    return Verdict(name, False, ("This packet is not as it was made.", *sentences), {}, roles)
 
 
 def outcome(ws: Workspace) -> None:
-    """Draw what came of the last file."""
+    """Draw what came of the last file: whether it is what it says, then what the checker finds in each table."""
     state = ws.state(VerifyState)
     if state.problem is not None:
         problem(state.problem)
@@ -63,20 +96,35 @@ def outcome(ws: Workspace) -> None:
     if verdict is None:
         return
     st.header(plain(verdict.name), anchor=False)
-    headline(verdict.verification)
-    for difference in verdict.differences:
-        st.error(plain(difference), icon=":material/link_off:")
-    if not verdict.differences:
-        st.success("This is the file that the report speaks of, by its SHA-256.", icon=":material/link:")
-    st.caption(plain(verdict.roles))
-    judged = [check for check in verdict.verification.checks if check.passed is not None]
-    others = [check for check in verdict.verification.checks if check.passed is None]
-    for each in sorted(judged, key=lambda check: bool(check.passed)):
-        check_line(each)
-    with st.expander(f"{plural(len(others), 'more figure')}, reported without a requirement", key="verify figures"):
-        for each in others:
-            check_line(each)
+    first, *others = map(plain, verdict.sentences)
+    text = "  \n".join([f"**{first}**" if others else first, *others])
+    if verdict.is_whole:
+        st.success(text, icon=":material/link:")
+    else:
+        st.error(text, icon=":material/link_off:")
+    alike: dict[str, list[str]] = {}
+    for name, verification in verdict.tables.items():
+        alike.setdefault(verification.describe(), []).append(name)
+    for names in alike.values():
+        table(names, verdict.tables[names[0]], len(verdict.tables) > 1)
+    if verdict.roles:
+        st.caption(plain(verdict.roles))
     st.caption(
         "Checked from the file alone. Whether its cells contain the values of the people it was made from, and what "
         "somebody who knows them all can link, needs the original: `copse verify` with `--original`."
     )
+
+
+def table(names: list[str], verification: Verification, is_named: bool) -> None:
+    """Draw what the checker finds in tables of which it says the same."""
+    headline(verification)
+    if is_named:
+        st.caption(f"In {', '.join(map(plain, names))}.")
+    judged = [check for check in verification.checks if check.passed is not None]
+    reported = [check for check in verification.checks if check.passed is None]
+    for each in sorted(judged, key=lambda check: bool(check.passed)):
+        check_line(each)
+    title = f"{plural(len(reported), 'more figure')}, reported without a requirement"
+    with st.expander(title, key=f"verify figures {names[0]}"):
+        for each in reported:
+            check_line(each)

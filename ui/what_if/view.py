@@ -27,6 +27,7 @@ from ui.release.view import check_text, headline, homogeneity
 from ui.strip import figures
 from ui.what_if.frontier import frontier
 from ui.what_if.knowledge import knowledge
+from ui.what_if.population import as_a_sample
 from ui.what_if.scenarios import history, scenarios
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
@@ -47,6 +48,7 @@ def explore(ws: Workspace) -> None:
         "What would I lose?": losses,
         "Frontier": frontier,
         "What if I knew…": knowledge,
+        "As a sample": as_a_sample,
         "Scenarios": scenarios,
         "History and project": history,
     }
@@ -101,7 +103,7 @@ def choices(ws: Workspace) -> DeltaGenerator:
         with third:
             generalizer_choice(ws, page)
             place = numbers_choice(ws, page)
-        if st.toggle("Limits on sensitive columns", ws.flow.limits.beside_k, key=f"{page} limits"):
+        if st.toggle("Limits besides k", ws.flow.limits.beside_k, key=f"{page} limits"):
             limits_panel(ws, page, opened=True)
         else:
             ws.set(**Limits().but(k=ws.k))

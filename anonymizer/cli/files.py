@@ -1,0 +1,138 @@
+"""``anonymize FOLDER --engine local --out FOLDER``, and ``verify FOLDER``: tables in pieces, from the terminal."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from anonymizer.cli.options import (
+    ProgressBar,
+    print_checks,
+    print_json,
+    read_options,
+    require_roles,
+    schema_of,
+    settings_of,
+)
+from anonymizer.cli.reports import print_gate
+from anonymizer.databases.address import Address
+from anonymizer.errors import ParameterError
+from anonymizer.gate.finding import Severity
+from anonymizer.partitions.check import verify_folder
+from anonymizer.partitions.folder import dictionary_schema, read_manifest
+from anonymizer.partitions.pieces import open_table
+from anonymizer.partitions.run import FilesResult, anonymize_files
+from anonymizer.partitions.values import first_rows
+from anonymizer.releasing.files import write_file
+from anonymizer.releasing.release import FORMATS
+from anonymizer.reporting.claim import Claim, roles_text
+from anonymizer.reporting.report import schema_digest, schema_from
+from anonymizer.settings import RUN, name_of
+from anonymizer.values import plural
+
+ENGINES = ("memory", "local")
+LARGE = 2_000_000
+"""Records from which a Parquet file is read in pieces where a folder is to be written."""
+FIRST = 100_000
+"""Records in which roles that nobody gave are looked for."""
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says whether a table is read as one or in pieces."""
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        help="memory: one table; local: Parquet files in pieces, and a folder out (default: local for a folder, a "
+        f"pattern, or a Parquet file of {LARGE:,} records where --out is a folder)",
+    )
+
+
+def engine_of(options: argparse.Namespace) -> str:
+    """Return the engine that was chosen, or that suits the input: a folder or a pattern is read in pieces."""
+    if not isinstance(options.input, str) or isinstance(options.out, Address):  # a table in a database
+        if options.engine == "local":
+            raise ParameterError("A table in a database is read and written as one.", remedy="Choose --engine memory.")
+        return "memory"
+    path = Path(options.input)
+    pieces = path.is_dir() or (not path.exists() and any(letter in options.input for letter in "*?["))
+    ending = options.out and options.out.lower().endswith(FORMATS)
+    if not options.engine and not pieces and path.suffix == ".parquet" and path.is_file() and options.out:
+        pieces = not ending and open_table(path).n_records >= LARGE
+    engine = options.engine or ("local" if pieces else "memory")
+    if engine == "local" and ending:
+        raise ParameterError(
+            f"A table in pieces is released as a folder, not as {options.out}.", remedy="Name a folder."
+        )
+    return engine
+
+
+def run_files(options: argparse.Namespace) -> int:
+    """Run ``anonymize`` on Parquet files in pieces: write the folder and the report; return the exit status."""
+    table = open_table(options.input)
+    if not options.out:
+        raise ParameterError("A table in pieces is written into a new folder.", remedy="Name one: --out FOLDER.")
+    alone = ["check", "project", "attack", "packet", "internal_packet", "internal", "external"]
+    if unfit := [name for name in alone if getattr(options, name, None)]:
+        option = "--" + unfit[0].replace("_", "-")
+        raise ParameterError(f"{option} takes one table in memory.", remedy="Leave it out, or choose --engine memory.")
+    show, reading = ProgressBar(), read_options(options)
+    rows = first_rows(table, FIRST, reading)
+    schema = schema_of(rows, options)
+    if not options.schema:
+        require_roles(rows, schema, options.keep)
+    reasons = dict(text.partition("=")[::2] for text in options.reason)
+    if not options.engine:
+        print("The table is read in pieces (--engine local).", file=sys.stderr)
+    result = anonymize_files(
+        options.input, schema, options.out, options=reading, reasons=reasons, override=options.override, progress=show,
+        **settings_of(options).of(*RUN),
+    )  # fmt: skip
+    show.end()
+    if options.report:
+        write_file(options.report, result.to_json())
+    if options.json:
+        print_json(result.to_dict())
+    else:
+        print_files(result)
+    return 0 if result.verification.passed and not result.gate.open else 1
+
+
+def print_files(result: FilesResult) -> None:
+    """Print a run over files as a short table, then its checks."""
+    after = result.after
+    print(f"{after.records:,} records in {after.groups:,} groups of look-alikes, the smallest of {after.smallest:,}.")
+    print(f"{name_of('measure', 'gcp')}: {sum(result.loss.values()) / len(result.loss):.3f}\n")
+    print_checks(result.verification)
+    for note in result.notes:
+        print(note)
+    print_gate(result.gate, [finding for finding in result.gate.findings if finding.severity is Severity.STOPS])
+    if result.folder is not None:
+        files = plural(len(result.manifest.parts), "file")
+        print(f"Written: {result.folder}, {files}; manifest {result.manifest.sha256}")
+    elif not result.gate.open:
+        print('Not written, because a check failed. To write it all the same: --override "the reason".')
+
+
+def run_verify_folder(options: argparse.Namespace, claim: Claim | None, limits: dict[str, Any]) -> int:
+    """Run ``verify`` on a released folder, part by part; roles nobody gives are those of its dictionary."""
+    if options.original:
+        raise ParameterError("A folder is checked alone.", remedy="Leave --original out: the run compared them.")
+    manifest = read_manifest(options.input)
+    if options.quasi_identifying:
+        raise ParameterError("A folder's dictionary says its roles.", remedy="Give others as --schema.")
+    schema = schema_from(options.schema) if options.schema else None
+    schema = schema or (claim.schema if claim is not None else dictionary_schema(options.input))
+    verification = verify_folder(options.input, schema, manifest=manifest, **limits)
+    differences = () if claim is None else claim.differences(manifest.sha256, manifest.rows, schema)
+    passed = verification.passed and not differences
+    if options.json:
+        described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed}
+        if claim is not None:
+            described |= {"is_the_reported_file": not differences, "differences": list(differences)}
+        print_json(described)
+        return 0 if passed else 1
+    print_checks(verification)
+    print(roles_text(schema))
+    if claim is not None:
+        print(" ".join(differences) or "This is the folder that the report speaks of, under its roles.")
+    return 0 if passed else 1

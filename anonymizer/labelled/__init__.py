@@ -1,0 +1,1 @@
+"""Tables of statisticians: files whose columns and codes have labels, and whose missing values have reasons."""

@@ -1,0 +1,358 @@
+"""Read a statistician's file (SPSS, Stata, SAS): its columns with labels, and its missing values told apart.
+
+A column whose codes have labels becomes categories, shown by label. Codes that a file declares to be missing are levels
+of such a column; of numbers and dates they stand in a column of their own beside it, so that neither is lost.
+"""
+
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from anonymizer.errors import Progress, ReadError, no_progress
+from anonymizer.labelled.variable import Code, Variable
+
+KINDS = {"sav": "read_sav", "por": "read_por", "dta": "read_dta", "sas7bdat": "read_sas7bdat", "xpt": "read_xport"}
+"""Each format, and the function of pyreadstat that reads it."""
+
+BATCHES = 4
+"""A file is read in so many parts: a part is Python objects, four times the size of the numbers that it becomes."""
+SMALLEST_BATCH = 50_000
+
+DAY = 86_400_000_000
+SPSS_EPOCH = -12_219_379_200_000_000
+STATA_EPOCH = -315_619_200_000_000
+"""Microseconds from 1970 back to 14 October 1582, and to 1960, which SAS counts from as well."""
+
+SPSS_MOMENTS = ("DATETIME", "YMDHMS", "DATE", "ADATE", "EDATE", "SDATE", "JDATE", "MOYR", "QYR", "WKYR")
+SAS_STAMPS = re.compile("DATETIME|[EB]8601D[TZNX]|DATEAMPM|MDYAMPM|DTDATE|DTMONYY|DTYEAR")
+SAS_DAYS = re.compile(
+    "(MMDDYY|DDMMYY|YYMMDD|YYMM|MMYY|YYQ)[BCDNPS]?|DATE|[EB]8601DA|JULIAN|MONYY|(WORD|WEEK)DAT[EX]|DAY|MONTH|QTR|YEAR"
+)
+CLOCKS = ("TIME", "DTIME", "MTIME", "HHMM", "E8601TM", "%tm", "%tq", "%tw", "%th", "%ty")
+"""Formats that show what is neither a day nor a moment: hours, months, weeks. They stay the numbers that they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledColumn:
+    """One column (n,): numbers, moments, codes of categories, or pieces of text; and what its file says of it.
+
+    ``notes``: a level ("info" or "warning"), a sentence, and what to do.
+    """
+
+    name: str
+    variable: Variable
+    values: Any
+    notes: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(eq=False)
+class _Raw:
+    """A column as it stands in the file, gathered batch by batch: numbers with tags (0 is none), or text."""
+
+    numbers: list[NDArray[np.float64]] = field(default_factory=list)
+    tags: list[NDArray[np.uint8]] = field(default_factory=list)
+    texts: list[pa.Array] = field(default_factory=list)
+
+    def add(self, values: Any, is_text: bool) -> None:
+        if is_text:
+            texts = ["" if value is None else str(value) for value in values]
+            self.texts.append(pa.array(texts, pa.large_string()).dictionary_encode())
+            return
+        try:
+            numbers, tags = np.array(values, dtype=np.float64), np.zeros(0, np.uint8)
+        except ValueError:
+            numbers = np.array([np.nan if isinstance(value, str) else value for value in values], dtype=np.float64)
+            tags = np.array([ord(value[0]) if isinstance(value, str) else 0 for value in values], np.uint8)
+        self.numbers.append(numbers)
+        self.tags.append(tags if len(tags) else np.zeros(len(numbers), np.uint8))
+
+    def take(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        numbers, tags = np.concatenate(self.numbers), np.concatenate(self.tags)
+        self.numbers, self.tags = [], []
+        return numbers, tags
+
+
+def read_labelled(
+    data: bytes,
+    kind: str,
+    name: str,
+    *,
+    stop: Callable[[int, int], None],
+    encoding: str | None = None,
+    as_numbers: tuple[str, ...] = (),
+    as_text: tuple[str, ...] = (),
+    progress: Progress = no_progress,
+) -> list[LabelledColumn]:
+    """Return the columns of a file of one of :data:`KINDS`, those of missing values each behind its own.
+
+    ``stop``: called with rows and columns, so that it can raise. ``as_numbers``, ``as_text``: columns that are numbers,
+    or categories, whatever their labels say. Raises :class:`ReadError` for a file that is damaged or has no record.
+    """
+    import pyreadstat
+
+    read = getattr(pyreadstat, KINDS[kind])
+    options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
+    options |= {"encoding": encoding} if encoding and kind != "por" else {}
+    options |= {"user_missing": True} if kind in ("sav", "dta", "sas7bdat") else {}
+    try:
+        _, about = read(io.BytesIO(data), metadataonly=True, **options)
+        names = list(about.column_names)
+        stop(about.number_rows or 0, len(names))
+        raw: dict[str, _Raw] = {label: _Raw() for label in names}
+        rows = 0
+        for part in _batches(read, data, about.number_rows, options):
+            size = len(next(iter(part.values()), ()))
+            rows += size
+            stop(rows, len(names))
+            for label in names:
+                raw[label].add(part.pop(label), about.readstat_variable_types[label] == "string")
+            progress(0.8 * rows / max(rows, about.number_rows or rows), f"Reading {rows:,} records")
+    except ReadError:
+        raise
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeDecodeError, OverflowError) as error:
+        raise ReadError(
+            f"{name} cannot be read as a .{kind} file: it is damaged, cut off, locked, or of a kind that is not known.",
+            remedy="Save it again in the program that it came from, or as CSV.",
+        ) from error
+    if not rows or not names:
+        raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
+    columns: list[LabelledColumn] = []
+    for position, label in enumerate(names):
+        progress(0.8 + 0.2 * position / len(names), f"Reading column {label}")
+        columns += _columns(label, raw.pop(label), about, kind, label in as_numbers, label in as_text)
+    return _with_free_names(columns)
+
+
+def _batches(
+    read: Callable[..., Any], data: bytes, rows: int | None, options: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows in parts, each column by name; those of a file that does not say how many it has at once.
+
+    Rows that are passed over are unpacked all the same, so that many parts would take longer than few.
+    """
+    size = 0 if not rows or rows < 0 else max(SMALLEST_BATCH, -(-rows // BATCHES))
+    first = 0
+    while True:
+        part, _ = read(io.BytesIO(data), row_offset=first, row_limit=size, **options)
+        count = len(next(iter(part.values()), ()))
+        yield part
+        first += count
+        if not size or count < size or first >= (rows or 0):
+            return
+
+
+def _columns(name: str, raw: _Raw, about: Any, kind: str, as_numbers: bool, as_text: bool) -> Iterator[LabelledColumn]:
+    """Yield a column, and behind it the one of its missing values where it has such."""
+    labels = {_code(code, not raw.texts): text for code, text in (about.variable_value_labels.get(name) or {}).items()}
+    ranges = about.missing_ranges.get(name) or []
+    discrete = {str(one["lo"]) for one in ranges if isinstance(one, dict) and isinstance(one["lo"], str)}
+    discrete |= {one for one in ranges if isinstance(one, str)}
+    spans = tuple(
+        (float(one["lo"]), float(one["hi"])) if isinstance(one, dict) else (float(one), float(one))
+        for one in ranges
+        if not (isinstance(one, str) or isinstance(one, dict) and isinstance(one["lo"], str))
+    )
+    measure = about.variable_measure.get(name) or ""
+    variable = Variable(
+        label=about.column_names_to_labels.get(name) or "",
+        ranges=spans,
+        format=about.original_variable_types.get(name) or "",
+        measure="" if measure == "unknown" else measure,
+    )
+    if raw.texts:
+        yield _text(name, raw.texts, variable, {str(code): text for code, text in labels.items()}, discrete)
+        return
+    numbers, tags = raw.take()
+    numbers += 0.0  # -0.0 and 0.0 are one value
+    absent = tags > 0
+    for low, high in spans:
+        absent |= (numbers >= low) & (numbers <= high)
+    valid = np.unique(numbers[~absent & ~np.isnan(numbers)])
+    reasons = _reasons(numbers, tags, absent)
+    named = {code: text for code, text in labels.items() if isinstance(code, float) and not _among(code, spans)}
+    named_codes = {code: text for code, text in named.items() if text.strip()}
+    bare = [float(code) for code in valid if float(code) not in named_codes]
+    if as_text or (named_codes and not as_numbers and len(bare) <= len(named_codes)):
+        codes: list[Code] = [*sorted({*named, *map(float, valid)}), *_declared(labels, reasons, spans)]
+        variable, notes = _with_levels(name, variable, codes, labels, len(codes) - len({*named, *map(float, valid)}))
+        place = {code: at for at, (_, code) in enumerate(variable.levels)}
+        index = np.full(len(numbers), -1, np.int32)
+        present = ~absent & ~np.isnan(numbers)
+        index[present] = np.array([place[float(code)] for code in valid], np.int32)[
+            np.searchsorted(valid, numbers[present])
+        ]
+        for code, rows in reasons.items():
+            index[rows] = place[code]
+        yield LabelledColumn(name, variable, _categories(index, variable.domain), notes)
+        return
+    numbers[absent] = np.nan
+    values, notes = _moments(name, numbers, variable.format, kind)
+    if named_codes:
+        levels = tuple((text, code) for code, text in sorted(named_codes.items()))
+        first = f"{_text_of(levels[0][1])} is {levels[0][0]!r}"
+        sentence = f"Column {name!r} stays numbers, for most of its values have no label; of those that have, {first}."
+        remedy = "If its values are codes, have it read as text."
+        variable, notes = replace(variable, levels=levels), (*notes, ("info", sentence, remedy))
+    yield LabelledColumn(name, variable, values, notes)
+    if reasons:
+        codes = _declared({code: labels[code] for code in reasons if code in labels}, reasons, spans)
+        apart = Variable(label=variable.label, measure="nominal", of=name)
+        apart, notes = _with_levels(name, apart, codes, labels, len(codes))
+        index = np.full(len(numbers), -1, np.int32)
+        for at, (_, code) in enumerate(apart.levels):
+            index[reasons[code]] = at
+        sentence = (
+            f"{int(absent.sum()):,} values of column {name!r} are missing for a reason that the file tells: the "
+            f"reasons are column {name + '_missing'!r}."
+        )
+        notes = (*notes, ("info", sentence, "Leave it out if nobody needs it."))
+        yield LabelledColumn(f"{name}_missing", apart, _categories(index, apart.domain), notes)
+
+
+def _reasons(
+    numbers: NDArray[np.float64], tags: NDArray[np.uint8], absent: NDArray[np.bool_]
+) -> dict[Code, NDArray[np.int64]]:
+    """Return the rows that are missing for each reason, by its code; none of those where nothing is said."""
+    codes: dict[Code, NDArray[np.int64]] = {}
+    for number in np.unique(numbers[absent & (tags == 0)]):
+        codes[float(number)] = np.flatnonzero(absent & (numbers == number))
+    for tag in np.unique(tags[tags > 0]):
+        codes[f".{chr(int(tag)).lower()}"] = np.flatnonzero(tags == tag)
+    return codes
+
+
+def _declared(labels: Mapping[Code, str], reasons: Mapping[Code, Any], spans: tuple[Any, ...]) -> list[Code]:
+    """Return the codes that mean missing, labelled or in some row, in their order: numbers, then letters."""
+    codes = {code for code in labels if isinstance(code, str) or _among(code, spans)} | set(reasons)
+    return sorted(codes, key=lambda code: (isinstance(code, str), code))
+
+
+def _text(
+    name: str, texts: list[pa.Array], variable: Variable, labels: Mapping[str, str], missing: set[str]
+) -> LabelledColumn:
+    """Return a column of text: categories where its values have labels, or some of them mean missing."""
+    if not labels and not missing:
+        return LabelledColumn(name, variable, texts)
+    whole = pa.chunked_array(texts).unify_dictionaries().combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    values = whole.dictionary.to_pylist()
+    codes = sorted({*labels, *values} - {""} - missing) + sorted(missing & {*labels, *values})
+    variable, notes = _with_levels(name, variable, list(codes), labels, len(missing & set(codes)))
+    place = {code: at for at, (_, code) in enumerate(variable.levels)} | {"": -1}
+    lookup = np.array([place[value] for value in values], np.int32)
+    return LabelledColumn(name, variable, _categories(lookup[whole.indices.to_numpy()], variable.domain), notes)
+
+
+def _with_levels(
+    name: str, variable: Variable, codes: list[Code], labels: Mapping[Any, str], missing: int
+) -> tuple[Variable, tuple[tuple[str, str, str], ...]]:
+    """Return the variable with a level for each code, all different, and notes; the last ``missing`` mean missing."""
+    texts = [labels.get(code, "").strip() or _text_of(code) for code in codes]
+    alike = {text for text in texts if texts.count(text) > 1} if len(set(texts)) < len(texts) else set()
+    levels = [f"{text} ({_text_of(code)})" if text in alike else text for text, code in zip(texts, codes, strict=True)]
+    while len(set(levels)) < len(levels):  # a label that looks like another with its code
+        levels = [f"{level} ({at + 1})" if levels.count(level) > 1 else level for at, level in enumerate(levels)]
+    notes = []
+    bare = [_text_of(code) for code in codes if not labels.get(code, "").strip()]
+    if bare and any(labels.values()) and isinstance(codes[0], float | str):
+        sentence = f"Column {name!r} has codes without a label, shown as they are: {_few(bare)}."
+        notes.append(("info", sentence, "Label them in the file if they mean something."))
+    if alike:
+        sentence = f"Column {name!r} has codes with the same label, shown with the code: {_few(sorted(alike))}."
+        notes.append(("info", sentence, "Give each a label of its own, or take them as one."))
+    return replace(
+        variable,
+        levels=tuple(zip(levels, codes, strict=True)),
+        missing=tuple(levels[len(levels) - missing :]),
+    ), tuple(notes)
+
+
+def _few(texts: list[str]) -> str:
+    return ", ".join(text[:40] for text in texts[:5]) + (", …" if len(texts) > 5 else "")
+
+
+def _categories(index: NDArray[np.int32], levels: tuple[str, ...]) -> pd.Categorical:
+    """Return categories of the levels that some row has, in their order. ``index`` (n,): -1 for missing."""
+    used = np.flatnonzero(np.bincount(index[index >= 0], minlength=len(levels)))
+    place = np.full(len(levels) + 1, -1, np.int32)
+    place[used] = np.arange(len(used))
+    return pd.Categorical.from_codes(place[index], pd.Index([levels[at] for at in used], dtype="str"))
+
+
+def _moments(name: str, numbers: NDArray[np.float64], format: str, kind: str) -> tuple[Any, tuple[Any, ...]]:
+    """Return days and moments (n,) of a column that its file shows as such, any other as numbers; and notes."""
+    scale = moment_scale(format, kind)
+    if scale is None:
+        clock = format.startswith(CLOCKS)
+        sentence = f"Column {name!r} holds times of the form {format}, which stay the numbers that the file has."
+        return _plain(numbers), (("info", sentence, ""),) if clock else ()
+    unit, epoch = scale
+    micro = np.rint(numbers * unit)
+    far = np.abs(micro[~np.isnan(micro)]) > 6e18
+    if far.any():
+        sentence = f"Column {name!r} holds dates far beyond the calendar, so it stays numbers."
+        return numbers, (("warning", sentence, "Correct them in the file."),)
+    moments = np.full(len(numbers), np.datetime64("NaT"), "datetime64[us]")
+    present = ~np.isnan(micro)
+    moments[present] = (micro[present].astype(np.int64) + epoch).astype("datetime64[us]")
+    cut = bool((np.abs(micro[present] - numbers[present] * unit) > 0.01).any())
+    sentence = f"The times of column {name!r} were rounded to microseconds."
+    return moments, (("info", sentence, ""),) if cut else ()
+
+
+def moment_scale(format: str, kind: str) -> tuple[float, int] | None:
+    """Return how many microseconds one is and where 0 lies, of a format that shows days or moments; else ``None``."""
+    word = format.upper().rstrip("0123456789.")
+    if kind in ("sav", "por"):
+        return (1e6, SPSS_EPOCH) if word in SPSS_MOMENTS else None
+    if kind == "dta":
+        if format.startswith(("%tc", "%tC")):
+            return 1e3, STATA_EPOCH
+        return (float(DAY), STATA_EPOCH) if format.startswith(("%td", "%d")) else None
+    if SAS_STAMPS.fullmatch(word):
+        return 1e6, STATA_EPOCH
+    return (float(DAY), STATA_EPOCH) if SAS_DAYS.fullmatch(word) else None
+
+
+def _plain(numbers: NDArray[np.float64]) -> NDArray[Any]:
+    """Return whole numbers as such where none is missing."""
+    whole = bool(np.isfinite(numbers).all() and (np.abs(numbers) < 2**53).all() and (numbers == np.rint(numbers)).all())
+    return numbers.astype(np.int64) if whole else numbers
+
+
+def _with_free_names(columns: list[LabelledColumn]) -> list[LabelledColumn]:
+    """Return the columns with names of their own for those of missing values."""
+    names = {column.name for column in columns if not column.variable.of}
+    renamed = []
+    for column in columns:
+        label = column.name
+        while column.variable.of and label in names:
+            label += "_"
+        names.add(label)
+        renamed.append(replace(column, name=label))
+    return renamed
+
+
+def _among(code: Code, spans: tuple[tuple[float, float], ...]) -> bool:
+    return isinstance(code, float) and any(low <= code <= high for low, high in spans)
+
+
+def _code(code: Any, among_numbers: bool) -> Code:
+    """Return a code as a table has it: text, a number, or the letter of a missing number behind a point."""
+    if not among_numbers:
+        return str(code)
+    return f".{code.lower()}" if isinstance(code, str) else float(code)
+
+
+def _text_of(code: Code) -> str:
+    """Return a code as text."""
+    if isinstance(code, str):
+        return code
+    return str(int(code)) if code.is_integer() and abs(code) < 1e15 else repr(code)

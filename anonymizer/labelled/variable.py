@@ -1,0 +1,80 @@
+"""What a statistician's file says of a column: its label, the labels of its codes, which of them mean missing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from anonymizer.json_value import JsonValue
+
+Code = float | str
+"""What a file holds instead of a level: a number, or text; ``.a`` to ``.z`` are missing values that Stata and SAS tell
+apart."""
+
+LONGEST_LABEL = 32_000
+MOST_LEVELS = 100_000
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A column as its file describes it.
+
+    ``label``: what it is, in words. ``levels``: each value as the table has it, and its code in the file; of a column
+    that stays numbers, those of its numbers that have a label. ``missing``: those levels that the file declares to be
+    missing. ``ranges``: codes from and to that it declares so. ``format``: how the file shows values, such as F8.2;
+    ``measure``: "nominal", "ordinal", "scale" or "". ``of``: the column whose missing values this one tells apart.
+    ``meanings``: what a level means, where a codebook says so of codes that the table shows.
+    """
+
+    label: str = ""
+    levels: tuple[tuple[str, Code], ...] = ()
+    missing: tuple[str, ...] = ()
+    ranges: tuple[tuple[float, float], ...] = ()
+    format: str = ""
+    measure: str = ""
+    of: str = ""
+    meanings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def domain(self) -> tuple[str, ...]:
+        """The levels in the order of their codes, those that mean missing last."""
+        return tuple(level for level, _ in self.levels)
+
+    def full_name(self, name: str) -> str:
+        """Return what a column of this name is called where there is room: its label, and the name in brackets."""
+        return f"{self.label} ({name})" if self.label and self.label != name else name
+
+    def level_text(self, level: str) -> str:
+        """Return a level, and in brackets what it means where it is a code of a codebook."""
+        meaning = dict(self.meanings).get(level)
+        return level if meaning is None else f"{level} ({meaning})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description; empty parts are left out."""
+        parts = {name: getattr(self, name) for name in ("label", "format", "measure", "of") if getattr(self, name)}
+        lists = {"levels": self.levels, "ranges": self.ranges, "meanings": self.meanings}
+        parts |= {name: [list(pair) for pair in pairs] for name, pairs in lists.items() if pairs}
+        return parts | ({"missing": list(self.missing)} if self.missing else {})
+
+    @classmethod
+    def from_value(cls, value: JsonValue) -> "Variable":
+        """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
+        value.fields(("label", "levels", "missing", "ranges", "format", "measure", "of", "meanings"))
+        texts = {
+            name: value.field(name).text(LONGEST_LABEL)
+            for name in ("label", "format", "measure", "of")
+            if not value.field(name).absent
+        }
+        levels, ranges, missing, meanings = (value.field(name) for name in ("levels", "ranges", "missing", "meanings"))
+        words = [] if meanings.absent else [pair.items(2, 2) for pair in meanings.items(MOST_LEVELS)]
+        pairs = [] if levels.absent else [level.items(2, 2) for level in levels.items(MOST_LEVELS)]
+        ends = [] if ranges.absent else [pair.items(2, 2) for pair in ranges.items(10)]
+        return cls(
+            levels=tuple((level.text(LONGEST_LABEL), _code(code)) for level, code in pairs),
+            ranges=tuple((float(low.number()), float(high.number())) for low, high in ends),
+            meanings=tuple((level.text(LONGEST_LABEL), meaning.text(LONGEST_LABEL)) for level, meaning in words),
+            missing=() if missing.absent else tuple(one.text(LONGEST_LABEL) for one in missing.items(MOST_LEVELS)),
+            **texts,
+        )
+
+
+def _code(value: JsonValue) -> Code:
+    return value.text(LONGEST_LABEL) if isinstance(value.value, str) else float(value.number())

@@ -1,0 +1,189 @@
+"""A table in pieces: the row groups of one Parquet file, of all files of a folder, or of those that a pattern names.
+
+Which pieces there are, how they are cut, and in which order they come changes nothing of what is made of them.
+"""
+
+import glob
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from anonymizer.errors import AnonymizerError, ReadError
+from anonymizer.reading.delimited import repair_names
+from anonymizer.reading.options import refuse_too_wide
+from anonymizer.reading.parquet import is_text
+
+BATCH = 1 << 20
+"""Most records that are unpacked at a time."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """``rows`` records of one file: those of some of its row groups."""
+
+    path: Path
+    groups: tuple[int, ...]
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedTable:
+    """A table in pieces. ``types``: of each column, by the name it has here, the type that holds the values of all
+    files; ``labels``: the names in the files."""
+
+    source: str
+    pieces: tuple[Piece, ...]
+    types: dict[str, pa.DataType]
+    labels: dict[str, str]
+
+    @property
+    def n_records(self) -> int:
+        """Number of records n."""
+        return sum(piece.rows for piece in self.pieces)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in the order of the first file."""
+        return tuple(self.types)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files in their order."""
+        return tuple(dict.fromkeys(piece.path for piece in self.pieces))
+
+    def batches(self, piece: Piece, names: Sequence[str], size: int = BATCH) -> Iterator[pa.RecordBatch]:
+        """Yield the records of a piece, some columns, at most ``size`` at a time; text by codes.
+
+        Raises :class:`ReadError`, with the name of the file and nothing that stands in it, when it is damaged.
+        """
+        labels = [self.labels[name] for name in names]
+        with reading(piece.path):
+            texts = [self.labels[name] for name in names if pa.types.is_string(self.types[name])]
+            file = pq.ParquetFile(piece.path, read_dictionary=texts, page_checksum_verification=True)
+            rows = 0
+            for batch in file.iter_batches(size, row_groups=list(piece.groups), columns=labels, use_threads=False):
+                rows += batch.num_rows
+                yield batch.select(labels).rename_columns(list(names))
+            if rows != piece.rows:
+                raise pa.ArrowInvalid("The number of records is another.")
+
+
+def open_table(source: str | Path, rows: int = BATCH) -> PartitionedTable:
+    """Return the table in a Parquet file, in all of a folder, or in those that a pattern such as ``in/*.parquet``
+    names; only their own accounts of themselves are read. ``rows``: row groups of fewer records share a piece.
+
+    Names that begin with a dot or an underscore are passed over in a folder, as other programs do.
+
+    Raises :class:`ReadError` where there is none, one cannot be read, or two do not have the same columns.
+    """
+    paths = files_of(source)
+    pieces: list[Piece] = []
+    first: tuple[Path, list[str]] | None = None
+    types: dict[str, pa.DataType] = {}
+    for path in paths:
+        with reading(path):
+            file = pq.ParquetFile(path)
+            metadata, schema = file.metadata, file.schema_arrow
+            counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+        if first is None:
+            refuse_too_wide(len(schema), path.name)
+            first = path, list(schema.names)
+            if len(set(schema.names)) < len(schema):
+                raise ReadError(f"Two columns of {path.name} have the same name.", remedy="Rename one of them.")
+        if sorted(schema.names) != sorted(first[1]):
+            other = sorted(set(schema.names) ^ set(first[1]))
+            raise ReadError(
+                f"{path.name} and {first[0].name} do not have the same columns: {other[:3]} are in one of them only.",
+                remedy="Bring files of one table.",
+            )
+        for field in schema:
+            types[field.name] = common_type(field.name, types.get(field.name), plain_type(field.type), path)
+        pieces += cut(path, counts, rows)
+    names = first[1] if first else []
+    if not names or not any(piece.rows for piece in pieces):
+        raise ReadError(f"{source} has no records.", remedy="Bring a table with at least one record.")
+    here = repair_names(names)[0]
+    return PartitionedTable(
+        str(source),
+        tuple(pieces),
+        {name: types[label] for name, label in zip(here, names, strict=True)},
+        dict(zip(here, names, strict=True)),
+    )
+
+
+def files_of(source: str | Path) -> list[Path]:
+    """Return the files that a path or a pattern names, in the order of their names.
+
+    Raises :class:`ReadError` where there is none.
+    """
+    path = Path(source)
+    if path.is_dir():
+        inside = (file.relative_to(path) for file in path.rglob("*.parquet") if file.is_file())
+        paths = [path / file for file in inside if not any(part.startswith((".", "_")) for part in file.parts)]
+    elif path.is_file():
+        paths = [path]
+    else:
+        paths = [Path(name) for name in glob.glob(str(source), recursive=True) if Path(name).is_file()]
+    if not paths:
+        raise ReadError(
+            f"There is no Parquet file at {str(source)!r}.",
+            remedy="Name a file, a folder of files that end in .parquet, or a pattern such as 'in/*.parquet'.",
+        )
+    return sorted(paths)
+
+
+def cut(path: Path, counts: Sequence[int], rows: int) -> Iterator[Piece]:
+    """Yield the pieces of a file whose row groups have so many records: consecutive groups of at most ``rows``
+    together, or one larger group."""
+    groups: list[int] = []
+    size = 0
+    for number, count in enumerate(counts):
+        if groups and size + count > rows:
+            yield Piece(path, tuple(groups), size)
+            groups, size = [], 0
+        groups.append(number)
+        size += count
+    if groups:
+        yield Piece(path, tuple(groups), size)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values themselves: of a dictionary those in it, of any text text."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.string() if is_text(kind) else kind
+
+
+def common_type(name: str, one: pa.DataType | None, other: pa.DataType, path: Path) -> pa.DataType:
+    """Return the type that holds the values of both. Raises :class:`ReadError` where there is none."""
+    if one is None or one == other:
+        return other
+    try:
+        fields = (pa.schema([pa.field(name, kind)]) for kind in (one, other))
+        return pa.unify_schemas(list(fields), promote_options="permissive").field(0).type
+    except pa.ArrowException as error:
+        raise ReadError(
+            f"Column {name!r} is {other} in {path.name} and {one} in another file.",
+            column=name,
+            remedy="Write all files with the same types.",
+        ) from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever a damaged file makes the reader raise into one :class:`ReadError` with the file's name."""
+    try:
+        yield
+    except AnonymizerError:
+        raise
+    except MemoryError as error:
+        raise ReadError(f"{path.name} takes more memory than there is.", remedy="Write smaller row groups.") from error
+    except (pa.ArrowException, OSError, ValueError, KeyError, IndexError, TypeError) as error:
+        raise ReadError(
+            f"{path.name} cannot be read ({type(error).__name__}).",
+            remedy="Write it again as Parquet; it may be damaged or cut off.",
+        ) from None  # what the reader says may hold what stands in the file

@@ -1,0 +1,193 @@
+"""Records in pieces while a tree grows: histograms of every piece, added up, and small nodes finished whole.
+
+Only whole numbers are added, so it does not show in how many pieces the records are, or in what order they are added.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.errors import ParameterError
+from anonymizer.groups.recipe import Recipe, with_criterion
+from anonymizer.growing.grow import grow, grow_from, linear_algebra
+from anonymizer.growing.records import (
+    SMALL,
+    WORKERS,
+    Branch,
+    Division,
+    Growth,
+    Histograms,
+    InMemory,
+    Node,
+    Sums,
+    in_threads,
+)
+from anonymizer.growing.target import ClassTarget, entropy, gini
+from anonymizer.growing.tree import Tree
+from anonymizer.partitions.coded import CodedTable
+from anonymizer.partitions.values import ROWS
+
+LEVELS = signature(grow).parameters["exhaustive_max"].default
+"""Levels of which every subset is tried."""
+
+
+class InPieces:
+    """Records of a :class:`CodedTable` as a source of growing, ``rows`` of them in each piece.
+
+    A node below ``enough`` records is shipped: its records are taken out of every piece, in the order of the table,
+    and grown to the end in one place. What is then known of them is their ``order``.
+    """
+
+    def __init__(self, table: CodedTable, rows: int = ROWS, enough: int | None = None) -> None:
+        n = table.n_records
+        self.table = table
+        self.encodings = table.encoded.encodings
+        self.starts = list(range(0, n, rows))
+        self.pieces = list(in_threads(lambda start: _piece(table, slice(start, start + rows)), self.starts))
+        first = self.pieces[0]
+        self.n_codes, self.by_order, self.stride = first.n_codes, first.by_order, first.stride
+        self.order = np.empty(n, dtype=np.uint32)
+        self.placed = 0
+        self.first = np.empty(0, dtype=np.int64)
+        self.least = max(SMALL, n // (4 * WORKERS)) if enough is None else enough
+
+    @property
+    def enough(self) -> int:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        return self.least
+
+    def root(self) -> Node:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        roots = [piece.root() for piece in self.pieces]
+        sums = np.sum([root.sums for root in roots], axis=0)
+        return Node(0, 0, sum(root.n for root in roots), sums, roots[0].active)
+
+    def impurity(self, criterion: str) -> float:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        totals = self.root().sums
+        return float(totals.sum() * {"entropy": entropy, "gini": gini}[criterion](totals))
+
+    def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        first, *others = self.pieces
+        whole = [list(map(_wide, of_node)) for of_node in first.divide(divisions, nodes)]
+        for piece in others:
+            for histograms, part in zip(whole, piece.divide(divisions, nodes), strict=True):
+                for histogram, cells in zip(histograms, part, strict=True):
+                    if histogram is not None:
+                        histogram += cells
+        return whole
+
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        places = {}
+        for node in nodes:
+            places[node.key] = self.placed
+            self.placed += node.n
+        largest_first = sorted(nodes, key=lambda node: -node.n)
+        branches = in_threads(lambda node: self._branch(node, places[node.key], growth), largest_first)
+        of_key = dict(zip([node.key for node in largest_first], branches, strict=True))
+        for piece in self.pieces:
+            piece.packed = piece.packed[:, :0]
+        return [of_key[node.key] for node in nodes]
+
+    def _branch(self, node: Node, place: int, growth: Growth) -> Branch:
+        from anonymizer import kernels
+
+        runs = [piece.runs[node.key] for piece in self.pieces]
+        packed = np.concatenate([p.packed[:, a:b] for p, (a, b) in zip(self.pieces, runs, strict=True)], axis=1)
+        orders = [
+            piece.order[a:b] + np.uint32(start)
+            for piece, (a, b), start in zip(self.pieces, runs, self.starts, strict=True)
+        ]
+        order = np.concatenate(orders)
+        columns = kernels.Columns(packed, order, np.empty((node.n, 0)), self.n_codes, self.by_order, self.stride)
+        hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=np.int32)
+        branch = Branch(*kernels.grow_branch(columns, 0, node.n, node.sums, node.active, node.depth, growth, hist))
+        self.order[place : place + node.n] = order
+        return replace(branch, first=branch.first + place, last=branch.last + place)
+
+    def sums(self, branch: Branch) -> Sums:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        from anonymizer import kernels
+
+        self.first = branch.first
+        m, runs = len(branch.parent), (branch.parent, branch.feature, branch.first, branch.last, self.order)
+
+        def count(target: ClassTarget) -> NDArray[np.int64]:
+            counts = np.zeros((m, target.n_classes), dtype=np.int64)
+            kernels.count_classes(*runs, target.codes, counts)
+            return counts
+
+        moments = (branch.last - branch.first).astype(np.float64)[:, None]
+        return Sums(branch.sums, moments, tuple(in_threads(count, self.table.encoded.others)), None)
+
+    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        from anonymizer import kernels
+
+        m, p = len(branch.parent), len(self.encodings)
+        low, high, levels = (np.zeros((p, m), dtype=np.int32) for _ in range(3))
+        missing = np.zeros((p, m), dtype=np.bool_)
+
+        def column(j: int) -> None:
+            encoding = self.encodings[j]
+            kernels.column_hull(
+                self.table.codes(j, self.order).astype(np.uint16), 1, branch.first, branch.last, branch.feature,
+                encoding.n_codes - 1 if encoding.missing else -1, not encoding.is_interval, encoding.n_codes,
+                low[j], high[j], levels[j], missing[j],
+            )  # fmt: skip
+
+        list(in_threads(column, range(p)))
+        return low.T, high.T, levels.T, missing.T
+
+    def leaf(self, tree: Tree) -> NDArray[np.int32]:
+        """Return the leaf of the grown tree that each record reaches, (n,), as growing has left them."""
+        leaves = np.flatnonzero(tree.is_leaf)
+        leaves = leaves[np.argsort(self.first[leaves], kind="stable")]
+        leaf = np.empty(len(self.order), dtype=np.int32)
+        leaf[self.order] = np.repeat(leaves, tree.n[leaves]).astype(np.int32)
+        return leaf
+
+
+def _piece(table: CodedTable, rows: slice) -> InMemory:
+    """Return some records, packed; their codes are not kept a second time."""
+    encoded = table.rows(rows)
+    piece = InMemory(encoded)
+    piece.encoded = replace(encoded, codes=encoded.codes[:, :0])
+    return piece
+
+
+def _wide(histogram: NDArray[Any] | None) -> NDArray[Any] | None:
+    """Return a histogram that has room for the sums of many pieces."""
+    return None if histogram is None else histogram.astype(np.int64)
+
+
+def grow_pieces(
+    table: CodedTable, recipe: Recipe, rows: int = ROWS, enough: int | None = None
+) -> tuple[Tree, NDArray[np.int32]]:
+    """Return the tree that :func:`anonymizer.groups.recipe.grow_by` grows on the whole table, every array the same, and
+    the leaf of each record, (n,).
+
+    ``rows``: records of a piece; ``enough``: of a node that is grown in one place. Raises :class:`ParameterError` for a
+    recipe that takes the whole table in one place.
+    """
+    recipe = with_criterion(recipe, table.encoded)
+    if recipe.criterion not in ("entropy", "gini", "in-order"):
+        what = recipe.mondrian or recipe.criterion
+        raise ParameterError(
+            f"{what!r} takes one table in memory.",
+            value=what,
+            remedy="Choose --engine memory, or the criterion entropy, gini or in-order.",
+        )
+    in_order = recipe.criterion == "in-order"
+    criterion = "entropy" if in_order else str(recipe.criterion)
+    source = InPieces(table, rows, enough)
+    rules = recipe.min_leaf, recipe.max_depth, LEVELS
+    with linear_algebra().limit(limits=1, user_api="blas"):
+        tree = grow_from(source, table.encoded.encodings, criterion, *rules, in_order=in_order)
+    return tree, source.leaf(tree)

@@ -1,0 +1,269 @@
+"""The whole flow of a table in pieces: files in, a checked folder out. What is released is what
+:func:`anonymizer.pipeline.anonymize` releases of the same table; neither needs the other."""
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
+from anonymizer.checking.verify import Verification
+from anonymizer.drawing.groups import WorstGroup, worst_groups
+from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.gate.finding import Gate
+from anonymizer.gate.judge import about_table, judge
+from anonymizer.groups.limits import shortfall_of_all, too_few
+from anonymizer.groups.prune import Pruning
+from anonymizer.groups.recipe import group, natural_grouping, recipe_of, used_settings
+from anonymizer.groups.risk import annotate
+from anonymizer.growing.tree import Tree
+from anonymizer.measuring.utility import cell_ncp
+from anonymizer.partitions.boxes import grids_of_pieces, release_of_pieces
+from anonymizer.partitions.check import OriginalRows, verify_folder
+from anonymizer.partitions.coded import CodedTable, code_table
+from anonymizer.partitions.folder import Manifest, write_folder
+from anonymizer.partitions.pieces import PartitionedTable, open_table
+from anonymizer.partitions.records import grow_pieces
+from anonymizer.partitions.values import ROWS
+from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.files import replace_folder, require_apart
+from anonymizer.releasing.generalize import (
+    NUMBERS,
+    WRITINGS,
+    check_choices,
+    divide,
+    fresh_secret,
+    guarantee_of,
+)
+from anonymizer.releasing.grid import on_grids
+from anonymizer.releasing.release import ORDERS, Release
+from anonymizer.reporting.report import commitment, risk_figures, schema_digest
+from anonymizer.schema import Schema
+from anonymizer.settings import RUN, Settings
+from anonymizer.version import VERSION
+
+SAMPLE = 500_000
+"""Most records that the gate looks at: all of a smaller table, else so many, evenly spread."""
+
+GROUPS_ALONE = ("uniform", "refine", "pack", "polish", "tiered-strict")
+"""Generalizers whose boxes share no record."""
+
+
+@dataclass(frozen=True, eq=False)
+class FilesResult:
+    """What comes of a run over files. ``folder``: where the release is; ``None`` when a check failed, or something
+    stands in the way, and nothing was written. ``loss``: of each column, its mean NCP; ``after``: the linking risk."""
+
+    schema: Schema
+    settings: Settings
+    source: PartitionedTable
+    tree: Tree
+    pruning: Pruning
+    manifest: Manifest
+    verification: Verification
+    gate: Gate
+    after: LinkageRisk
+    loss: Mapping[str, float]
+    worst: tuple[WorstGroup, ...]
+    notes: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    folder: Path | None
+    override: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report, JSON-ready, with the fields of :meth:`anonymizer.reporting.report.Report.to_dict` that are
+        known of a table in pieces."""
+        key = secrets.token_hex(32)
+        guarantee = guarantee_of(self.settings.generalizer)
+        ways = WRITINGS[self.settings.writing], NUMBERS[self.settings.numbers]
+        return {
+            "software": {"name": "Copse", "version": VERSION},
+            "passed": self.verification.passed,
+            "what_it_is": self.verification.describe(),
+            "method": {
+                "title": guarantee.title,
+                "promises": guarantee.gives,
+                "does_not_promise": guarantee.does_not,
+                "k_anonymous_by_construction": guarantee.strict,
+                "cells": [
+                    {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None}
+                    for way in ways
+                ],
+            },
+            "notes": list(self.notes),
+            "override": self.override or None,
+            "gate": self.gate.to_dict(),
+            "verification": self.verification.to_dict(),
+            "worst_groups": [
+                {"figure": worst.figure, "column": worst.column or None, "node": worst.node, "what": worst.what}
+                for worst in self.worst
+            ],
+            "linking_risk": {"after": risk_figures(self.after)},
+            "utility": {"gcp": float(np.mean(list(self.loss.values()))), "ncp_by_column": dict(self.loss)},
+            "provenance": {
+                "input": {
+                    "name": self.source.source,
+                    "files": len(self.source.files),
+                    "records": self.source.n_records,
+                    "commitment": commitment(input_digest(self.source), key),
+                    "key": key,
+                },
+                "output_sha256": {} if self.folder is None else {"folder": self.manifest.sha256},
+                "schema": json.loads(self.schema.to_json()),
+                "schema_sha256": schema_digest(self.schema),
+                "parameters": dict(self.parameters),
+                "engine": "local",
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "row_order": ORDERS[self.settings.order],
+            },
+        }
+
+    def to_json(self) -> str:
+        """Return the report as JSON text: for the steward."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def anonymize_files(
+    source: str | Path,
+    schema: Schema,
+    folder: str | Path,
+    *,
+    options: ReadOptions | None = None,
+    rng: np.random.Generator | None = None,
+    reasons: Mapping[str, str] | None = None,
+    override: str = "",
+    progress: Progress = no_progress,
+    rows: int = ROWS,
+    **settings: Any,
+) -> FilesResult:
+    """Write a verified release of a table in Parquet files into a new folder, piece by piece; return what it is.
+
+    ``source``: a file, a folder, or a pattern such as ``in/*.parquet``: see
+    :func:`anonymizer.partitions.pieces.open_table`. ``folder``: new, or empty; it is there as a whole or not at all.
+    ``options``: which texts mean missing. ``rng``, ``reasons``, ``settings``: of :func:`anonymizer.pipeline.anonymize`.
+    ``override``: why it is written although a check fails. ``rows``: of a piece, and of a written file.
+
+    Records are kept as small numbers, 1 to 4 bytes a column; columns that do not leave are not read. The gate looks at
+    up to 500,000 records, evenly spread.
+
+    Raises :class:`ParameterError` for settings that take one table in memory and a folder that is there already,
+    :class:`ReadError` for a file that cannot be read, by its name, and whatever the stages raise.
+    """
+    s = Settings(**settings)
+    check_choices(s.generalizer, s.writing, s.numbers)
+    if s.generalizer not in GROUPS_ALONE:
+        raise ParameterError(
+            f"{s.generalizer!r} takes one table in memory.",
+            value=s.generalizer,
+            remedy=f"Choose --engine memory, or one of: {', '.join(GROUPS_ALONE)}.",
+        )
+    if s.limits.of_population:
+        raise ParameterError(
+            "Limits on the risk in a population take one table in memory.", remedy="Choose --engine memory."
+        )
+    require_apart(source, folder)
+    progress(0.0, "Reading the pieces")
+    table = open_table(source, rows)
+    coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what))
+    if coded.n_records < s.k:
+        raise too_few(coded.encoded, s.k)
+    progress(0.3, "Growing the tree")
+    recipe = recipe_of(s)
+    tree, leaf = grow_pieces(coded, recipe, rows)
+    progress(0.5, "Making groups")
+    risk = annotate(tree, coded.encoded)
+    grouping = s.grouping or natural_grouping(schema)
+    pruning = group(tree, risk, coded.encoded, grouping, s.limits)
+    if not pruning.satisfied:
+        raise shortfall_of_all(tree, risk, coded.encoded, s.limits)
+    worst = worst_groups(tree, risk, coded.encoded, pruning.cut())
+    release, classes = boxed(coded, pruning, leaf, s, rng)
+    loss = losses(release, coded)
+    del leaf
+    progress(0.65, "Looking at what leaves")
+    sample = coded.sample(SAMPLE)
+    left = Schema(tuple(schema[name] for name in sample.columns), schema.target)
+    about = about_table(sample, left)
+    after = risk_of_classes(classes)
+    del classes
+    keep = Unwritten()
+    try:
+        with replace_folder(folder) as half:
+            progress(0.7, "Writing the folder")
+            manifest = write_folder(release, half, rows)
+            progress(0.8, "Checking the folder")
+            before = OriginalRows(coded, release.order)
+            del release
+            verification = verify_folder(
+                half, schema, manifest=manifest, original=before,
+                progress=lambda share, what: progress(0.8 + 0.2 * share, what), **s.limits.required,
+            )  # fmt: skip
+            gate = judge(about, sample, left, s, verification).with_reasons(reasons or {})
+            if gate.open or not (verification.passed or override.strip()):
+                raise keep
+        place: Path | None = Path(folder)
+    except Unwritten:
+        place = None
+    progress(1.0, "Done")
+    notes = coded.encoded.notes
+    if table.n_records > SAMPLE:
+        notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} records, evenly spread.",)
+    parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded.encoded)}
+    return FilesResult(
+        schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
+        place, "" if verification.passed else override.strip(),
+    )  # fmt: skip
+
+
+class Unwritten(Exception):
+    """Nothing may be left of a folder: raised inside what makes it, and caught outside."""
+
+
+def boxed(
+    coded: CodedTable,
+    pruning: Pruning,
+    leaf: np.ndarray,
+    settings: Settings,
+    rng: np.random.Generator | None,
+) -> tuple[Release, LookAlikes]:
+    """Return the release of the groups of a pruned tree, in the order that the settings say, and its classes."""
+    s = settings
+    grids = grids_of_pieces(coded, s.k)
+    encoded = coded.encoded if s.generalizer == "uniform" else coded.whole
+    coarse = encoded if s.public_k is None else on_grids(encoded, grids)
+    rng = rng or fresh_secret()
+    parts = divide(coarse, pruning, s.generalizer, s.k, limits=s.limits, leaf=leaf, rng=rng)
+    release, classes = release_of_pieces(coded, parts, s.generalizer, s.writing, s.numbers, grids)
+    if s.order == "secret":
+        rows = rng.permutation(release.n_records)
+        columns = tuple(column.take(rows) for column in release.columns)
+        release = replace(release, columns=columns, order=release.order[rows])
+    return release, classes
+
+
+def losses(release: Release, coded: CodedTable) -> dict[str, float]:
+    """Return the mean NCP of each generalized column."""
+    encodings = {encoding.name: encoding for encoding in coded.encoded.encodings}
+    return {
+        column.name: float(
+            column.counts() @ np.array([cell_ncp(cell, encodings[column.name]) for cell in column.cells])
+            / release.n_records
+        )
+        for column in release.generalized
+    }  # fmt: skip
+
+
+def input_digest(table: PartitionedTable) -> str:
+    """Return the SHA-256 of the bytes of all files, in their order."""
+    digest = sha256()
+    for path in table.files:
+        with open(path, "rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()

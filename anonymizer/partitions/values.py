@@ -1,0 +1,153 @@
+"""The distinct values of a column over all pieces, and which of them each record has.
+
+Every piece says which values it holds; these are put together, and only then read as text, numbers or dates, with their
+missing marks, by what reads a whole file. So a value means the same in whichever piece it stands, and each record is
+read once and kept as a small number.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from anonymizer.errors import Progress, no_progress
+from anonymizer.partitions.pieces import PartitionedTable, Piece, reading
+from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.parquet import column_values
+
+WORKERS = 2
+"""Threads that read pieces at the same time."""
+
+ROWS = 1 << 20
+"""Records that are worked on at a time."""
+
+Codes = NDArray[np.unsignedinteger]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedColumn:
+    """One column of n records: its d distinct ``values``, and the place among them of each record's, ``codes`` (n,), in
+    8, 16 or 32 bits. Several of the values can mean the same, such as two marks of missing ones."""
+
+    name: str
+    values: "pd.Series[Any]"
+    codes: Codes
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records have each value, (d,)."""
+        return np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
+
+    def take(self, rows: NDArray[np.integer[Any]] | slice) -> "pd.Series[Any]":
+        """Return the values of some records."""
+        return pd.Series(self.values.array.take(self.codes[rows].astype(np.int64)), name=self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class PieceValues:
+    """The values of one column in some of a piece's records: d distinct ones in Arrow, and ``codes``, d is missing."""
+
+    distinct: pa.Array
+    codes: Codes
+
+    @classmethod
+    def of(cls, array: pa.Array, kind: pa.DataType) -> "PieceValues":
+        """Return those of an array; a dictionary's values that no record has are left out."""
+        encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        d = len(encoded.dictionary)
+        codes = encoded.indices.cast(pa.int64()).fill_null(d).to_numpy(zero_copy_only=False)
+        present = np.bincount(codes, minlength=d + 1)[:d] > 0
+        place = np.append(np.cumsum(present) - 1, present.sum()).astype(np.min_scalar_type(int(present.sum())))
+        distinct = encoded.dictionary.filter(pa.array(present))
+        if pa.types.is_null(distinct.type):
+            distinct = pa.nulls(0, kind)
+        return cls(distinct.cast(kind), place[codes])
+
+
+def code_columns(
+    table: PartitionedTable,
+    names: Sequence[str],
+    options: ReadOptions | None = None,
+    progress: Progress = no_progress,
+) -> dict[str, CodedColumn]:
+    """Return some columns of a table in codes, every piece read once.
+
+    Raises :class:`ReadError` for a piece that is damaged, and for values that are neither numbers, dates nor text.
+    """
+    options = options or ReadOptions()
+    for name in names:  # a type that cannot be read is said before anything is
+        column_values(name, pa.chunked_array([pa.array([], table.types[name])]), options)
+
+    def read(piece: Piece) -> list[list[PieceValues]]:
+        with reading(piece.path):
+            batches = table.batches(piece, names)
+            return [
+                [PieceValues.of(batch.column(at), table.types[name]) for at, name in enumerate(names)]
+                for batch in batches
+            ]
+
+    parts: list[list[PieceValues]] = []
+    for done, batches in enumerate(in_order(read, table.pieces)):
+        progress(done / len(table.pieces), f"Reading {table.pieces[done].path.name}")
+        parts += batches
+    columns = {}
+    for at, name in enumerate(names):
+        columns[name] = one_column(name, table.types[name], [part[at] for part in parts], options)
+        for part in parts:
+            part[at] = PieceValues(part[at].distinct[:0], part[at].codes[:0])
+    return columns
+
+
+def first_rows(table: PartitionedTable, most: int, options: ReadOptions | None = None) -> pd.DataFrame:
+    """Return the first records of a table, at most so many, with all columns: to see what they hold."""
+    piece = next(piece for piece in table.pieces if piece.rows)
+    with reading(piece.path):
+        batch = next(table.batches(piece, table.names, most))
+    columns = {name: pa.chunked_array([batch.column(name).cast(table.types[name])]) for name in table.names}
+    read = {name: column_values(name, column, options or ReadOptions())[0] for name, column in columns.items()}
+    return pd.DataFrame(read, copy=False)
+
+
+def one_column(name: str, kind: pa.DataType, parts: Sequence[PieceValues], options: ReadOptions) -> CodedColumn:
+    """Return the column that the pieces are parts of. ``kind``: the type of all of its values."""
+    distinct = pc.unique(pa.chunked_array([part.distinct for part in parts], kind))
+    d = len(distinct)
+    n = sum(len(part.codes) for part in parts)
+    missing = any(bool((part.codes == len(part.distinct)).any()) for part in parts)
+    codes = np.empty(n, dtype=np.min_scalar_type(max(d + missing - 1, 0)))
+    start = 0
+    for part in parts:
+        place = pc.index_in(part.distinct, value_set=distinct).to_numpy(zero_copy_only=False)
+        end = start + len(part.codes)
+        codes[start:end] = np.append(place, d if missing else 0).astype(codes.dtype)[part.codes]
+        start = end
+    whole = pa.chunked_array([distinct, pa.nulls(int(missing), kind)], kind)
+    values = pd.Series(column_values(name, whole, options)[0], name=name)
+    codes.flags.writeable = False
+    return CodedColumn(name, values, codes)
+
+
+def in_order(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:
+    """Yield the results of ``work`` on each item in order, a few of them at work at a time."""
+    if len(items) < 2:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(WORKERS, thread_name_prefix="pieces") as threads:
+        waiting = [threads.submit(work, item) for item in items[: 2 * WORKERS]]
+        try:
+            for position in range(len(items)):
+                yield waiting[position].result()
+                waiting[position] = None  # type: ignore[call-overload]
+                if position + 2 * WORKERS < len(items):
+                    waiting.append(threads.submit(work, items[position + 2 * WORKERS]))
+        finally:
+            for future in waiting:
+                if future is not None:
+                    future.cancel()

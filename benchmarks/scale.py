@@ -1,0 +1,313 @@
+"""From a file to a checked release beside the original, stage by stage: processor seconds, seconds, and memory.
+
+    python run.py bench scale --rows 450000 --format parquet csv
+    python run.py bench scale --rows 4500000 --format parquet --generalizer uniform pack
+    python run.py bench scale --rows 4500000 45000000 --engine local
+
+Adult, resampled, with 14 quasi-identifiers, k = 10, groups of least pruning. Every run is a process of its own, warm
+(it releases a small table first), so its highest memory is that of the run; the stage that reaches it is marked. CPU
+seconds are those of all threads. The peer reads the same file in a process of its own: polars where it is installed,
+else pyarrow. Adult is read from ``../shared/data``; files are made in a folder for temporary files, which is deleted.
+"""
+
+import argparse
+import hashlib
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import anonymizer as an
+from anonymizer.flow import Flow
+from anonymizer.settings import RUN, Settings
+from benchmarks.flow import ADULT, adult
+
+STAGES = (
+    ("encode", ("encoded",)),
+    ("grow", ("tree",)),
+    ("annotate, prune", ("risk", "pruning")),
+    ("leaf of each record", ("leaf",)),
+    ("make groups", ("coarse", "parts")),
+    ("write cells", ("release",)),
+    ("cells as a table, classes", ("released", "look_alikes", "cells")),
+    ("prepare the original", ("original",)),
+    ("verify beside the original", ("verification",)),
+    ("gate", ("about_table", "judgement")),
+    ("sort by content", ("leaving",)),
+)
+"""The stages between reading and writing, and what each asks of the flow."""
+
+REPORT = (
+    ("linkage before", ("before",)),
+    ("linkage after", ("after",)),
+    ("utility", ("utility",)),
+    ("singled out", ("isolation",)),
+    ("tables, regression", ("two_way", "coefficients")),
+    ("report", ("report",)),
+)
+"""What a report takes besides."""
+
+PIECE = 1_000_000
+"""Records of a file of a table in pieces."""
+GIB = 1 << 30
+
+
+def main(arguments: list[str]) -> int:
+    """Parse the options, and run every case in a process of its own."""
+    parser = argparse.ArgumentParser(prog="bench scale", description=__doc__.split("\n")[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[450_000])
+    parser.add_argument("--format", nargs="+", choices=("parquet", "csv"), default=["parquet", "csv"])
+    parser.add_argument("--generalizer", nargs="+", default=["uniform"])
+    parser.add_argument("--order", default="content", choices=("content", "secret"))
+    parser.add_argument("--engine", default="memory", choices=("memory", "local"), help="local: a folder in and out")
+    parser.add_argument("--no-report", action="store_true", help="stop when the release is written")
+    parser.add_argument("--profile", metavar="STAGE", help="print the functions that this stage spends its time in")
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--peer", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.child or options.peer:
+        run_child(options) if options.child else run_peer(options.peer)
+        return 0
+    if not ADULT.exists():
+        print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
+        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in options.rows if options.engine == "local" else ():
+            source = Path(folder) / f"adult-{rows}"
+            write_pieces(rows, source)
+            for generalizer in options.generalizer:
+                run = in_child(["--child", str(source), "--generalizer", generalizer, "--order", options.order])
+                print_pieces(rows, generalizer, run)
+            shutil.rmtree(source)
+        for rows in options.rows if options.engine == "memory" else ():
+            for format in options.format:
+                source = Path(folder) / f"adult-{rows}.{format}"
+                write_input(rows, source)
+                peer = in_child(["--peer", str(source)])
+                for generalizer in options.generalizer:
+                    passed = ["--child", str(source), "--generalizer", generalizer, "--order", options.order]
+                    passed += ["--no-report"] * options.no_report
+                    passed += ["--profile", options.profile] * bool(options.profile)
+                    print_run(rows, format, generalizer, in_child(passed), peer, source.stat().st_size)
+                source.unlink()
+    return 0
+
+
+def write_input(rows: int, path: Path) -> None:
+    """Write Adult, resampled; Parquet as other programs write it, with dictionaries."""
+    table = adult(rows)
+    if path.suffix == ".csv":
+        table.to_csv(path, index=False)
+    else:
+        table.to_parquet(path, index=False)
+
+
+def write_pieces(rows: int, folder: Path) -> None:
+    """Write Adult, resampled, as Parquet files of at most a million records."""
+    folder.mkdir()
+    for number, start in enumerate(range(0, rows, PIECE)):
+        adult(min(PIECE, rows - start), number).to_parquet(folder / f"{number:04}.parquet", index=False)
+
+
+def in_child(arguments: list[str]) -> dict[str, Any]:
+    """Return what a process of this module prints last, a line of JSON; what it prints before is printed."""
+    command = [sys.executable, "-m", "benchmarks", "scale", *arguments]
+    lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip().split("\n")
+    if lines[:-1]:
+        print("\n".join(lines[:-1]))
+    answer: dict[str, Any] = json.loads(lines[-1])
+    return answer
+
+
+class Stages:
+    """Stages that were measured: name, CPU seconds, seconds, and the highest memory of the process during each."""
+
+    def __init__(self, profile: str | None = None) -> None:
+        self.rows: list[tuple[str, float, float, int]] = []
+        self.profile = profile
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure what stands in the block."""
+        profile = None
+        if name == self.profile:
+            import cProfile
+
+            profile = cProfile.Profile()
+        reset_peak()
+        wall, cpu = time.perf_counter(), time.process_time()
+        if profile:
+            profile.enable()
+        yield
+        if profile:
+            import pstats
+
+            profile.disable()
+            pstats.Stats(profile).sort_stats("tottime").print_stats(25)
+        self.rows.append((name, time.process_time() - cpu, time.perf_counter() - wall, peak()))
+
+
+def reset_peak() -> None:
+    """Let the highest memory of this process begin anew; nothing where the system does not know that."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def peak() -> int:
+    """Return the highest memory of this process since :func:`reset_peak`, in bytes."""
+    try:
+        lines = Path("/proc/self/status").read_text().split("\n")
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    except OSError:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def run_child(options: argparse.Namespace) -> None:
+    """Run the flow on a file, and print what each stage took."""
+    settings = Settings(k=10, grouping="least", generalizer=options.generalizer[0], order=options.order)
+    if options.child.is_dir():
+        small = options.child.with_name("small")
+        write_pieces(5_000, small)
+        release_pieces(small, settings, Stages())
+        shutil.rmtree(small)
+        stages = Stages()
+        release_pieces(options.child, settings, stages)
+        print(json.dumps({"stages": stages.rows}))
+        return
+    release_of(options.child, settings, Stages(), head=2_000)
+    stages = Stages(options.profile)
+    size, digest = release_of(options.child, settings, stages, report=not options.no_report)
+    print(json.dumps({"stages": stages.rows, "size": size, "sha256": digest}))
+
+
+def release_of(
+    source: Path, settings: Settings, stages: Stages, *, head: int | None = None, report: bool = True
+) -> tuple[int, str]:
+    """Return the size and SHA-256 of the release of a file; every stage is measured. ``head``: of the first rows."""
+    with stages.stage("read"):
+        reading = an.read_table(source)
+    if head is not None:
+        reading = replace(reading, frame=reading.frame.head(head))
+    names = [name for name in reading.frame.columns if name != "income"]
+    with stages.stage("schema"):
+        schema = an.Schema.of(reading.frame, quasi_identifying=names, sensitive=["income"])
+    flow = Flow(reading.frame, schema, settings, reading=reading, rng=np.random.default_rng(0))
+    for name, parts in STAGES:
+        with stages.stage(name):
+            flow.compute(*parts)
+    leaving = replace(flow.leaving, bars=())
+    target = source.with_name(f"released{source.suffix}")
+    with stages.stage("write"):
+        leaving.write(target)
+    content = target.read_bytes()
+    target.unlink()
+    if not flow.verification.passed:
+        raise SystemExit("The release fails a check.")
+    for name, parts in REPORT if report else ():
+        with stages.stage(name):
+            flow.compute(*parts)
+    return len(content), hashlib.sha256(content).hexdigest()
+
+
+def release_pieces(source: Path, settings: Settings, stages: Stages) -> None:
+    """Release a folder of files as a folder; every stage is measured, as its progress names it."""
+    table = pd.read_parquet(sorted(source.iterdir())[0])
+    names = [name for name in table.columns if name != "income"]
+    schema = an.Schema.of(table, quasi_identifying=names, sensitive=["income"])
+    del table
+    running: list[Any] = []
+
+    def progress(share: float, what: str) -> None:
+        name = what.partition(" ")[0]
+        if running and running[0] == name:
+            return
+        if running:
+            running[1].__exit__(None, None, None)
+        running[:] = [name, stages.stage(name)]
+        running[1].__enter__()
+
+    target = source.with_name("released")
+    result = an.anonymize_files(source, schema, target, progress=progress, **settings.of(*RUN))
+    running[1].__exit__(None, None, None)
+    shutil.rmtree(target, ignore_errors=True)
+    if not result.verification.passed:
+        raise SystemExit("The release fails a check.")
+
+
+def print_pieces(rows: int, generalizer: str, run: dict[str, Any]) -> None:
+    """Print the table of one run over files."""
+    print(f"\n{rows:,} rows in Parquet files, {generalizer}, --engine local\n")
+    print("| stage | CPU s | wall s | peak, GiB |\n|---|---:|---:|---:|")
+    for name, cpu, wall, memory in run["stages"]:
+        print(f"| {name} | {cpu:.2f} | {wall:.2f} | {memory / GIB:.2f} |")
+    print_sum("files to checked folder", run["stages"])
+    cpu = sum(stage[1] for stage in run["stages"])
+    print(f"\n{cpu / rows * 1e6:.2f} CPU s for a million rows.", flush=True)
+
+
+def run_peer(source: Path) -> None:
+    """Read a file as the peer does, and print what that took."""
+    stages = Stages()
+    name, read = peer(source.suffix)
+    first_rows = source.with_name(f"first{source.suffix}")
+    write_input(2_000, first_rows)
+    read(first_rows)
+    first_rows.unlink()
+    with stages.stage(name):
+        table = read(source)
+    assert len(table)
+    print(json.dumps({"stages": stages.rows}))
+
+
+def peer(suffix: str) -> tuple[str, Callable[[Path], Any]]:
+    """Return the name of the peer, and how it reads a file of this ending."""
+    if importlib.util.find_spec("polars"):
+        polars: Any = importlib.import_module("polars")
+        return "polars", polars.read_csv if suffix == ".csv" else polars.read_parquet
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    return "pyarrow", pyarrow.csv.read_csv if suffix == ".csv" else pyarrow.parquet.read_table
+
+
+def print_run(
+    rows: int, format: str, generalizer: str, run: dict[str, Any], peer_run: dict[str, Any], size: int
+) -> None:
+    """Print the table of one run, and the ratios."""
+    stages = run["stages"]
+    end = next(place for place, stage in enumerate(stages) if stage[0] == "write") + 1
+    print(f"\n{rows:,} rows, {format} ({size / 2**20:.1f} MiB), {generalizer}\n")
+    print("| stage | CPU s | wall s | peak, GiB |\n|---|---:|---:|---:|")
+    for place, (name, cpu, wall, memory) in enumerate(stages):
+        if place == end:
+            print_sum("file to checked release", stages[:end])
+        print(f"| {name} | {cpu:.2f} | {wall:.2f} | {memory / GIB:.2f} |")
+    print_sum("with the report" if len(stages) > end else "file to checked release", stages)
+    name, cpu, _, memory = peer_run["stages"][0]
+    print(
+        f"\n{name} reads it in {cpu:.2f} CPU s ({memory / GIB:.2f} GiB); reading / {name} = {stages[0][1] / cpu:.2f}; "
+        f"all / {name} = {sum(stage[1] for stage in stages[:end]) / cpu:.1f}. "
+        f"The release: {run['size'] / 2**20:.2f} MiB, SHA-256 {run['sha256'][:12]}",
+        flush=True,
+    )
+
+
+def print_sum(name: str, stages: list[Any]) -> None:
+    """Print the sum of some stages; of memory the highest."""
+    cpu, wall, memory = (column for column in list(zip(*stages, strict=True))[1:])
+    print(f"| **{name}** | **{sum(cpu):.2f}** | **{sum(wall):.2f}** | **{max(memory) / GIB:.2f}** |")

@@ -1,0 +1,63 @@
+"""Tables in pieces from the terminal: a folder in, a folder out, and its check."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import anonymizer.cli.main as program
+from tests.partitions.tables import people, write_pieces
+
+ROLES = ["--quasi-identifying", "age,income,born,job,town", "--sensitive", "diagnosis", "--identifying", "name"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    table = people(1500)
+    table["name"] = [f"Person Number {number}" for number in range(len(table))]
+    return write_pieces(tmp_path / "in", pa.Table.from_pandas(table, preserve_index=False), [600])
+
+
+def run(*arguments: object) -> int:
+    return program.main([str(argument) for argument in arguments])
+
+
+def test_folder_in__folder_out_and_checked(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, report = tmp_path / "out", tmp_path / "report.json"
+    settings = ["--k", 5, "--grouping", "least", "--generalizer", "uniform", "--keep", "ward"]
+    assert run("anonymize", folder, *ROLES, *settings, "--out", f"{out}/", "--report", report) == 0
+    output = capsys.readouterr()
+    assert "read in pieces" in output.err
+    assert "This release is 5-anonymous" in output.out
+    assert f"Written: {out}, 1 file; manifest" in output.out
+    assert "Every cell contains its person's original value" in output.out
+    assert "Person Number" not in output.out + output.err + report.read_text()
+    assert json.loads(report.read_text())["provenance"]["input"]["files"] == 2
+    assert run("verify", out, "--k", 5, "--report", report) == 0
+    assert "This is the folder that the report speaks of" in capsys.readouterr().out
+    assert run("verify", out, "--k", 5) == 0
+    assert run("verify", out, "--k", 5000) == 1
+    capsys.readouterr()
+    (out / "part-00000.parquet").write_bytes(b"")
+    assert run("verify", out) == 2
+    assert "part-00000.parquet is not the file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--out", "out.csv"], "released as a folder"),
+        ([], "into a new folder"),
+        (["--out", "out", "--check"], "--check takes one table in memory"),
+        (["--out", "out", "--generalizer", "tiered"], "'tiered' takes one table in memory"),
+    ],
+)
+def test_what_pieces_cannot_do__is_one_line(
+    folder: Path, more: list[str], says: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    assert run("anonymize", "in", "--engine", "local", *ROLES, "--keep", "ward", *more) == 2
+    error = capsys.readouterr().err.strip()
+    assert says in error
+    assert len(error.splitlines()) == 1

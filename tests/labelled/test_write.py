@@ -1,0 +1,266 @@
+"""Releases as SPSS, Stata, SAS and Feather files: the same cells, labels and missing codes, and nothing else."""
+
+import io
+import shutil
+import subprocess
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+
+from anonymizer.checking.released_file import read_file
+from anonymizer.checking.verify import verify
+from anonymizer.errors import ParameterError
+from anonymizer.labelled.read import LabelledColumn, read_labelled
+from anonymizer.labelled.variable import Variable
+from anonymizer.labelled.write import FORMATS, labelled_bytes, planned, planned_table
+from anonymizer.pipeline import anonymize
+from anonymizer.reading.files import read_table
+from anonymizer.reading.profile import suggest
+from anonymizer.releasing.release import Release
+from anonymizer.schema import Role, Schema
+from tests.labelled.test_read import ANSWERS, SEXES, sav, survey
+
+READERS = {"sav": pyreadstat.read_sav, "dta": pyreadstat.read_dta, "xpt": pyreadstat.read_xport}
+SCRIPT = """
+library(haven)
+path <- commandArgs(TRUE)[1]
+table <- switch(tools::file_ext(path), sav = read_sav(path, user_na = FALSE), dta = read_dta(path), read_xpt(path))
+cells <- lapply(table, function(x) enc2utf8(as.character(if (is.labelled(x)) as_factor(x, levels = "both") else x)))
+con <- file(commandArgs(TRUE)[2], open = "w", encoding = "UTF-8")
+for (name in names(cells)) writeLines(c(paste("column", name), ifelse(is.na(cells[[name]]), "", cells[[name]])), con)
+close(con)
+"""
+
+
+@cache
+def release_of(folder: Path) -> tuple[Release, Schema]:
+    reading = read_table(sav(folder, survey(200)))
+    schema = suggest(reading.frame, reading.variables)
+    roles = {"income": Role.SENSITIVE, "income_missing": Role.SENSITIVE, "answer": Role.SENSITIVE}
+    schema = schema.with_roles(roles | {"born": Role.INSENSITIVE})
+    return replace(anonymize(reading.frame, schema, k=5, reading=reading).release, bars=()), schema
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("labelled")
+
+
+def cells(values: Any) -> list[Any]:
+    return list(values.astype(object).where(values.notna(), None))
+
+
+@pytest.mark.parametrize("format", [*FORMATS, "feather"])
+def test_a_written_release__is_read_back_cell_by_cell(format: str, folder: Path) -> None:
+    release, schema = release_of(folder)
+    data = release.to_bytes(format)
+    assert data == release.to_bytes(format)
+    file = read_file(data)
+    assert file.beside == ()
+    frame = release.frame()
+    assert list(file.rows.columns) == list(frame.columns)
+    for name in frame.columns:
+        assert cells(file.rows[name]) == cells(frame[name])
+    assert verify(file.rows, schema, k=5, beside=file.beside).passed
+
+
+def test_spss__keeps_codes_labels_and_missing_codes(folder: Path) -> None:
+    release, _ = release_of(folder)
+    table, about = pyreadstat.read_sav(io.BytesIO(release.to_bytes("sav")), user_missing=True)
+    labels = about.variable_value_labels
+    all_labels = {code: text or f"{code:g}" for code, text in ANSWERS.items()}
+    assert labels["answer"] == all_labels
+    assert about.missing_ranges["answer"] == [{"lo": -9.0, "hi": -1.0}]
+    assert about.missing_ranges["income"] == [{"lo": -9.0, "hi": -9.0}]
+    assert about.variable_measure["answer"] == "ordinal"
+    assert about.column_names_to_labels["income"] == "الدخل"
+    assert (table["income"] == -9.0).sum() == 4
+    assert [labels["answer"].get(code) for code in table["answer"]] == cells(release["answer"].series())
+    own = {text: code for code, text in SEXES.items()}
+    sets = [text for text in labels["sex"].values() if text not in own]
+    assert sets
+    assert all(code == own.get(text, code) and (text in own or code > 5) for code, text in labels["sex"].items())
+
+
+def test_stata__keeps_reasons_as_tagged_missing_values(folder: Path) -> None:
+    release, _ = release_of(folder)
+    table, about = pyreadstat.read_dta(io.BytesIO(release.to_bytes("dta")), user_missing=True)
+    assert about.variable_value_labels["income"] == {"a": "Refused"}
+    assert (table["income"] == "a").sum() == 4
+    assert set(about.missing_user_values["answer"]) == {"a", "b"}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_with_more_in_it__is_not_in_order(format: str, folder: Path, tmp_path: Path) -> None:
+    release, _ = release_of(folder)
+    data = release.to_bytes(format)
+    assert read_file(data + b"row 7 is Ada").beside
+    at = {"sav": 20, "dta": data.find(b"<timestamp>") + 14, "xpt": 145}[format]
+    assert read_file(data[:at] + b"7" + data[at + 1 :]).beside
+    table = pd.DataFrame({"age": [1.0, 2.0]})
+    write = {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta, "xpt": pyreadstat.write_xport}[format]
+    write(table, str(tmp_path / "t"), file_label="row 7 is Ada")
+    assert read_file((tmp_path / "t").read_bytes()).beside
+
+
+def test_a_label_that_no_row_has__is_not_in_order(tmp_path: Path) -> None:
+    table = pd.DataFrame({"sex": [1.0, 2.0, 1.0]})
+    pyreadstat.write_sav(table, tmp_path / "t.sav", variable_value_labels={"sex": {1.0: "a", 2.0: "b", 3.0: "Ada"}})
+    assert read_file((tmp_path / "t.sav").read_bytes()).beside == ("Column 'sex' has labels of codes that no row has.",)
+
+
+def test_feather__hides_nothing_behind_missing_values() -> None:
+    import pyarrow as pa
+
+    values = pa.Array.from_buffers(pa.float64(), 2, [pa.py_buffer(b"\x01"), pa.py_buffer(np.array([1.0, 7.0]))], 1)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, pa.schema([("a", pa.float64())])) as writer:
+        writer.write_batch(pa.record_batch([values], names=["a"]))
+    assert read_file(sink.getvalue().to_pybytes()).beside
+
+
+@pytest.mark.parametrize(
+    ("format", "column", "words"),
+    [
+        ("sav", LabelledColumn("a b", Variable(), np.arange(3)), "no column 'a b'"),
+        ("sav", LabelledColumn("by", Variable(), np.arange(3)), "no column 'by'"),
+        ("xpt", LabelledColumn("a", Variable(), pd.Categorical(["x", None])), "last record"),
+        ("dta", LabelledColumn("a" * 32, Variable(levels=(("x", 1.0),)), pd.Categorical(["x"])), "32 letters"),
+        ("dta", LabelledColumn("a" * 33, Variable(), np.arange(3)), "names there"),
+        ("xpt", LabelledColumn("größe", Variable(), np.arange(3)), "plain letters"),
+        ("xpt", LabelledColumn("a", Variable(), pd.Categorical(["x" * 201])), "too long"),
+        ("dta", LabelledColumn("a", Variable(), pd.Categorical([" x"])), "begins or ends"),
+        ("sav", LabelledColumn("a", Variable(), np.array([2**60])), "as large as"),
+        ("sav", LabelledColumn("a", Variable(), np.array(["2024-01-01T00:00:00.000001"], "datetime64[us]")), "exact"),
+    ],
+)
+def test_what_a_format_has_no_place_for__is_refused(format: str, column: LabelledColumn, words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        planned_table([column], format)
+
+
+def test_a_long_label_of_a_variable__ends_with_an_ellipsis() -> None:
+    column = LabelledColumn("a", Variable(label="x" * 100), np.arange(3))
+    assert planned(column, "dta").variable.label == "x" * 77 + "…"
+    assert planned(column, "sav").variable.label == "x" * 100
+
+
+def made_up(case: int) -> list[LabelledColumn]:
+    """One of twelve tables: scripts, ranges, dates, long names and texts, empty labels, many columns, few records."""
+    rng = np.random.default_rng(case)
+    n = 40
+
+    def pick(*texts: str) -> pd.Categorical:
+        return pd.Categorical.from_codes([*rng.integers(-1, len(texts), n - 1), 0], list(texts))
+
+    def codes(*texts: str, **more: Any) -> Variable:
+        return Variable(levels=tuple((text, float(at + 1)) for at, text in enumerate(texts)), **more)
+
+    reasons = (("Refused", -9.0), ("Not asked", -8.0), ("Lost", -7.0), ("Illegible", -6.0))
+    holes = np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n))
+    why = pd.Categorical.from_codes(
+        np.where(np.isnan(holes), rng.integers(-1, 4, n), -1), [text for text, _ in reasons]
+    )
+    days = np.datetime64("1850-03-01", "us") + rng.integers(0, 90_000, n).astype("timedelta64[D]")
+    days[::5] = np.datetime64("NaT")
+    return [
+        [LabelledColumn("sex", codes(*SEXES.values(), measure="nominal"), pick(*SEXES.values()))],
+        [LabelledColumn("día", Variable(label="いつ"), days)],
+        [LabelledColumn("at", Variable(), days + rng.integers(0, 86_400, n).astype("timedelta64[s]"))],
+        [
+            LabelledColumn("x", Variable(label="x", ranges=((-9.0, -6.0),)), holes),
+            LabelledColumn("x_missing", Variable(levels=reasons, missing=tuple(dict(reasons)), of="x"), why),
+        ],
+        [LabelledColumn("n" * 31, codes("ja", "nein", measure="ordinal"), pick("ja", "nein"))],
+        [LabelledColumn("text", Variable(), pd.Categorical(["é" * (at + 1) * 20 for at in range(n)]))],
+        [LabelledColumn("bare", codes("1", "two", "3"), pick("1", "two", "3"))],
+        [LabelledColumn(f"v{at}", Variable(label=f"№ {at}"), rng.normal(size=n)) for at in range(2000)],
+        [LabelledColumn("whole", Variable(format="F4.0"), rng.integers(-(2**53), 2**53, n))],
+        [
+            LabelledColumn("one", Variable(), np.array([np.nan])),
+            LabelledColumn("b", Variable(), pd.Categorical([None])),
+        ],
+        [
+            LabelledColumn(
+                "told",
+                Variable(
+                    levels=(("yes", 1.0), ("no", 0.0), *reasons), missing=tuple(dict(reasons)), ranges=((-9, -6),)
+                ),
+                pick("yes", "no", *dict(reasons)),
+            )
+        ],
+        [LabelledColumn("top", Variable(levels=(("89 or older", 89.0),)), rng.integers(18, 90, n))],
+    ][case]
+
+
+def same(first: Any, second: Any) -> bool:
+    if isinstance(second, list):
+        second = pd.Series([text for part in second for text in part.to_pylist()]).replace("", None)
+    a, b = pd.Series(first), pd.Series(second)
+    return bool(((a.astype(object) == b.astype(object)) | (a.isna() & b.isna())).all())
+
+
+def file_of(case: int, format: str) -> tuple[list[LabelledColumn], list[Any], bytes]:
+    """A made-up table, as it is planned for a format, and its file."""
+    columns = made_up(case)
+    if format == "xpt":
+        if case == 5:
+            columns = [replace(columns[0], values=pd.Categorical(["é" * (at + 1) for at in range(40)]))]
+        columns = [replace(column, name=column.name.replace("í", "i")) for column in columns]
+    plans = planned_table(columns, format)
+    return columns, plans, labelled_bytes(plans, format)
+
+
+@pytest.mark.parametrize("case", range(12))
+@pytest.mark.parametrize("format", FORMATS)
+def test_made_up_files__lose_no_cell_label_or_missing_code(case: int, format: str) -> None:
+    columns, plans, data = file_of(case, format)
+    again = read_labelled(data, format, "t", stop=lambda rows, width: None)
+    assert [column.name for column in again] == [column.name for column in columns]
+    for before, after in zip(columns, again, strict=True):
+        assert same(before.values, after.values)
+        assert after.variable.label == planned(before, format).variable.label or after.variable.of
+    by_name = {column.name: column.variable for column in again}
+    for plan in plans:
+        if plan.variable.levels:
+            assert set(by_name[plan.name].levels) == set(plan.variable.levels)
+        if isinstance(plan.values, pd.Categorical):
+            assert set(by_name[plan.name].missing) == set(plan.variable.missing)
+    assert read_file(data).beside == ()
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no R here")
+@pytest.mark.parametrize("case", range(5))
+@pytest.mark.parametrize("format", FORMATS)
+def test_haven__reads_every_valid_cell_as_it_was_written(case: int, format: str, tmp_path: Path) -> None:
+    (columns, plans, data), folder = file_of(case, format), tmp_path
+    (folder / f"t.{format}").write_bytes(data)
+    (folder / "read.R").write_text(SCRIPT, "utf-8")
+    command = ["Rscript", "--vanilla", str(folder / "read.R"), str(folder / f"t.{format}"), str(folder / "out.txt")]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if "there is no package called" in answer.stderr:
+        pytest.skip("R has no haven here")
+    assert answer.returncode == 0, answer.stderr
+    lines = (folder / "out.txt").read_text("utf-8").splitlines()
+    n = len(columns[0].values)
+    for column, plan in zip(columns, plans, strict=True):
+        if plan.variable.of:
+            continue
+        at = lines.index(f"column {column.name}")
+        texts = lines[at + 1 : at + 1 + n]
+        codes = dict(plan.variable.levels)
+        for text, value in zip(texts, pd.Series(column.values).astype(object), strict=True):
+            if value is None or value != value or value in plan.variable.missing:
+                continue
+            if isinstance(value, pd.Timestamp):
+                assert pd.Timestamp(text.removesuffix(" UTC")) == value
+            elif isinstance(value, str):
+                assert text == (f"[{codes[value]:g}] {value}" if value in codes else value)
+            else:
+                assert float(text) == pytest.approx(value, rel=1e-13)

@@ -1,0 +1,203 @@
+"""A run over files: the rows that a run in memory releases, in a folder that is there whole or not at all."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import anonymizer as an
+from anonymizer.errors import ParameterError, ReadError
+from anonymizer.partitions import run
+from anonymizer.partitions.check import verify_folder
+from anonymizer.partitions.folder import MANIFEST, read_manifest
+from anonymizer.partitions.run import anonymize_files
+from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
+
+
+def rows_of(folder: Path) -> pd.DataFrame:
+    parts = [pd.read_parquet(folder / part.name) for part in read_manifest(folder).parts]
+    return pd.concat([part.astype(object) for part in parts], ignore_index=True)
+
+
+def same_rows(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    first, second = (frame.astype(object).where(frame.notna(), None).values.tolist() for frame in (one, other))
+    return first == second
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"generalizer": "uniform", "grouping": "least"},
+        {"generalizer": "uniform", "grouping": "error-risk", "numbers": "range", "l": 2},
+        {"generalizer": "uniform", "grouping": "least", "numbers": "mean", "writing": "weighted"},
+        {"generalizer": "uniform", "grouping": "infogain-mondrian", "writing": "groups"},
+        {"generalizer": "refine", "grouping": "least"},
+        {"generalizer": "pack", "grouping": "least"},
+    ],
+)
+def test_files__are_released_as_the_table_in_memory(tmp_path: Path, changes: dict[str, Any]) -> None:
+    table = pa.Table.from_pandas(people(4000, 3), preserve_index=False)
+    frame = whole_frame(table)
+    schema = schema_of(frame)
+    source = write_pieces(tmp_path / "in", table, [1000, 1000, 2500], 700)
+    secret = np.random.default_rng
+    expected = an.anonymize(frame, schema, rng=secret(1), **changes)
+    result = anonymize_files(source, schema, tmp_path / "out", rng=secret(1), rows=900, **changes)
+    assert result.folder is not None, result.gate.open
+    assert len(result.manifest.parts) == 5
+    assert result.tree.sums.tobytes() == expected.tree.sums.tobytes()
+    assert result.pruning.cut().tolist() == expected.pruning.cut().tolist()
+    assert same_rows(rows_of(tmp_path / "out"), expected.release.frame())
+    for check in result.verification.checks:
+        if check.name not in ("file", "linking posterior"):
+            other = expected.verification[check.name]
+            assert (check.passed, check.achieved, check.sentence) == (other.passed, other.achieved, other.sentence)
+    assert result.loss == pytest.approx(expected.utility.ncp_by_column)
+    assert result.after.sizes.tolist() == expected.report.after.sizes.tolist()
+
+
+def test_the_report__binds_the_folder(tmp_path: Path) -> None:
+    table = pa.Table.from_pandas(people(1000), preserve_index=False)
+    schema = schema_of(whole_frame(table))
+    source = write_pieces(tmp_path / "in", table, [400])
+    result = anonymize_files(source, schema, tmp_path / "out", generalizer="uniform", grouping="least")
+    report = json.loads(result.to_json())
+    assert report["provenance"]["output_sha256"] == {"folder": read_manifest(tmp_path / "out").sha256}
+    assert report["passed"] is True
+    again = verify_folder(tmp_path / "out", schema, k=10)
+    assert again.passed
+    assert again.k_anonymous
+    assert again["file"].passed
+
+
+# Folders that are not in order.
+
+
+def made(tmp_path: Path) -> tuple[Path, an.Schema]:
+    table = pa.Table.from_pandas(people(1000), preserve_index=False)
+    schema = schema_of(whole_frame(table))
+    source = write_pieces(tmp_path / "in", table, [400])
+    anonymize_files(source, schema, tmp_path / "out", generalizer="uniform", grouping="least", rows=300)
+    return tmp_path / "out", schema
+
+
+def test_a_part_that_was_changed__is_named(tmp_path: Path) -> None:
+    folder, schema = made(tmp_path)
+    part = folder / "part-00001.parquet"
+    part.write_bytes(part.read_bytes()[:-9] + b"x" * 9)
+    with pytest.raises(ReadError, match=r"part-00001.parquet is not the file"):
+        verify_folder(folder, schema, k=10)
+    part.unlink()
+    with pytest.raises(ReadError, match=r"part-00001.parquet cannot be opened"):
+        verify_folder(folder, schema, k=10)
+
+
+def test_what_is_beside_the_parts__fails(tmp_path: Path) -> None:
+    folder, schema = made(tmp_path)
+    (folder / "names.txt").write_text("Rumpelstiltskin")
+    check = verify_folder(folder, schema, k=10)["file"]
+    assert check.passed is False
+    assert "1 files that its manifest does not name" in check.sentence
+
+
+@pytest.mark.parametrize("name", ["../secret.parquet", "part-1.parquet", "/etc/passwd"])
+def test_a_manifest_that_names_others__is_refused(tmp_path: Path, name: str) -> None:
+    folder, schema = made(tmp_path)
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["parts"][0]["name"] = name
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(ReadError, match="no name of a part"):
+        verify_folder(folder, schema, k=10)
+
+
+def test_a_cell_that_does_not_hold_its_record__is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.Table.from_pandas(people(1000), preserve_index=False)
+    schema = schema_of(whole_frame(table))
+    source = write_pieces(tmp_path / "in", table, [])
+    honest = run.release_of_pieces
+
+    def careless(*arguments: Any) -> Any:
+        release, classes = honest(*arguments)
+        release.order[:] = release.order[::-1].copy()
+        return release, classes
+
+    monkeypatch.setattr(run, "release_of_pieces", careless)
+    result = anonymize_files(source, schema, tmp_path / "out", generalizer="uniform", grouping="least")
+    assert result.verification["containment"].passed is False
+    assert result.folder is None
+    assert not (tmp_path / "out").exists()
+    assert os.listdir(tmp_path) == ["in"]
+
+
+# There whole or not at all.
+
+
+def test_a_run_that_fails__leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.Table.from_pandas(people(500), preserve_index=False)
+    schema = schema_of(whole_frame(table))
+    source = write_pieces(tmp_path / "in", table, [])
+
+    def fails(*arguments: Any, **more: Any) -> None:
+        raise RuntimeError("the disk is full")
+
+    monkeypatch.setattr(run, "verify_folder", fails)
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        anonymize_files(source, schema, tmp_path / "out", generalizer="uniform")
+    assert os.listdir(tmp_path) == ["in"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from anonymizer.releasing.files import replace_folder
+with replace_folder(sys.argv[1]) as half:
+    (half / "part-00000.parquet").write_bytes(b"half")
+    print(oct(half.stat().st_mode & 0o777), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on POSIX systems only")
+def test_a_run_that_is_killed__leaves_no_folder_and_the_next_one_cleans_up(tmp_path: Path) -> None:
+    from anonymizer.releasing.files import _remove_left_folders, replace_folder
+
+    out = tmp_path / "out"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(out)], capture_output=True, text=True, timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert killed.stdout.strip() == "0o700"
+    assert not out.exists()
+    assert len(os.listdir(tmp_path)) == 1
+    with replace_folder(out) as half:
+        (half / "whole").write_bytes(b"")
+        assert len(os.listdir(tmp_path)) == 1
+        with replace_folder(tmp_path / "out.2"):  # another run beside it
+            assert half.exists()
+        _remove_left_folders(out)
+        assert half.exists()
+    assert sorted(os.listdir(tmp_path)) == ["out", "out.2"]
+
+
+def test_a_folder_that_is_there_or_in_the_input__is_not_written(tmp_path: Path) -> None:
+    folder, schema = made(tmp_path)
+    before = sorted(os.listdir(folder))
+    with pytest.raises(ParameterError, match="something at"):
+        anonymize_files(tmp_path / "in", schema, folder, generalizer="uniform")
+    assert sorted(os.listdir(folder)) == before
+    for inside in (tmp_path / "in", tmp_path / "in" / "out", tmp_path):
+        with pytest.raises(ParameterError, match="inside one another"):
+            anonymize_files(tmp_path / "in", schema, inside, generalizer="uniform")
+
+
+def test_what_takes_one_table_in_memory__is_said(tmp_path: Path) -> None:
+    table = pa.Table.from_pandas(people(100), preserve_index=False)
+    source = write_pieces(tmp_path / "in", table, [])
+    with pytest.raises(ParameterError, match="'tiered' takes one table in memory"):
+        anonymize_files(source, schema_of(whole_frame(table)), tmp_path / "out", generalizer="tiered")
