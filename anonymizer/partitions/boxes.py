@@ -44,21 +44,12 @@ def release_of_pieces(
     boxed: dict[str, ReleasedColumn] = {}
     of_parts = []
     for position, encoding in enumerate(table.encoded.encodings):
-        column, coded = table.schema[encoding.name], table.columns[encoding.name]
+        coded = table.columns[encoding.name]
         part, value = pairs_in(parts.part, coded, parts.n_parts, writing in COUNTED or numbers in COUNTED)
-        empty = np.empty(0, np.int64)
-        boxes = Boxes.of(Parts(part, parts.n_parts, empty, empty))
-        codes = table.lookups[position][value]
-        if encoding.is_interval:
-            values, grid = pd.Series(coded.values.array.take(value)), grids.get(encoding.name)
-            cells, index, domain = interval_cells(values, column, codes, encoding, boxes, numbers, grid)
-        else:
-            cells, index = level_cells(codes, encoding, boxes, writing, groups_of_levels(encoding, column))
-            domain = tuple(value_text(level) for level in encoding.labels)
-        index = index.astype(np.min_scalar_type(-len(cells) - 1))
-        of_parts.append((index, len(cells)))
-        about = (encoding.name, column.role, column.kind, domain, encoding.missing)
-        boxed[encoding.name] = ReleasedColumn(*about, cells, index[parts.part], variable=column.variable)
+        of_part = boxed_column(table, position, part, value, parts.n_parts, writing, numbers, grids)
+        assert of_part.index is not None
+        of_parts.append((of_part.index, len(of_part.cells)))
+        boxed[encoding.name] = of_part.take(parts.part)
     alike = classes_of(of_parts, parts.n_parts)
     class_of = alike.class_of[parts.part]
     classes = LookAlikes(class_of, np.bincount(class_of, minlength=len(alike.sizes)).astype(np.int64))
@@ -70,6 +61,33 @@ def release_of_pieces(
     )
     release = Release(columns, np.arange(table.n_records), method, writing, numbers)
     return release.by_content(class_of), classes
+
+
+def boxed_column(
+    table: CodedTable,
+    position: int,
+    part: NDArray[np.int64],
+    value: NDArray[np.int64],
+    n_parts: int,
+    writing: str,
+    numbers: str,
+    grids: Mapping[str, Grid],
+) -> ReleasedColumn:
+    """Return the cell of each part in one quasi-identifier. ``part``, ``value``: the pairs of :func:`pairs_in`."""
+    encoding = table.encoded.encodings[position]
+    column, values = table.schema[encoding.name], table.columns[encoding.name].values
+    empty = np.empty(0, np.int64)
+    boxes = Boxes.of(Parts(part, n_parts, empty, empty))
+    codes = table.lookups[position][value]
+    if encoding.is_interval:
+        some, grid = pd.Series(values.array.take(value)), grids.get(encoding.name)
+        cells, index, domain = interval_cells(some, column, codes, encoding, boxes, numbers, grid)
+    else:
+        cells, index = level_cells(codes, encoding, boxes, writing, groups_of_levels(encoding, column))
+        domain = tuple(value_text(level) for level in encoding.labels)
+    index = index.astype(np.min_scalar_type(-len(cells) - 1))
+    about = (encoding.name, column.role, column.kind, domain, encoding.missing)
+    return ReleasedColumn(*about, cells, index, variable=column.variable)
 
 
 def pairs_in(

@@ -1,6 +1,7 @@
 """The check of a released folder, part by part: equal rows are put together with how many there are, and what is then
 checked is every distinct row. Beside the original in codes, each row is held against its own record."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,13 +55,14 @@ def verify_folder(
     *,
     manifest: Manifest | None = None,
     original: OriginalRows | None = None,
+    checked: Iterable[PartRows] | None = None,
     progress: Progress = no_progress,
     **limits: Any,
 ) -> Verification:
     """Check a released folder: what :func:`anonymizer.checking.verify.verify` says of all of its rows.
 
-    ``limits``: what is required, ``k`` among them. ``original``: where whoever made the folder checks it.
-    Raises :class:`ReadError`, with its name, for a part that is not the one in the manifest or cannot be read.
+    ``limits``: what is required, ``k`` among them. ``original``: where whoever made the folder checks it; ``checked``:
+    what others have found in each part, beside its records. Raises :class:`ReadError`, with its name, for a part that is not the one in the manifest or cannot be read.
     """
     folder = Path(folder)
     manifest = manifest or read_manifest(folder)
@@ -75,7 +77,7 @@ def verify_folder(
 
     pieces: list[PartRows] = []
     beside = list(beside_parts(folder, manifest))
-    for number, piece in enumerate(in_order(check, range(len(manifest.parts)))):
+    for number, piece in enumerate(in_order(check, range(len(manifest.parts))) if checked is None else checked):
         progress(number / len(manifest.parts), f"Checking {manifest.parts[number].name}")
         if list(piece.rows.columns) != list(pieces[0].rows.columns if pieces else piece.rows.columns):
             raise ReadError(f"{manifest.parts[number].name} has other columns.", remedy="Bring it as it was written.")
@@ -83,7 +85,7 @@ def verify_folder(
         pieces.append(piece)
     rows, counts = _together(pieces)
     comparison = None
-    if before is not None:
+    if before is not None or checked is not None:
         wrong = sorted({name for piece in pieces for name in piece.wrong})
         reason = f"cells of {', '.join(wrong)} do not contain their record's value" if wrong else ""
         comparison = Consistency(not wrong, None, None, None, None, None, None, mismatch=reason, reason=reason)

@@ -96,7 +96,7 @@ def code_values(columns: Mapping[str, CodedColumn], schema: Schema) -> CodedTabl
         lookups.append(lookup)
         encodings.append(encoding)
         notes += [note] if note else []
-    n = len(next(iter(columns.values())).codes)
+    n = int(next(iter(columns.values())).counts.sum())
     numbers = [name for name in schema.sensitive if schema[name].kind is not Kind.CATEGORICAL]
     if numbers:
         raise ParameterError(

@@ -75,6 +75,7 @@ class FilesResult:
     parameters: Mapping[str, Any]
     folder: Path | None
     override: str = ""
+    engine: str = "local"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report, JSON-ready, with the fields of :meth:`anonymizer.reporting.report.Report.to_dict` that are
@@ -118,7 +119,7 @@ class FilesResult:
                 "schema": json.loads(self.schema.to_json()),
                 "schema_sha256": schema_digest(self.schema),
                 "parameters": dict(self.parameters),
-                "engine": "local",
+                "engine": self.engine,
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
                 "row_order": ORDERS[self.settings.order],
             },
@@ -140,6 +141,8 @@ def anonymize_files(
     override: str = "",
     progress: Progress = no_progress,
     rows: int = ROWS,
+    engine: str = "local",
+    cluster: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> FilesResult:
     """Write a verified release of a table in Parquet files into a new folder, piece by piece; return what it is.
@@ -148,6 +151,8 @@ def anonymize_files(
     :func:`anonymizer.partitions.pieces.open_table`. ``folder``: new, or empty; it is there as a whole or not at all.
     ``options``: which texts mean missing. ``rng``, ``reasons``, ``settings``: of :func:`anonymizer.pipeline.anonymize`.
     ``override``: why it is written although a check fails. ``rows``: of a piece, and of a written file.
+    ``engine``: "local", or "dask", where the records are on the workers of a cluster, the one that ``cluster`` says in
+    the words of :func:`anonymizer.partitions.cluster.open_cluster`; then all of them see the files and the folder.
 
     Records are kept as small numbers, 1 to 4 bytes a column; columns that do not leave are not read. The gate looks at
     up to 500,000 records, evenly spread.
@@ -156,18 +161,16 @@ def anonymize_files(
     :class:`ReadError` for a file that cannot be read, by its name, and whatever the stages raise.
     """
     s = Settings(**settings)
-    check_choices(s.generalizer, s.writing, s.numbers)
-    if s.generalizer not in GROUPS_ALONE:
-        raise ParameterError(
-            f"{s.generalizer!r} takes one table in memory.",
-            value=s.generalizer,
-            remedy=f"Choose --engine memory, or one of: {', '.join(GROUPS_ALONE)}.",
-        )
-    if s.limits.of_population:
-        raise ParameterError(
-            "Limits on the risk in a population take one table in memory.", remedy="Choose --engine memory."
-        )
+    require_pieces(s)
     require_apart(source, folder)
+    if engine == "dask":
+        from anonymizer.partitions.remote import release_elsewhere
+
+        return release_elsewhere(
+            source, schema, folder, s, options, rng, reasons or {}, override, progress, rows, **cluster or {}
+        )
+    if engine != "local":
+        raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
     progress(0.0, "Reading the pieces")
     table = open_table(source, rows)
     coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what))
@@ -219,6 +222,22 @@ def anonymize_files(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
         place, "" if verification.passed else override.strip(),
     )  # fmt: skip
+
+
+def require_pieces(settings: Settings) -> None:
+    """Raise :class:`ParameterError` for settings that take one table in memory."""
+    s = settings
+    check_choices(s.generalizer, s.writing, s.numbers)
+    if s.generalizer not in GROUPS_ALONE:
+        raise ParameterError(
+            f"{s.generalizer!r} takes one table in memory.",
+            value=s.generalizer,
+            remedy=f"Choose --engine memory, or one of: {', '.join(GROUPS_ALONE)}.",
+        )
+    if s.limits.of_population:
+        raise ParameterError(
+            "Limits on the risk in a population take one table in memory.", remedy="Choose --engine memory."
+        )
 
 
 class Unwritten(Exception):

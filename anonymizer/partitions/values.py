@@ -118,20 +118,32 @@ def first_rows(table: PartitionedTable, most: int, options: ReadOptions | None =
 def one_column(name: str, kind: pa.DataType, parts: Sequence[PieceValues], options: ReadOptions) -> CodedColumn:
     """Return the column that the pieces are parts of. ``kind``: the type of all of its values."""
     distinct = pc.unique(pa.chunked_array([part.distinct for part in parts], kind))
-    d = len(distinct)
-    n = sum(len(part.codes) for part in parts)
     missing = any(bool((part.codes == len(part.distinct)).any()) for part in parts)
-    codes = np.empty(n, dtype=np.min_scalar_type(max(d + missing - 1, 0)))
+    codes = codes_among(parts, distinct, missing)
+    return CodedColumn(name, values_of(name, kind, distinct, missing, options), codes)
+
+
+def codes_among(parts: Sequence[PieceValues], distinct: pa.Array, missing: bool) -> Codes:
+    """Return the place of each record's value among the d ``distinct`` ones, read-only; d where it is missing, as in
+    some record of the column, ``missing``, it is."""
+    d = len(distinct)
+    codes = np.empty(sum(len(part.codes) for part in parts), dtype=np.min_scalar_type(max(d + missing - 1, 0)))
     start = 0
     for part in parts:
         place = pc.index_in(part.distinct, value_set=distinct).to_numpy(zero_copy_only=False)
         end = start + len(part.codes)
         codes[start:end] = np.append(place, d if missing else 0).astype(codes.dtype)[part.codes]
         start = end
-    whole = pa.chunked_array([distinct, pa.nulls(int(missing), kind)], kind)
-    values = pd.Series(column_values(name, whole, options)[0], name=name)
     codes.flags.writeable = False
-    return CodedColumn(name, values, codes)
+    return codes
+
+
+def values_of(
+    name: str, kind: pa.DataType, distinct: pa.Array, missing: bool, options: ReadOptions
+) -> "pd.Series[Any]":
+    """Return the distinct values of a column as they are read, a missing one last where some record has it."""
+    whole = pa.chunked_array([distinct, pa.nulls(int(missing), kind)], kind)
+    return pd.Series(column_values(name, whole, options)[0], name=name)
 
 
 def in_order(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:

@@ -1,0 +1,310 @@
+"""What a worker does when rows leave: which part each record of its share is in, what the parts hold, and the files.
+
+A file is written, and read back and checked, by whichever worker is asked: it is told which classes of rows stand in it
+and gets their records from all shares. Rows that are equal stand in the order of the table, so every worker writes the
+same file.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.checking.linkage import classes_of
+from anonymizer.groups.prune import Pruning
+from anonymizer.partitions.boxes import COUNTED, boxed_column, grids_of_pieces, kept_of_pieces, pairs_in
+from anonymizer.partitions.check import OriginalRows, PartRows, _Before, _part_rows
+from anonymizer.partitions.coded import CodedTable
+from anonymizer.partitions.folder import Part
+from anonymizer.partitions.shares import Coding, Share, codes_of, guarded, held
+from anonymizer.partitions.values import ROWS, CodedColumn, Codes
+from anonymizer.releasing.files import write_file
+from anonymizer.releasing.grid import Grid
+from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of, sorted_rows
+from anonymizer.reporting.report import digest
+from anonymizer.schema import Column, Kind, Role
+from anonymizer.values import levels_of, numbers_of
+
+
+class Routes(NamedTuple):
+    """A pruned tree as records go down it; its leaves are the parts, ``part`` (m,) the number of each."""
+
+    feature: NDArray[np.int32]
+    right: NDArray[np.int32]
+    cut: NDArray[np.int32]
+    listed_start: NDArray[np.int64]
+    listed: NDArray[np.uint16]
+    listed_left: NDArray[np.bool_]
+    part: NDArray[np.int32]
+
+    @property
+    def n_parts(self) -> int:
+        """The number of leaves."""
+        return int(self.part.max()) + 1
+
+    @classmethod
+    def of(cls, pruning: Pruning) -> "Routes":
+        """Return the routes to the groups of a pruned tree."""
+        tree, group = pruning.tree, np.asarray(pruning.group_of_node())
+        nodes = np.arange(tree.n_nodes)
+        is_leaf = group == nodes
+        stays = np.flatnonzero((group < 0) | is_leaf)
+        number = np.full(tree.n_nodes, -1, np.int32)
+        number[stays] = np.arange(len(stays))
+        right = np.full(tree.n_nodes, -1, np.int32)
+        inner = np.flatnonzero(tree.feature >= 0)
+        right[inner] = number[inner + 1 + tree.size[inner + 1]]
+        lengths = np.diff(tree.listed_start)
+        listed = np.repeat(number >= 0, lengths)
+        leaves = is_leaf[stays]
+        return cls(
+            np.where(leaves, -1, tree.feature[stays]).astype(np.int32),
+            right[stays],
+            tree.cut[stays],
+            np.cumsum([0, *lengths[stays]]).astype(np.int64),
+            tree.listed[listed],
+            tree.listed_left[stays],
+            np.where(leaves, np.cumsum(leaves) - 1, -1).astype(np.int32),
+        )
+
+
+@guarded
+def parts_of(share: Share, coding: Coding, routes: Routes) -> NDArray[np.int32]:
+    """Return the part that each record of a share is in; its records of growing are let go of."""
+    from anonymizer import kernels
+
+    codes = codes_of(share, coding)
+    held(share).chunks = None
+    n = len(next(iter(codes.values())))
+    part = np.empty(n, np.int32)
+    arrays = [np.array(array) for array in routes]
+    for array in arrays:
+        array.flags.writeable = False
+    feature, _, cut, listed_start, listed, listed_left, of_leaf = arrays
+    right = np.array(routes.right)
+    for start in range(0, n, ROWS):
+        matrix = coding.records(codes, slice(start, start + ROWS)).rows(slice(None)).codes
+        leaf = np.empty(len(matrix), np.int32)
+        kernels.route(matrix, 0, len(matrix), feature, right, cut, listed_start, listed, listed_left, leaf)
+        part[start : start + ROWS] = of_leaf[leaf]
+    return part
+
+
+class Contents(NamedTuple):
+    """How many records of a share each part has, and of each quasi-identifier the pairs of a part and a value."""
+
+    sizes: NDArray[np.int64]
+    pairs: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+@guarded
+def contents(
+    share: Share, coding: Coding, part: NDArray[np.int32], n_parts: int, writing: str, numbers: str
+) -> Contents:
+    """Return what the parts hold of a share: of numbers and dates the lowest, the highest and missing, where a cell
+    says no more of them."""
+    codes, part = codes_of(share, coding), part.astype(np.int64)
+    counted = writing in COUNTED or numbers in COUNTED
+    pairs = {}
+    for encoding in coding.encodings:
+        column = CodedColumn(encoding.name, coding.table.columns[encoding.name].values, codes[encoding.name])
+        if encoding.is_interval and not counted:
+            about = coding.table.schema[encoding.name]
+            pairs[encoding.name] = ends_in(part, column, n_parts, about)
+        else:
+            pairs[encoding.name] = pairs_in(part, column, n_parts, counted)
+    return Contents(np.bincount(part, minlength=n_parts).astype(np.int64), pairs)
+
+
+def ends_in(
+    part: NDArray[np.int64], column: CodedColumn, n_parts: int, about: Column
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return of the pairs of a part and a value those with its lowest and highest number, and with a missing one."""
+    from anonymizer.releasing import tier_kernels
+
+    numbers = numbers_of(column.values, about)[0]
+    place = np.argsort(numbers, kind="stable")  # missing last
+    d, rank = len(place), np.empty(len(place), np.int64)
+    rank[place] = np.arange(d)
+    absent_from = int(np.count_nonzero(~np.isnan(numbers)))
+    rank = np.minimum(rank, absent_from)
+    low, high = np.full(n_parts, absent_from), np.full(n_parts, -1)
+    absent, none = np.zeros(n_parts, np.bool_), np.empty(0, np.int64)
+    for start in range(0, len(part), ROWS):
+        rows = slice(start, start + ROWS)
+        lowest, highest = np.empty(n_parts, np.int64), np.empty(n_parts, np.int64)
+        of_rows = rank[column.codes[rows]], part[rows], none, none, none, none
+        tier_kernels.ranges(*of_rows, absent_from, lowest, highest, absent)
+        low, high = np.minimum(low, lowest), np.maximum(high, highest)
+    some, parts = low <= high, np.arange(n_parts)
+    found = [parts[some], parts[some], parts[absent]]
+    values = [place[low[some]], place[high[some]], place[np.full(int(absent.sum()), absent_from)]] if d else [none] * 3
+    return np.concatenate(found), np.concatenate(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Boxed:
+    """The cells of every part. ``columns``: the generalized ones, a row a part; ``sizes``: records of each part;
+    ``rank``: the place of each part's class among all classes of rows, as they are sorted; ``class_sizes``: of each
+    class in that order; ``kept``: of each other column the rank of each value, and a bound."""
+
+    columns: Mapping[str, ReleasedColumn]
+    sizes: NDArray[np.int64]
+    rank: NDArray[np.int64]
+    class_sizes: NDArray[np.int64]
+    kept: Mapping[str, Key]
+
+
+@guarded
+def box(
+    coding: Coding, of_shares: list[Contents], n_parts: int, k: int, writing: str, numbers: str
+) -> Boxed:
+    """Return the cells of every part, from what the shares have of it."""
+    table = coding.table
+    grids = grids_of_tally(table, k)
+    sizes = np.sum([contents.sizes for contents in of_shares], axis=0)
+    columns = {}
+    for position, encoding in enumerate(coding.encodings):
+        pairs = [contents.pairs[encoding.name] for contents in of_shares]
+        part, value = (np.concatenate(column).astype(np.int64) for column in zip(*pairs, strict=True))
+        columns[encoding.name] = boxed_column(table, position, part, value, n_parts, writing, numbers, grids)
+    of_parts = [(column.index, len(column.cells)) for column in columns.values() if column.index is not None]
+    class_of = classes_of(of_parts, n_parts).class_of
+    order = Release(tuple(columns.values()), np.arange(n_parts), "").by_content(class_of).order
+    starts = np.append(True, np.diff(class_of[order]) != 0) if n_parts else np.empty(0, np.bool_)
+    rank = np.empty(n_parts, np.int64)
+    rank[order] = np.cumsum(starts) - 1
+    kept = {
+        name: ranks_of(kept_of_pieces(table.columns[name], table.schema[name]))
+        for name in table.schema.released
+        if table.schema[name].role is not Role.QUASI_IDENTIFYING
+    }
+    return Boxed(columns, sizes, rank, np.bincount(rank, sizes).astype(np.int64), kept)
+
+
+def grids_of_tally(table: CodedTable, k: int) -> dict[str, Grid]:
+    """Return the grids of a table of which is known how many records have each value."""
+    columns = {
+        name: CodedColumn(name, column.values, np.repeat(column.codes, column.counts))
+        for name, column in table.columns.items()
+        if name in table.encoded.names
+    }
+    return grids_of_pieces(CodedTable(table.schema, columns, table.lookups, table.encoded), k)
+
+
+def kept_about(table: CodedTable, name: str) -> ReleasedColumn:
+    """Return a column that leaves as it is, of the distinct values alone, as the data dictionary describes it."""
+    column, about = table.columns[name], table.schema[name]
+    kept = kept_of_pieces(column, about)
+    if about.kind is not Kind.CATEGORICAL:
+        return kept
+    levels = levels_of(column.values, about)[1]
+    few = len(levels) <= max(20, table.n_records // 10)
+    return ReleasedColumn(
+        name, about.role, about.kind, tuple(levels) if few else (), kept.may_miss, values=kept.values,
+        variable=about.variable,
+    )  # fmt: skip
+
+
+# Files.
+
+
+class Span(NamedTuple):
+    """The rows of one file: it holds the classes from ``low`` to below ``high``, less the first ``skip`` of their rows,
+    and has so many ``rows``."""
+
+    name: str
+    low: int
+    high: int
+    skip: int
+    rows: int
+
+
+class Rows(NamedTuple):
+    """Records of some classes in a share: their parts, and their values in some columns."""
+
+    part: NDArray[np.int32]
+    codes: Mapping[str, Codes]
+
+
+def spans(class_sizes: NDArray[np.int64], rows: int) -> list[Span]:
+    """Return the files of classes of these sizes, ``rows`` in each."""
+    ends = np.cumsum(class_sizes)
+    n, found = int(ends[-1]), []
+    for start in range(0, n, rows):
+        end = min(n, start + rows)
+        low, high = int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(ends, end, side="left")) + 1
+        skip = start - (int(ends[low - 1]) if low else 0)
+        found.append(Span(f"part-{start // rows:05}.parquet", low, high, skip, end - start))
+    return found
+
+
+@guarded
+def rows_in(
+    share: Share, coding: Coding, part: NDArray[np.int32], boxed: Boxed, span: Span, names: Sequence[str]
+) -> Rows:
+    """Return the records of a share whose classes stand in a file, class by class, in the order of the table."""
+    codes, here = codes_of(share, coding), held(share)
+    with here.lock:
+        if here.by_class is None:
+            rank = boxed.rank[part]
+            order = sorted_rows([(rank, len(boxed.class_sizes))], len(part)).astype(np.uint32)
+            ends = np.cumsum(np.bincount(rank, minlength=len(boxed.class_sizes)))
+            here.by_class = order, np.append(0, ends)
+        order, starts = here.by_class
+    rows = order[starts[span.low] : starts[span.high]]
+    return Rows(part[rows], {name: codes[name][rows] for name in names})
+
+
+def together(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows]) -> Rows:
+    """Return the records of a file in the order of its rows."""
+    part = np.concatenate([rows.part for rows in of_shares])
+    codes = {name: np.concatenate([rows.codes[name] for rows in of_shares]) for name in of_shares[0].codes}
+    keys: list[Key] = [(boxed.rank[part] - span.low, span.high - span.low)]
+    keys += [(ranks[codes[name]], bound) for name, (ranks, bound) in boxed.kept.items()]
+    rows = sorted_rows(keys, len(part))[span.skip : span.skip + span.rows]
+    return Rows(part[rows], {name: of_column[rows] for name, of_column in codes.items()})
+
+
+@guarded
+def write(
+    coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows], folder: str, method: str, writing: str, numbers: str
+) -> Part:
+    """Write one file of a release; return its name, rows and digest."""
+    rows = together(coding, boxed, span, of_shares)
+    columns = []
+    for name in coding.table.schema.released:
+        if name in boxed.columns:
+            columns.append(boxed.columns[name].take(rows.part))
+        else:
+            column = CodedColumn(name, coding.table.columns[name].values, rows.codes[name])
+            columns.append(kept_of_pieces(column, coding.table.schema[name]))
+    content = Release(tuple(columns), np.arange(span.rows), method, writing, numbers).to_bytes("parquet")
+    write_file(Path(folder) / span.name, content)
+    return Part(span.name, span.rows, digest(content))
+
+
+@guarded
+def check(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows], folder: str, part: Part) -> PartRows:
+    """Return what one file of a folder holds, each of its rows held against its own record."""
+    own = together(coding, boxed, span, of_shares)
+    schema = coding.table.schema
+    columns = {
+        name: CodedColumn(name, coding.table.columns[name].values, codes) for name, codes in own.codes.items()
+    }
+    table = CodedTable(schema, columns, coding.table.lookups, coding.table.encoded)
+    before = _Before(OriginalRows(table, np.arange(span.rows)), schema)
+    return _part_rows(Path(folder), part, schema, before, 0)
+
+
+def taken_values(coding: Coding, of_shares: Sequence[Mapping[str, Codes]]) -> pd.DataFrame:
+    """Return the values of records that shares have given, in their order."""
+    frame = {}
+    for name, column in coding.table.columns.items():
+        codes = np.concatenate([codes[name] for codes in of_shares])
+        frame[name] = CodedColumn(name, column.values, codes).take(slice(None))
+    return pd.DataFrame(frame)

@@ -1,0 +1,438 @@
+"""The flow of a table whose records are on the workers of a cluster: here are its values, its tree, and its cells.
+
+What is released is what :func:`anonymizer.partitions.run.anonymize_files` releases on one machine, file by file.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
+from anonymizer.drawing.groups import worst_groups
+from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.gate.judge import about_table, judge
+from anonymizer.groups.limits import shortfall_of_all, too_few
+from anonymizer.groups.prune import Pruning
+from anonymizer.groups.recipe import Recipe, group, natural_grouping, recipe_of, used_settings, with_criterion
+from anonymizer.groups.risk import annotate
+from anonymizer.growing.grow import grow_from, linear_algebra
+from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
+from anonymizer.growing.target import entropy, gini
+from anonymizer.growing.tree import Tree
+from anonymizer.partitions import leaving, shares
+from anonymizer.measuring.utility import cell_ncp
+from anonymizer.partitions.check import PartRows, verify_folder
+from anonymizer.partitions.cluster import Cluster, open_cluster
+from anonymizer.partitions.folder import Manifest, write_manifest
+from anonymizer.partitions.leaving import Boxed, Routes, Span
+from anonymizer.partitions.pieces import PartitionedTable, open_table
+from anonymizer.partitions.records import LEVELS
+from anonymizer.partitions.run import SAMPLE, FilesResult, Unwritten
+from anonymizer.partitions.shares import Coding, Grown, Share
+from anonymizer.partitions.values import ROWS
+from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.files import replace_folder
+from anonymizer.releasing.release import Release
+from anonymizer.schema import Role, Schema
+from anonymizer.settings import RUN, Settings
+
+ALONE = ("uniform",)
+"""Generalizers that ask for no more of a record than its group."""
+BINS = 4
+"""Questions in which each worker grows small nodes: so much of its share is on its way at a time."""
+
+
+class Elsewhere:
+    """A table on the workers of a cluster: its shares, its coding here, and the same as a future that workers ask each
+    other for."""
+
+    def __init__(
+        self, cluster: Cluster, table: PartitionedTable, schema: Schema, options: ReadOptions | None = None
+    ) -> None:
+        options = options or ReadOptions()
+        self.cluster, self.schema, self.source = cluster, schema, table
+        self.shares = shares_of(cluster, table, schema.released, options)
+        types = {name: table.types[name] for name in schema.released}
+        reads = [cluster.ask("read", shares.read, share, share=share.number) for share in self.shares]
+        self.coding = cluster.ask("merge", shares.merge, reads, schema, types, options)
+        self.here: Coding = cluster.answer(self.coding)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records n."""
+        return self.source.n_records
+
+    def ask(self, step: str, work: Any, *arguments: Any) -> list[Any]:
+        """Return a future of what each share answers."""
+        return [
+            self.cluster.ask(step, work, share, self.coding, *arguments, share=share.number) for share in self.shares
+        ]
+
+    def sample(self, most: int) -> pd.DataFrame:
+        """Return at most so many records, evenly spread over the table, with all columns that leave."""
+        n = self.n_records
+        rows = np.arange(n) if n <= most else np.arange(most) * n // most
+        ends = [share.start for share in self.shares[1:]]
+        asked = [
+            self.cluster.ask("sample", shares.sample, share, self.coding, some, share=share.number)
+            for share, some in zip(self.shares, np.split(rows, np.searchsorted(rows, ends)), strict=True)
+        ]
+        return leaving.taken_values(self.here, self.cluster.answers(asked))
+
+    def grow(self, recipe: Recipe, enough: int | None = None) -> Tree:
+        """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table."""
+        recipe = with_criterion(recipe, self.here.table.encoded)
+        if recipe.criterion not in ("entropy", "gini"):
+            what = recipe.mondrian or recipe.criterion
+            raise ParameterError(
+                f"{what!r} takes one machine.",
+                value=what,
+                remedy="Choose --engine local or memory, or the criterion entropy or gini.",
+            )
+        rules = recipe.min_leaf, recipe.max_depth, LEVELS
+        with linear_algebra().limit(limits=1, user_api="blas"):
+            return grow_from(Records(self, enough), self.here.encodings, str(recipe.criterion), *rules)
+
+
+def shares_of(
+    cluster: Cluster, table: PartitionedTable, names: Sequence[str], options: ReadOptions
+) -> tuple[Share, ...]:
+    """Return the shares of a table, one for each worker, as equal as its pieces allow."""
+    starts = np.cumsum([0, *(piece.rows for piece in table.pieces)])
+    wanted = np.arange(1, len(cluster.workers())) * starts[-1] / max(1, len(cluster.workers()))
+    nearest = [int(np.abs(starts - place).argmin()) for place in wanted]
+    ends = [end for end in dict.fromkeys(nearest) if 0 < end < len(table.pieces)]
+    bounds = list(zip([0, *ends], [*ends, len(table.pieces)], strict=True))
+    return tuple(
+        Share(
+            cluster.name, number, replace(table, pieces=table.pieces[start:end]), tuple(names), options,
+            int(starts[start]),
+        )
+        for number, (start, end) in enumerate(bounds)
+    )  # fmt: skip
+
+
+class Records:
+    """Records on workers as a source of growing. A question is the share and every division so far, so whoever is asked
+    can answer; a node below ``enough`` records is grown on one worker, which gets its records from the others."""
+
+    def __init__(self, table: Elsewhere, enough: int | None = None) -> None:
+        self.table, self.cluster = table, table.cluster
+        self.history: list[Division] = []
+        self.grown: dict[int, Grown] = {}
+        self.least = max(SMALL, table.n_records // (4 * len(table.shares))) if enough is None else enough
+
+    @property
+    def enough(self) -> int:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        return self.least
+
+    def root(self) -> Node:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        encoded, columns = self.table.here.table.encoded, self.table.here.table.columns
+        sums = np.array([self.table.n_records], np.int64)
+        if self.table.schema.target is not None:
+            counts = columns[self.table.schema.target].counts
+            sums = np.zeros(encoded.target.n_classes, np.int64)
+            np.add.at(sums, encoded.target.codes, counts)
+        return Node(0, 0, self.table.n_records, sums, np.ones(len(encoded.encodings), dtype=np.uint8))
+
+    def impurity(self, criterion: str) -> float:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        totals = self.root().sums
+        return float(totals.sum() * {"entropy": entropy, "gini": gini}[criterion](totals))
+
+    def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        self.history += divisions
+        if not nodes:
+            return []
+        whole: list[Histograms] = [[None] * len(self.table.here.encodings) for _ in nodes]
+        for answer in self.cluster.answers(self.table.ask("count", shares.count, self.history, list(nodes))):
+            for histograms, part in zip(whole, answer, strict=True):
+                for j, cells in enumerate(part):
+                    if cells is not None:
+                        before = histograms[j]
+                        histograms[j] = cells.astype(np.int64) if before is None else before + cells
+        return whole
+
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        most = self.table.n_records / (BINS * len(self.table.shares))
+        asked, bins = [], bins_of(nodes, most)
+        for some in bins:
+            keys = [node.key for node in some]
+            taken = self.table.ask("take", shares.take, self.history, keys)
+            asked.append(self.cluster.ask("finish", shares.finish, self.table.coding, some, growth, taken))
+            del taken
+        for some, grown in zip(bins, self.cluster.answers(asked), strict=True):
+            self.grown |= dict(zip([node.key for node in some], grown, strict=True))
+        placed, branches = 0, []
+        for node in nodes:
+            branch = self.grown[node.key].branch
+            branches.append(replace(branch, first=branch.first + placed, last=branch.last + placed))
+            placed += node.n
+        return branches
+
+    def sums(self, branch: Branch) -> Sums:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        pieces, children = self._pieces()
+        others = []
+        for at, target in enumerate(self.table.here.table.encoded.others):
+            counts = [
+                np.zeros((1, target.n_classes), np.int64) if piece is None else piece.others[at] for piece in pieces
+            ]
+            for place, (left, right) in reversed(children.items()):
+                counts[place][0] = counts[left][0] + counts[right][0]
+            others.append(np.concatenate(counts))
+        moments = (branch.last - branch.first).astype(np.float64)[:, None]
+        return Sums(branch.sums, moments, tuple(others), None)
+
+    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+        """See :class:`anonymizer.growing.records.RecordSource`."""
+        pieces, _ = self._pieces()
+        top = self._top(pieces)
+        whole = []
+        for place, of_top in enumerate(top):
+            name = ("low", "high", "levels", "missing")[place]
+            columns = [of_top[:, [at]] if piece is None else getattr(piece, name) for at, piece in enumerate(pieces)]
+            whole.append(np.concatenate(columns, axis=1).T)
+        low, high, levels, missing = whole
+        return low, high, levels, missing
+
+    def _pieces(self) -> tuple[list[Grown | None], dict[int, tuple[int, int]]]:
+        """Return the branches in the order of the tree, ``None`` for a node that was divided, and the places of the
+        children of each of these."""
+        divisions = {division.node.key: division for division in self.history}
+        pieces: list[Grown | None] = []
+        children: dict[int, tuple[int, int]] = {}
+        left_of: dict[int, int] = {}
+        stack: list[tuple[int, int]] = [(0, -1)]
+        while stack:
+            key, parent = stack.pop()
+            here = len(pieces)
+            if parent in left_of:
+                children[parent] = left_of.pop(parent), here
+            elif parent >= 0:
+                left_of[parent] = here
+            pieces.append(self.grown.get(key))
+            if key in divisions:
+                stack += [(divisions[key].right.key, here), (divisions[key].left.key, here)]
+        return pieces, dict(sorted(children.items()))
+
+    def _top(self, pieces: Sequence[Grown | None]) -> tuple[NDArray[Any], ...]:
+        """Return the hulls of all pieces as if each branch were a leaf whose records have each of its codes once."""
+        encodings = self.table.here.encodings
+        m = len(pieces)
+        feature = np.array([0 if piece is None else -1 for piece in pieces], np.int32)
+        hulls = []
+        for j, encoding in enumerate(encodings):
+            codes = [np.empty(0, np.uint16) if piece is None else piece.present[j] for piece in pieces]
+            ends = np.cumsum([len(some) for some in codes]).astype(np.int64)
+            zero = np.zeros(0, np.int32)
+            little = Branch(
+                zero, feature, zero, zero, np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8),
+                ends - np.array([len(some) for some in codes], np.int64), ends, zero,
+            )  # fmt: skip
+            little = replace(little, parent=np.zeros(m, np.int32))
+            hulls.append(shares.hulls([encoding], little, [np.concatenate(codes)], 1))
+        return tuple(np.concatenate(column) for column in zip(*hulls, strict=True))
+
+
+def bins_of(nodes: Sequence[Node], most: float) -> list[list[Node]]:
+    """Return the nodes in bins of at most so many records, or one node; the largest first."""
+    bins: list[list[Node]] = []
+    records: list[int] = []
+    for node in sorted(nodes, key=lambda node: -node.n):
+        place = next((at for at, n in enumerate(records) if n + node.n <= most), None)
+        if place is None:
+            bins.append([])
+            records.append(0)
+            place = len(bins) - 1
+        bins[place].append(node)
+        records[place] += node.n
+    return bins
+
+
+class Leaving:
+    """A release whose rows are on workers: where its parts are, and their cells here."""
+
+    def __init__(self, table: Elsewhere, pruning: Pruning, settings: Settings) -> None:
+        self.table, self.settings = table, settings
+        routes = Routes.of(pruning)
+        s, self.cluster = settings, table.cluster
+        self.parts = table.ask("parts", leaving.parts_of, routes)
+        how = routes.n_parts, s.writing, s.numbers
+        of_shares = [
+            self.cluster.ask("contents", leaving.contents, share, table.coding, part, *how, share=share.number)
+            for share, part in zip(table.shares, self.parts, strict=True)
+        ]
+        self.boxed = self.cluster.ask(
+            "box", leaving.box, table.coding, of_shares, routes.n_parts, s.k, s.writing, s.numbers
+        )
+        self.here: Boxed = self.cluster.answer(self.boxed)
+
+    def rows_in(self, span: Span, names: Sequence[str]) -> list[Any]:
+        """Return a future of the records of each share whose rows stand in a file."""
+        return [
+            self.cluster.ask(
+                "rows", leaving.rows_in, share, self.table.coding, part, self.boxed, span, list(names),
+                share=share.number,
+            )
+            for share, part in zip(self.table.shares, self.parts, strict=True)
+        ]  # fmt: skip
+
+    def write(self, folder: Path, rows: int, progress: Progress = no_progress) -> Manifest:
+        """Let workers write the files of the release into an empty folder that all of them see; return the manifest."""
+        spans, schema, s = leaving.spans(self.here.class_sizes, rows), self.table.schema, self.settings
+        kept = [name for name in schema.released if schema[name].role is not Role.QUASI_IDENTIFYING]
+        how = str(folder), s.generalizer, s.writing, s.numbers
+
+        def one(span: Span) -> Any:
+            asked = self.rows_in(span, kept)
+            return self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, asked, *how)
+
+        parts = self.in_turn(one, spans, progress, "Writing")
+        columns = tuple(
+            self.here.columns[name] if name in self.here.columns else leaving.kept_about(self.table.here.table, name)
+            for name in schema.released
+        )
+        release = Release(columns, np.arange(self.table.n_records), s.generalizer, s.writing, s.numbers)
+        for name in folder.iterdir():  # what a worker that is gone left half written
+            if name.name not in {part.name for part in parts}:
+                name.unlink()
+        return write_manifest(folder, parts, release.dictionary())
+
+    def check(self, folder: Path, manifest: Manifest, rows: int, progress: Progress = no_progress) -> list[PartRows]:
+        """Let workers read the files of a folder back and hold each row against its own record."""
+        spans, names = leaving.spans(self.here.class_sizes, rows), self.table.schema.released
+
+        def one(number: int) -> Any:
+            asked, part = self.rows_in(spans[number], names), manifest.parts[number]
+            of = self.table.coding, self.boxed, spans[number], asked
+            return self.cluster.ask("check", leaving.check, *of, str(folder), part)
+
+        return self.in_turn(one, range(len(spans)), progress, "Checking")
+
+    def risk(self) -> LinkageRisk:
+        """Return the linking risk of the rows."""
+        sizes = self.here.class_sizes
+        return risk_of_classes(LookAlikes(np.empty(0, np.int64), sizes))
+
+    def losses(self) -> dict[str, float]:
+        """Return the mean NCP of each generalized column."""
+        encodings = {encoding.name: encoding for encoding in self.table.here.encodings}
+        losses = {}
+        for name, column in self.here.columns.items():
+            assert column.index is not None
+            counts = np.bincount(column.index, self.here.sizes, len(column.cells)).astype(np.int64)
+            loss = np.array([cell_ncp(cell, encodings[name]) for cell in column.cells])
+            losses[name] = float(counts @ loss / self.table.n_records)
+        return losses
+
+    def in_turn(self, ask: Any, items: Sequence[Any], progress: Progress, what: str) -> list[Any]:
+        """Return the answers of files in their order; of few of them records are on their way at a time."""
+        width = 2 * len(self.table.shares)
+        answers: list[Any] = []
+        for start in range(0, len(items), width):
+            progress(start / len(items), f"{what} the folder")
+            answers += self.cluster.answers([ask(item) for item in items[start : start + width]])
+        return answers
+
+
+
+def release_elsewhere(
+    source: str | Path,
+    schema: Schema,
+    folder: str | Path,
+    settings: Settings,
+    options: ReadOptions | None,
+    rng: np.random.Generator | None,
+    reasons: Mapping[str, str],
+    override: str,
+    progress: Progress,
+    rows: int,
+    **cluster: Any,
+) -> FilesResult:
+    """Return what :func:`anonymizer.partitions.run.anonymize_files` does, whose arguments these are, on a cluster."""
+    s = settings
+    require_groups(s, schema)
+    progress(0.0, "Reading the pieces")
+    table = open_table(source, rows)
+    with open_cluster(**cluster) as there:
+        return release_on(there, table, schema, folder, s, options, rng, reasons, override, progress, rows)
+
+
+def release_on(
+    cluster: Cluster,
+    source: PartitionedTable,
+    schema: Schema,
+    folder: str | Path,
+    settings: Settings,
+    options: ReadOptions | None = None,
+    rng: np.random.Generator | None = None,
+    reasons: Mapping[str, str] | None = None,
+    override: str = "",
+    progress: Progress = no_progress,
+    rows: int = ROWS,
+) -> FilesResult:
+    """Return what :func:`release_elsewhere` does, on a cluster that is open."""
+    s = settings
+    table = Elsewhere(cluster, source, schema, options)
+    coded = table.here.table.encoded
+    if table.n_records < s.k:
+        raise too_few(coded, s.k)
+    progress(0.2, "Growing the tree")
+    recipe = recipe_of(s)
+    tree = table.grow(recipe)
+    progress(0.4, "Making groups")
+    risk = annotate(tree, coded)
+    grouping = s.grouping or natural_grouping(schema)
+    pruning = group(tree, risk, coded, grouping, s.limits)
+    if not pruning.satisfied:
+        raise shortfall_of_all(tree, risk, coded, s.limits)
+    worst = worst_groups(tree, risk, coded, pruning.cut())
+    release = Leaving(table, pruning, s)
+    progress(0.55, "Looking at what leaves")
+    sample = table.sample(SAMPLE)
+    left = Schema(tuple(schema[name] for name in sample.columns), schema.target)
+    about = about_table(sample, left)
+    keep = Unwritten()
+    try:
+        with replace_folder(folder) as half:
+            manifest = release.write(half, rows, lambda share, what: progress(0.6 + 0.2 * share, what))
+            checked = release.check(half, manifest, rows, lambda share, what: progress(0.8 + 0.2 * share, what))
+            verification = verify_folder(half, schema, manifest=manifest, checked=checked, **s.limits.required)
+            gate = judge(about, sample, left, s, verification).with_reasons(reasons or {})
+            if gate.open or not (verification.passed or override.strip()):
+                raise keep
+        place: Path | None = Path(folder)
+    except Unwritten:
+        place = None
+    progress(1.0, "Done")
+    notes = coded.notes
+    if source.n_records > SAMPLE:
+        notes += (f"The gate looked at {SAMPLE:,} of the {source.n_records:,} records, evenly spread.",)
+    parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded)}
+    return FilesResult(
+        schema, s, source, tree, pruning, manifest, verification, gate, release.risk(), release.losses(), worst, notes,
+        parameters, place, "" if verification.passed else override.strip(), "dask",
+    )  # fmt: skip
+
+
+def require_groups(settings: Settings, schema: Schema) -> None:
+    """Raise :class:`ParameterError` for what takes one machine, before any worker is asked."""
+    s, remedy = settings, "Choose --engine local or memory."
+    if s.generalizer not in ALONE:
+        raise ParameterError(
+            f"{s.generalizer!r} takes one machine.", value=s.generalizer, remedy=f"{remedy[:-1]}, or uniform."
+        )
+    if s.order != "content":
+        raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)
+    if schema.person is not None:
+        raise ParameterError("Persons are counted on one machine, in one table in memory.", remedy="Choose --engine memory.")

@@ -1,0 +1,417 @@
+"""What a worker does with its share of a table: functions of (pieces, tree so far), with no state but a cache of that.
+
+A worker that was never asked before reads the pieces again and sends their records down the same splits, so any worker
+can answer any question twice, and the answer is the same. What goes wrong is an answer too: a step, a share and a kind
+of error, and no value, since whatever a worker raises its log repeats, arguments and all.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.growing.encode import Encoding
+from anonymizer.growing.grow import linear_algebra
+from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node
+from anonymizer.partitions.coded import CodedTable, code_values
+from anonymizer.partitions.pieces import PartitionedTable, reading
+from anonymizer.partitions.records import _piece
+from anonymizer.partitions.values import ROWS, CodedColumn, Codes, PieceValues, codes_among, values_of
+from anonymizer.reading.options import ReadOptions
+from anonymizer.schema import Schema
+from anonymizer.version import VERSION
+
+PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "dask", "distributed")
+RUNS = 4
+"""Runs of which a worker keeps something; one that was killed may have left some of it."""
+P, R = ParamSpec("P"), TypeVar("R")
+
+
+class Failure(NamedTuple):
+    """What went wrong on a worker, in words that hold no value. ``kind``: the name of an error."""
+
+    kind: str
+    problem: str
+    column: str | None = None
+    remedy: str = ""
+
+
+def guarded(work: Callable[P, R]) -> Callable[P, R]:
+    """Return ``work`` as a worker does it: it never raises, but returns a :class:`Failure`, also one that it is
+    given."""
+
+    @wraps(work)
+    def guard(*arguments: P.args, **more: P.kwargs) -> Any:
+        for argument in arguments:
+            for item in argument if isinstance(argument, list) else (argument,):
+                if isinstance(item, Failure):
+                    return item
+        try:
+            with linear_algebra().limit(limits=1, user_api="blas"):
+                return work(*arguments, **more)
+        except AnonymizerError as error:
+            return Failure(type(error).__name__, error.problem, error.column, error.remedy)
+        except Exception as error:
+            place, trace = "", error.__traceback__
+            while trace is not None:
+                place = f"{Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"
+                trace = trace.tb_next
+            share = next((f" of share {item.number}" for item in arguments if isinstance(item, Share)), "")
+            return Failure(
+                "ClusterError",
+                f"The step {work.__name__!r}{share} failed on a worker: {type(error).__name__} in {place}.",
+                remedy="Nothing was written. If it happens again, run it with --engine local.",
+            )
+
+    return guard
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """Consecutive pieces of a table that a worker should have. ``run``: whose they are; ``names``: the columns that
+    leave; ``start``: the number of the first record."""
+
+    run: str
+    number: int
+    table: PartitionedTable
+    names: tuple[str, ...]
+    options: ReadOptions
+    start: int
+
+
+@dataclass(frozen=True, eq=False)
+class TalliedColumn(CodedColumn):
+    """The distinct values of a column, each once, and how many records have them, ``tally`` (d,)."""
+
+    tally: NDArray[np.int64]
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records have each value, (d,)."""
+        return self.tally
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """What codes mean, the same on every worker. ``table``: encodings and lookups, with the distinct values of each
+    column where others have records; ``distinct``: these in Arrow; ``missing``: columns that some record misses."""
+
+    table: CodedTable
+    distinct: Mapping[str, pa.Array]
+    missing: Mapping[str, bool]
+
+    @property
+    def encodings(self) -> tuple[Encoding, ...]:
+        """The encodings of the quasi-identifiers."""
+        return self.table.encoded.encodings
+
+    def records(self, codes: Mapping[str, Codes], rows: slice = slice(None)) -> CodedTable:
+        """Return some records, whose values are these, as a table in codes."""
+        columns = {
+            name: CodedColumn(name, self.table.columns[name].values, of_column[rows]) for name, of_column in codes.items()
+        }
+        n = len(next(iter(columns.values())).codes)
+        encoded, schema = self.table.encoded, self.table.schema
+        others = [name for name in schema.sensitive if name != schema.target]
+        return CodedTable(schema, columns, self.table.lookups, replace(
+            encoded,
+            codes=np.empty((n, 0), np.uint8),
+            target=replace(
+                encoded.target,
+                codes=np.zeros(n, np.uint8) if schema.target is None
+                else np.array(encoded.target.codes)[columns[schema.target].codes],
+            ),
+            others=tuple(
+                replace(other, codes=np.array(other.codes)[columns[name].codes])
+                for name, other in zip(others, encoded.others, strict=True)
+            ),
+        ))  # fmt: skip
+
+
+@dataclass(eq=False)
+class Held:
+    """What a worker keeps of a share: its values, as they were read or in codes; its records while a tree grows, and
+    how far they went down it; and their order by class. A lock: two questions never move the same records at once."""
+
+    lock: Any = field(default_factory=RLock)
+    values: dict[str, PieceValues] | None = None
+    codes: dict[str, Codes] | None = None
+    chunks: list[InMemory] | None = None
+    history: tuple[tuple[Any, ...], ...] = ()
+    by_class: tuple[NDArray[np.uint32], NDArray[np.int64]] | None = None
+
+
+_held: dict[tuple[str, int], Held] = {}
+_lock = Lock()
+
+
+def held(share: Share) -> Held:
+    """Return what this process keeps of a share; of the runs that were asked for longest ago nothing is kept."""
+    key = share.run, share.number
+    with _lock:
+        here = _held[key] = _held.pop(key, None) or Held()  # last, as the one that was asked for last
+        runs = list(dict.fromkeys(run for run, _ in reversed(_held)))
+        for old in [key for key in _held if key[0] in runs[RUNS:]]:
+            del _held[old]
+        return here
+
+
+def forget(run: str) -> None:
+    """Drop what this process keeps of a run."""
+    with _lock:
+        for key in [key for key in _held if key[0] == run]:
+            del _held[key]
+
+
+def about() -> dict[str, str]:
+    """Return the versions that must be the same everywhere, by what they are of."""
+    versions = {"Copse": VERSION, "Python": "{}.{}.{}".format(*sys.version_info[:3])}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = ""
+    return versions
+
+
+# Values and codes.
+
+
+def values_in(share: Share) -> dict[str, PieceValues]:
+    """Return the values of each column in a share, every piece read once."""
+    parts: dict[str, list[PieceValues]] = {name: [] for name in share.names}
+    for piece in share.table.pieces:
+        with reading(piece.path):
+            for batch in share.table.batches(piece, share.names):
+                for name in share.names:
+                    parts[name].append(PieceValues.of(batch.column(name), share.table.types[name]))
+    values = {}
+    for name in share.names:
+        distinct = pc.unique(pa.chunked_array([part.distinct for part in parts[name]], share.table.types[name]))
+        missing = any(bool((part.codes == len(part.distinct)).any()) for part in parts[name])
+        values[name] = PieceValues(distinct, codes_among(parts.pop(name), distinct, missing))
+    return values
+
+
+@guarded
+def read(share: Share) -> dict[str, tuple[pa.Array, NDArray[np.int64]]]:
+    """Return the d distinct values of each column of a share, and how many records have each or miss it, (d + 1,)."""
+    here = held(share)
+    with here.lock:
+        here.values, here.codes = here.values or values_in(share), None
+        return {
+            name: (of_column.distinct, np.bincount(of_column.codes, minlength=len(of_column.distinct) + 1))
+            for name, of_column in here.values.items()
+        }
+
+
+@guarded
+def merge(reads: list[Any], schema: Schema, types: Mapping[str, pa.DataType], options: ReadOptions) -> Coding:
+    """Return the coding of a table whose shares have these values: that of :func:`anonymizer.partitions.coded.code_table`
+    for the whole."""
+    columns: dict[str, CodedColumn] = {}
+    distinct: dict[str, pa.Array] = {}
+    missing: dict[str, bool] = {}
+    for name in schema.released:
+        of_shares = [values[name] for values in reads]
+        distinct[name] = whole = pc.unique(pa.chunked_array([values for values, _ in of_shares], types[name]))
+        missing[name] = any(counts[-1] > 0 for _, counts in of_shares)
+        tally = np.zeros(len(whole) + 1, np.int64)
+        for values, counts in of_shares:
+            tally[pc.index_in(values, value_set=whole).to_numpy(zero_copy_only=False)] += counts[:-1]
+            tally[-1] += counts[-1]
+        texts = values_of(name, types[name], whole, missing[name], options)
+        places = np.arange(len(texts), dtype=np.min_scalar_type(max(len(texts) - 1, 0)))
+        columns[name] = TalliedColumn(name, texts, places, tally[: len(texts)])
+    table = code_values(columns, schema)
+    if schema.target is None:
+        target = replace(table.encoded.target, codes=np.empty(0, np.uint8))
+        table = replace(table, encoded=replace(table.encoded, target=target))
+    return Coding(table, distinct, missing)
+
+
+def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
+    """Return the value of each record of a share, by its place among all; read again where this process never has."""
+    here = held(share)
+    with here.lock:
+        if here.codes is None:
+            values = here.values or values_in(share)
+            here.codes = {}
+            for name in share.names:
+                here.codes[name] = codes_among([values.pop(name)], coding.distinct[name], coding.missing[name])
+            here.values = None
+        return here.codes
+
+
+@guarded
+def sample(share: Share, coding: Coding, rows: NDArray[np.int64]) -> dict[str, Codes]:
+    """Return the values of some records of a share, by their places among all."""
+    return {name: codes[rows - share.start] for name, codes in codes_of(share, coding).items()}
+
+
+# Growing.
+
+
+class Taken(NamedTuple):
+    """The records of some nodes in a share, node after node: packed (p, n), their classes in the other sensitive
+    columns, and how many each node has."""
+
+    packed: NDArray[Any]
+    others: tuple[NDArray[Any], ...]
+    sizes: tuple[int, ...]
+
+
+class Grown(NamedTuple):
+    """A branch that was grown to its end: with the counts of the other sensitive columns, the hulls of its nodes, (p,
+    m) each, and the codes of each column that its records have."""
+
+    branch: Branch
+    others: tuple[NDArray[np.int64], ...]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    levels: NDArray[np.int32]
+    missing: NDArray[np.bool_]
+    present: tuple[NDArray[np.uint16], ...]
+
+
+def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list[InMemory]:
+    """Return the records of a share, in chunks, sent down these splits in their order; those that they went down
+    already are not repeated. To be called under the lock."""
+    here, keys = held(share), tuple(map(_key, history))
+    if here.chunks is None or here.history[: len(keys)] != keys[: len(here.history)]:
+        codes = codes_of(share, coding)
+        n = len(next(iter(codes.values())))
+        here.chunks, here.history = [], ()
+        for start in range(0, n, ROWS):
+            records = coding.records(codes, slice(start, start + ROWS))
+            chunk = _piece(records, slice(None))
+            chunk.encoded = replace(chunk.encoded, others=records.encoded.others)
+            here.chunks.append(chunk)
+    chunks, new = here.chunks, [_own(division) for division in history[len(here.history) :]]
+    if new:
+        here.chunks = None  # as long as some are on their way
+        for chunk in chunks:
+            chunk.divide(new, [])
+        here.chunks, here.history = chunks, keys
+    return chunks
+
+
+def _key(division: Division) -> tuple[Any, ...]:
+    """Return what two divisions have in common when they send the same records the same way."""
+    split = division.split
+    side = split.side.tobytes() if split.code_left < 0 else b""
+    return division.node.key, division.left.key, split.feature, split.code_left, side
+
+
+def _own(division: Division) -> Division:
+    """Return a division whose arrays are this process's own, as loops are compiled for."""
+    node, split, left, right = division
+    left, right = (child._replace(active=np.array(child.active)) for child in (left, right))
+    return Division(node, split._replace(side=np.array(split.side)), left, right)
+
+
+@guarded
+def count(share: Share, coding: Coding, history: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
+    """Return the histograms of some nodes in a share, after these divisions."""
+    here = held(share)
+    with here.lock:
+        sums: list[Histograms] | None = None
+        for chunk in chunks_of(share, coding, history):
+            parts = chunk.divide([], nodes)
+            if sums is None:
+                sums = parts
+                continue
+            for whole, part in zip(sums, parts, strict=True):
+                for histogram, cells in zip(whole, part, strict=True):
+                    if histogram is not None:
+                        histogram += cells
+        assert sums is not None
+        return sums
+
+
+@guarded
+def take(share: Share, coding: Coding, history: Sequence[Division], keys: Sequence[int]) -> Taken:
+    """Return the records of some nodes in a share, after these divisions."""
+    here = held(share)
+    with here.lock:
+        chunks = chunks_of(share, coding, history)
+        runs = [(chunk, *chunk.runs[key]) for key in keys for chunk in chunks]
+        packed = np.concatenate([chunk.packed[:, a:b] for chunk, a, b in runs], axis=1)
+        others = tuple(
+            np.concatenate([chunk.encoded.others[place].codes[chunk.order[a:b]] for chunk, a, b in runs])
+            for place in range(len(coding.table.encoded.others))
+        )
+        sizes = tuple(sum(chunk.runs[key][1] - chunk.runs[key][0] for chunk in chunks) for key in keys)
+        return Taken(packed, others, sizes)
+
+
+@guarded
+def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, takes: list[Taken]) -> list[Grown]:
+    """Return the branches of some nodes, whose records these are, grown to their end."""
+    ends = [np.cumsum([0, *taken.sizes]) for taken in takes]
+    grown = []
+    for place, node in enumerate(nodes):
+        slices = [slice(end[place], end[place + 1]) for end in ends]
+        packed = np.concatenate([taken.packed[:, rows] for taken, rows in zip(takes, slices, strict=True)], axis=1)
+        others = [
+            np.concatenate([taken.others[at][rows] for taken, rows in zip(takes, slices, strict=True)])
+            for at in range(len(coding.table.encoded.others))
+        ]
+        grown.append(grow_node(coding, node, growth, packed, others))
+    return grown
+
+
+def grow_node(
+    coding: Coding, node: Node, growth: Growth, packed: NDArray[Any], others: Sequence[NDArray[Any]]
+) -> Grown:
+    """Return the branch of one node, grown to its end."""
+    from anonymizer import kernels
+
+    encoded = coding.table.encoded
+    n_codes = np.array([encoding.n_codes for encoding in coding.encodings], dtype=np.int64)
+    by_order = np.array([encoding.by_order for encoding in coding.encodings], dtype=np.bool_)
+    order, stride = np.arange(node.n, dtype=np.uint32), encoded.target.n_classes
+    columns = kernels.Columns(packed, order, np.empty((node.n, 0)), n_codes, by_order, stride)
+    hist = np.zeros(int(n_codes.max()) * len(node.sums), dtype=np.int32)
+    growth = growth._replace(table=np.array(growth.table))
+    own = np.array(node.sums), np.array(node.active)
+    branch = Branch(*kernels.grow_branch(columns, 0, node.n, *own, node.depth, growth, hist))
+    counts = []
+    for codes, target in zip(others, encoded.others, strict=True):
+        counted = np.zeros((len(branch.parent), target.n_classes), dtype=np.int64)
+        kernels.count_classes(branch.parent, branch.feature, branch.first, branch.last, order, codes, counted)
+        counts.append(counted)
+    low, high, levels, missing = hulls(coding.encodings, branch, packed, stride)
+    present = tuple(
+        np.flatnonzero(np.bincount(row // stride, minlength=1)).astype(np.uint16) for row in packed
+    )
+    return Grown(branch, tuple(counts), low, high, levels, missing, present)
+
+
+def hulls(
+    encodings: Sequence[Encoding], branch: Branch, rows: Sequence[NDArray[Any]], stride: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    """Return low, high, levels and missing (p, m) of the nodes of a branch, whose records are, by column, ``rows``."""
+    from anonymizer import kernels
+
+    m, p = len(branch.parent), len(encodings)
+    low, high, levels = (np.zeros((p, m), dtype=np.int32) for _ in range(3))
+    missing = np.zeros((p, m), dtype=np.bool_)
+    for j, encoding in enumerate(encodings):
+        kernels.column_hull(
+            rows[j], stride, branch.first, branch.last, branch.feature,
+            encoding.n_codes - 1 if encoding.missing else -1, not encoding.is_interval, encoding.n_codes,
+            low[j], high[j], levels[j], missing[j],
+        )  # fmt: skip
+    return low, high, levels, missing
