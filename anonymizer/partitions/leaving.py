@@ -150,8 +150,10 @@ def ends_in(
 class Boxed:
     """The cells of every part. ``columns``: the generalized ones, a row a part; ``sizes``: records of each part;
     ``rank``: the place of each part's class among all classes of rows, as they are sorted; ``class_sizes``: of each
-    class in that order; ``kept``: of each other column the rank of each value, and a bound."""
+    class in that order; ``kept``: of each other column the rank of each value, and a bound; ``name``: of nothing else in
+    the run."""
 
+    name: str
     columns: Mapping[str, ReleasedColumn]
     sizes: NDArray[np.int64]
     rank: NDArray[np.int64]
@@ -161,7 +163,7 @@ class Boxed:
 
 @guarded
 def box(
-    coding: Coding, of_shares: list[Contents], n_parts: int, k: int, writing: str, numbers: str
+    name: str, coding: Coding, of_shares: list[Contents], n_parts: int, k: int, writing: str, numbers: str
 ) -> Boxed:
     """Return the cells of every part, from what the shares have of it."""
     table = coding.table
@@ -183,7 +185,7 @@ def box(
         for name in table.schema.released
         if table.schema[name].role is not Role.QUASI_IDENTIFYING
     }
-    return Boxed(columns, sizes, rank, np.bincount(rank, sizes).astype(np.int64), kept)
+    return Boxed(name, columns, sizes, rank, np.bincount(rank, sizes).astype(np.int64), kept)
 
 
 def grids_of_tally(table: CodedTable, k: int) -> dict[str, Grid]:
@@ -250,12 +252,12 @@ def rows_in(
     """Return the records of a share whose classes stand in a file, class by class, in the order of the table."""
     codes, here = codes_of(share, coding), held(share)
     with here.lock:
-        if here.by_class is None:
+        if here.by_class is None or here.by_class[0] != boxed.name:
             rank = boxed.rank[part]
             order = sorted_rows([(rank, len(boxed.class_sizes))], len(part)).astype(np.uint32)
             ends = np.cumsum(np.bincount(rank, minlength=len(boxed.class_sizes)))
-            here.by_class = order, np.append(0, ends)
-        order, starts = here.by_class
+            here.by_class = boxed.name, order, np.append(0, ends)
+        _, order, starts = here.by_class
     rows = order[starts[span.low] : starts[span.high]]
     return Rows(part[rows], {name: codes[name][rows] for name in names})
 

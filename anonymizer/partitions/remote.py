@@ -6,6 +6,7 @@ What is released is what :func:`anonymizer.partitions.run.anonymize_files` relea
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -103,14 +104,14 @@ def shares_of(
     cluster: Cluster, table: PartitionedTable, names: Sequence[str], options: ReadOptions
 ) -> tuple[Share, ...]:
     """Return the shares of a table, one for each worker, as equal as its pieces allow."""
-    starts = np.cumsum([0, *(piece.rows for piece in table.pieces)])
+    run, starts = f"{cluster.name}-{token_hex(4)}", np.cumsum([0, *(piece.rows for piece in table.pieces)])
     wanted = np.arange(1, len(cluster.workers())) * starts[-1] / max(1, len(cluster.workers()))
     nearest = [int(np.abs(starts - place).argmin()) for place in wanted]
     ends = [end for end in dict.fromkeys(nearest) if 0 < end < len(table.pieces)]
     bounds = list(zip([0, *ends], [*ends, len(table.pieces)], strict=True))
     return tuple(
         Share(
-            cluster.name, number, replace(table, pieces=table.pieces[start:end]), tuple(names), options,
+            run, number, replace(table, pieces=table.pieces[start:end]), tuple(names), options,
             int(starts[start]),
         )
         for number, (start, end) in enumerate(bounds)
@@ -273,7 +274,7 @@ class Leaving:
             for share, part in zip(table.shares, self.parts, strict=True)
         ]
         self.boxed = self.cluster.ask(
-            "box", leaving.box, table.coding, of_shares, routes.n_parts, s.k, s.writing, s.numbers
+            "box", leaving.box, token_hex(4), table.coding, of_shares, routes.n_parts, s.k, s.writing, s.numbers
         )
         self.here: Boxed = self.cluster.answer(self.boxed)
 

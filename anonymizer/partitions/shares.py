@@ -149,7 +149,7 @@ class Held:
     codes: dict[str, Codes] | None = None
     chunks: list[InMemory] | None = None
     history: tuple[tuple[Any, ...], ...] = ()
-    by_class: tuple[NDArray[np.uint32], NDArray[np.int64]] | None = None
+    by_class: tuple[str, NDArray[np.uint32], NDArray[np.int64]] | None = None
 
 
 _held: dict[tuple[str, int], Held] = {}
@@ -168,9 +168,9 @@ def held(share: Share) -> Held:
 
 
 def forget(run: str) -> None:
-    """Drop what this process keeps of a run."""
+    """Drop what this process keeps of runs whose names begin so."""
     with _lock:
-        for key in [key for key in _held if key[0] == run]:
+        for key in [key for key in _held if key[0].startswith(run)]:
             del _held[key]
 
 
