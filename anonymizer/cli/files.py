@@ -1,4 +1,4 @@
-"""``anonymize FOLDER --engine local --out FOLDER``, and ``verify FOLDER``: tables in pieces, from the terminal."""
+"""``anonymize FOLDER --engine local|dask --out FOLDER``, and ``verify FOLDER``: tables in pieces, from the terminal."""
 
 import argparse
 import sys
@@ -30,7 +30,8 @@ from anonymizer.reporting.report import schema_digest, schema_from
 from anonymizer.settings import RUN, name_of
 from anonymizer.values import plural
 
-ENGINES = ("memory", "local")
+ENGINES = ("memory", "local", "dask")
+CLUSTER = ("scheduler", "workers", "memory", "spill")
 LARGE = 2_000_000
 """Records from which a Parquet file is read in pieces where a folder is to be written."""
 FIRST = 100_000
@@ -43,14 +44,21 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=ENGINES,
         help="memory: one table; local: Parquet files in pieces, and a folder out (default: local for a folder, a "
-        f"pattern, or a Parquet file of {LARGE:,} records where --out is a folder)",
+        f"pattern, or a Parquet file of {LARGE:,} records where --out is a folder); dask: the same on a cluster",
     )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="dask: of a cluster that is there: tls://HOST:8786")
+    parser.add_argument("--workers", type=int, help="dask: processes to start on this machine (default: its cores)")
+    parser.add_argument("--memory", metavar="SIZE", help="dask: of each worker that is started (default: 4GiB)")
+    parser.add_argument("--spill", metavar="FOLDER", help="dask: where they keep what does not fit into memory")
 
 
 def engine_of(options: argparse.Namespace) -> str:
     """Return the engine that was chosen, or that suits the input: a folder or a pattern is read in pieces."""
+    unused = [name for name in CLUSTER if getattr(options, name) is not None]
+    if unused and options.engine != "dask":
+        raise ParameterError(f"--{unused[0]} is of a cluster.", remedy="Leave it out, or choose --engine dask.")
     if not isinstance(options.input, str) or isinstance(options.out, Address):  # a table in a database
-        if options.engine == "local":
+        if options.engine in ENGINES[1:]:
             raise ParameterError("A table in a database is read and written as one.", remedy="Choose --engine memory.")
         return "memory"
     path = Path(options.input)
@@ -59,7 +67,7 @@ def engine_of(options: argparse.Namespace) -> str:
     if not options.engine and not pieces and path.suffix == ".parquet" and path.is_file() and options.out:
         pieces = not ending and open_table(path).n_records >= LARGE
     engine = options.engine or ("local" if pieces else "memory")
-    if engine == "local" and ending:
+    if engine != "memory" and ending:
         raise ParameterError(
             f"A table in pieces is released as a folder, not as {options.out}.", remedy="Name a folder."
         )
@@ -83,9 +91,10 @@ def run_files(options: argparse.Namespace) -> int:
     reasons = dict(text.partition("=")[::2] for text in options.reason)
     if not options.engine:
         print("The table is read in pieces (--engine local).", file=sys.stderr)
+    cluster = {name: getattr(options, name) for name in CLUSTER if getattr(options, name) is not None}
     result = anonymize_files(
         options.input, schema, options.out, options=reading, reasons=reasons, override=options.override, progress=show,
-        **settings_of(options).of(*RUN),
+        engine=engine_of(options), cluster=cluster, **settings_of(options).of(*RUN),
     )  # fmt: skip
     show.end()
     if options.report:

@@ -191,7 +191,7 @@ def commands() -> argparse.ArgumentParser:
 def run_anonymize(options: argparse.Namespace) -> int:
     """Run ``anonymize``: write the release and the report; return 1 when a required check fails, or something stands in
     the way that nobody gave a reason for."""
-    if engine_of(options) == "local":
+    if engine_of(options) != "memory":
         return run_files(options)
     ending = ending_of(options.out)
     paths, packets, settings = report_paths(options), packet_paths(options), settings_of(options)
