@@ -133,9 +133,6 @@ class Cluster:
 
     def _lost(self, error: Exception) -> AnonymizerError:
         """Return what is said of a question that nobody answered; never in the words of the worker."""
-        if os.environ.get("XDEBUG"):
-            import traceback
-            traceback.print_exception(error)
         self._require_scheduler()
         return ClusterError(
             f"A worker could not answer ({type(error).__name__}).",

@@ -1,0 +1,326 @@
+"""A release on a cluster: the files of one machine, whoever is killed, and nothing that stays behind or gets out."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pytest
+
+from anonymizer.cli.main import main
+from anonymizer.errors import ParameterError
+from anonymizer.groups.recipe import Recipe
+from anonymizer.partitions import cluster as clusters
+from anonymizer.partitions import leaving, shares
+from anonymizer.partitions.cluster import Cluster, ClusterError, open_cluster
+from anonymizer.partitions.coded import code_table
+from anonymizer.partitions.pieces import open_table
+from anonymizer.partitions.records import grow_pieces
+from anonymizer.partitions.remote import Elsewhere, release_on
+from anonymizer.partitions.run import anonymize_files
+from anonymizer.partitions.shares import Failure
+from anonymizer.schema import Schema
+from anonymizer.settings import Settings
+from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
+from tests.partitions.test_records import assert_same_tree
+
+CASES: list[dict[str, Any]] = [
+    {"generalizer": "uniform", "grouping": "least"},
+    {"generalizer": "uniform", "grouping": "error-risk", "numbers": "range", "l": 2},
+    {"generalizer": "uniform", "grouping": "least", "numbers": "mean", "writing": "weighted"},
+]
+CANARY = "Rumpelstiltskin"
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Schema]:
+    table = people(4000, 3)
+    table.loc[5:25, "town"] = CANARY
+    whole = pa.Table.from_pandas(table, preserve_index=False)
+    folder = write_pieces(tmp_path_factory.mktemp("source") / "in", whole, [1000, 1000, 2500], 700)
+    return folder, schema_of(whole_frame(whole), sensitive=["diagnosis", "ward"])
+
+
+@pytest.fixture(scope="module")
+def spill(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spill")
+
+
+@pytest.fixture(scope="module")
+def two(spill: Path) -> Iterator[Cluster]:
+    with open_cluster(workers=2, memory="2GiB", spill=spill) as cluster:
+        yield cluster
+    assert os.listdir(spill) == []
+
+
+def same_files(one: Path, other: Path) -> bool:
+    names = sorted(os.listdir(one))
+    return names == sorted(os.listdir(other)) and all(
+        (one / name).read_bytes() == (other / name).read_bytes() for name in names
+    )
+
+
+@pytest.mark.parametrize("changes", CASES)
+def test_a_cluster__writes_the_files_of_one_machine(
+    tmp_path: Path, two: Cluster, source: tuple[Path, Schema], changes: dict[str, Any]
+) -> None:
+    folder, schema = source
+    expected = anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
+    there = tmp_path / "there"
+    result = release_on(two, open_table(folder, 900), schema, there, Settings(**changes), rows=900)
+    assert result.folder == there
+    assert same_files(there, tmp_path / "here")
+    assert result.manifest == expected.manifest
+    assert result.verification.to_dict() == expected.verification.to_dict()
+    assert result.loss == expected.loss
+    assert result.after.sizes.tolist() == expected.after.sizes.tolist()
+    assert result.to_dict()["provenance"]["engine"] == "dask"
+
+
+def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, Schema]) -> None:
+    table = open_table(source[0], 900)
+    there, coded = Elsewhere(two, table, source[1]), code_table(table, source[1])
+    for criterion, enough in (("entropy", 500), ("gini", 900), ("entropy", 10_000)):
+        expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
+        assert_same_tree(there.grow(Recipe(criterion, 2), enough), expected)
+    assert there.sample(77).equals(coded.sample(77))
+
+
+# Somebody is gone.
+
+
+def killing(cluster: Cluster, step: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Kill one of the workers as soon as a step is asked for; return its process id."""
+    killed: list[int] = []
+    ask = cluster.ask
+
+    def asking(name: str, *arguments: Any, **more: Any) -> Any:
+        future = ask(name, *arguments, **more)
+        if name == step and not killed:
+            killed.append(cluster.processes[-1].pid)
+            os.kill(killed[0], signal.SIGKILL)
+        return future
+
+    monkeypatch.setattr(cluster, "ask", asking)
+    return killed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
+def test_a_worker_that_is_killed__changes_nothing(
+    tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, schema = source
+    monkeypatch.setattr("anonymizer.partitions.remote.SMALL", 400)  # so that there are waves
+    changes = CASES[0]
+    anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
+    with open_cluster(workers=4, memory="2GiB", spill=spill) as cluster:
+        for step in ("count", "finish", "write"):
+            killed = killing(cluster, step, monkeypatch)
+            out = tmp_path / step
+            release_on(cluster, open_table(folder, 900), schema, out, Settings(**changes), rows=900)
+            assert killed, step
+            assert same_files(out, tmp_path / "here"), step
+            monkeypatch.setattr(cluster, "ask", Cluster.ask.__get__(cluster))
+            cluster.processes.pop().communicate(timeout=20)
+        assert len(cluster.workers()) == 1
+        os.kill(cluster.processes[-1].pid, signal.SIGKILL)
+        with pytest.raises(ClusterError, match="Every worker is gone"):
+            release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
+        os.kill(cluster.processes[0].pid, signal.SIGKILL)
+        cluster.processes[0].wait(20)
+        with pytest.raises(ClusterError, match=r"The scheduler at tls://127\.0\.0\.1:\d+ is gone"):
+            release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
+    assert sorted(os.listdir(tmp_path)) == ["count", "finish", "here", "write"]
+
+
+CLIENT = """
+import sys, time
+from anonymizer.partitions.cluster import open_cluster
+with open_cluster(workers=1, memory="1GiB", spill=sys.argv[1]) as cluster:
+    print(*[process.pid for process in cluster.processes], flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
+def test_a_client_that_is_killed__leaves_no_process_and_no_file(tmp_path: Path) -> None:
+    client = subprocess.Popen([sys.executable, "-c", CLIENT, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert client.stdout is not None
+        reader = threading.Timer(120, client.kill)
+        reader.start()
+        pids = [int(pid) for pid in client.stdout.readline().split()]
+        reader.cancel()
+        assert len(pids) == 2
+        (folder,) = tmp_path.iterdir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+    finally:
+        client.kill()
+        client.communicate(timeout=20)
+    end = time.monotonic() + 30
+    while time.monotonic() < end and (any(map(alive, pids)) or os.listdir(tmp_path)):
+        time.sleep(0.1)
+    assert not any(map(alive, pids))
+    assert os.listdir(tmp_path) == []
+
+
+def alive(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+# Nothing gets out.
+
+
+def test_sockets_listen_on_the_loopback_address__and_logs_hold_no_value(
+    tmp_path: Path, two: Cluster, source: tuple[Path, Schema], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert two.address.startswith("tls://127.0.0.1:")
+    for pid in [os.getpid(), *(process.pid for process in two.processes)]:
+        for socket in psutil.Process(pid).net_connections("inet"):
+            assert socket.laddr.ip == "127.0.0.1" or socket.status != psutil.CONN_LISTEN, socket
+    assert two.folder is not None
+    assert two.folder.stat().st_mode & 0o777 == 0o700
+    table = Elsewhere(two, open_table(source[0], 900), source[1])
+    assert CANARY in set(table.here.table.columns["town"].values)
+    spoilt = two.ask("spoilt", shares.sample, table.shares[0], table.coding, np.array([10**9]), share=0)
+    with pytest.raises(ClusterError, match=r"The step 'sample' of share 0 failed on a worker: IndexError in shares\.py"):
+        two.answer(spoilt)
+    said = "".join(capfd.readouterr())
+    for path in two.folder.rglob("*"):
+        if path.is_file():
+            said += path.read_text("utf-8", errors="replace")
+    assert CANARY not in said
+    assert "asthma" not in said
+
+
+def test_what_goes_wrong__is_an_answer_without_values() -> None:
+    @shares.guarded
+    def spoil(value: str) -> str:
+        raise ValueError(f"{value} is no number")
+
+    answer: Any = spoil(CANARY)
+    assert isinstance(answer, Failure)
+    assert CANARY not in str(answer)
+    assert "ValueError" in answer.problem
+    again: Any = shares.guarded(lambda values: values)([answer])
+    assert again is answer
+
+
+def test_other_versions__are_named(two: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    two.require_same_versions()
+    monkeypatch.setattr(clusters, "about", lambda: {**shares.about(), "numpy": "1.0"})
+    with pytest.raises(ParameterError, match=r"has numpy .*, and here it is 1\.0"):
+        two.require_same_versions()
+
+
+@pytest.mark.parametrize("address", ["tcp://10.0.0.7:8786", "10.0.0.7:8786", "tcp://example.org:8786"])
+def test_a_scheduler_elsewhere__takes_tls(address: str) -> None:
+    with pytest.raises(ParameterError, match="nothing would be encrypted"), open_cluster(scheduler=address):
+        pass
+
+
+# Questions.
+
+
+def test_a_question__asked_twice_and_of_another_worker_has_one_answer(
+    two: Cluster, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Elsewhere(two, open_table(source[0], 900), source[1])
+    asked = []
+    for place in two.workers():
+        monkeypatch.setattr(two, "place", lambda number, place=place: place)
+        asked += table.ask("read-again", lambda share, coding: shares.read(share)), table.ask("read-again", again)
+    first, second, *others = [two.answers(of_shares) for of_shares in asked]
+    assert [sorted(values) for values in first] == [sorted(values) for values in others[0]]
+    for one, other in zip(second, others[1], strict=True):
+        assert {name: codes.tolist() for name, codes in one.items()} == {
+            name: codes.tolist() for name, codes in other.items()
+        }
+
+
+def again(share: shares.Share, coding: shares.Coding) -> dict[str, Any]:
+    return dict(shares.codes_of(share, coding))
+
+
+@pytest.mark.parametrize(("sizes", "rows"), [([3, 4, 1], 2), ([10], 3), ([1, 1, 1, 1], 4), ([2, 5], 100)])
+def test_spans__have_every_row_once(sizes: list[int], rows: int) -> None:
+    classes = np.repeat(np.arange(len(sizes)), sizes)
+    seen: list[int] = []
+    for span in leaving.spans(np.array(sizes), rows):
+        inside = np.flatnonzero((classes >= span.low) & (classes < span.high))
+        seen += inside[span.skip : span.skip + span.rows].tolist()
+    assert seen == list(range(len(classes)))
+
+
+# The terminal.
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--generalizer", "tiered"], "takes one table in memory"),
+        (["--generalizer", "pack"], "'pack' takes one machine"),
+        (["--order", "secret"], "takes one machine"),
+        (["--scheduler", "tcp://10.0.0.7:1"], "nothing would be encrypted"),
+        (["--scheduler", "tls://127.0.0.1:1", "--workers", "2"], "has its own workers"),
+        (["--workers", "0"], "at least one worker"),
+        (["--memory", "much"], "no amount of memory"),
+    ],
+)
+def test_what_a_cluster_cannot_do__is_one_sentence(
+    tmp_path: Path, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str], options: list[str], sentence: str
+) -> None:
+    roles = tmp_path / "roles.json"
+    roles.write_text(source[1].to_json(), "utf-8")
+    plain = [] if "--generalizer" in options else ["--generalizer", "uniform"]
+    arguments = ["anonymize", str(source[0]), "--schema", str(roles), "--out", str(tmp_path / "out"), *plain]
+    assert main([*arguments, "--engine", "dask", *options]) == 2
+    assert sentence in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["roles.json"]
+
+
+def test_options_of_a_cluster__are_of_dask_alone(
+    tmp_path: Path, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["anonymize", str(source[0]), "--out", str(tmp_path / "out"), "--engine", "local", "--workers", "2"]
+    assert main(arguments) == 2
+    assert "--workers is of a cluster" in capsys.readouterr().err
+
+
+def test_without_dask__the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(ParameterError, match=r"pip install 'copse\[dask\]'"), open_cluster(workers=1):
+        pass
+
+
+def test_a_run_from_the_terminal__joins_a_scheduler_with_tls(
+    tmp_path: Path, two: Cluster, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str]
+) -> None:
+    import dask.config
+
+    keys = two.client.security
+    for name in ("tls_ca_file", "tls_client_key", "tls_client_cert"):
+        (tmp_path / name).write_text(getattr(keys, name), "utf-8")
+    tls = {
+        "distributed.comm.tls.ca-file": str(tmp_path / "tls_ca_file"),
+        "distributed.comm.tls.client.key": str(tmp_path / "tls_client_key"),
+        "distributed.comm.tls.client.cert": str(tmp_path / "tls_client_cert"),
+    }
+    (tmp_path / "roles.json").write_text(source[1].to_json(), "utf-8")
+    arguments = ["anonymize", str(source[0]), "--schema", str(tmp_path / "roles.json"), "--out", str(tmp_path / "out")]
+    arguments += ["--generalizer", "uniform", "--grouping", "least", "--engine", "dask", "--scheduler", two.address]
+    with dask.config.set(tls):
+        assert main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["provenance"]["engine"] == "dask"
+    anonymize_files(source[0], source[1], tmp_path / "here", generalizer="uniform", grouping="least")
+    assert same_files(tmp_path / "out", tmp_path / "here")
+    assert len(two.workers()) == 2
