@@ -62,7 +62,8 @@ def verify_folder(
     """Check a released folder: what :func:`anonymizer.checking.verify.verify` says of all of its rows.
 
     ``limits``: what is required, ``k`` among them. ``original``: where whoever made the folder checks it; ``checked``:
-    what others have found in each part, beside its records. Raises :class:`ReadError`, with its name, for a part that is not the one in the manifest or cannot be read.
+    what others have found in each part, beside its records. Raises :class:`ReadError`, with its name, for a part that
+    is not the one in the manifest or cannot be read.
     """
     folder = Path(folder)
     manifest = manifest or read_manifest(folder)

@@ -146,7 +146,8 @@ class Cluster:
 
     def _gone(self) -> ClusterError:
         return ClusterError(
-            f"The scheduler at {self.address} is gone.", remedy="Start it again, then run this again. Nothing was written."
+            f"The scheduler at {self.address} is gone.",
+            remedy="Start it again, then run this again. Nothing was written.",
         )
 
     def require_same_versions(self) -> None:
@@ -160,7 +161,7 @@ class Cluster:
             for name in sorted(here):
                 if versions.get(name) != here[name]:
                     raise ParameterError(
-                        f"The worker at {worker} has {name} {versions.get(name) or '(none)'}, and here it is {here[name]}.",
+                        f"The worker at {worker} has {name} {versions.get(name) or '(none)'}; here it is {here[name]}.",
                         remedy="Install the same versions on every machine.",
                     )
 
@@ -196,7 +197,11 @@ def open_cluster(
         raise ParameterError("Dask is not installed.", remedy="Install it: pip install 'copse[dask]'.") from None
     if scheduler is not None and workers is not None:
         raise ParameterError("A scheduler that is there has its own workers.", remedy="Give one of the two.")
-    cluster = connect(scheduler) if scheduler is not None else start(workers or os.cpu_count() or 1, memory, spill)
+    cluster = (
+        connect(scheduler)
+        if scheduler is not None
+        else start(os.cpu_count() or 1 if workers is None else workers, memory, spill)
+    )
     try:
         cluster.require_same_versions()
         yield cluster
@@ -331,5 +336,3 @@ def quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
-
-

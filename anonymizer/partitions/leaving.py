@@ -8,7 +8,7 @@ same file.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -107,17 +107,17 @@ def contents(
 ) -> Contents:
     """Return what the parts hold of a share: of numbers and dates the lowest, the highest and missing, where a cell
     says no more of them."""
-    codes, part = codes_of(share, coding), part.astype(np.int64)
+    codes, wide = codes_of(share, coding), part.astype(np.int64)
     counted = writing in COUNTED or numbers in COUNTED
     pairs = {}
     for encoding in coding.encodings:
         column = CodedColumn(encoding.name, coding.table.columns[encoding.name].values, codes[encoding.name])
         if encoding.is_interval and not counted:
             about = coding.table.schema[encoding.name]
-            pairs[encoding.name] = ends_in(part, column, n_parts, about)
+            pairs[encoding.name] = ends_in(wide, column, n_parts, about)
         else:
-            pairs[encoding.name] = pairs_in(part, column, n_parts, counted)
-    return Contents(np.bincount(part, minlength=n_parts).astype(np.int64), pairs)
+            pairs[encoding.name] = pairs_in(wide, column, n_parts, counted)
+    return Contents(np.bincount(wide, minlength=n_parts).astype(np.int64), pairs)
 
 
 def ends_in(
@@ -274,14 +274,21 @@ def together(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows]) ->
 
 @guarded
 def write(
-    coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows], folder: str, method: str, writing: str, numbers: str
+    coding: Coding,
+    boxed: Boxed,
+    span: Span,
+    of_shares: list[Rows],
+    folder: str,
+    method: str,
+    writing: str,
+    numbers: str,
 ) -> Part:
     """Write one file of a release; return its name, rows and digest."""
     rows = together(coding, boxed, span, of_shares)
     columns = []
     for name in coding.table.schema.released:
         if name in boxed.columns:
-            columns.append(boxed.columns[name].take(rows.part))
+            columns.append(boxed.columns[name].take(rows.part.astype(np.int64)))
         else:
             column = CodedColumn(name, coding.table.columns[name].values, rows.codes[name])
             columns.append(kept_of_pieces(column, coding.table.schema[name]))
@@ -295,9 +302,7 @@ def check(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows], folde
     """Return what one file of a folder holds, each of its rows held against its own record."""
     own = together(coding, boxed, span, of_shares)
     schema = coding.table.schema
-    columns = {
-        name: CodedColumn(name, coding.table.columns[name].values, codes) for name, codes in own.codes.items()
-    }
+    columns = {name: CodedColumn(name, coding.table.columns[name].values, codes) for name, codes in own.codes.items()}
     table = CodedTable(schema, columns, coding.table.lookups, coding.table.encoded)
     before = _Before(OriginalRows(table, np.arange(span.rows)), schema)
     return _part_rows(Path(folder), part, schema, before, 0)

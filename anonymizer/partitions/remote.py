@@ -25,8 +25,8 @@ from anonymizer.growing.grow import grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
 from anonymizer.growing.target import entropy, gini
 from anonymizer.growing.tree import Tree
-from anonymizer.partitions import leaving, shares
 from anonymizer.measuring.utility import cell_ncp
+from anonymizer.partitions import leaving, shares
 from anonymizer.partitions.check import PartRows, verify_folder
 from anonymizer.partitions.cluster import Cluster, open_cluster
 from anonymizer.partitions.folder import Manifest, write_manifest
@@ -346,7 +346,6 @@ class Leaving:
         return answers
 
 
-
 def release_elsewhere(
     source: str | Path,
     schema: Schema,
@@ -436,4 +435,6 @@ def require_groups(settings: Settings, schema: Schema) -> None:
     if s.order != "content":
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)
     if schema.person is not None:
-        raise ParameterError("Persons are counted on one machine, in one table in memory.", remedy="Choose --engine memory.")
+        raise ParameterError(
+            "Persons are counted on one machine, in one table in memory.", remedy="Choose --engine memory."
+        )

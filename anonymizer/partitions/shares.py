@@ -12,10 +12,9 @@ from functools import cached_property, wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -35,7 +34,7 @@ from anonymizer.version import VERSION
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "dask", "distributed")
 RUNS = 4
 """Runs of which a worker keeps something; one that was killed may have left some of it."""
-P, R = ParamSpec("P"), TypeVar("R")
+R = TypeVar("R")
 
 
 class Failure(NamedTuple):
@@ -47,19 +46,19 @@ class Failure(NamedTuple):
     remedy: str = ""
 
 
-def guarded(work: Callable[P, R]) -> Callable[P, R]:
+def guarded(work: Callable[..., R]) -> Callable[..., R]:
     """Return ``work`` as a worker does it: it never raises, but returns a :class:`Failure`, also one that it is
     given."""
 
     @wraps(work)
-    def guard(*arguments: P.args, **more: P.kwargs) -> Any:
+    def guard(*arguments: Any) -> Any:
         for argument in arguments:
             for item in argument if isinstance(argument, list) else (argument,):
                 if isinstance(item, Failure):
                     return item
         try:
             with linear_algebra().limit(limits=1, user_api="blas"):
-                return work(*arguments, **more)
+                return work(*arguments)
         except AnonymizerError as error:
             return Failure(type(error).__name__, error.problem, error.column, error.remedy)
         except Exception as error:
@@ -119,7 +118,8 @@ class Coding:
     def records(self, codes: Mapping[str, Codes], rows: slice = slice(None)) -> CodedTable:
         """Return some records, whose values are these, as a table in codes."""
         columns = {
-            name: CodedColumn(name, self.table.columns[name].values, of_column[rows]) for name, of_column in codes.items()
+            name: CodedColumn(name, self.table.columns[name].values, of_column[rows])
+            for name, of_column in codes.items()
         }
         n = len(next(iter(columns.values())).codes)
         encoded, schema = self.table.encoded, self.table.schema
@@ -160,7 +160,7 @@ def held(share: Share) -> Held:
     """Return what this process keeps of a share; of the runs that were asked for longest ago nothing is kept."""
     key = share.run, share.number
     with _lock:
-        here = _held[key] = _held.pop(key, None) or Held()  # last, as the one that was asked for last
+        here = _held[key] = _held.pop(key) if key in _held else Held()  # last, as the one that was asked for last
         runs = list(dict.fromkeys(run for run, _ in reversed(_held)))
         for old in [key for key in _held if key[0] in runs[RUNS:]]:
             del _held[old]
@@ -392,10 +392,8 @@ def grow_node(
         counted = np.zeros((len(branch.parent), target.n_classes), dtype=np.int64)
         kernels.count_classes(branch.parent, branch.feature, branch.first, branch.last, order, codes, counted)
         counts.append(counted)
-    low, high, levels, missing = hulls(coding.encodings, branch, packed, stride)
-    present = tuple(
-        np.flatnonzero(np.bincount(row // stride, minlength=1)).astype(np.uint16) for row in packed
-    )
+    low, high, levels, missing = hulls(coding.encodings, branch, list(packed), stride)
+    present = tuple(np.flatnonzero(np.bincount(row // stride, minlength=1)).astype(np.uint16) for row in packed)
     return Grown(branch, tuple(counts), low, high, levels, missing, present)
 
 
