@@ -139,7 +139,7 @@ def take_addresses(options: argparse.Namespace) -> None:
     Raises :class:`ReadError` for one that cannot be read, and :class:`ParameterError` where none may stand.
     """
     for option, value in vars(options).items():
-        if is_address(value):
+        if is_address(value) and option != "scheduler":
             if option not in ("input", "original") and (option, options.command) != ("out", "anonymize"):
                 called = "The input" if option == "input" else f"--{option.replace('_', '-')}"
                 raise ParameterError(f"{called} cannot be a database here.", remedy="Name a file.")

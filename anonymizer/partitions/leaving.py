@@ -150,8 +150,8 @@ def ends_in(
 class Boxed:
     """The cells of every part. ``columns``: the generalized ones, a row a part; ``sizes``: records of each part;
     ``rank``: the place of each part's class among all classes of rows, as they are sorted; ``class_sizes``: of each
-    class in that order; ``kept``: of each other column the rank of each value, and a bound; ``name``: of nothing else in
-    the run."""
+    class in that order; ``kept``: of each other column the rank of each value, and a bound; ``name``: of nothing else
+    in the run."""
 
     name: str
     columns: Mapping[str, ReleasedColumn]

@@ -1,6 +1,6 @@
 """One process of a cluster on this machine: its scheduler, or one of its workers.
 
-It is told what to be in one line of JSON, keys of TLS among it, so nothing secret stands on a command line or a disk. It
+It is told what to be in one line of JSON, keys of TLS among it: nothing secret stands on a command line or a disk. It
 listens on the loopback address alone, shows no page, and ends as soon as whoever started it does; then it removes the
 folder of the run as well.
 """
@@ -60,8 +60,7 @@ async def serve(wish: dict[str, Any]) -> None:
 
         def start_http_server(self, *arguments: Any, **more: Any) -> None:
             """Open no socket."""
-            self.http_application = Application()
-            self.http_server = HTTPServer(self.http_application)
+            self.http_server = HTTPServer(Application())
 
     class QuietScheduler(WithoutPages, Scheduler):
         """A scheduler without pages."""

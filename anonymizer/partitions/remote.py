@@ -435,6 +435,4 @@ def require_groups(settings: Settings, schema: Schema) -> None:
     if s.order != "content":
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)
     if schema.person is not None:
-        raise ParameterError(
-            "Persons are counted on one machine, in one table in memory.", remedy="Choose --engine memory."
-        )
+        raise ParameterError("Persons are counted in one table in memory.", remedy="Choose --engine memory.")

@@ -218,8 +218,8 @@ def read(share: Share) -> dict[str, tuple[pa.Array, NDArray[np.int64]]]:
 
 @guarded
 def merge(reads: list[Any], schema: Schema, types: Mapping[str, pa.DataType], options: ReadOptions) -> Coding:
-    """Return the coding of a table whose shares have these values: that of :func:`anonymizer.partitions.coded.code_table`
-    for the whole."""
+    """Return the coding of a table whose shares have these values: that of the whole, see
+    :func:`anonymizer.partitions.coded.code_table`."""
     columns: dict[str, CodedColumn] = {}
     distinct: dict[str, pa.Array] = {}
     missing: dict[str, bool] = {}

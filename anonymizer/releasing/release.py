@@ -155,7 +155,8 @@ class Release:
             first = np.empty(int(class_of.max()) + 1, np.int64)
             first[class_of[::-1]] = np.arange(len(class_of))[::-1]
             rank = np.empty(len(first), np.int64)
-            rank[sorted_rows([ranks_of(column, first) for column in self.generalized], len(first))] = np.arange(len(rank))
+            keys = [ranks_of(column, first) for column in self.generalized]
+            rank[sorted_rows(keys, len(first))] = np.arange(len(rank))
             classes = [(rank[class_of], len(rank))]
         others = [ranks[column.name] for column in self.columns if not column.generalized]
         rows = sorted_rows([*classes, *others], self.n_records)
