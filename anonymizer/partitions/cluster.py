@@ -5,7 +5,6 @@ that a question would rather go to is a wish.
 """
 
 import json
-import logging
 import os
 import secrets
 import shutil
@@ -72,10 +71,10 @@ class Cluster:
         there = self.workers()
         if self._places.get(number) not in there:
             self._places.pop(number, None)
-            held = [sum(place == worker for place in self._places.values()) for worker in there]
+            loads = [sum(place == worker for place in self._places.values()) for worker in there]
             if not there:
                 return None
-            self._places[number] = there[held.index(min(held))]
+            self._places[number] = there[loads.index(min(loads))]
         return self._places[number]
 
     def ask(self, step: str, work: Callable[..., Any], *arguments: Any, share: int | None = None) -> Any:
@@ -258,11 +257,11 @@ def start(workers: int, memory: str, spill: str | Path | None) -> Cluster:
         tls = {name: getattr(keys, name) for name in keys.__slots__ if name.startswith("tls_") and "_" in name[4:]}
         tls = {name: value for name, value in tls.items() if isinstance(value, str)}
         common = {"tls": tls, "folder": str(folder)}
-        processes.append(spawn({**common, "role": "scheduler"}, folder / "scheduler.log"))
+        processes.append(spawn({**common, "role": "scheduler"}))
         address = first_line(processes[0])
         for number in range(workers):
             wish = {**common, "role": "worker", "name": number, "scheduler": address, "memory": limit}
-            processes.append(spawn(wish, folder / f"worker-{number}.log"))
+            processes.append(spawn(wish))
         with quiet():
             client = Client(address, security=keys, timeout=PATIENCE, set_as_default=False)
             client.wait_for_workers(workers, timeout=PATIENCE)
@@ -280,16 +279,15 @@ def start(workers: int, memory: str, spill: str | Path | None) -> Cluster:
     return cluster
 
 
-def spawn(wish: Mapping[str, Any], log: Path) -> "subprocess.Popen[str]":
-    """Return a process of :mod:`anonymizer.partitions.process` that was told what to be."""
+def spawn(wish: Mapping[str, Any]) -> "subprocess.Popen[str]":
+    """Return a process of :mod:`anonymizer.partitions.process` that was told what to be; it writes no log."""
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    with open(log, "wb") as sink:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "anonymizer.partitions.process"], env={**os.environ, "PYTHONPATH": paths}, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE if wish["role"] == "scheduler" else sink, stderr=sink,
-            start_new_session=True,
-        )  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anonymizer.partitions.process"], env={**os.environ, "PYTHONPATH": paths}, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE if wish["role"] == "scheduler" else subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
     assert process.stdin is not None
     process.stdin.write(json.dumps(wish) + "\n")
     process.stdin.flush()
@@ -329,10 +327,7 @@ def end(processes: Sequence["subprocess.Popen[str]"]) -> None:
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep Dask's own words of what comes and goes from the terminal."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
+    from distributed.utils import silence_logging_cmgr
+
+    with silence_logging_cmgr("CRITICAL"):
         yield
-    finally:
-        logger.setLevel(before)

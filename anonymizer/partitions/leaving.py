@@ -20,7 +20,7 @@ from anonymizer.partitions.boxes import COUNTED, boxed_column, grids_of_pieces, 
 from anonymizer.partitions.check import OriginalRows, PartRows, _Before, _part_rows
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.folder import Part
-from anonymizer.partitions.shares import Coding, Share, codes_of, guarded, held
+from anonymizer.partitions.shares import Coding, Share, cache_of, codes_of, guarded
 from anonymizer.partitions.values import ROWS, CodedColumn, Codes
 from anonymizer.releasing.files import write_file
 from anonymizer.releasing.grid import Grid
@@ -78,7 +78,7 @@ def parts_of(share: Share, coding: Coding, routes: Routes) -> NDArray[np.int32]:
     from anonymizer import kernels
 
     codes = codes_of(share, coding)
-    held(share).chunks = None
+    cache_of(share).chunks = None
     n = len(next(iter(codes.values())))
     part = np.empty(n, np.int32)
     arrays = [np.array(array) for array in routes]
@@ -141,24 +141,24 @@ def ends_in(
         tier_kernels.ranges(*of_rows, absent_from, lowest, highest, absent)
         low, high = np.minimum(low, lowest), np.maximum(high, highest)
     some, parts = low <= high, np.arange(n_parts)
-    found = [parts[some], parts[some], parts[absent]]
+    listed_parts = [parts[some], parts[some], parts[absent]]
     values = [place[low[some]], place[high[some]], place[np.full(int(absent.sum()), absent_from)]] if d else [none] * 3
-    return np.concatenate(found), np.concatenate(values)
+    return np.concatenate(listed_parts), np.concatenate(values)
 
 
 @dataclass(frozen=True, eq=False)
 class Boxed:
     """The cells of every part. ``columns``: the generalized ones, a row a part; ``sizes``: records of each part;
     ``rank``: the place of each part's class among all classes of rows, as they are sorted; ``class_sizes``: of each
-    class in that order; ``kept``: of each other column the rank of each value, and a bound; ``name``: of nothing else
-    in the run."""
+    class in that order; ``unchanged``: of each other column the rank of each value, and a bound; ``name``: of nothing
+    else in the run."""
 
     name: str
     columns: Mapping[str, ReleasedColumn]
     sizes: NDArray[np.int64]
     rank: NDArray[np.int64]
     class_sizes: NDArray[np.int64]
-    kept: Mapping[str, Key]
+    unchanged: Mapping[str, Key]
 
 
 @guarded
@@ -180,12 +180,12 @@ def box(
     starts = np.append(True, np.diff(class_of[order]) != 0) if n_parts else np.empty(0, np.bool_)
     rank = np.empty(n_parts, np.int64)
     rank[order] = np.cumsum(starts) - 1
-    kept = {
+    unchanged = {
         name: ranks_of(kept_of_pieces(table.columns[name], table.schema[name]))
         for name in table.schema.released
         if table.schema[name].role is not Role.QUASI_IDENTIFYING
     }
-    return Boxed(name, columns, sizes, rank, np.bincount(rank, sizes).astype(np.int64), kept)
+    return Boxed(name, columns, sizes, rank, np.bincount(rank, sizes).astype(np.int64), unchanged)
 
 
 def grids_of_tally(table: CodedTable, k: int) -> dict[str, Grid]:
@@ -201,13 +201,13 @@ def grids_of_tally(table: CodedTable, k: int) -> dict[str, Grid]:
 def kept_about(table: CodedTable, name: str) -> ReleasedColumn:
     """Return a column that leaves as it is, of the distinct values alone, as the data dictionary describes it."""
     column, about = table.columns[name], table.schema[name]
-    kept = kept_of_pieces(column, about)
+    unchanged = kept_of_pieces(column, about)
     if about.kind is not Kind.CATEGORICAL:
-        return kept
+        return unchanged
     levels = levels_of(column.values, about)[1]
     few = len(levels) <= max(20, table.n_records // 10)
     return ReleasedColumn(
-        name, about.role, about.kind, tuple(levels) if few else (), kept.may_miss, values=kept.values,
+        name, about.role, about.kind, tuple(levels) if few else (), unchanged.may_miss, values=unchanged.values,
         variable=about.variable,
     )  # fmt: skip
 
@@ -236,13 +236,13 @@ class Rows(NamedTuple):
 def spans(class_sizes: NDArray[np.int64], rows: int) -> list[Span]:
     """Return the files of classes of these sizes, ``rows`` in each."""
     ends = np.cumsum(class_sizes)
-    n, found = int(ends[-1]), []
+    n, listed_parts = int(ends[-1]), []
     for start in range(0, n, rows):
         end = min(n, start + rows)
         low, high = int(np.searchsorted(ends, start, side="right")), int(np.searchsorted(ends, end, side="left")) + 1
         skip = start - (int(ends[low - 1]) if low else 0)
-        found.append(Span(f"part-{start // rows:05}.parquet", low, high, skip, end - start))
-    return found
+        listed_parts.append(Span(f"part-{start // rows:05}.parquet", low, high, skip, end - start))
+    return listed_parts
 
 
 @guarded
@@ -250,7 +250,7 @@ def rows_in(
     share: Share, coding: Coding, part: NDArray[np.int32], boxed: Boxed, span: Span, names: Sequence[str]
 ) -> Rows:
     """Return the records of a share whose classes stand in a file, class by class, in the order of the table."""
-    codes, here = codes_of(share, coding), held(share)
+    codes, here = codes_of(share, coding), cache_of(share)
     with here.lock:
         if here.by_class is None or here.by_class[0] != boxed.name:
             rank = boxed.rank[part]
@@ -267,7 +267,7 @@ def together(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows]) ->
     part = np.concatenate([rows.part for rows in of_shares])
     codes = {name: np.concatenate([rows.codes[name] for rows in of_shares]) for name in of_shares[0].codes}
     keys: list[Key] = [(boxed.rank[part] - span.low, span.high - span.low)]
-    keys += [(ranks[codes[name]], bound) for name, (ranks, bound) in boxed.kept.items()]
+    keys += [(ranks[codes[name]], bound) for name, (ranks, bound) in boxed.unchanged.items()]
     rows = sorted_rows(keys, len(part))[span.skip : span.skip + span.rows]
     return Rows(part[rows], {name: of_column[rows] for name, of_column in codes.items()})
 
@@ -308,7 +308,7 @@ def check(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows], folde
     return _part_rows(Path(folder), part, schema, before, 0)
 
 
-def taken_values(coding: Coding, of_shares: Sequence[Mapping[str, Codes]]) -> pd.DataFrame:
+def frame_of(coding: Coding, of_shares: Sequence[Mapping[str, Codes]]) -> pd.DataFrame:
     """Return the values of records that shares have given, in their order."""
     frame = {}
     for name, column in coding.table.columns.items():

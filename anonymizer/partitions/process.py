@@ -7,7 +7,6 @@ folder of the run as well.
 
 import asyncio
 import json
-import logging
 import os
 import shutil
 import sys
@@ -34,7 +33,6 @@ def main() -> int:
     """Be what the first line of the input says, until the input ends."""
     wish = json.loads(sys.stdin.readline())
     threading.Thread(target=end_with_input, args=(wish["folder"],), daemon=True).start()
-    logging.disable(logging.WARNING)
     asyncio.run(serve(wish))
     return 0
 
@@ -50,6 +48,8 @@ def end_with_input(folder: str) -> None:
 async def serve(wish: dict[str, Any]) -> None:
     """Run a scheduler, whose address is the only thing that is printed, or a worker."""
     import dask.config
+
+    dask.config.set(CONFIG)
     from distributed import Scheduler, Worker
     from distributed.security import Security
     from tornado.httpserver import HTTPServer
@@ -68,13 +68,13 @@ async def serve(wish: dict[str, Any]) -> None:
     class QuietWorker(WithoutPages, Worker):
         """A worker without pages."""
 
-    dask.config.set(CONFIG)
     security = Security(require_encryption=True, **wish["tls"])
     if wish["role"] == "scheduler":
         async with QuietScheduler(
             protocol="tls", host=LOOPBACK, port=0, dashboard=False, security=security
         ) as scheduler:
-            print(scheduler.address, flush=True)
+            sys.stdout.write(f"{scheduler.address}\n")
+            sys.stdout.flush()
             await scheduler.finished()
         return
     async with QuietWorker(

@@ -79,11 +79,11 @@ class Elsewhere:
         n = self.n_records
         rows = np.arange(n) if n <= most else np.arange(most) * n // most
         ends = [share.start for share in self.shares[1:]]
-        asked = [
+        futures = [
             self.cluster.ask("sample", shares.sample, share, self.coding, some, share=share.number)
             for share, some in zip(self.shares, np.split(rows, np.searchsorted(rows, ends)), strict=True)
         ]
-        return leaving.taken_values(self.here, self.cluster.answers(asked))
+        return leaving.frame_of(self.here, self.cluster.answers(futures))
 
     def grow(self, recipe: Recipe, enough: int | None = None) -> Tree:
         """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table."""
@@ -105,8 +105,8 @@ def shares_of(
 ) -> tuple[Share, ...]:
     """Return the shares of a table, one for each worker, as equal as its pieces allow."""
     run, starts = f"{cluster.name}-{token_hex(4)}", np.cumsum([0, *(piece.rows for piece in table.pieces)])
-    wanted = np.arange(1, len(cluster.workers())) * starts[-1] / max(1, len(cluster.workers()))
-    nearest = [int(np.abs(starts - place).argmin()) for place in wanted]
+    goals = np.arange(1, len(cluster.workers())) * starts[-1] / max(1, len(cluster.workers()))
+    nearest = [int(np.abs(starts - place).argmin()) for place in goals]
     ends = [end for end in dict.fromkeys(nearest) if 0 < end < len(table.pieces)]
     bounds = list(zip([0, *ends], [*ends, len(table.pieces)], strict=True))
     return tuple(
@@ -165,13 +165,13 @@ class Records:
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
         most = self.table.n_records / (BINS * len(self.table.shares))
-        asked, bins = [], bins_of(nodes, most)
+        futures, bins = [], bins_of(nodes, most)
         for some in bins:
             keys = [node.key for node in some]
-            taken = self.table.ask("take", shares.take, self.history, keys)
-            asked.append(self.cluster.ask("finish", shares.finish, self.table.coding, some, growth, taken))
-            del taken
-        for some, grown in zip(bins, self.cluster.answers(asked), strict=True):
+            bundles = self.table.ask("take", shares.take, self.history, keys)
+            futures.append(self.cluster.ask("finish", shares.finish, self.table.coding, some, growth, bundles))
+            del bundles
+        for some, grown in zip(bins, self.cluster.answers(futures), strict=True):
             self.grown |= dict(zip([node.key for node in some], grown, strict=True))
         placed, branches = 0, []
         for node in nodes:
@@ -291,12 +291,12 @@ class Leaving:
     def write(self, folder: Path, rows: int, progress: Progress = no_progress) -> Manifest:
         """Let workers write the files of the release into an empty folder that all of them see; return the manifest."""
         spans, schema, s = leaving.spans(self.here.class_sizes, rows), self.table.schema, self.settings
-        kept = [name for name in schema.released if schema[name].role is not Role.QUASI_IDENTIFYING]
+        as_it_is = [name for name in schema.released if schema[name].role is not Role.QUASI_IDENTIFYING]
         how = str(folder), s.generalizer, s.writing, s.numbers
 
         def one(span: Span) -> Any:
-            asked = self.rows_in(span, kept)
-            return self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, asked, *how)
+            futures = self.rows_in(span, as_it_is)
+            return self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, futures, *how)
 
         parts = self.in_turn(one, spans, progress, "Writing")
         columns = tuple(
@@ -314,8 +314,8 @@ class Leaving:
         spans, names = leaving.spans(self.here.class_sizes, rows), self.table.schema.released
 
         def one(number: int) -> Any:
-            asked, part = self.rows_in(spans[number], names), manifest.parts[number]
-            of = self.table.coding, self.boxed, spans[number], asked
+            futures, part = self.rows_in(spans[number], names), manifest.parts[number]
+            of = self.table.coding, self.boxed, spans[number], futures
             return self.cluster.ask("check", leaving.check, *of, str(folder), part)
 
         return self.in_turn(one, range(len(spans)), progress, "Checking")

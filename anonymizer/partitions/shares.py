@@ -140,7 +140,7 @@ class Coding:
 
 
 @dataclass(eq=False)
-class Held:
+class Cache:
     """What a worker keeps of a share: its values, as they were read or in codes; its records while a tree grows, and
     how far they went down it; and their order by class. A lock: two questions never move the same records at once."""
 
@@ -152,26 +152,28 @@ class Held:
     by_class: tuple[str, NDArray[np.uint32], NDArray[np.int64]] | None = None
 
 
-_held: dict[tuple[str, int], Held] = {}
+_caches: dict[tuple[str, int], Cache] = {}
 _lock = Lock()
 
 
-def held(share: Share) -> Held:
+def cache_of(share: Share) -> Cache:
     """Return what this process keeps of a share; of the runs that were asked for longest ago nothing is kept."""
     key = share.run, share.number
     with _lock:
-        here = _held[key] = _held.pop(key) if key in _held else Held()  # last, as the one that was asked for last
-        runs = list(dict.fromkeys(run for run, _ in reversed(_held)))
-        for old in [key for key in _held if key[0] in runs[RUNS:]]:
-            del _held[old]
+        here = _caches[key] = (
+            _caches.pop(key) if key in _caches else Cache()
+        )  # last, as the one that was asked for last
+        runs = list(dict.fromkeys(run for run, _ in reversed(_caches)))
+        for old in [key for key in _caches if key[0] in runs[RUNS:]]:
+            del _caches[old]
         return here
 
 
 def forget(run: str) -> None:
     """Drop what this process keeps of runs whose names begin so."""
     with _lock:
-        for key in [key for key in _held if key[0].startswith(run)]:
-            del _held[key]
+        for key in [key for key in _caches if key[0].startswith(run)]:
+            del _caches[key]
 
 
 def about() -> dict[str, str]:
@@ -207,7 +209,7 @@ def values_in(share: Share) -> dict[str, PieceValues]:
 @guarded
 def read(share: Share) -> dict[str, tuple[pa.Array, NDArray[np.int64]]]:
     """Return the d distinct values of each column of a share, and how many records have each or miss it, (d + 1,)."""
-    here = held(share)
+    here = cache_of(share)
     with here.lock:
         here.values, here.codes = here.values or values_in(share), None
         return {
@@ -243,7 +245,7 @@ def merge(reads: list[Any], schema: Schema, types: Mapping[str, pa.DataType], op
 
 def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
     """Return the value of each record of a share, by its place among all; read again where this process never has."""
-    here = held(share)
+    here = cache_of(share)
     with here.lock:
         if here.codes is None:
             values = here.values or values_in(share)
@@ -263,7 +265,7 @@ def sample(share: Share, coding: Coding, rows: NDArray[np.int64]) -> dict[str, C
 # Growing.
 
 
-class Taken(NamedTuple):
+class Bundle(NamedTuple):
     """The records of some nodes in a share, node after node: packed (p, n), their classes in the other sensitive
     columns, and how many each node has."""
 
@@ -288,7 +290,7 @@ class Grown(NamedTuple):
 def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list[InMemory]:
     """Return the records of a share, in chunks, sent down these splits in their order; those that they went down
     already are not repeated. To be called under the lock."""
-    here, keys = held(share), tuple(map(_key, history))
+    here, keys = cache_of(share), tuple(map(_key, history))
     if here.chunks is None or here.history[: len(keys)] != keys[: len(here.history)]:
         codes = codes_of(share, coding)
         n = len(next(iter(codes.values())))
@@ -324,7 +326,7 @@ def _own(division: Division) -> Division:
 @guarded
 def count(share: Share, coding: Coding, history: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
     """Return the histograms of some nodes in a share, after these divisions."""
-    here = held(share)
+    here = cache_of(share)
     with here.lock:
         sums: list[Histograms] | None = None
         for chunk in chunks_of(share, coding, history):
@@ -341,9 +343,9 @@ def count(share: Share, coding: Coding, history: Sequence[Division], nodes: Sequ
 
 
 @guarded
-def take(share: Share, coding: Coding, history: Sequence[Division], keys: Sequence[int]) -> Taken:
+def take(share: Share, coding: Coding, history: Sequence[Division], keys: Sequence[int]) -> Bundle:
     """Return the records of some nodes in a share, after these divisions."""
-    here = held(share)
+    here = cache_of(share)
     with here.lock:
         chunks = chunks_of(share, coding, history)
         runs = [(chunk, *chunk.runs[key]) for key in keys for chunk in chunks]
@@ -353,19 +355,19 @@ def take(share: Share, coding: Coding, history: Sequence[Division], keys: Sequen
             for place in range(len(coding.table.encoded.others))
         )
         sizes = tuple(sum(chunk.runs[key][1] - chunk.runs[key][0] for chunk in chunks) for key in keys)
-        return Taken(packed, others, sizes)
+        return Bundle(packed, others, sizes)
 
 
 @guarded
-def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, takes: list[Taken]) -> list[Grown]:
+def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, takes: list[Bundle]) -> list[Grown]:
     """Return the branches of some nodes, whose records these are, grown to their end."""
-    ends = [np.cumsum([0, *taken.sizes]) for taken in takes]
+    ends = [np.cumsum([0, *bundle.sizes]) for bundle in takes]
     grown = []
     for place, node in enumerate(nodes):
         slices = [slice(end[place], end[place + 1]) for end in ends]
-        packed = np.concatenate([taken.packed[:, rows] for taken, rows in zip(takes, slices, strict=True)], axis=1)
+        packed = np.concatenate([bundle.packed[:, rows] for bundle, rows in zip(takes, slices, strict=True)], axis=1)
         others = [
-            np.concatenate([taken.others[at][rows] for taken, rows in zip(takes, slices, strict=True)])
+            np.concatenate([bundle.others[at][rows] for bundle, rows in zip(takes, slices, strict=True)])
             for at in range(len(coding.table.encoded.others))
         ]
         grown.append(grow_node(coding, node, growth, packed, others))

@@ -193,12 +193,11 @@ def test_sockets_listen_on_the_loopback_address__and_logs_hold_no_value(
     spoilt = two.ask("spoilt", shares.sample, table.shares[0], table.coding, np.array([10**9]), share=0)
     with pytest.raises(ClusterError, match=r"'sample' of share 0 failed on a worker: IndexError in shares\.py"):
         two.answer(spoilt)
-    said = "".join(capfd.readouterr())
-    for path in two.folder.rglob("*"):
-        if path.is_file():
-            said += path.read_text("utf-8", errors="replace")
-    assert CANARY not in said
-    assert "asthma" not in said
+    words = "".join(capfd.readouterr())
+    words += str(two.client.get_worker_logs()) + str(two.client.get_scheduler_logs())
+    words += "".join(path.read_text("utf-8", "replace") for path in two.folder.rglob("*") if path.is_file())
+    assert CANARY not in words
+    assert "asthma" not in words
 
 
 def test_what_goes_wrong__is_an_answer_without_values() -> None:
@@ -234,11 +233,11 @@ def test_a_question__asked_twice_and_of_another_worker_has_one_answer(
     two: Cluster, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = Elsewhere(two, open_table(source[0], 900), source[1])
-    asked = []
+    questions = []
     for place in two.workers():
         monkeypatch.setattr(two, "place", lambda number, place=place: place)
-        asked += table.ask("read-again", lambda share, coding: shares.read(share)), table.ask("read-again", again)
-    first, second, *others = [two.answers(of_shares) for of_shares in asked]
+        questions += table.ask("read-again", lambda share, coding: shares.read(share)), table.ask("read-again", again)
+    first, second, *others = [two.answers(of_shares) for of_shares in questions]
     assert [sorted(values) for values in first] == [sorted(values) for values in others[0]]
     for one, other in zip(second, others[1], strict=True):
         assert {name: codes.tolist() for name, codes in one.items()} == {
@@ -253,11 +252,11 @@ def again(share: shares.Share, coding: shares.Coding) -> dict[str, Any]:
 @pytest.mark.parametrize(("sizes", "rows"), [([3, 4, 1], 2), ([10], 3), ([1, 1, 1, 1], 4), ([2, 5], 100)])
 def test_spans__have_every_row_once(sizes: list[int], rows: int) -> None:
     classes = np.repeat(np.arange(len(sizes)), sizes)
-    seen: list[int] = []
+    rows_of_all: list[int] = []
     for span in leaving.spans(np.array(sizes), rows):
         inside = np.flatnonzero((classes >= span.low) & (classes < span.high))
-        seen += inside[span.skip : span.skip + span.rows].tolist()
-    assert seen == list(range(len(classes)))
+        rows_of_all += inside[span.skip : span.skip + span.rows].tolist()
+    assert rows_of_all == list(range(len(classes)))
 
 
 # The terminal.
