@@ -162,7 +162,7 @@ def cache_of(share: Share) -> Cache:
     with _lock:
         here = _caches[key] = (
             _caches.pop(key) if key in _caches else Cache()
-        )  # last, as the one that was asked for last
+        )  # now the last one
         runs = list(dict.fromkeys(run for run, _ in reversed(_caches)))
         for old in [key for key in _caches if key[0] in runs[RUNS:]]:
             del _caches[old]
