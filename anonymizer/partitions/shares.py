@@ -160,9 +160,7 @@ def cache_of(share: Share) -> Cache:
     """Return what this process keeps of a share; of the runs that were asked for longest ago nothing is kept."""
     key = share.run, share.number
     with _lock:
-        here = _caches[key] = (
-            _caches.pop(key) if key in _caches else Cache()
-        )  # now the last one
+        here = _caches[key] = _caches.pop(key) if key in _caches else Cache()  # now the last one
         runs = list(dict.fromkeys(run for run, _ in reversed(_caches)))
         for old in [key for key in _caches if key[0] in runs[RUNS:]]:
             del _caches[old]
