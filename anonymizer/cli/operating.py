@@ -34,7 +34,6 @@ CHOICES = (
     ),
     Choice("COPSE_DATA_FOLDER", "none", "the full path of a folder on the server, of which files may be read"),
     Choice("COPSE_DATABASES", "none", "addresses of databases, without passwords, of which tables may be read"),
-    Choice("COPSE_RELEASE_DATABASES", "none", "addresses of databases in which releases may become new tables"),
     Choice(
         "COPSE_READ_MEMORY",
         "64 × the file, from 1024 to half of the machine's",

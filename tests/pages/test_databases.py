@@ -18,7 +18,7 @@ from tests.pages import test_data
 from tests.pages.test_data import SHELL, open_page, session_of
 from ui.controls import JOINER, plain
 from ui.decisions.project_file import open_project, project_of
-from ui.server.listed import READ, WRITE, databases, require_listed
+from ui.server.listed import READ, databases, require_listed
 from ui.workspace import Workspace
 
 STATES = ("_new_session_state", "_new_widget_state", "_old_state")
@@ -249,8 +249,8 @@ def test_lists__are_checked_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "people.csv": "kind ''",
     }.items():
         with pytest.raises(ParameterError, match=words) as caught:
-            databases(WRITE, {WRITE: wrong})
+            databases(READ, {READ: wrong})
         assert "secret" not in str(caught.value)
-    monkeypatch.setenv(WRITE, "nonsense")
-    with pytest.raises(ParameterError, match=WRITE):
+    monkeypatch.setenv(READ, "nonsense")
+    with pytest.raises(ParameterError, match=READ):
         require_listed()

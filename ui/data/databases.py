@@ -38,15 +38,14 @@ def from_database(ws: Workspace) -> None:
     state, names = ws.state(DatabaseState), list(listed)
     again = ws.failure is not None and bool(state.database)
     with st.expander("Or a table in a database", expanded=again, icon=":material/database:", key=f"db {ws.edition}"):
-        left, right = st.columns([3, 2], vertical_alignment="bottom")
-        state.database = left.selectbox(
+        state.database = st.selectbox(
             "Database",
             names,
             names.index(state.database) if state.database in names else 0,
             key=f"db name {ws.edition}",
             help="Those that the operator of this server lists. They are read, never changed.",
         )
-        way = right.segmented_control(
+        way = st.segmented_control(
             "What to read", list(WAYS), default=state.way, format_func=WAYS.get, required=True,
             key=f"db way {ws.edition}",
         )  # fmt: skip

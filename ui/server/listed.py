@@ -1,7 +1,7 @@
-"""The databases that the operator lists: those that people may read, and those that releases may be written into.
+"""The databases that the operator lists: people may read their tables, and nobody can name another database.
 
-Nobody can name another. Accounts and passwords are those of the people who type them; what this server's own account
-knows (its environment, its files of passwords) does not count.
+Accounts and passwords are those of the people who type them; what this server's own account knows (its environment, its
+files of passwords) does not count.
 """
 
 import os
@@ -13,8 +13,8 @@ from pathlib import Path
 from anonymizer.databases.address import KINDS, Address, address_from
 from anonymizer.errors import ParameterError, ReadError
 
-READ, WRITE = "COPSE_DATABASES", "COPSE_RELEASE_DATABASES"
-"""The environment variables of the operator: addresses with semicolons or line ends between them."""
+READ = "COPSE_DATABASES"
+"""The environment variable of the operator: addresses with semicolons or line ends between them."""
 
 REMEDY = "Write postgresql://HOST/DATABASE, sqlite:////FILE or duckdb:////FILE, with semicolons between them."
 
@@ -28,9 +28,8 @@ def databases(variable: str, environment: Mapping[str, str] = os.environ) -> Map
 
 
 def require_listed() -> None:
-    """Raise :class:`ParameterError` when the operator's lists of databases are not in order."""
-    for variable in (READ, WRITE):
-        databases(variable)
+    """Raise :class:`ParameterError` when the operator's list of databases is not in order."""
+    databases(READ)
 
 
 @lru_cache(maxsize=8)
