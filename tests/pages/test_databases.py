@@ -161,14 +161,14 @@ def test_password__is_kept_nowhere(
     assert CANARY not in repr(deep(ws))
 
 
-def deep(thing: Any, known: set[int] | None = None) -> Any:
+def deep(thing: Any, ids: set[int] | None = None) -> Any:
     """All texts that an object of ours leads to."""
-    known = set() if known is None else known
+    ids = set() if ids is None else ids
     if isinstance(thing, str):
         return [thing]
-    if id(thing) in known or isinstance(thing, bytes | int | float):
+    if id(thing) in ids or isinstance(thing, bytes | int | float):
         return []
-    known.add(id(thing))
+    ids.add(id(thing))
     if isinstance(thing, dict):
         parts = [*thing.keys(), *thing.values()]
     elif isinstance(thing, list | tuple | set | frozenset):
@@ -177,7 +177,7 @@ def deep(thing: Any, known: set[int] | None = None) -> Any:
         parts = list(getattr(thing, "__dict__", {}).values())
     else:
         return []
-    return [text for part in parts for text in deep(part, known)]
+    return [text for part in parts for text in deep(part, ids)]
 
 
 def test_reading_again__takes_the_password_again(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

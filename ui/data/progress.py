@@ -19,7 +19,7 @@ class ReadingBar:
     """
 
     def __init__(self, ws: Workspace, name: str, n_bytes: int | None = None) -> None:
-        self.what = f"Reading {plain(name)}" + ("" if n_bytes is None else f" ({size(n_bytes)})")
+        self.name, self.extent = name, "" if n_bytes is None else f" ({size(n_bytes)})"
         self.share, self.words = 0.0, "beginning"
         self.begun = time.monotonic()
         self.last = self.begun - PERIOD
@@ -49,4 +49,5 @@ class ReadingBar:
         now = time.monotonic()
         if now - self.last >= PERIOD:
             self.last = now
-            self.bar.progress(self.share, f"{self.what} · {plain(self.words)} · {duration(now - self.begun)}")
+            what = f"Reading {plain(self.name)}{plain(self.extent) if self.extent else ''}"
+            self.bar.progress(self.share, f"{what} · {plain(self.words)} · {duration(now - self.begun)}")
