@@ -49,5 +49,5 @@ class ReadingBar:
         now = time.monotonic()
         if now - self.last >= PERIOD:
             self.last = now
-            what = f"Reading {plain(self.name)}{plain(self.extent) if self.extent else ''}"
+            what = f"Reading {plain(self.name + self.extent)}"
             self.bar.progress(self.share, f"{what} · {plain(self.words)} · {duration(now - self.begun)}")
