@@ -84,7 +84,7 @@ def fields(ws: Workspace, state: DatabaseState, base: Address) -> str:
         ).strip()
     with right:
         password = take_secret("Password", f"db password {ws.edition}")
-    st.caption(":material/key: The password serves this reading alone. It is kept nowhere.")
+    st.caption(":material/key: The password serves this reading alone: it is neither stored nor logged.")
     return password
 
 
