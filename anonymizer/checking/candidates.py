@@ -18,7 +18,7 @@ from anonymizer.checking.linkage import LookAlikes, look_alikes, look_alikes_in_
 from anonymizer.checking.released import ColumnCells, read_cells, require_column, texts_of
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import numbers_of, ranks_of
+from anonymizer.values import EXACT, exact_numbers, numbers_of, ranks_of, value_text
 
 MAX_EDGES = 60_000_000
 """Most edges between distinct records and distinct boxes that are kept (4 bytes each)."""
@@ -375,6 +375,8 @@ def _kept_codes(released: "pd.Series[Any]", original: Original, column: Column) 
         except AnonymizerError:
             pass
         else:
+            if len(numbers) and max(-numbers[0], numbers[-1]) >= EXACT:
+                return _exact_codes(released, original.table[column.name], column)
             place = _place(after, numbers)
             exists = np.isnan(after)
             if len(numbers):
@@ -391,3 +393,23 @@ def _kept_codes(released: "pd.Series[Any]", original: Original, column: Column) 
         dtype=np.int64,
     )
     return lookup[index] if len(texts_after) else index.astype(np.int64), before_codes.astype(np.int64)
+
+
+def _exact_codes(released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column) -> KeptColumn:
+    """Return what :func:`_kept_codes` does of numbers that floats do not tell apart."""
+    rank: dict[object, int] = {}
+    codes = []
+    for values in (original, released):
+        place, distinct = pd.factorize(values, use_na_sentinel=False)
+        keys = value_keys(pd.Series(distinct), column)
+        codes.append(np.array([rank.setdefault(key, len(rank)) for key in keys], dtype=np.int64)[place])
+    return codes[1], codes[0]
+
+
+def value_keys(values: "pd.Series[Any]", column: Column, as_text: bool = False) -> list[object]:
+    """Return what stands for each value of a kept column (n,): equal only where values are the same, to the last digit;
+    ``None`` for missing. ``as_text``: of numbers, too. Raises :class:`EncodeError` for numbers and dates that are
+    none."""
+    if column.kind is not Kind.CATEGORICAL and not as_text:
+        return list(exact_numbers(values, column))
+    return [None if absent else value_text(value) for value, absent in zip(values, values.isna(), strict=True)]

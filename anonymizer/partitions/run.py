@@ -23,7 +23,7 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import group, natural_grouping, recipe_of, used_settings
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.tree import Tree
-from anonymizer.measuring.utility import cell_ncp
+from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions.boxes import grids_of_pieces, release_of_pieces
 from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import CodedTable, code_table
@@ -43,7 +43,7 @@ from anonymizer.releasing.generalize import (
 )
 from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.release import ORDERS, Release
-from anonymizer.reporting.report import commitment, risk_figures, schema_digest
+from anonymizer.reporting.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Settings
 from anonymizer.version import VERSION
@@ -80,30 +80,17 @@ class FilesResult:
         """Return the report, JSON-ready, with the fields of :meth:`anonymizer.reporting.report.Report.to_dict` that are
         known of a table in pieces."""
         key = secrets.token_hex(32)
-        guarantee = guarantee_of(self.settings.generalizer)
         ways = WRITINGS[self.settings.writing], NUMBERS[self.settings.numbers]
         return {
             "software": {"name": "Copse", "version": VERSION},
             "passed": self.verification.passed,
             "what_it_is": self.verification.describe(),
-            "method": {
-                "title": guarantee.title,
-                "promises": guarantee.gives,
-                "does_not_promise": guarantee.does_not,
-                "k_anonymous_by_construction": guarantee.strict,
-                "cells": [
-                    {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None}
-                    for way in ways
-                ],
-            },
+            "method": method_figures(guarantee_of(self.settings.generalizer), ways),
             "notes": list(self.notes),
             "override": self.override or None,
             "gate": self.gate.to_dict(),
             "verification": self.verification.to_dict(),
-            "worst_groups": [
-                {"figure": worst.figure, "column": worst.column or None, "node": worst.node, "what": worst.what}
-                for worst in self.worst
-            ],
+            "worst_groups": worst_figures(self.worst),
             "linking_risk": {"after": risk_figures(self.after)},
             "utility": {"gcp": float(np.mean(list(self.loss.values()))), "ncp_by_column": dict(self.loss)},
             "provenance": {
@@ -184,7 +171,7 @@ def anonymize_files(
         raise shortfall_of_all(tree, risk, coded.encoded, s.limits)
     worst = worst_groups(tree, risk, coded.encoded, pruning.cut())
     release, classes = boxed(coded, pruning, leaf, s, rng)
-    loss = losses(release, coded)
+    loss = ncp_by_column(release, coded.encoded.encodings)
     del leaf
     progress(0.65, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
@@ -245,18 +232,6 @@ def boxed(
         columns = tuple(column.take(rows) for column in release.columns)
         release = replace(release, columns=columns, order=release.order[rows])
     return release, classes
-
-
-def losses(release: Release, coded: CodedTable) -> dict[str, float]:
-    """Return the mean NCP of each generalized column."""
-    encodings = {encoding.name: encoding for encoding in coded.encoded.encodings}
-    return {
-        column.name: float(
-            column.counts() @ np.array([cell_ncp(cell, encodings[column.name]) for cell in column.cells])
-            / release.n_records
-        )
-        for column in release.generalized
-    }  # fmt: skip
 
 
 def input_digest(table: PartitionedTable) -> str:
