@@ -51,7 +51,7 @@ class ParquetRows:
 
     def __init__(self, data: bytes) -> None:
         schema = pq.ParquetFile(pa.BufferReader(data)).schema_arrow
-        names = schema.names
+        names: list[str] = schema.names
         if not names or len(set(names)) != len(names):
             raise ReadError(
                 "The file has no columns, or two columns of one name.", remedy="Give each a name of its own."
@@ -68,7 +68,7 @@ class ParquetRows:
         ]
         self.data = data
         self.file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts, page_checksum_verification=True)
-        self.names: list[str] = names
+        self.names = names
         self.values: list[list[Any]] = [[] for _ in names]
 
     def groups(self) -> Iterator[pa.Table]:
@@ -87,7 +87,8 @@ class ParquetRows:
             return tuple(dict.fromkeys(_beside_rows(self.data, self.names, values)))
         except (IndexError, struct.error, KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
             raise ReadError(
-                "The inner parts of this Parquet file are not in order, so what it holds beside its rows cannot be said.",
+                "The inner parts of this Parquet file are not in order, so what it holds beside its rows cannot be "
+                "said.",
                 remedy="Bring the file as it was written.",
             ) from error
 

@@ -23,7 +23,7 @@ from anonymizer.errors import AnonymizerError, CellError, ParameterError, Progre
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.folder import Manifest, Part, beside_parts, part_bytes, read_manifest
 from anonymizer.partitions.values import in_order
-from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.schema import Column, Role, Schema
 from anonymizer.settings import Limits
 
 DENSE = 4
@@ -44,8 +44,8 @@ class OriginalRows:
 
 @dataclass(frozen=True, eq=False)
 class GroupRows:
-    """Some rows of a part: of each column its distinct values, and ``codes`` (u,) of the u distinct rows, of which there
-    are ``counts`` (u,); one more than the values is missing."""
+    """Some rows of a part: of each column its distinct values, and ``codes`` (u,) of the u distinct rows, of which
+    there are ``counts`` (u,); one more than the values is missing."""
 
     values: dict[str, pa.Array]
     codes: list[NDArray[Any]]
@@ -139,7 +139,7 @@ def _part_rows(folder: Path, part: Part, before: "_Before | None", start: int) -
 
 
 def _coded(table: pa.Table) -> tuple[dict[str, pa.Array], list[NDArray[Any]]]:
-    """Return the distinct values of each column, and the place of each row's among them (n,), missing after the last."""
+    """Return the distinct values of each column, and the place of each row's among them (n,); missing comes last."""
     values, codes = {}, []
     for name, column in zip(table.column_names, table.columns, strict=True):
         array = column.chunk(0) if column.num_chunks else pa.array([], column.type)

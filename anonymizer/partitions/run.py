@@ -24,7 +24,7 @@ from anonymizer.groups.recipe import group, natural_grouping, recipe_of, used_se
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import ncp_by_column
-from anonymizer.partitions.boxes import grids_of_pieces, release_of_pieces
+from anonymizer.partitions.boxes import PartedRelease, grids_of_pieces, release_of_pieces
 from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import CodedTable, code_table
 from anonymizer.partitions.folder import Manifest, write_folder
@@ -42,7 +42,7 @@ from anonymizer.releasing.generalize import (
     guarantee_of,
 )
 from anonymizer.releasing.grid import on_grids
-from anonymizer.releasing.release import ORDERS, Release
+from anonymizer.releasing.release import ORDERS
 from anonymizer.reporting.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Settings
@@ -171,7 +171,7 @@ def anonymize_files(
         raise shortfall_of_all(tree, risk, coded.encoded, s.limits)
     worst = worst_groups(tree, risk, coded.encoded, pruning.cut())
     release, classes = boxed(coded, pruning, leaf, s, rng)
-    loss = ncp_by_column(release, coded.encoded.encodings)
+    loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
     del leaf
     progress(0.65, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
@@ -218,7 +218,7 @@ def boxed(
     leaf: np.ndarray,
     settings: Settings,
     rng: np.random.Generator | None,
-) -> tuple[Release, LookAlikes]:
+) -> tuple[PartedRelease, LookAlikes]:
     """Return the release of the groups of a pruned tree, in the order that the settings say, and its classes."""
     s = settings
     grids = grids_of_pieces(coded, s.k)
@@ -228,9 +228,7 @@ def boxed(
     parts = divide(coarse, pruning, s.generalizer, s.k, limits=s.limits, leaf=leaf, rng=rng)
     release, classes = release_of_pieces(coded, parts, s.generalizer, s.writing, s.numbers, grids)
     if s.order == "secret":
-        rows = rng.permutation(release.n_records)
-        columns = tuple(column.take(rows) for column in release.columns)
-        release = replace(release, columns=columns, order=release.order[rows])
+        release = replace(release, order=release.order[rng.permutation(release.n_records)])
     return release, classes
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,15 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import anonymizer as an
 from anonymizer.checking.verify import verify
-from anonymizer.partitions import check, run
 from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import code_table
-from anonymizer.partitions.folder import read_manifest, write_folder
 from anonymizer.partitions.pieces import open_table
 from anonymizer.schema import Schema
-from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 
 LARGE = 2**53
 

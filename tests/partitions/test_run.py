@@ -126,7 +126,7 @@ def test_a_cell_that_does_not_hold_its_record__is_found(tmp_path: Path, monkeypa
 
     def careless(*arguments: Any) -> Any:
         release, classes = honest(*arguments)
-        release.order[:] = release.order[::-1].copy()
+        release.part[:] = release.part[::-1].copy()
         return release, classes
 
     monkeypatch.setattr(run, "release_of_pieces", careless)
