@@ -166,7 +166,7 @@ def _moments(values: "pd.Series[Any]", column: Column) -> NDArray[Any]:
         ) from error
     if getattr(stamps.dt, "tz", None) is not None:
         stamps = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
-    return stamps.to_numpy(dtype="datetime64[us]")
+    return np.asarray(stamps.to_numpy(dtype="datetime64[us]"))
 
 
 def _stamps(values: "pd.Series[Any]") -> "pd.Series[Any]":

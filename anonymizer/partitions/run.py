@@ -29,6 +29,7 @@ from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import CodedTable, code_table
 from anonymizer.partitions.folder import Manifest, write_folder
 from anonymizer.partitions.pieces import PartitionedTable, open_table
+from anonymizer.partitions.places import is_remote, local_source, opened
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
@@ -97,7 +98,7 @@ class FilesResult:
                 "input": {
                     "name": self.source.source,
                     "files": len(self.source.files),
-                    "records": self.source.n_records,
+                    "records": self.after.records,
                     "commitment": commitment(input_digest(self.source), key),
                     "key": key,
                 },
@@ -129,11 +130,12 @@ def anonymize_files(
     rows: int = ROWS,
     **settings: Any,
 ) -> FilesResult:
-    """Write a verified release of a table in Parquet files into a new folder, piece by piece; return what it is.
+    """Write a verified release of a table in files into a new folder, piece by piece; return what it is.
 
-    ``source``: a file, a folder, or a pattern such as ``in/*.parquet``: see
-    :func:`anonymizer.partitions.pieces.open_table`. ``folder``: new, or empty; it is there as a whole or not at all.
-    ``options``: which texts mean missing. ``rng``, ``reasons``, ``settings``: of :func:`anonymizer.pipeline.anonymize`.
+    ``source``: a file of Parquet or delimited text, a folder, a pattern such as ``in/*.parquet``, or an address that
+    fsspec opens: see :func:`anonymizer.partitions.pieces.open_table`. ``folder``: new, or empty; it is there as a whole
+    or not at all. ``options``: which texts mean missing, and how text is read. ``rng``, ``reasons``, ``settings``: of
+    :func:`anonymizer.pipeline.anonymize`.
     ``override``: why it is written although a check fails. ``rows``: of a piece, and of a written file.
 
     Records are kept as small numbers, 1 to 4 bytes a column; columns that do not leave are not read. The gate looks at
@@ -154,9 +156,10 @@ def anonymize_files(
         raise ParameterError(
             "Limits on the risk in a population take one table in memory.", remedy="Choose --engine memory."
         )
-    require_apart(source, folder)
+    if not is_remote(source):
+        require_apart(local_source(source), folder)
     progress(0.0, "Reading the pieces")
-    table = open_table(source, rows)
+    table = open_table(source, rows, options)
     coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what))
     if coded.n_records < s.k:
         raise too_few(coded.encoded, s.k)
@@ -199,8 +202,8 @@ def anonymize_files(
         place = None
     progress(1.0, "Done")
     notes = coded.encoded.notes
-    if table.n_records > SAMPLE:
-        notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} records, evenly spread.",)
+    if coded.n_records > SAMPLE:
+        notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} records, evenly spread.",)
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded.encoded)}
     return FilesResult(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
@@ -236,7 +239,7 @@ def input_digest(table: PartitionedTable) -> str:
     """Return the SHA-256 of the bytes of all files, in their order."""
     digest = sha256()
     for path in table.files:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
     return digest.hexdigest()
