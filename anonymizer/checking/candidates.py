@@ -28,6 +28,9 @@ MAX_PAIRS = 400_000_000_000
 
 BITS_BYTES = 1 << 28
 
+ROWS = 1 << 17
+"""Rows that are compared with their records at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class OriginalColumn:
@@ -52,7 +55,7 @@ class Original:
 
     table: pd.DataFrame
     schema: Schema
-    codes: NDArray[np.int32]
+    codes: NDArray[np.integer[Any]]
     columns: tuple[OriginalColumn, ...]
     types: LookAlikes
     numbers: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
@@ -71,11 +74,13 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     names = schema.quasi_identifying
     for name in names:
         require_column(original, name, "original")
-    codes = np.empty((len(original), len(names)), dtype=np.int32)
-    columns = []
-    for position, name in enumerate(names):
-        codes[:, position], column_of_codes = original_column(original[name], schema[name])
+    columns, narrow = [], []
+    for name in names:
+        codes_of_column, column_of_codes = original_column(original[name], schema[name])
         columns.append(column_of_codes)
+        narrow.append(codes_of_column.astype(np.min_scalar_type(column_of_codes.n_codes)))
+        del codes_of_column
+    codes = _stacked(narrow, len(original))
     types = look_alikes_in_codes(codes, [column.n_codes for column in columns])
     kept_numbers = {}
     for column in schema.columns:
@@ -89,6 +94,16 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     if schema.person is not None and schema.person in original.columns:
         person = pd.factorize(original[schema.person])[0].astype(np.int64)
     return Original(original, schema, codes, tuple(columns), types, kept_numbers, person)
+
+
+def _stacked(columns: "list[NDArray[Any]]", n: int) -> NDArray[Any]:
+    """Return columns (n,) as one array (n, p), in as few bits as the widest needs; the list is emptied."""
+    widest = np.result_type(np.uint8, *{column.dtype for column in columns})
+    stacked = np.empty((n, len(columns)), dtype=widest)
+    for position in range(len(columns)):
+        stacked[:, position] = columns[position]
+        columns[position] = columns[position][:0]
+    return stacked
 
 
 def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:
@@ -107,9 +122,9 @@ class Sides:
     the distinct cell of each row, ``classes`` of equal rows; ``cells``: of each column, the codes that each distinct
     cell allows."""
 
-    codes: NDArray[np.int32]
+    codes: NDArray[np.integer[Any]]
     types: LookAlikes
-    index: NDArray[np.int32]
+    index: NDArray[np.integer[Any]]
     classes: LookAlikes
     cells: tuple["AllowedCodes", ...]
 
@@ -134,20 +149,18 @@ class Sides:
         first_cell = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         first_listed = np.concatenate([[0], np.cumsum(listed)]).astype(np.int64)
         wrong = np.zeros(len(order), dtype=np.bool_)
-        kernels.misfits(
-            self.codes,
-            self.index,
-            np.ascontiguousarray(order, dtype=np.int64),
-            first_cell,
-            np.concatenate([cells.low for cells in self.cells]),
-            np.concatenate([cells.high for cells in self.cells]),
-            np.concatenate(
-                [cells.listed_starts[:-1] + start for cells, start in zip(self.cells, first_listed, strict=False)]
-                + [first_listed[-1:]]
-            ),
-            np.concatenate([cells.listed for cells in self.cells]),
-            wrong,
+        low, high, codes = (
+            np.concatenate(list(parts))
+            for parts in zip(*((cells.low, cells.high, cells.listed) for cells in self.cells), strict=True)
         )
+        starts = np.concatenate(
+            [cells.listed_starts[:-1] + start for cells, start in zip(self.cells, first_listed, strict=False)]
+            + [first_listed[-1:]]
+        )
+        for start in range(0, len(order), ROWS):  # codes are widened for some rows at a time
+            rows = slice(start, start + ROWS)
+            before, after = (array.astype(np.int32) for array in (self.codes[order[rows]], self.index[rows]))
+            kernels.misfits(before, after, np.arange(len(after)), first_cell, low, high, starts, codes, wrong[rows])
         return wrong
 
 
@@ -188,8 +201,8 @@ def graph_of(sides: Sides, max_edges: int, max_pairs: int) -> Graph:
             "check does"
         )
         return Graph(*vertices, None, None, None, None, reason)
-    codes = sides.codes[example_types]
-    index = sides.index[example_classes]
+    codes = sides.codes[example_types].astype(np.int32)
+    index = sides.index[example_classes].astype(np.int32)
     widths = [
         cells.n_codes if not np.any((np.diff(cells.listed_starts) > 0) & (cells.low <= cells.high)) else 0
         for cells in sides.cells
@@ -290,9 +303,9 @@ def sides_of(
     if not names:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
     cells = cells or read_cells(released, original.schema)
-    index = np.empty((len(released), len(names)), dtype=np.int32)
-    for position, name in enumerate(names):
-        index[:, position] = cells[name].index
+    index = _stacked(
+        [cells[name].index.astype(np.min_scalar_type(len(cells[name].cells))) for name in names], len(released)
+    )
     allowed = [allowed_codes(cells[name].cells, column) for name, column in zip(names, original.columns, strict=True)]
     return Sides(original.codes, original.types, index, classes or look_alikes(released, names), tuple(allowed))
 
