@@ -118,13 +118,13 @@ def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both tables in codes. ``codes`` (n, columns) of the records, ``types`` of equal ones; ``index`` (n', columns):
-    the distinct cell of each row, ``classes`` of equal rows; ``cells``: of each column, the codes that each distinct
-    cell allows."""
+    """Both tables in codes. ``codes`` (n, columns) of the records, ``types`` of equal ones; ``index``: of each column,
+    the distinct cell of each row (n',), ``classes`` of equal rows; ``cells``: of each column, the codes that each
+    distinct cell allows."""
 
     codes: NDArray[np.integer[Any]]
     types: LookAlikes
-    index: NDArray[np.integer[Any]]
+    index: tuple[NDArray[np.integer[Any]], ...]
     classes: LookAlikes
     cells: tuple["AllowedCodes", ...]
 
@@ -135,7 +135,7 @@ class Sides:
         return Sides(
             np.column_stack([self.codes, codes]),
             look_alikes(pd.DataFrame({"type": self.types.class_of, "code": codes}), ("type", "code")),
-            np.column_stack([self.index, index]),
+            (*self.index, index),
             look_alikes(pd.DataFrame({"class": self.classes.class_of, "code": index}), ("class", "code")),
             (*self.cells, cells),
         )
@@ -159,7 +159,8 @@ class Sides:
         )
         for start in range(0, len(order), ROWS):  # codes are widened for some rows at a time
             rows = slice(start, start + ROWS)
-            before, after = (array.astype(np.int32) for array in (self.codes[order[rows]], self.index[rows]))
+            before = self.codes[order[rows]].astype(np.int32)
+            after = np.column_stack([index[rows] for index in self.index]).astype(np.int32, order="C")
             kernels.misfits(before, after, np.arange(len(after)), first_cell, low, high, starts, codes, wrong[rows])
         return wrong
 
@@ -202,7 +203,7 @@ def graph_of(sides: Sides, max_edges: int, max_pairs: int) -> Graph:
         )
         return Graph(*vertices, None, None, None, None, reason)
     codes = sides.codes[example_types].astype(np.int32)
-    index = sides.index[example_classes].astype(np.int32)
+    index = np.column_stack([column[example_classes] for column in sides.index]).astype(np.int32)
     widths = [
         cells.n_codes if not np.any((np.diff(cells.listed_starts) > 0) & (cells.low <= cells.high)) else 0
         for cells in sides.cells
@@ -303,9 +304,7 @@ def sides_of(
     if not names:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
     cells = cells or read_cells(released, original.schema)
-    index = _stacked(
-        [cells[name].index.astype(np.min_scalar_type(len(cells[name].cells))) for name in names], len(released)
-    )
+    index = tuple(cells[name].index for name in names)
     allowed = [allowed_codes(cells[name].cells, column) for name, column in zip(names, original.columns, strict=True)]
     return Sides(original.codes, original.types, index, classes or look_alikes(released, names), tuple(allowed))
 

@@ -25,7 +25,7 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import labelled_bytes, planned_table
 from anonymizer.reading.parquet import arrow_bytes
-from anonymizer.releasing.files import archive, replace_file
+from anonymizer.releasing.files import archive, by_appearance, replace_file
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import offer
 from anonymizer.values import value_text
@@ -51,7 +51,7 @@ Key = tuple[NDArray[np.int64], int]
 
 _WIDEST, _DIGIT = 1 << 62, 1 << 16
 _BATCH = 1 << 17
-_ROW_GROUP = 1 << 20
+_ROW_GROUP = 1 << 18
 _MOST_LISTED = 1000
 
 
@@ -298,28 +298,20 @@ def _write_parquet(release: Release, sink: BinaryIO, group: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet
 
-    table = pa.Table.from_pandas(release.frame(), preserve_index=False).replace_schema_metadata(None)
-    pieces = (_by_appearance(table.slice(first, group)) for first in range(0, max(1, len(table)), group))
+    some = [column.take(np.arange(0)) if column.generalized else column for column in release.columns]
+    types = pa.schema([pa.Schema.from_pandas(c.series().to_frame(c.name), preserve_index=False).field(0) for c in some])
+
+    def piece_from(start: int) -> Any:
+        rows = np.arange(start, min(release.n_records, start + group))
+        frame = pd.DataFrame({column.name: column.take(rows).series() for column in release.columns})
+        return by_appearance(pa.Table.from_pandas(frame, types, preserve_index=False).replace_schema_metadata(None))
+
+    pieces = map(piece_from, range(0, max(1, release.n_records), group))
     first = next(pieces)
     options = {"compression": "zstd", "store_schema": False, "write_statistics": False}
     with pa.parquet.ParquetWriter(sink, first.schema, **options) as writer:
         for piece in chain([first], pieces):
             writer.write_table(piece)
-
-
-def _by_appearance(piece: Any) -> Any:
-    """Return an Arrow table whose dictionaries hold the texts that occur, in the order in which they first do."""
-    import pyarrow as pa
-
-    columns = []
-    for column in piece.columns:
-        if pa.types.is_dictionary(column.type):
-            whole = column.combine_chunks()
-            whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-            again = whole.indices.dictionary_encode()
-            column = pa.DictionaryArray.from_arrays(again.indices, whole.dictionary.take(again.dictionary))
-        columns.append(column)
-    return pa.table(columns, names=piece.column_names)
 
 
 def _write_csv(release: Release, sink: BinaryIO) -> None:
