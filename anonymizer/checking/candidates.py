@@ -356,7 +356,7 @@ def allowed_codes(cells: Sequence[Cell], column: OriginalColumn) -> AllowedCodes
 KEPT_ROLES = (Role.SENSITIVE, Role.INSENSITIVE)
 """Columns of these roles leave as they are."""
 
-KeptColumn = tuple[NDArray[np.int64], NDArray[np.int64]]
+KeptColumn = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Codes of a kept column after (n',) and before (n,): equal codes are equal values."""
 
 
@@ -402,9 +402,9 @@ def _kept_codes(released: "pd.Series[Any]", original: Original, column: Column) 
             rank[text] if text in rank else rank.get(kept_value(text or ""), len(rank) + place)
             for place, text in enumerate(texts_after)
         ],
-        dtype=np.int64,
+        dtype=np.int32,
     )
-    return lookup[index] if len(texts_after) else index.astype(np.int64), before_codes.astype(np.int64)
+    return lookup[index] if len(texts_after) else index, before_codes
 
 
 def _exact_codes(released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column) -> KeptColumn:

@@ -117,7 +117,7 @@ def code_columns(
     for at, name in enumerate(names):
         columns[name] = one_column(name, table.types[name], [part[at] for part in parts], options, manner)
         for part in parts:
-            part[at] = PieceValues(part[at].distinct[:0], part[at].codes[:0])
+            part[at] = PieceValues(part[at].distinct[:0], part[at].codes[:0].copy())
     parts.clear()
     pa.default_memory_pool().release_unused()
     return columns
