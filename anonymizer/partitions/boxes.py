@@ -99,14 +99,14 @@ def release_of_pieces(
         boxed[name] if name in boxed else kept_of_pieces(table.columns[name], table.schema[name])
         for name in table.schema.released
     )
-    kept = {c.name: table.columns[c.name].codes for c in columns if not c.generalized}
+    of_records = {c.name: table.columns[c.name].codes for c in columns if not c.generalized}
     first = np.empty(len(alike.sizes), np.int64)
     first[alike.class_of[::-1]] = np.arange(parts.n_parts)[::-1]
     of_class = np.empty(len(first), np.int64)
     of_class[sorted_rows([cell_ranks(column, first) for column in generalized], len(first))] = np.arange(len(first))
-    others = [(cell_ranks(c)[0], kept[c.name]) for c in columns if not c.generalized]
+    others = [(cell_ranks(c)[0], of_records[c.name]) for c in columns if not c.generalized]
     order = sorted_by([(of_class[alike.class_of], part), *others])
-    release = PartedRelease(columns, kept, part, order, sizes, method, writing, numbers)
+    release = PartedRelease(columns, of_records, part, order, sizes, method, writing, numbers)
     return release, LookAlikes(alike.class_of, sizes_of_classes)
 
 

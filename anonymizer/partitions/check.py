@@ -209,8 +209,8 @@ class DistinctRows:
                 place = column.astype(np.min_scalar_type(-len(values) - 1)) - 1
                 columns[name] = pd.Series(pd.Categorical.from_codes(place, pd.Index(values, dtype="str")))
             else:
-                taken = pa.array([None, *values], kind).take(pa.array(column))
-                columns[name] = taken.to_pandas(date_as_object=False)
+                cells = pa.array([None, *values], kind).take(pa.array(column))
+                columns[name] = cells.to_pandas(date_as_object=False)
         return pd.DataFrame(columns), counts
 
 

@@ -128,9 +128,9 @@ def _remote_files(source: str) -> list[RemoteFile]:
 
 def _tables(names: Iterable[str]) -> list[str]:
     """Return the names of files that hold a table: Parquet, else delimited text."""
-    shown = [name for name in names if not any(part.startswith((".", "_")) for part in name.split("/"))]
+    visible = [name for name in names if not any(part.startswith((".", "_")) for part in name.split("/"))]
     for endings in (PARQUET, DELIMITED):
-        if tables := [name for name in shown if name.lower().endswith(endings)]:
+        if tables := [name for name in visible if name.lower().endswith(endings)]:
             return tables
     return []
 
@@ -167,12 +167,12 @@ def layout_of(file: File, options: ReadOptions) -> tuple[str, list[str]]:
 
 
 def text_batches(
-    file: File, delimiter: str, names: Sequence[str], wanted: Sequence[str], options: ReadOptions
+    file: File, delimiter: str, names: Sequence[str], select: Sequence[str], options: ReadOptions
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a file, some columns of it, as text; "" where nothing stands. ``names``: of all columns."""
     width = len(names)
     labels = [f"c{at}" for at in range(width)]
-    columns = [labels[names.index(name)] for name in wanted]
+    columns = [labels[names.index(name)] for name in select]
     with _text(file, options) as stream:
         reader = pacsv.open_csv(
             pa.PythonFile(stream, mode="r"),
@@ -190,7 +190,7 @@ def text_batches(
             if header and batch.num_rows:
                 batch, header = batch.slice(1), False
             if batch.num_rows:
-                yield batch.rename_columns(list(wanted))
+                yield batch.rename_columns(list(select))
 
 
 @contextmanager

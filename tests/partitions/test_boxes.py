@@ -1,4 +1,4 @@
-"""Boxes of parts, found by runs of records that stand together: those that one record after the other gives."""
+"""Boxes of parts, ranges by runs of records that stand together: those that one record after the other gives."""
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,9 @@ def test_sorted_by__is_the_stable_sort_of_tuples(rows: list[tuple[int, int, int]
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     ranks = [np.array([2, 0, 1, 1]), np.arange(70_001), np.array([5, 4, 3])]
     keys = [(rank, column.astype(np.uint32)) for rank, column in zip(ranks, columns, strict=True)]
-    for chosen in (keys, keys[1:], keys[::-1], [*keys, *keys]):
-        expected = sorted(range(len(rows)), key=lambda row: tuple(rank[codes[row]] for rank, codes in chosen))
-        assert sorted_by(chosen).tolist() == expected
+    for some in (keys, keys[1:], keys[::-1], [*keys, *keys]):
+        expected = sorted(range(len(rows)), key=lambda row: tuple(rank[codes[row]] for rank, codes in some))
+        assert sorted_by(some).tolist() == expected
 
 
 @pytest.mark.parametrize("most", [2, 7, 1000])
@@ -39,12 +39,12 @@ def test_boxes_of_parts__are_those_of_their_records(most: int, data: st.DataObje
     starts = np.cumsum(sizes) - sizes
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(boxes, "ROWS", most)
-        found = interval_boxes(coded, codes, Column("x", Role.QUASI_IDENTIFYING, Kind.NUMERIC), by_part, starts)
+        ranges = interval_boxes(coded, codes, Column("x", Role.QUASI_IDENTIFYING, Kind.NUMERIC), by_part, starts)
         lookup = np.arange(len(values)).astype(np.uint16)
         sets = level_boxes(coded, lookup, Column("x", Role.QUASI_IDENTIFYING, Kind.CATEGORICAL), by_part, starts)
     for number in range(n_parts):
         own = series[codes[part == number]]
-        mine = series[found[2][found[1] == found[0][number]]]
+        mine = series[ranges[2][ranges[1] == ranges[0][number]]]
         assert bool(mine.isna().any()) == bool(own.isna().any())
         assert [mine.min(), mine.max()] == pytest.approx([own.min(), own.max()], nan_ok=True)
         assert set(sets[2][sets[1] == sets[0][number]]) == set(codes[part == number])

@@ -138,12 +138,12 @@ def boxed_people(tmp_path: Path) -> tuple[Any, Any, Path, Schema]:
     schema = schema_of(whole_frame(table))
     source = write_pieces(tmp_path / "in", table, [400])
     coded = code_table(open_table(source), schema)
-    taken: list[Any] = []
+    answers: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
         honest = run.release_of_pieces
-        patch.setattr(run, "release_of_pieces", lambda *a: taken.append(honest(*a)) or taken[0])
+        patch.setattr(run, "release_of_pieces", lambda *a: answers.append(honest(*a)) or answers[0])
         result = run.anonymize_files(
             source, schema, tmp_path / "out", generalizer="uniform", grouping="least", rows=300
         )
     assert result.folder is not None
-    return taken[0][0].order, coded, tmp_path / "out", schema
+    return answers[0][0].order, coded, tmp_path / "out", schema

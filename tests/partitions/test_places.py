@@ -45,16 +45,16 @@ def test_text_in_any_pieces__is_encoded_as_the_whole(data: st.DataObject) -> Non
     packed = data.draw(st.booleans())
     with tempfile.TemporaryDirectory() as name:
         for place, (start, end) in enumerate(zip([0, *ends], [*ends, n], strict=True)):
-            content = written(rows[start:end])
+            content = csv_of(rows[start:end])
             path = Path(name) / f"{place}.csv{'.gz' * packed}"
             path.write_bytes(gzip.compress(content) if packed else content)
-        frame = read_table(written(rows), name="whole.csv").frame
+        frame = read_table(csv_of(rows), name="whole.csv").frame
         schema = Schema.of(frame, quasi_identifying=["level", "number"], sensitive=["class"])
         coded = code_table(open_table(name, options=ReadOptions(delimiter=",")), schema)
         assert_same_encoding(coded, encode(frame, schema))
 
 
-def written(rows: list[tuple[str, ...]]) -> bytes:
+def csv_of(rows: list[tuple[str, ...]]) -> bytes:
     sink = io.StringIO()
     writer = csv.writer(sink)
     writer.writerow(["level", "number", "class"])
