@@ -25,6 +25,7 @@ from anonymizer.partitions.folder import Manifest, Part, beside_parts, part_byte
 from anonymizer.partitions.values import in_order
 from anonymizer.schema import Column, Role, Schema
 from anonymizer.settings import Limits
+from anonymizer.values import value_text
 
 DENSE = 4
 """Pairs are found in a table while it has at most so many cells a row."""
@@ -251,7 +252,7 @@ class _BoxedValues:
 
     def contain(self, cells: pa.Array, index: NDArray[Any], own: NDArray[Any]) -> bool:
         """Return whether each cell (n,) contains the value beside it, ``own`` (n,)."""
-        texts = [*map(str, cells.to_pylist()), None]
+        texts = [*(None if cell is None else value_text(cell) for cell in cells.to_pylist()), None]
         new = [text for text in texts if text not in self.allowed]
         try:
             self.allowed.update(

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from anonymizer.checking.verify import verify
+from anonymizer.errors import ReadError
 from anonymizer.partitions import check, run
 from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import code_table
@@ -147,3 +148,18 @@ def boxed_people(tmp_path: Path) -> tuple[Any, Any, Path, Schema]:
         )
     assert result.folder is not None
     return answers[0][0].order, coded, tmp_path / "out", schema
+
+
+def test_columns_of_other_types__are_refused_or_checked(tmp_path: Path) -> None:
+    table, schema = released_parts(1, 40)
+    place = table.column_names.index("sick")
+    empty = table.set_column(place, "sick", pa.nulls(len(table)))
+    write_parts(tmp_path, [empty], schema)
+    assert verify_folder(tmp_path, schema, k=1)["file"].passed
+    write_parts(tmp_path, [table, table.set_column(place, "sick", pa.array(range(40)))], schema)
+    with pytest.raises(ReadError, match=r"part-00001.parquet has other columns"):
+        verify_folder(tmp_path, schema, k=1)
+    nested = table.set_column(place, "sick", pa.array([["yes"]] * 40))
+    write_parts(tmp_path, [table, nested], schema)
+    with pytest.raises(ReadError, match=r"part-00001.parquet is no release"):
+        verify_folder(tmp_path, schema, k=1)
