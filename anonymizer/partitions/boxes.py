@@ -13,7 +13,7 @@ from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.values import ROWS, CodedColumn, in_order
 from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
 from anonymizer.releasing.grid import Grid, grids_at, groups_of_levels, ladder_of
-from anonymizer.releasing.release import Release, ReleasedColumn, cell_ranks, sorted_rows
+from anonymizer.releasing.release import Release, ReleasedColumn, ranks_of, sorted_rows
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind
 from anonymizer.values import distinct_numbers, levels_of, numbers_of, value_text
@@ -103,8 +103,8 @@ def release_of_pieces(
     first = np.empty(len(alike.sizes), np.int64)
     first[alike.class_of[::-1]] = np.arange(parts.n_parts)[::-1]
     of_class = np.empty(len(first), np.int64)
-    of_class[sorted_rows([cell_ranks(column, first) for column in generalized], len(first))] = np.arange(len(first))
-    others = [(cell_ranks(c)[0], of_records[c.name]) for c in columns if not c.generalized]
+    of_class[sorted_rows([ranks_of(column, first) for column in generalized], len(first))] = np.arange(len(first))
+    others = [(ranks_of(c)[0], of_records[c.name]) for c in columns if not c.generalized]
     order = sorted_by([(of_class[alike.class_of], part), *others])
     release = PartedRelease(columns, of_records, part, order, sizes, method, writing, numbers)
     return release, LookAlikes(alike.class_of, sizes_of_classes)

@@ -3,7 +3,7 @@ the digest of every file. A report that has the digest of the manifest binds the
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,18 +59,22 @@ def write_folder(release: PartedRelease, folder: Path, rows: int = ROWS) -> Mani
         write_file(folder / name, content)
         return Part(name, piece.n_records, digest(content))
 
-    parts = tuple(in_order(write, starts))
-    dictionary = _json(release.dictionary())
+    return write_manifest(folder, tuple(in_order(write, starts)), release.dictionary())
+
+
+def write_manifest(folder: Path, parts: Sequence[Part], entries_of_columns: list[dict[str, Any]]) -> Manifest:
+    """Write the dictionary of a release into the folder that holds its parts, then the manifest; return it."""
+    dictionary = _json(entries_of_columns)
     write_file(folder / DICTIONARY, dictionary)
     entries: dict[str, Any] = {
         "software": {"name": "Copse", "version": VERSION},
-        "rows": release.n_records,
+        "rows": sum(part.rows for part in parts),
         "parts": [{"name": part.name, "rows": part.rows, "sha256": part.sha256} for part in parts],
         "dictionary_sha256": digest(dictionary),
     }
     content = _json(entries)
     write_file(folder / MANIFEST, content)
-    return Manifest(parts, digest(dictionary), digest(content))
+    return Manifest(tuple(parts), digest(dictionary), digest(content))
 
 
 def _json(value: Any) -> bytes:

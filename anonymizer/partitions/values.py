@@ -159,23 +159,34 @@ def one_column(
     """Return the column that the pieces are parts of. ``kind``: the type of all of its values; ``manner``: how texts
     become values, of delimited text."""
     distinct = _whole([part.distinct for part in parts], kind)
-    d = len(distinct)
-    n = sum(len(part.codes) for part in parts)
     missing = any(bool((part.codes == len(part.distinct)).any()) for part in parts)
-    codes = np.empty(n, dtype=np.min_scalar_type(max(d + missing - 1, 0)))
+    codes = codes_among(parts, distinct, missing)
+    return CodedColumn(name, values_of(name, kind, distinct, missing, options, manner), codes)
+
+
+def codes_among(parts: Sequence[PieceValues], distinct: pa.Array, missing: bool) -> Codes:
+    """Return the place of each record's value among the d ``distinct`` ones, read-only; d where it is missing, as it is
+    in some record of the column when ``missing``."""
+    d = len(distinct)
+    codes = np.empty(sum(len(part.codes) for part in parts), dtype=np.min_scalar_type(max(d + missing - 1, 0)))
     start = 0
     for part in parts:
         place = pc.index_in(part.distinct, value_set=distinct).to_numpy(zero_copy_only=False)
         end = start + len(part.codes)
         codes[start:end] = np.append(place, d if missing else 0).astype(codes.dtype)[part.codes]
         start = end
-    if manner is not None:
-        values = pd.Series(type_column(name, _column_of(distinct), manner).values, name=name)
-    else:
-        whole = pa.chunked_array([distinct, pa.nulls(int(missing), kind)], kind)
-        values = pd.Series(column_values(name, whole, options)[0], name=name)
     codes.flags.writeable = False
-    return CodedColumn(name, values, codes)
+    return codes
+
+
+def values_of(
+    name: str, kind: pa.DataType, distinct: pa.Array, missing: bool, options: ReadOptions, manner: Manner | None = None
+) -> "pd.Series[Any]":
+    """Return the distinct values of a column as they are read, a missing one last where some record has it."""
+    if manner is not None:
+        return pd.Series(type_column(name, _column_of(distinct), manner).values, name=name)
+    whole = pa.chunked_array([distinct, pa.nulls(int(missing), kind)], kind)
+    return pd.Series(column_values(name, whole, options)[0], name=name)
 
 
 def in_order(work: Callable[[Any], Any], items: Sequence[Any]) -> Iterable[Any]:

@@ -149,15 +149,13 @@ class Release:
 
         ``class_of`` (n,): the class of rows that are alike on the quasi-identifiers, from 0, when it is known.
         """
-        ranks = {
-            column.name: cell_ranks(column) for column in self.columns if class_of is None or not column.generalized
-        }
+        ranks = {column.name: ranks_of(column) for column in self.columns if class_of is None or not column.generalized}
         classes = [ranks[column.name] for column in self.generalized] if class_of is None else []
         if class_of is not None and len(class_of):
             first = np.empty(int(class_of.max()) + 1, np.int64)
             first[class_of[::-1]] = np.arange(len(class_of))[::-1]
             rank = np.empty(len(first), np.int64)
-            rank[sorted_rows([cell_ranks(column, first) for column in self.generalized], len(first))] = np.arange(
+            rank[sorted_rows([ranks_of(column, first) for column in self.generalized], len(first))] = np.arange(
                 len(rank)
             )
             classes = [(rank[class_of], len(rank))]
@@ -260,7 +258,7 @@ def sorted_rows(keys: Sequence[Key], n: int) -> NDArray[np.int64]:
     return rows
 
 
-def cell_ranks(column: ReleasedColumn, rows: NDArray[np.int64] | slice = slice(None)) -> Key:
+def ranks_of(column: ReleasedColumn, rows: NDArray[np.int64] | slice = slice(None)) -> Key:
     """Return the place of each cell among the distinct ones of its column: numbers and dates as such, an interval by
     its ends, all else by its text, missing last. ``rows``: those that are asked for."""
     if column.index is not None:
