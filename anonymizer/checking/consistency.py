@@ -182,7 +182,7 @@ def _counts(graph: Graph) -> Consistency:
 
 def _row_by_row(sides: Sides, columns: tuple[KeptColumn, ...], order: NDArray[Any]) -> dict[str, Any]:
     """Return what comparing each row with its own person says. Raises :class:`ParameterError` for a wrong order."""
-    if order.shape != (len(sides.index),) or not _is_permutation(order, len(sides.codes)):
+    if order.shape != sides.classes.class_of.shape or not _is_permutation(order, len(sides.codes)):
         raise ParameterError(
             "The order of the released rows does not name every original row once.",
             remedy="Pass the release's own order, or none.",

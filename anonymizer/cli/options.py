@@ -22,6 +22,7 @@ from anonymizer.databases.read import read_database
 from anonymizer.errors import ParameterError, ReadError, SchemaError
 from anonymizer.labelled.codebook import read_codebook
 from anonymizer.labelled.variable import Variable
+from anonymizer.partitions.places import is_files_address
 from anonymizer.population.sample import Population
 from anonymizer.reading.files import Reading, ReadOptions, read_table
 from anonymizer.reading.options import DEFAULT_MISSING
@@ -139,7 +140,7 @@ def take_addresses(options: argparse.Namespace) -> None:
     Raises :class:`ReadError` for one that cannot be read, and :class:`ParameterError` where none may stand.
     """
     for option, value in vars(options).items():
-        if is_address(value):
+        if is_address(value) and not ((option, options.command) == ("input", "anonymize") and is_files_address(value)):
             if option not in ("input", "original") and (option, options.command) != ("out", "anonymize"):
                 called = "The input" if option == "input" else f"--{option.replace('_', '-')}"
                 raise ParameterError(f"{called} cannot be a database here.", remedy="Name a file.")

@@ -49,10 +49,13 @@ def _width_share(width: float, encoding: Encoding) -> float:
     return width / whole if whole > 0 else 0.0
 
 
-def ncp_by_column(release: Release, encodings: Sequence[Encoding]) -> dict[str, float]:
-    """Return the mean NCP of each generalized column of a release."""
+def ncp_by_column(
+    release: Release, encodings: Sequence[Encoding], records: NDArray[np.int64] | None = None
+) -> dict[str, float]:
+    """Return the mean NCP of each generalized column of a release. ``records`` (n,): how many each row stands for; one,
+    when not given."""
     by_name = {encoding.name: encoding for encoding in encodings}
-    return {column.name: float(_column_ncp(column, by_name).mean()) for column in release.generalized}
+    return {c.name: float(np.average(_column_ncp(c, by_name), weights=records)) for c in release.generalized}
 
 
 def ncp(release: Release, encodings: Sequence[Encoding]) -> Floats:

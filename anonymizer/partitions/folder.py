@@ -3,24 +3,24 @@ the digest of every file. A report that has the digest of the manifest binds the
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from anonymizer.errors import ReadError
 from anonymizer.json_value import read_json
+from anonymizer.partitions.boxes import PartedRelease
 from anonymizer.partitions.values import ROWS, in_order
 from anonymizer.releasing.files import write_file
-from anonymizer.releasing.release import Release
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION
 
 MANIFEST, DICTIONARY = "manifest.json", "dictionary.json"
 PART = re.compile(r"part-[0-9]{5,9}\.parquet")
+GROUP = 1 << 17
+"""Rows of a group in a file, which is what a check holds at a time."""
 REMEDY = "Bring the folder as it was written."
 
 
@@ -48,30 +48,33 @@ class Manifest:
         return sum(part.rows for part in self.parts)
 
 
-def write_folder(release: Release, folder: Path, rows: int = ROWS) -> Manifest:
+def write_folder(release: PartedRelease, folder: Path, rows: int = ROWS) -> Manifest:
     """Write the files of a release into an empty folder, ``rows`` in each, the manifest last; return it."""
     starts = range(0, release.n_records, rows)
 
     def write(start: int) -> Part:
-        those = np.arange(start, min(release.n_records, start + rows))
-        piece = replace(release, columns=tuple(c.take(those) for c in release.columns), order=release.order[those])
-        content = piece.to_bytes("parquet")
+        piece = release.rows(start, start + rows)
+        content = piece.to_bytes("parquet", GROUP)
         name = f"part-{start // rows:05}.parquet"
         write_file(folder / name, content)
-        return Part(name, len(those), digest(content))
+        return Part(name, piece.n_records, digest(content))
 
-    parts = tuple(in_order(write, starts))
-    dictionary = _json(release.dictionary())
+    return write_manifest(folder, tuple(in_order(write, starts)), release.dictionary())
+
+
+def write_manifest(folder: Path, parts: Sequence[Part], entries_of_columns: list[dict[str, Any]]) -> Manifest:
+    """Write the dictionary of a release into the folder that holds its parts, then the manifest; return it."""
+    dictionary = _json(entries_of_columns)
     write_file(folder / DICTIONARY, dictionary)
     entries: dict[str, Any] = {
         "software": {"name": "Copse", "version": VERSION},
-        "rows": release.n_records,
+        "rows": sum(part.rows for part in parts),
         "parts": [{"name": part.name, "rows": part.rows, "sha256": part.sha256} for part in parts],
         "dictionary_sha256": digest(dictionary),
     }
     content = _json(entries)
     write_file(folder / MANIFEST, content)
-    return Manifest(parts, digest(dictionary), digest(content))
+    return Manifest(tuple(parts), digest(dictionary), digest(content))
 
 
 def _json(value: Any) -> bytes:

@@ -256,9 +256,10 @@ def _count_levels(codes: NDArray[Any], encoding: Encoding, boxes: Boxes) -> tupl
     return tuple(place), index
 
 
-def kept_column(values: "pd.Series[Any]", column: Column) -> ReleasedColumn:
+def kept_column(values: "pd.Series[Any]", column: Column, records: int | None = None) -> ReleasedColumn:
     """Return a column that leaves as it is, in the order of the table, with nothing of its past: no index, no
-    attributes, no categories that do not occur or that stand in the order of their first appearance."""
+    attributes, no categories that do not occur or that stand in the order of their first appearance. ``records``: how
+    many have the values, where these are the distinct ones."""
     may_miss = bool(values.isna().any())
     if column.kind is not Kind.CATEGORICAL:
         if isinstance(values.dtype, pd.CategoricalDtype):
@@ -269,7 +270,7 @@ def kept_column(values: "pd.Series[Any]", column: Column) -> ReleasedColumn:
         domain = _kept_range(values, column)
     else:
         codes, levels = levels_of(values, column)
-        domain = tuple(levels) if len(levels) <= max(20, len(values) // 10) else ()
+        domain = tuple(levels) if len(levels) <= max(20, (records or len(values)) // 10) else ()
         if isinstance(values.dtype, pd.CategoricalDtype) or values.dtype == object:
             present = np.unique(codes[codes < len(levels)])
             place = np.full(len(levels) + 1, -1)

@@ -126,24 +126,12 @@ class Report:
             "software": {"name": "Copse", "version": VERSION},
             "passed": self.verification.passed,
             "what_it_is": self.verification.describe(),
-            "method": {
-                "title": self.guarantee.title,
-                "promises": self.guarantee.gives,
-                "does_not_promise": self.guarantee.does_not,
-                "k_anonymous_by_construction": self.guarantee.strict,
-                "cells": [
-                    {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None}
-                    for way in self.writings
-                ],
-            },
+            "method": method_figures(self.guarantee, self.writings),
             "notes": list(self.notes),
             "override": self.override or None,
             "gate": self.gate.to_dict(),
             "verification": self.verification.to_dict(),
-            "worst_groups": [
-                {"figure": worst.figure, "column": worst.column or None, "node": worst.node, "what": worst.what}
-                for worst in self.worst
-            ],
+            "worst_groups": worst_figures(self.worst),
             "linking_risk": {"before": risk_figures(self.before), "after": risk_figures(self.after)},
             "isolation": self.isolation.to_dict(),
             "utility": {
@@ -222,6 +210,24 @@ def report_of(
         worst=tuple(worst),
         gate=gate,
     )
+
+
+def method_figures(guarantee: Guarantee, writings: Sequence[Guarantee]) -> dict[str, Any]:
+    """Return what a generalizer and ways to write cells promise and what not, JSON-ready."""
+    return {
+        "title": guarantee.title,
+        "promises": guarantee.gives,
+        "does_not_promise": guarantee.does_not,
+        "k_anonymous_by_construction": guarantee.strict,
+        "cells": [
+            {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None} for way in writings
+        ],
+    }
+
+
+def worst_figures(worst: Sequence[WorstGroup]) -> list[dict[str, Any]]:
+    """Return the worst group by each figure, JSON-ready."""
+    return [{"figure": one.figure, "column": one.column or None, "node": one.node, "what": one.what} for one in worst]
 
 
 def risk_figures(risk: LinkageRisk) -> dict[str, Any]:
