@@ -272,6 +272,11 @@ class Flow:
         """Number of records that are left out."""
         return len(self.table) - len(self.staying)
 
+    @property
+    def codes_there(self) -> EncodedTable:
+        """The records that are not left out, in the codes of all."""
+        return rows_of(self.encoded, self.staying) if self.left_out else self.encoded
+
     @stage(*PARTS)
     def remaining(self) -> EncodedTable:
         """The table in codes, without the records that are left out, and without values that only these have."""

@@ -39,6 +39,8 @@ def records_check(rows: int, records: int, share: float, left_out: int | None) -
         says += f" At most {most:,} may be."
     elif left_out is not None and left_out != lacks:
         says += f" The release says that {left_out:,} were."
+    elif not lacks:
+        says = f"No record was left out; {most:,} might have been."
     right = 0 <= lacks <= most and left_out in (None, lacks)
     return (Check("records left out", most, lacks, right, "", says),)
 

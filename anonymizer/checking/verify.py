@@ -32,11 +32,13 @@ __all__ = ["MODELS", "Check", "Evidence", "Original", "Verification", "prepare",
 
 @dataclass(frozen=True)
 class Verification:
-    """All checks of one release, for the required class size ``k``."""
+    """All checks of one release of so many ``rows``, for the required class size ``k``. ``left_out``: records of the
+    original that are in no row, as far as that is known."""
 
     checks: tuple[Check, ...]
     k: int
     rows: int
+    left_out: int = 0
 
     @property
     def passed(self) -> bool:
@@ -118,6 +120,7 @@ class Verification:
             "passed": self.passed,
             "k": self.k,
             "rows": self.rows,
+            "left_out": self.left_out,
             "k_anonymous": self.k_anonymous,
             "description": self.describe(),
             "checks": [asdict(check) for check in self.checks],
@@ -217,4 +220,5 @@ def verify(
     )
     form = (*file_check(beside), in_order, *about_rows, *sensitive_check(released, schema, required))
     checks = (check for model in MODELS.values() for check in model(evidence))
-    return Verification((*form, *checks), required.k, int(sizes.sum()))
+    absent = max(lacks, 0) if original is not None else left_out or 0
+    return Verification((*form, *checks), required.k, int(sizes.sum()), absent)

@@ -130,7 +130,7 @@ class Regions:
     def room(self, stays: Flags) -> Numbers:
         """Return how many records each group can spare (m,)."""
         spare = np.bincount(self.of_record[stays], minlength=self.tree.n_nodes) - self.limits.k
-        return np.where(self.closed, 0, spare)
+        return np.asarray(np.where(self.closed, 0, spare))
 
     def with_limits(self, stays: Flags) -> Flags:
         """Return who stays when groups that fail a limit beside k leave nobody out, from now on: everybody, where that
