@@ -439,7 +439,9 @@ class Flow:
     @property
     def recorded(self) -> dict[str, Any]:
         """The settings of a run as a report keeps them: the criterion as used, ``None`` for what did not matter."""
-        return {**self.settings.of(*RUN), "grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
+        of_tree = {"grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
+        unused = {} if self.settings.suppression else {"suppression_weight": None}
+        return {**self.settings.of(*RUN), **of_tree, **unused}
 
     def require_limits(self) -> None:
         """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""

@@ -100,13 +100,13 @@ def staying_rows(
             price = max(weight, gains.total / n)
         cost = gains.total + price * (n - len(rows))
         if cost < least - 1e-9:
-            best, least, kept, failures = stays, cost, (rows, gains, parts.part), 0
+            best, least, scores, failures = stays, cost, (rows, gains, parts.part), 0
         else:
             step, failures = step // SMALLER, failures + 1
         room = min(step, most - (n - int(best.sum())))
         if room <= 0 or failures == TRIES:
             break
-        stays = leave_out(best, regions, encoded, *kept, price, room)
+        stays = leave_out(best, regions, encoded, *scores, price, room)
         if stays.sum() == best.sum():
             break
     return np.flatnonzero(best)

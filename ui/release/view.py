@@ -283,7 +283,7 @@ def what_changed(ws: Workspace, report: Report) -> None:
         if utility.left_out:
             there = share(utility.gcp_released)
             sentences.append(
-                f"Of the rows that are there, {there} of the detail is lost (GCP); what was left out counts as lost."
+                f"Rows that are there lose {there} of the detail (GCP); a record that was left out counts as lost whole."
             )
         st.caption(" ".join(sentences))
     analyses(report)
