@@ -283,7 +283,7 @@ def what_changed(ws: Workspace, report: Report) -> None:
         if utility.left_out:
             there = share(utility.gcp_released)
             sentences.append(
-                f"Rows that are there lose {there} of the detail (GCP); a record that was left out counts as lost whole."
+                f"Rows that are there lose {there} of the detail (GCP); who was left out counts as lost whole."
             )
         st.caption(" ".join(sentences))
     analyses(report)
