@@ -156,7 +156,7 @@ def failing_groups(
     thin = with_people(with_cuts(tree, group, leaf[rows], some, len(leaf) + 1), some)
     of_limits = [margin.passes for margin in margins(thin, annotate(thin, some), some, limits)]
     passes = np.logical_and.reduce(of_limits)[thin.is_leaf]
-    return np.flatnonzero(group == np.arange(tree.n_nodes))[~passes]
+    return np.asarray(np.flatnonzero(group == np.arange(tree.n_nodes))[~passes])
 
 
 def leave_out(
