@@ -193,6 +193,12 @@ SETTINGS: dict[str, Setting] = {
     ),
     "writing": Setting("sets", "name", "cells", "Categories", "how levels are written"),
     "numbers": Setting("public", "name", "cells", "Numbers and dates", "how numbers and dates are written"),
+    "suppression": Setting(
+        0.0, "number", "cells", "Records left out", "largest share of records that may be left out", 0, 1, checked=True
+    ),
+    "suppression_weight": Setting(
+        1.0, "number", "cells", "Weight of a record left out", "what leaving a record out costs, 1: all detail", 0, 1
+    ),
     "order": Setting("content", "name", "file", "Order of the rows", "the order in which the rows of a file stand"),
     "criterion": Setting(
         None,

@@ -30,7 +30,7 @@ from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import Answer as ReadingAnswer
 from anonymizer.reading.profile import ColumnFacts, profile, suggest, suggest_again, with_suggested_reasons
 from anonymizer.reading.samples import SAMPLES, sample_reading
-from anonymizer.releasing.generalize import INTERVALS
+from anonymizer.releasing.generalize import INTERVALS, LEAVES_OUT
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings
 from anonymizer.values import content_digest
@@ -298,11 +298,13 @@ class Workspace:
 
     def set(self, **changes: Any) -> None:
         """Change settings: ``ws.set(k=20)``. Cells that would count people twice, where boxes share records, are
-        written as usual."""
+        written as usual; a generalizer that leaves no record out does not do so."""
         self.settings = self.settings.but(**changes)
         if self.settings.generalizer == "tiered":
             unfit = [name for name in ("writing", "numbers") if self.settings[name] not in WITH_SHARED_RECORDS]
             self.settings = self.settings.but(**{name: SETTINGS[name].default for name in unfit})
+        if self.settings.generalizer not in LEAVES_OUT:
+            self.settings = self.settings.but(suppression=SETTINGS["suppression"].default)
 
     def remember(self) -> None:
         """Make what changed since the last time a decision in the history."""

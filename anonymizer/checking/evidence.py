@@ -211,7 +211,8 @@ class Evidence:
     rows of each class; ``histograms``: one a sensitive column; ``spreads``: one a numeric one; ``comparison``: the
     comparison with the original, when there is one; ``persons``: of whom the rows are, where that is not every row a
     person of its own and the original tells; ``sample``: the risk of the rows by what is known of the population,
-    where that is asked for and could be told; ``counts`` (n,): how many rows each stands for, when not one."""
+    where that is asked for and could be told; ``counts`` (n,): how many rows each stands for, when not one;
+    ``lacks``: people of the original who were left out."""
 
     released: pd.DataFrame
     schema: Schema
@@ -224,6 +225,7 @@ class Evidence:
     persons: "PersonCounts | None" = None
     sample: SampleRisk | None = None
     counts: NDArray[np.int64] | None = None
+    lacks: int = 0
 
     @property
     def rows(self) -> int:

@@ -23,6 +23,28 @@ ON_SENSITIVE = ("l", "entropy_l", "t", "rsd_min", "spread_min")
 """Limits that speak of sensitive columns."""
 
 
+def records_check(rows: int, records: int, share: float, left_out: int | None) -> tuple[Check, ...]:
+    """Return the check that a release of so many rows lacks at most a share of the records of its original, and just as
+    many as were said to be ``left_out``; none where nobody may be left out and nobody is. ``None``: nothing was said.
+
+    Who was left out is in no row: nothing is missing or withheld there.
+    """
+    lacks, most = records - rows, int(share * records + 1e-9)
+    if not (lacks or share or left_out):
+        return ()
+    says = f"{lacks:,} of {records:,} records ({lacks / records:.2%}) were left out: they are in no row."
+    if lacks < 0:
+        says = f"The release has {-lacks:,} rows more than the original has records."
+    elif lacks > most:
+        says += f" At most {most:,} may be."
+    elif left_out is not None and left_out != lacks:
+        says += f" The release says that {left_out:,} were."
+    elif not lacks:
+        says = f"No record was left out; {most:,} might have been."
+    right = 0 <= lacks <= most and left_out in (None, lacks)
+    return (Check("records left out", most, lacks, right, "", says),)
+
+
 def file_check(beside: Sequence[str] | None) -> tuple[Check, ...]:
     """Return the check that a file holds its rows and nothing else. ``beside``: what else it holds, a sentence each;
     ``None`` when no file was read."""

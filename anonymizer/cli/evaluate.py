@@ -77,9 +77,13 @@ def add_evaluate(subparsers: Any) -> None:
     command.set_defaults(run=run, reads=("input", "schema", "codebook"), writes=("out", "plot"))
 
 
+UNFIT = ("k", "generalizer", "suppression", "suppression_weight")
+"""Settings that are compared, or that comparing methods knows nothing of: it leaves nobody out."""
+
+
 def shared_settings() -> tuple[str, ...]:
     """Return the settings that all that is compared has in common: limits beside k, and how cells are written."""
-    return (*(name for name in setting_names("limit", "cells") if name not in ("k", "generalizer")), "weight")
+    return (*(name for name in setting_names("limit", "cells") if name not in UNFIT), "weight")
 
 
 def numbers(text: str) -> list[int]:

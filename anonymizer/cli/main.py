@@ -174,7 +174,7 @@ def commands() -> argparse.ArgumentParser:
     add_reading(check)
     check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
     check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
-    add_settings(check, *Limits().required)
+    add_settings(check, *Limits().required, "suppression")
     add_population(check)
     check.add_argument("--json", action="store_true", help="print the checks as JSON")
     check.set_defaults(run=run_verify)
@@ -307,7 +307,8 @@ def run_verify(options: argparse.Namespace) -> int:
     table = options.input if isinstance(options.input, Address) else None
     if table is None and Path(options.input).is_file() and is_packet(data := Path(options.input).read_bytes()):
         return verify_packet(options, data)
-    limits = settings_of(options).limits.required
+    settings = settings_of(options)
+    limits = settings.limits.required
     claim = claim_from(options.report) if options.report else None
     if table is None and Path(options.input).is_dir():
         return run_verify_folder(options, claim, limits)
@@ -320,8 +321,10 @@ def run_verify(options: argparse.Namespace) -> int:
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
     verification = verify(
-        file.rows, schema, original=original, beside=file.beside, population=population_from(options), **limits
-    )
+        file.rows, schema, original=original, beside=file.beside, population=population_from(options),
+        suppression=settings.suppression or (claim.suppression if claim else 0.0),
+        left_out=claim.left_out if claim else None, **limits,
+    )  # fmt: skip
     content = digest(Path(options.input).read_bytes() if rows is None else rows)
     differences = () if claim is None else claim.differences(content, len(file.rows), schema)
     same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
@@ -392,6 +395,9 @@ def print_result(result: Result) -> None:
         (in_text(name_of("measure", "gcp")), "0", f"{utility.gcp:.3f}"),
         ("outside majority class", "", "" if utility.error is None else f"{utility.error:.3f}"),
     ]
+    if utility.left_out:
+        rows.insert(2, ("records left out", "", f"{utility.left_out:,}"))
+        rows.append(("detail lost, rows there", "0", f"{utility.gcp_released:.3f}"))
     if (change := result.report.two_way.mean) is not None:
         rows.append(("in another cell, two-way", "0", f"{change:.3f}"))
     if (agreement := result.report.coefficients) is not None:

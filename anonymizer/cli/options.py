@@ -75,8 +75,9 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
                 option, default=setting.default, choices=(*names_of(name), *SHORT.get(name, ())), help=help_text
             )
         else:
+            number = share if setting.most == 1 else float
             parser.add_argument(
-                option, default=setting.default, type=int if setting.kind == "count" else float, help=help_text
+                option, default=setting.default, type=int if setting.kind == "count" else number, help=help_text
             )
 
 
@@ -118,6 +119,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-numbers", action="append", default=[], metavar="COLUMN", help="numbers that look like codes, such as 12e4"
     )
+
+
+def share(text: str) -> float:
+    """Return a number, such as 0.02, which may be said in per cent as well: 2%."""
+    return float(text.removesuffix("%").strip()) / 100 if text.endswith("%") else float(text)
 
 
 def names(text: str) -> list[str]:

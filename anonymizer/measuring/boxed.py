@@ -35,16 +35,17 @@ class BoxedColumn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoxedTable:
-    """n records in boxes. ``box`` (n,): the box of each record; ``columns``: the p quasi-identifiers."""
+    """n records in boxes. ``box`` (n,): the box of each record, -1 of one that was left out; ``columns``: the p
+    quasi-identifiers."""
 
     box: Rows
     columns: tuple[BoxedColumn, ...]
 
     @classmethod
     def of_release(cls, encoded: EncodedTable, release: Release, classes: NDArray[np.integer]) -> "BoxedTable":
-        """Return the records of a table in the boxes of its release. ``classes`` (n,): the class of look-alike rows of
-        each released row."""
-        box = np.empty(release.n_records, dtype=np.int64)
+        """Return the records of a table in the boxes of its release. ``classes`` (n',): the class of look-alike rows
+        of each released row."""
+        box = np.full(encoded.n_records, -1, dtype=np.int64)
         box[release.order] = classes
         first = np.unique(classes, return_index=True)[1]
         columns = []

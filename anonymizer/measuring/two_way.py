@@ -63,7 +63,8 @@ class TwoWay:
 
 
 def two_way(encoded: EncodedTable, boxed: BoxedTable) -> TwoWay:
-    """Return how far two-way tables change when each of n records gets its box; sensitive columns stay as they are.
+    """Return how far two-way tables change when each of n records gets its box; sensitive columns stay as they are. A
+    record that was left out is in another cell of every table.
 
     A table of the release is a sum over boxes: their records, or how many of them are in a cell of the other column,
     times the shares of the box in each bin. All tables together are one product of matrices.
@@ -81,7 +82,7 @@ def two_way(encoded: EncodedTable, boxed: BoxedTable) -> TwoWay:
     sizes += [int(bins.max()) + 1 for bins in sensitive.values()]
     with one_thread():
         after = _tables_after(boxed, shares, before[q:], sizes[q:])
-    starts = np.cumsum([0, *sizes])
+    starts, left_out = np.cumsum([0, *sizes]), int((boxed.box < 0).sum())
     distances = np.full((q, len(sizes)), np.nan)
     for first in range(q):
         for second in range(first + 1, len(sizes)):
@@ -89,7 +90,7 @@ def two_way(encoded: EncodedTable, boxed: BoxedTable) -> TwoWay:
             pairs = before[first] * shape[1] + before[second]
             table = np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
             released = after[starts[first] : starts[first + 1], starts[second] : starts[second + 1]]
-            distances[first, second] = np.abs(released - table).sum() / (2 * encoded.n_records)
+            distances[first, second] = (np.abs(released - table).sum() + left_out) / (2 * encoded.n_records)
     return TwoWay((*encoded.names, *sensitive), distances)
 
 

@@ -146,6 +146,10 @@ def anonymize_files(
     """
     s = Settings(**settings)
     check_choices(s.generalizer, s.writing, s.numbers)
+    if s.suppression:
+        raise ParameterError(
+            "A table in pieces leaves no record out.", value=s.suppression, remedy="Choose --engine memory."
+        )
     if s.generalizer not in GROUPS_ALONE:
         raise ParameterError(
             f"{s.generalizer!r} takes one table in memory.",

@@ -16,6 +16,11 @@ def losses(findings: Findings) -> Section:
             Figure("discernibility.after", f"{utility.discernibility:,}"),
         ),
     ]
+    if utility.left_out:
+        title = "The same, over the records that are there: those that were left out lose all of their detail"
+        rows.insert(
+            1, (title, Figure("gcp_released.before", "0"), Figure("gcp_released.after", f"{utility.gcp_released:.4f}"))
+        )
     if findings.error_before is not None and utility.error is not None:
         rows.append(
             (

@@ -290,7 +290,8 @@ def _verify(file: ReleasedFile, claim: Claim, original: pd.DataFrame | None, lim
     schema = claim.schema
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
-    return verify(file.rows, schema, original=original, beside=file.beside, **{**claim.limits, **limits})
+    about: dict[str, Any] = {"suppression": claim.suppression, "left_out": claim.left_out}
+    return verify(file.rows, schema, original=original, beside=file.beside, **{**claim.limits, **about, **limits})
 
 
 def _same_rows(first: pd.DataFrame, second: pd.DataFrame, schema: Schema) -> bool:

@@ -158,7 +158,11 @@ class Report:
         columns = [{k: v for k, v in c.items() if k not in (*REASONS, "variable")} for c in run["schema"]["columns"]]
         described = {
             "software": {"name": "Copse", "version": VERSION},
-            "verification": {"passed": self.verification.passed, "rows": self.verification.rows},
+            "verification": {
+                "passed": self.verification.passed,
+                "rows": self.verification.rows,
+                "left_out": self.verification.left_out,
+            },
             "override": self.override or None,
             "provenance": {
                 "input": {"commitment": self.provenance.input_commitment},

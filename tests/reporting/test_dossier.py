@@ -113,6 +113,7 @@ def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
     parameters = {
         "k": K, "l": 2, "grouping": "error-risk", "generalizer": result.release.method, "criterion": "entropy",
         "writing": "sets", "numbers": "public", "order": "content", "min_leaf": 2, "tested": "inner",
+        "suppression": 0.0,
     }  # fmt: skip
     figures |= {f"parameter.{name}": str(value) for name, value in parameters.items()}
     for name in schema.released:

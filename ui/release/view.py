@@ -217,8 +217,8 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
         if release.n_records > ROWS_SHOWN and st.button("Show other rows", icon=":material/shuffle:"):
             state.people += 1
     rng = np.random.default_rng(state.people)
-    people = np.sort(rng.permutation(release.n_records)[:ROWS_SHOWN])
-    place = np.empty_like(release.order)
+    people = ws.flow.staying[np.sort(rng.permutation(release.n_records)[:ROWS_SHOWN])]
+    place = np.full(len(ws.table), -1)
     place[release.order] = np.arange(release.n_records)
     names = [column.name for column in release.columns]
     config = {
@@ -243,7 +243,15 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
     st.caption(
         f"Only here the rows stand side by side. In the released file: {ORDERS[ws.settings.order]}"
         + (" Left out of the file: " + ", ".join(map(plain, left_out)) + "." if left_out else "")
+        + left_out_text(ws.flow.left_out, len(ws.table))
     )
+
+
+def left_out_text(left_out: int, records: int) -> str:
+    """Return how many records are in no row, in a sentence after others; "" where none is left out."""
+    if not left_out:
+        return ""
+    return f" {count(left_out)} of {count(records)} records ({share(left_out / records)}) were left out of the release."
 
 
 @st.fragment
@@ -271,6 +279,11 @@ def what_changed(ws: Workspace, report: Report) -> None:
             target = plain(ws.flow.encoded.target.name)
             sentences.insert(
                 0, f"{share(utility.error)} of the rows lack the most frequent {target} of their look-alikes."
+            )
+        if utility.left_out:
+            there = share(utility.gcp_released)
+            sentences.append(
+                f"Rows that are there lose {there} of the detail (GCP); who was left out counts as lost whole."
             )
         st.caption(" ".join(sentences))
     analyses(report)
