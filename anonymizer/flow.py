@@ -9,8 +9,7 @@ that does not depend on what was changed: another k grows no tree.
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,6 +36,7 @@ from anonymizer.measuring.coefficients import Agreement, Regression, agreement, 
 from anonymizer.measuring.distributions import Distribution, distributions
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
+from anonymizer.measuring.weighted import Weighted, weighted
 from anonymizer.population.sample import WHOLE, Population
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import check_choices, divide, release_of
@@ -46,9 +46,8 @@ from anonymizer.releasing.tiers import Parts
 from anonymizer.reporting.report import Report, report_of
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Limits, Settings
+from anonymizer.stages import DEPENDS, Answer, Place, stage
 from anonymizer.whatif.frontier import Point, tree_frontier
-
-Answer = TypeVar("Answer")
 
 TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits", "population_asked")
@@ -60,49 +59,6 @@ LONG = ("frontier", "by_k", "report")
 
 Turn = Callable[[bool], AbstractContextManager[Any]]
 """What a flow asks for before it computes, such as a turn among other sessions; it is told whether that takes long."""
-
-DEPENDS: dict[str, tuple[str, ...]] = {}
-"""Each stage, and what it depends on beside the table: what :func:`stage` was told where it stands."""
-
-
-class Place(Generic[Answer]):
-    """The place of one answer: computed when it is first asked for, by one thread."""
-
-    __slots__ = ("_answer", "_lock", "ready")
-
-    def __init__(self) -> None:
-        self.ready = False
-        self._answer: Answer | None = None
-        self._lock = RLock()
-
-    def get(self, compute: Callable[[], Answer]) -> Answer:
-        """Return the answer, computed now when it was not before."""
-        with self._lock:
-            if not self.ready:
-                self._answer = compute()
-                self.ready = True
-            return self._answer  # type: ignore[return-value]
-
-
-class Stage(Generic[Answer]):
-    """A property of a :class:`Flow` that is computed once for all flows that agree on what it depends on."""
-
-    def __init__(self, compute: "Callable[[Flow], Answer]") -> None:
-        self._compute = compute
-        self.__doc__ = compute.__doc__
-
-    def __get__(self, flow: "Flow", owner: "type[Flow]") -> Answer:
-        return flow._once(self._compute.__name__, lambda: self._compute(flow))
-
-
-def stage(*needs: str) -> "Callable[[Callable[[Flow], Answer]], Stage[Answer]]":
-    """Return what makes a stage of a function; ``needs``: what it depends on beside the table."""
-
-    def of(compute: "Callable[[Flow], Answer]") -> Stage[Answer]:
-        DEPENDS[compute.__name__] = needs
-        return Stage(compute)
-
-    return of
 
 
 class Flow:
@@ -365,8 +321,7 @@ class Flow:
     @stage(*RELEASE)
     def utility(self) -> Utility:
         """The measures of what the release is still good for: loss, discernibility, error."""
-        target = self.encoded.target.name or None
-        return measure(self.release, self.encoded.encodings, target, self.look_alikes)
+        return measure(self.release, self.encoded.encodings, self.encoded.target.name or None, self.look_alikes)
 
     @stage(*RELEASE)
     def distributions(self) -> tuple[Distribution, ...]:
@@ -384,14 +339,20 @@ class Flow:
         return two_way(self.encoded, self.boxed)
 
     @stage("schema")
-    def regression(self) -> Regression | None:
+    def on_all(self) -> Regression | None:
         """The target of the table regressed on its quasi-identifiers."""
         return regression_of(self.encoded, self.schema.target)
 
     @stage(*RELEASE)
     def coefficients(self) -> Agreement | None:
         """The number of coefficients of the regression that the release keeps; ``None`` where there is none."""
-        return None if self.regression is None else agreement(self.regression, self.boxed)
+        return None if self.on_all is None else agreement(self.on_all, self.boxed)
+
+    @stage(*RELEASE, "regression")
+    def weighted(self) -> Weighted:
+        """The figures of a survey before and after: means, totals, shares, correlations, a regression."""
+        made = self.release, self.encoded, self.boxed, self.two_way
+        return weighted(self.table, self.schema, *made, self.settings.regression)
 
     @stage(*TREE, "limits_beside_k", "population_asked", "numbers")
     def frontier(self) -> tuple[Point, ...]:
@@ -420,8 +381,7 @@ class Flow:
 
     @stage(*RELEASE, "population", "reasons", "order")
     def leaving(self) -> Release:
-        """The release as it can be written, its rows in the order of the file: not at all as long as something stands
-        in its way."""
+        """The release as it can be written, in the order of the file: not at all while something is in its way."""
         rows = self.release.by_content(self.look_alikes.class_of) if self.settings.order == "content" else self.release
         return replace(rows, bars=tuple(finding.key for finding in self.gate.open))
 
@@ -430,13 +390,13 @@ class Flow:
         """Why each column has its role."""
         return tuple(column.why for column in self.schema.columns)
 
-    @stage(*RELEASE, "population", "reasons", "role_reasons", "order")
+    @stage(*RELEASE, "population", "reasons", "role_reasons", "order", "regression")
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(
             self.schema, self.recorded, self.encoded, before=self.before, after=self.after, utility=self.utility,
-            two_way=self.two_way, coefficients=self.coefficients, verification=self.verification,
-            isolation=self.isolation, worst=self.worst, gate=self.gate, reading=self.reading,
+            two_way=self.two_way, coefficients=self.coefficients, weighted=self.weighted, worst=self.worst,
+            verification=self.verification, isolation=self.isolation, gate=self.gate, reading=self.reading,
         )  # fmt: skip
 
     @property

@@ -34,6 +34,9 @@ from anonymizer.whatif.described import with_codebook
 
 Answer = TypeVar("Answer")
 
+TYPES: dict[str, type] = {"count": int, "number": float, "text": str}
+"""What an option of each kind of setting is read as."""
+
 ONCE_OPTIONS = dict(zip(("person", "sampling_weight", "household", "stratum"), ONCE, strict=True))
 """The options that name one column each, by their role."""
 
@@ -74,9 +77,7 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
                 option, default=setting.default, choices=(*names_of(name), *SHORT.get(name, ())), help=help_text
             )
         else:
-            parser.add_argument(
-                option, default=setting.default, type=int if setting.kind == "count" else float, help=help_text
-            )
+            parser.add_argument(option, default=setting.default, type=TYPES[setting.kind], help=help_text)
 
 
 def add_population(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import Cell, parse_cell
 from anonymizer.errors import ParameterError
-from anonymizer.schema import Kind, Schema
+from anonymizer.schema import Column, Kind, Schema
 
 MAX_ROWS = 20_000_000
 """Most weighted records that are made."""
@@ -85,10 +85,10 @@ def _options(
     kind = schema[name].kind
     index, texts = pd.factorize(column.astype(object), use_na_sentinel=False)
     cells = [parse_cell(None if pd.isna(text) else str(text), kind) for text in texts]
-    possible = [_possible(cell, schema, name) for cell in cells]
-    starts = np.concatenate([[0], np.cumsum([len(values) for values, _ in possible])]).astype(np.int64)
-    flat = [value for values, _ in possible for value in values]
-    shares = np.array([share for _, shares in possible for share in shares])
+    options = [possible(cell, schema[name]) for cell in cells]
+    starts = np.concatenate([[0], np.cumsum([len(values) for values, _ in options])]).astype(np.int64)
+    flat = [value for values, _ in options for value in values]
+    shares = np.array([share for _, shares in options for share in shares])
     if kind is Kind.NUMERIC:
         return index, starts, pd.Series(flat, dtype=np.float64), shares
     if kind is Kind.DATE:
@@ -97,8 +97,8 @@ def _options(
     return index, starts, pd.Series(flat, dtype="str"), shares
 
 
-def _possible(cell: Cell, schema: Schema, name: str) -> tuple[list[Any], list[float]]:
-    column = schema[name]
+def possible(cell: Cell, column: Column) -> tuple[list[Any], list[float]]:
+    """Return the values that a cell leaves open, ``None`` for missing, and the share of each; shares add up to 1."""
     if cell.withheld:
         values: list[Any] = list(column.domain) if column.domain and column.kind is Kind.CATEGORICAL else [None]
     elif cell.low is not None and cell.high is not None:
