@@ -152,7 +152,8 @@ def test_levels__are_the_weighted_logistic_regression_of_scikit_learn_with_sandw
 def test_a_target_that_is_generalized__is_its_middle_or_its_share() -> None:
     table = people()
     named = flow_of(table, "city=b ~ cost", k=10).weighted.regression
-    assert named.target == "city = b" and named.is_logistic
+    assert named.target == "city = b"
+    assert named.is_logistic
     middle = flow_of(table, "age ~ cost", k=10)
     x = np.column_stack([np.ones(len(table)), table["cost"]])
     y, w = seen_after(middle, table)[:, 1], table["weight"].to_numpy()
@@ -202,7 +203,8 @@ def test_too_few_rows__are_said() -> None:
 def test_regression__is_a_setting_that_changes_no_release() -> None:
     flow = flow_of(people(), "cost ~ age", k=10)
     other = flow.but(regression="cost ~ city")
-    assert other.release is flow.release and other.weighted is not flow.weighted
+    assert other.release is flow.release
+    assert other.weighted is not flow.weighted
     assert "--regression 'cost ~ city'" in other.report.provenance.command
     with pytest.raises(ParameterError, match="regression cannot be"):
         Settings(regression="a\nb")

@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections import defaultdict
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from anonymizer.population.estimates import Estimate, overlap, sampling_of
 from anonymizer.releasing.expand import expand
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from tests.naive_measures import slow_figures
 
 
 def survey(seed: int = 0, n: int = 60) -> pd.DataFrame:
@@ -53,49 +53,6 @@ DESIGNS = (
     {"weight": "weight", "stratum": "region", "household": "home"},
     {"household": "home"},
 )
-
-
-def slow_estimate(rows: list[tuple[float, float, object, object]], value: float, freedom: int) -> tuple[float, ...]:
-    """The figure with its error and interval, from rows of (linear part, ignored, stratum, cluster), by sums alone."""
-    totals: dict[object, dict[object, float]] = defaultdict(lambda: defaultdict(float))
-    for part, _, stratum, cluster in rows:
-        totals[stratum][cluster] += part
-    everything = [total for clusters in totals.values() for total in clusters.values()]
-    variance = 0.0
-    for clusters in totals.values():
-        n = len(clusters)
-        middle = sum(clusters.values()) / n if n > 1 else sum(everything) / len(everything)
-        variance += (n / (n - 1) if n > 1 else 1) * sum((total - middle) ** 2 for total in clusters.values())
-    error = math.sqrt(variance)
-    reach = student.ppf(0.975, freedom) * error
-    return value, error, value - reach, value + reach
-
-
-def slow_figures(
-    people: pd.DataFrame, shares: pd.Series, column: str, level: str | None, table: pd.DataFrame, design: dict[str, str]
-) -> dict[str, tuple[float, ...]]:
-    """Mean or share, and total, of people that are expanded: each has the row it came from, and a share of it."""
-    weight = table[design["weight"]] if "weight" in design else pd.Series(1.0, table.index)
-    stratum = table[design["stratum"]] if "stratum" in design else pd.Series("all", table.index)
-    cluster = table[design["household"]] if "household" in design else pd.Series(table.index, table.index)
-    freedom = len({(a, b) for a, b in zip(stratum, cluster, strict=True)}) - stratum.nunique()
-    numbers, weights = defaultdict(float), defaultdict(float)
-    for row, value, share in zip(people["row"], people[column], shares, strict=True):
-        if level is None and not pd.isna(value):
-            weights[row] += weight[row] * share
-            numbers[row] += weight[row] * share * value
-        if level is not None:
-            weights[row] += weight[row] * share
-            numbers[row] += weight[row] * share * ((pd.isna(value) and level == "missing") or value == level)
-    everybody = sum(weights.values())
-    mean = sum(numbers.values()) / everybody
-    of = {row: (stratum[row], cluster[row]) for row in table.index}
-    linear = [((numbers[row] - mean * weights[row]) / everybody, 0.0, *of[row]) for row in table.index]
-    total = [(numbers[row], 0.0, *of[row]) for row in table.index]
-    return {
-        "mean" if level is None else "share": slow_estimate(linear, mean, freedom),
-        "total": slow_estimate(total, sum(numbers.values()), freedom),
-    }
 
 
 @settings(max_examples=15)
@@ -203,7 +160,8 @@ def test_two_way_tables__have_the_weights_as_if_each_row_stood_there_as_often() 
     from anonymizer.measuring.two_way import two_way
 
     again = two_way(flow.encoded, BoxedTable.of_records(flow.encoded), table["weight"].to_numpy())
-    assert again.mean == pytest.approx(0, abs=1e-12) and again.mean_hellinger == pytest.approx(0, abs=1e-6)
+    assert again.mean == pytest.approx(0, abs=1e-12)
+    assert again.mean_hellinger == pytest.approx(0, abs=1e-6)
     # One pair by hand: age in its bins, read evenly, against the income as it is.
     first, encoding = flow.boxed.columns[0], flow.encoded.encodings[0]
     codes = flow.encoded.codes[:, 0]
@@ -224,7 +182,8 @@ def test_a_column_that_leaves_as_it_is__has_no_figures_and_a_rare_level_none() -
     table = pd.DataFrame({"city": [f"c{i}" for i in range(30)] * 4, "ill": list("xy") * 60})
     flow = Flow(table, Schema.of(table, quasi_identifying=["city"], sensitive=["ill"]), Settings(k=4))
     levels = {one.level for one in flow.weighted.figures}
-    assert {one.column for one in flow.weighted.figures} == {"city"} and len(levels - {"missing"}) == MOST_LEVELS
+    assert {one.column for one in flow.weighted.figures} == {"city"}
+    assert len(levels - {"missing"}) == MOST_LEVELS
 
 
 def test_to_dict__is_json_and_names_the_design() -> None:
@@ -237,7 +196,8 @@ def test_to_dict__is_json_and_names_the_design() -> None:
     assert described["mean_interval_overlap"] == pytest.approx(np.mean(overlaps))
     assert flow.report.to_dict()["utility"]["weighted"] == flow.weighted.to_dict()
     worst = flow.weighted.worst
-    assert worst is not None and worst.overlap == pytest.approx(min(overlaps))
+    assert worst is not None
+    assert worst.overlap == pytest.approx(min(overlaps))
 
 
 def test_weights_that_are_none__are_refused() -> None:
