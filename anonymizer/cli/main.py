@@ -23,6 +23,7 @@ from anonymizer.cli.options import (
     ONCE_OPTIONS,
     ProgressBar,
     add_codebook,
+    add_cuts,
     add_population,
     add_reading,
     add_roles,
@@ -148,6 +149,7 @@ def commands() -> argparse.ArgumentParser:
     )
     add_roles(make)
     add_codebook(make)
+    add_cuts(make)
     make.add_argument("--project", metavar="JSON", help="take roles, reading and settings from last time's project")
     add_reading(make)
     make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that leave as they are")

@@ -56,6 +56,34 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", metavar="JSON", help="take all of this from a saved schema or a report instead")
 
 
+def add_cuts(parser: argparse.ArgumentParser) -> None:
+    """Add the options that cut columns of numbers in public, before anything is grown; each can be repeated."""
+    for option, values, help_text in (
+        ("--bands", "0,18,65", "say a column only in these bands: the first value of each, the last is open"),
+        ("--top", "80", "say this value of a column and all above it as so much or more"),
+        ("--bottom", "20", "say this value of a column and all below it as so much or less"),
+    ):
+        parser.add_argument(option, action="append", default=[], metavar=f"COLUMN={values}", help=help_text)
+
+
+def with_cuts(schema: Schema, options: argparse.Namespace) -> Schema:
+    """Return the schema with the public cuts of the options. Raises :class:`SchemaError` for an unknown column, or cuts
+    that it cannot have."""
+    for option in ("bands", "bottom", "top"):
+        for text in getattr(options, option, []):
+            name, _, values = text.rpartition("=")
+            try:
+                numbers = tuple(float(part) for part in values.split(","))
+            except ValueError:
+                numbers = ()
+            if not numbers or (option != "bands" and len(numbers) > 1):
+                remedy = f"Write it as --{option} age=…, in numbers."
+                raise SchemaError(f"--{option} {text} cannot be read.", value=text, remedy=remedy)
+            cuts = schema[name].cuts.but(**{option: numbers if option == "bands" else numbers[0]})
+            schema = schema.with_column(name, cuts=cuts)
+    return schema
+
+
 def add_codebook(parser: argparse.ArgumentParser) -> None:
     """Add the option that names a codebook."""
     parser.add_argument(
@@ -197,7 +225,7 @@ def schema_of(
     if options.schema and getattr(options, "codebook", None):
         raise ParameterError("A schema says it all.", remedy="Leave the --codebook out, or the --schema.")
     if options.schema:
-        return schema_from(options.schema)
+        return with_cuts(schema_from(options.schema), options)
     schema = Schema.of(
         table,
         quasi_identifying=options.quasi_identifying,
@@ -217,7 +245,7 @@ def schema_of(
             "No column is quasi-identifying.",
             remedy="Name some: --quasi-identifying age,sex (or give a --schema or a --codebook).",
         )
-    return schema
+    return with_cuts(schema, options)
 
 
 def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) -> Schema:

@@ -78,7 +78,9 @@ def intervals_figure(figures: Sequence["Compared"]) -> Any:
         if one.what != "total" and np.isfinite(one.overlap) and one.before.high > one.before.value
     ][:MOST_DRAWN]
     at = list(range(len(drawn)))
-    middle, low, high = [], [], []
+    middle: list[float] = []
+    low: list[float] = []
+    high: list[float] = []
     for one in drawn:
         half = one.before.high - one.before.value
         ends = [(end - one.before.value) / half for end in (one.after.value, one.after.low, one.after.high)]

@@ -4,6 +4,7 @@ L14 proposes it for concatenated releases: a person who is ``unskilled:4+technic
 0.2 of a technical one.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,8 +30,8 @@ def expand(
 
     A weighted concatenation divides by its counts. A set or an unweighted concatenation says nothing about shares, so
     its members share equally, "missing" being one of them. Withheld: the levels that the schema declares, equally, or
-    missing where it declares none. A number is itself, an interval its middle, a mean or median that number; dates
-    alike.
+    missing where it declares none. A number is itself, an interval its middle, one that is open its end, a mean or
+    median that number; dates alike.
 
     >>> table = pd.DataFrame({"job": ["unskilled:4+technical:1"], "age": ["[30, 40]"], "income": [52.0]})
     >>> schema = Schema.of(
@@ -97,12 +98,20 @@ def _options(
     return index, starts, pd.Series(flat, dtype="str"), shares
 
 
+def middle_of(cell: Cell) -> float:
+    """Return the middle of a cell of numbers or dates; of one that is open, the end that it has."""
+    assert cell.low is not None
+    assert cell.high is not None
+    ends = [end for end in (cell.low, cell.high) if math.isfinite(end)]
+    return ends[0] / 2 + ends[-1] / 2
+
+
 def possible(cell: Cell, column: Column) -> tuple[list[Any], list[float]]:
     """Return the values that a cell leaves open, ``None`` for missing, and the share of each; shares add up to 1."""
     if cell.withheld:
         values: list[Any] = list(column.domain) if column.domain and column.kind is Kind.CATEGORICAL else [None]
     elif cell.low is not None and cell.high is not None:
-        values = [cell.low / 2 + cell.high / 2] + [None] * cell.missing
+        values = [middle_of(cell)] + [None] * cell.missing
     else:
         values = [*cell.levels] + [None] * cell.missing
     counts = cell.counts or (1,) * len(values)

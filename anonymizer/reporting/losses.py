@@ -73,8 +73,8 @@ def survey(weighted: Weighted, internal: bool) -> list[str | Table]:
             pair = [(f"{key}.before", interval_text(one.before)), (f"{key}.after", interval_text(one.after))]
             rows.append((one.title, *(Figure(*part) for part in pair if internal), Figure(f"{key}.overlap", lap)))
     for name, overlaps in columns.items():
-        lap = Figure(f"weighted.shares.{name}.overlap", overlap_text(float(np.mean(overlaps))))
-        rows.append((f"Shares of the levels of {name}, on average", *([""] * 2 * internal), lap))
+        shares = Figure(f"weighted.shares.{name}.overlap", overlap_text(float(np.mean(overlaps))))
+        rows.append((f"Shares of the levels of {name}, on average", *([""] * 2 * internal), shares))
     blocks: list[str | Table] = []
     if rows:
         header = ("", "Before (95 % interval)", "After (95 % interval)", "Overlap") if internal else ("", "Overlap")

@@ -310,7 +310,10 @@ def command_line(
     """Return the command that repeats the run. A schema with domains, ordered levels or reasons of the steward is taken
     from the report itself."""
     words = ["python", "-m", "anonymizer", "anonymize", name]
-    if any(c.domain or c.grid or c.groups or c.ordered or c.own_reason or not sayable(c.name) for c in schema.columns):
+    if any(
+        c.domain or c.grid or c.groups or c.cuts or c.ordered or c.own_reason or not sayable(c.name)
+        for c in schema.columns
+    ):
         words += ["--schema", "REPORT.json"]
     else:
         for option, names in (
