@@ -217,11 +217,7 @@ SETTINGS: dict[str, Setting] = {
         optional=True,
     ),
     "min_leaf": Setting(
-        2,
-        "count",
-        "tree",
-        "Fewest records of a leaf, before pruning",
-        "fewest records of a leaf of the grown tree",
+        2, "count", "tree", "Fewest records of a leaf, before pruning", "fewest records of a leaf of the grown tree"
     ),
     "max_depth": Setting(
         None,

@@ -115,6 +115,26 @@ FAILED = pytest.StashKey[bool]()
 SERVER_LOG = pytest.StashKey[Path]()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Name a failure at once where tests run side by side: a run that is ended before its summary says none."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and config.getoption("numprocesses", None):
+        config.pluginmanager.register(Names(terminal))
+
+
+class Names:
+    """Says the name of every test that fails, and the last line of why."""
+
+    def __init__(self, terminal: Any) -> None:
+        self.terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            why = (report.longreprtext.strip().splitlines() or [""])[-1]
+            self.terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}): {why}")
+
+
 # The public tables.
 
 

@@ -72,16 +72,16 @@ def intervals_figure(figures: Sequence["Compared"]) -> Any:
     around its figure: a grey bar from −1 to 1, and a green line for the release, cut off at :data:`FARTHEST`."""
     import plotly.graph_objects as go
 
-    drawn = [
+    rows = [
         one
         for one in figures
         if one.what != "total" and np.isfinite(one.overlap) and one.before.high > one.before.value
     ][:MOST_DRAWN]
-    at = list(range(len(drawn)))
+    at = list(range(len(rows)))
     middle: list[float] = []
     low: list[float] = []
     high: list[float] = []
-    for one in drawn:
+    for one in rows:
         half = one.before.high - one.before.value
         ends = [(end - one.before.value) / half for end in (one.after.value, one.after.low, one.after.high)]
         for values, end in zip((middle, low, high), ends, strict=True):
@@ -102,9 +102,9 @@ def intervals_figure(figures: Sequence["Compared"]) -> Any:
             },
         )
     )  # fmt: skip
-    names = [literal(one.title if len(one.title) <= 40 else one.title[:39] + "…") for one in drawn]
+    names = [literal(one.title if len(one.title) <= 40 else one.title[:39] + "…") for one in rows]
     figure.update_yaxes(tickvals=at, ticktext=names, autorange="reversed", automargin=True)
     figure.update_xaxes(title_text="half intervals of the original", zeroline=True)
     margin = {"l": 10, "r": 10, "t": 10, "b": 10}
-    figure.update_layout(height=110 + 24 * len(drawn), margin=margin, legend={"orientation": "h", "y": 1.02})
+    figure.update_layout(height=110 + 24 * len(rows), margin=margin, legend={"orientation": "h", "y": 1.02})
     return figure

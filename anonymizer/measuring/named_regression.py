@@ -173,13 +173,13 @@ def _level_of(formula: Formula, target: Values) -> int:
     there = np.flatnonzero(rows)
     if formula.level is None and len(there) == 2:
         return int(there[np.argmin(rows[there])])
-    shown = ", ".join(target.levels[place] for place in np.argsort(-rows, kind="stable")[:10])
+    names = ", ".join(target.levels[place] for place in np.argsort(-rows, kind="stable")[:10])
     raise ParameterError(
         f"{formula.target!r} has {len(there):,} levels, so one of them has to be named."
         if formula.level is None
         else f"{formula.target!r} has no level {formula.level[:80]!r}.",
         column=formula.target,
-        remedy=f"Write {formula.target}=LEVEL ~ …, with one of: {shown}.",
+        remedy=f"Write {formula.target}=LEVEL ~ …, with one of: {names}.",
     )
 
 

@@ -60,12 +60,12 @@ def people(n: int = 500, seed: int = 1) -> pd.DataFrame:
     return table.assign(ill=np.where(score > 0.5, "yes", "no"), cost=100 + 40 * score)
 
 
-def flow_of(table: pd.DataFrame, regression: str, **chosen: object) -> Flow:
+def flow_of(table: pd.DataFrame, regression: str, **choices: object) -> Flow:
     schema = Schema.of(
         table, quasi_identifying=["age", "city"], sensitive=["ill", "cost"], weight="weight", household="home",
         stratum="region",
     )  # fmt: skip
-    return Flow(table, schema, Settings(regression=regression, **chosen))
+    return Flow(table, schema, Settings(regression=regression, **choices))
 
 
 def design_of(age: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -164,8 +164,8 @@ def test_a_target_that_is_generalized__is_its_middle_or_its_share() -> None:
 def test_rows_without_a_number__are_left_out() -> None:
     table = people().assign(age=lambda rows: rows["age"].where(rows.index % 9 > 0))
     flow = flow_of(table, "cost ~ age", k=10)
-    kept = table.dropna(subset=["age"])
-    slope = np.polynomial.polynomial.polyfit(kept["age"], kept["cost"], 1, w=np.sqrt(kept["weight"]))
+    rest = table.dropna(subset=["age"])
+    slope = np.polynomial.polynomial.polyfit(rest["age"], rest["cost"], 1, w=np.sqrt(rest["weight"]))
     terms = flow.weighted.regression.terms
     np.testing.assert_allclose([one.before.value for one in terms], slope, rtol=1e-6)
     assert all(math.isfinite(one.after.value) for one in terms)
