@@ -60,6 +60,11 @@ class Grid:
             cells[numbers <= self.high[0]] = 0
         return cells
 
+    def closed(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return ends (q,) of which an open one is a number of the outermost cell; where both are open, they stay."""
+        up, down = np.isposinf(high) & np.isfinite(low), np.isneginf(low) & np.isfinite(high)
+        return np.where(down, self.high[0], low), np.where(up, self.low[-1], high)
+
     def low_text(self, cell: int) -> str:
         """Return the lower end of a cell as it is written; "" where it is open."""
         return end_text(self.low[cell], self.kind)

@@ -125,6 +125,17 @@ def test_codes__by_hand() -> None:
     )  # fmt: skip
 
 
+def test_open_end__singles_out_who_alone_is_in_the_last_band() -> None:
+    """Four people in one box of all bands from 18 on, one of them 70: the open end speaks of that one."""
+    table = pd.DataFrame({"age": [20, 30, 40, 70, 3, 4, 5, 6], "sex": list("aaaabbbb"), "ill": list("xxxxyyyy")})
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["ill"])
+    schema = schema.with_column("age", cuts=Cuts((0, 18, 65)))
+    flow = Flow(table, schema, Settings(k=4, generalizer="uniform", grouping="least"))
+    assert flow.released["age"].value_counts().to_dict() == {"[0, 17]": 4, "≥ 18": 4}
+    assert (flow.isolation.ends.tries, flow.isolation.ends.right) == (4, 1)
+    assert flow.isolation.records.share == 1 / 8
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
