@@ -83,7 +83,7 @@ def survey(weighted: Weighted) -> None:
         st.plotly_chart(intervals_figure(weighted.regression.terms), key="regression intervals", config=CONFIG)
         figures_table(weighted.regression.terms, "regression table")
         st.caption(
-            f"A {plain(weighted.regression.model)}: {plain(weighted.regression.target)}. Of a released cell it sees the "
+            f"A {plain(weighted.regression.model)}: {plain(weighted.regression.target)}. Of a cell it sees the "
             "middle of an interval and the share of each level; standard errors follow weights, strata and households."
         )
 
