@@ -36,6 +36,7 @@ from anonymizer.measuring.coefficients import Agreement, Regression, agreement, 
 from anonymizer.measuring.distributions import Distribution, distributions
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
+from anonymizer.measuring.weighted import Weighted, weighted
 from anonymizer.population.sample import WHOLE, Population
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import check_choices, divide, release_of
@@ -381,14 +382,20 @@ class Flow:
         return two_way(self.encoded, self.boxed)
 
     @stage("schema")
-    def regression(self) -> Regression | None:
+    def on_all(self) -> Regression | None:
         """The target of the table regressed on its quasi-identifiers."""
         return regression_of(self.encoded, self.schema.target)
 
     @stage(*RELEASE)
     def coefficients(self) -> Agreement | None:
         """The number of coefficients of the regression that the release keeps; ``None`` where there is none."""
-        return None if self.regression is None else agreement(self.regression, self.boxed)
+        return None if self.on_all is None else agreement(self.on_all, self.boxed)
+
+    @stage(*RELEASE, "regression")
+    def weighted(self) -> Weighted:
+        """The figures of a survey before and after: means, totals, shares, correlations, a regression."""
+        made = self.release, self.encoded, self.boxed, self.two_way
+        return weighted(self.table, self.schema, *made, self.settings.regression)
 
     @stage(*TREE, "limits_beside_k", "population_asked", "numbers")
     def frontier(self) -> tuple[Point, ...]:
@@ -417,8 +424,7 @@ class Flow:
 
     @stage(*RELEASE, "population", "reasons", "order")
     def leaving(self) -> Release:
-        """The release as it can be written, its rows in the order of the file: not at all as long as something stands
-        in its way."""
+        """The release as it can be written, in the order of the file: not at all while something is in its way."""
         rows = self.release.by_content(self.look_alikes.class_of) if self.settings.order == "content" else self.release
         return replace(rows, bars=tuple(finding.key for finding in self.gate.open))
 
@@ -427,13 +433,13 @@ class Flow:
         """Why each column has its role."""
         return tuple(column.why for column in self.schema.columns)
 
-    @stage(*RELEASE, "population", "reasons", "role_reasons", "order")
+    @stage(*RELEASE, "population", "reasons", "role_reasons", "order", "regression")
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(
             self.schema, self.recorded, self.encoded, before=self.before, after=self.after, utility=self.utility,
-            two_way=self.two_way, coefficients=self.coefficients, verification=self.verification,
-            isolation=self.isolation, worst=self.worst, gate=self.gate, reading=self.reading,
+            two_way=self.two_way, coefficients=self.coefficients, weighted=self.weighted, worst=self.worst,
+            verification=self.verification, isolation=self.isolation, gate=self.gate, reading=self.reading,
         )  # fmt: skip
 
     @property

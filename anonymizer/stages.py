@@ -1,4 +1,4 @@
-"""Stages: properties that are computed once for all that agree on what they depend on, by one thread."""
+"""Lazy values that several flows share: what a stage is, and the place where its answer is kept."""
 
 from collections.abc import Callable
 from threading import RLock
@@ -30,8 +30,7 @@ class Place(Generic[Answer]):
 
 
 class Stage(Generic[Answer]):
-    """A property of a :class:`anonymizer.flow.Flow` that is computed once for all flows that agree on what it depends
-    on."""
+    """A property of a :class:`anonymizer.flow.Flow` that is computed once for all that agree on what it needs."""
 
     def __init__(self, compute: Callable[[Any], Answer]) -> None:
         self._compute = compute
@@ -42,7 +41,7 @@ class Stage(Generic[Answer]):
         return answer
 
 
-def stage(*needs: str) -> Callable[[Callable[[Any], Answer]], Stage[Answer]]:
+def stage(*needs: str) -> "Callable[[Callable[[Any], Answer]], Stage[Answer]]":
     """Return what makes a stage of a function; ``needs``: what it depends on beside the table."""
 
     def of(compute: Callable[[Any], Answer]) -> Stage[Answer]:

@@ -43,7 +43,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "original",
                 "about_table",
                 "before",
-                "regression",
+                "on_all",
                 "tree",
                 "leaf",
                 "risk",
@@ -65,7 +65,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                     "original",
                     "about_table",
                     "before",
-                    "regression",
+                    "on_all",
                 ),
                 *("tree", "leaf", "risk", "node_ncp", "memory", "frontier"),
             },
@@ -78,12 +78,12 @@ def test_stages__depend_on_what_a_flow_has() -> None:
         ({"numbers": "mean"}, set(DEPENDS) - {name for name in DEPENDS if "numbers" in DEPENDS[name]}),
         (
             {"min_leaf": 9},
-            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "regression"},
+            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "on_all"},
         ),
         ({"prosecutor_limit": 3}, set(DEPENDS)),
         (
             {"grouping": "median-mondrian"},
-            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "regression"},
+            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "on_all"},
         ),
     ],
 )

@@ -182,12 +182,17 @@ class _Judge:
         low, high = cell.low, cell.high
         assert low is not None
         assert high is not None
-        for text in cell.ends:
+        if self.column.cuts and not self.column.cuts.allows(low, high):
+            return "it does not keep to the public cuts"
+        for text in filter(None, cell.ends):
             if is_date(text) is not of_dates:
                 return f"a {'number' if of_dates else 'date'} in a column of {'dates' if of_dates else 'numbers'}"
             if not is_plain(text):
                 return "a number or date has one spelling, and this is another"
-        if self.ends is not None and not self.ends[0] <= low <= high <= self.ends[1]:
+        if not self.column.cuts and "" in cell.ends:
+            return "an open end in a column without public cuts"
+        ends = [end for end in (low, high) if np.isfinite(end)]
+        if self.ends is not None and not self.ends[0] <= ends[0] <= ends[-1] <= self.ends[1]:
             return "it is outside the declared domain"
         numbers = None if self.original is None else self.original.numbers
         if cell.estimate and numbers is not None and not (len(numbers) and numbers[0] <= low <= numbers[-1]):

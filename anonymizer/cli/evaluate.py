@@ -9,6 +9,7 @@ from typing import Any
 from anonymizer.cli.options import (
     ProgressBar,
     add_codebook,
+    add_cuts,
     add_reading,
     add_roles,
     add_settings,
@@ -41,6 +42,7 @@ def add_evaluate(subparsers: Any) -> None:
     command.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
     add_roles(command)
     add_codebook(command)
+    add_cuts(command)
     add_reading(command)
     command.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
     command.add_argument("--k", type=numbers, default=[10, 20, 30], metavar="K,K", help="default: 10,20,30")

@@ -94,7 +94,17 @@ def run_files(options: argparse.Namespace) -> int:
     table = open_table(options.input, options=reading)
     if not options.out:
         raise ParameterError("A table in pieces is written into a new folder.", remedy="Name one: --out FOLDER.")
-    alone = ["check", "project", "attack", "packet", "internal_packet", "internal", "external", "suppression"]
+    alone = [
+        "check",
+        "project",
+        "attack",
+        "packet",
+        "internal_packet",
+        "internal",
+        "external",
+        "suppression",
+        "regression",
+    ]
     if unfit := [name for name in alone if getattr(options, name, None)]:
         option = "--" + unfit[0].replace("_", "-")
         raise ParameterError(f"{option} takes one table in memory.", remedy="Leave it out, or choose --engine memory.")

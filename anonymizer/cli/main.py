@@ -23,6 +23,7 @@ from anonymizer.cli.options import (
     ONCE_OPTIONS,
     ProgressBar,
     add_codebook,
+    add_cuts,
     add_population,
     add_reading,
     add_roles,
@@ -58,9 +59,11 @@ from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.databases.address import Address, redacted
 from anonymizer.databases.read import read_rows
 from anonymizer.databases.write import rows_bytes, write_release
+from anonymizer.drawing.surveys import interval_text, overlap_text
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Severity
+from anonymizer.measuring.named_regression import NamedRegression
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
@@ -146,6 +149,7 @@ def commands() -> argparse.ArgumentParser:
     )
     add_roles(make)
     add_codebook(make)
+    add_cuts(make)
     make.add_argument("--project", metavar="JSON", help="take roles, reading and settings from last time's project")
     add_reading(make)
     make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that leave as they are")
@@ -402,9 +406,23 @@ def print_result(result: Result) -> None:
         rows.append(("in another cell, two-way", "0", f"{change:.3f}"))
     if (agreement := result.report.coefficients) is not None:
         rows.append(("coefficients in interval", f"{agreement.coefficients:,}", f"{agreement.inside:,}"))
+    if (shared := result.report.weighted.mean_overlap) is not None:
+        rows.append(("overlap of intervals", "1", f"{shared:.3f}"))
     for label, first, second in rows:
         print(f"{label:<24}{first:>12}{second:>12}")
     print()
+    print_regression(result.report.weighted.regression)
     print_checks(result.verification)
     print(result.report.isolation.sentence)
     print_gate(result.gate, [finding for finding in result.gate.findings if finding.severity is Severity.STOPS])
+
+
+def print_regression(regression: NamedRegression | None) -> None:
+    """Print the regression that the steward named, before and after; nothing without one."""
+    if regression is None:
+        return
+    print(f"{regression.model.capitalize()}: {regression.formula}; 95 % intervals before and after, and their overlap")
+    for term in regression.terms:
+        first, second = interval_text(term.before), interval_text(term.after)
+        print(f"  {term.title:<28}{first:>36}{second:>36}{overlap_text(term.overlap):>8}")
+    print()

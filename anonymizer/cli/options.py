@@ -35,6 +35,9 @@ from anonymizer.whatif.described import with_codebook
 
 Answer = TypeVar("Answer")
 
+TYPES: dict[str, type] = {"count": int, "number": float, "text": str}
+"""What an option of each kind of setting is read as."""
+
 ONCE_OPTIONS = dict(zip(("person", "sampling_weight", "household", "stratum"), ONCE, strict=True))
 """The options that name one column each, by their role."""
 
@@ -52,6 +55,34 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
         "--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric, categorical or date, where it is not plain"
     )
     parser.add_argument("--schema", metavar="JSON", help="take all of this from a saved schema or a report instead")
+
+
+def add_cuts(parser: argparse.ArgumentParser) -> None:
+    """Add the options that cut columns of numbers in public, before anything is grown; each can be repeated."""
+    for option, values, help_text in (
+        ("--bands", "0,18,65", "say a column only in these bands: the first value of each, the last is open"),
+        ("--top", "80", "say this value of a column and all above it as so much or more"),
+        ("--bottom", "20", "say this value of a column and all below it as so much or less"),
+    ):
+        parser.add_argument(option, action="append", default=[], metavar=f"COLUMN={values}", help=help_text)
+
+
+def with_cuts(schema: Schema, options: argparse.Namespace) -> Schema:
+    """Return the schema with the public cuts of the options. Raises :class:`SchemaError` for an unknown column, or cuts
+    that it cannot have."""
+    for option in ("bands", "bottom", "top"):
+        for text in getattr(options, option, []):
+            name, _, values = text.rpartition("=")
+            try:
+                numbers = tuple(float(part) for part in values.split(","))
+            except ValueError:
+                numbers = ()
+            if not numbers or (option != "bands" and len(numbers) > 1):
+                remedy = f"Write it as --{option} age=…, in numbers."
+                raise SchemaError(f"--{option} {text} cannot be read.", value=text, remedy=remedy)
+            cuts = schema[name].cuts.but(**{option: numbers if option == "bands" else numbers[0]})
+            schema = schema.with_column(name, cuts=cuts)
+    return schema
 
 
 def add_codebook(parser: argparse.ArgumentParser) -> None:
@@ -75,10 +106,8 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
                 option, default=setting.default, choices=(*names_of(name), *SHORT.get(name, ())), help=help_text
             )
         else:
-            number = share if setting.most == 1 else float
-            parser.add_argument(
-                option, default=setting.default, type=int if setting.kind == "count" else number, help=help_text
-            )
+            number = share if setting.most == 1 else TYPES[setting.kind]
+            parser.add_argument(option, default=setting.default, type=number, help=help_text)
 
 
 def add_population(parser: argparse.ArgumentParser) -> None:
@@ -203,7 +232,7 @@ def schema_of(
     if options.schema and getattr(options, "codebook", None):
         raise ParameterError("A schema says it all.", remedy="Leave the --codebook out, or the --schema.")
     if options.schema:
-        return schema_from(options.schema)
+        return with_cuts(schema_from(options.schema), options)
     schema = Schema.of(
         table,
         quasi_identifying=options.quasi_identifying,
@@ -223,7 +252,7 @@ def schema_of(
             "No column is quasi-identifying.",
             remedy="Name some: --quasi-identifying age,sex (or give a --schema or a --codebook).",
         )
-    return schema
+    return with_cuts(schema, options)
 
 
 def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) -> Schema:

@@ -47,6 +47,8 @@ def codes_of_people(values: "pd.Series[object]", encoding: Encoding, schema: Sch
         texts = values.astype(object).map(value_text, na_action="ignore")
         return np.where(values.isna(), missing, texts.map(place).astype(float))
     numbers = numbers_of(values, schema[encoding.name])[0].astype(float)
+    cuts = schema[encoding.name].cuts
+    numbers = np.minimum(cuts.clip(numbers), encoding.high[-1]) if cuts.bands else cuts.clip(numbers)
     last = np.searchsorted(encoding.low, numbers, side="right") - 1  # the last code that begins at or below it
     inside = (last >= 0) & (numbers <= encoding.high[np.maximum(last, 0)])
     return np.where(np.isnan(numbers), missing, np.where(inside, last, last + 0.5))

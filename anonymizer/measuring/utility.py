@@ -18,6 +18,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import Encoding
 from anonymizer.growing.target import majority_error
 from anonymizer.growing.tree import Tree
+from anonymizer.releasing.expand import middle_of
 from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.schema import Kind
 
@@ -241,7 +242,7 @@ def _features(release: Release) -> Any:
         if column.kind is Kind.CATEGORICAL:
             of_cell = identity(len(column.cells), format="csr")
         else:
-            middle = [0.0 if c.low is None or c.high is None else c.low / 2 + c.high / 2 for c in column.cells]
+            middle = [0.0 if c.low is None or c.high is None else middle_of(c) for c in column.cells]
             scale = max(map(abs, middle), default=0.0) or 1.0
             of_cell = csr_matrix([[m / scale, float(c.missing)] for m, c in zip(middle, column.cells, strict=True)])
         parts.append(of_cell[column.index])

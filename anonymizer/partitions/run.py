@@ -156,6 +156,10 @@ def anonymize_files(
             value=s.generalizer,
             remedy=f"Choose --engine memory, or one of: {', '.join(GROUPS_ALONE)}.",
         )
+    if s.regression or any(column.cuts for column in schema.columns):
+        raise ParameterError(
+            "Public cuts, and a regression to compare, take one table in memory.", remedy="Choose --engine memory."
+        )
     if s.limits.of_population:
         raise ParameterError(
             "Limits on the risk in a population take one table in memory.", remedy="Choose --engine memory."

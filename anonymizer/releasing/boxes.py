@@ -84,8 +84,8 @@ def interval_cells(
     """Return the distinct cells of a numeric or date column, the cell of every box, and the domain as text.
 
     ``numbers``: "public" (from end to end of the ``grid``), "range", "mean" or "median". A box with one value says that
-    value unless its ends are public. The domain as text is the declared one, that of the grid, or of the ranges.
-    ``memory``: of the same column, table and ``numbers``.
+    value unless its ends are public; those of a column with public cuts always are. The domain as text is the declared
+    one, that of the grid, or of the ranges. ``memory``: of the same column, table and ``numbers``.
     """
     from anonymizer.releasing import tier_kernels
 
@@ -99,11 +99,11 @@ def interval_cells(
     tier_kernels.ranges(codes.astype(np.int64), *boxes.arguments(), b, low, high, absent)
     if column.domain is not None:
         domain = tuple(_domain_text(end, column.kind) for end in column.domain)
-    elif grid is not None and numbers != "range":
+    elif grid is not None and (numbers != "range" or column.cuts):
         domain = grid.domain
     else:
         domain = (value_text(labels[0]), value_text(labels[-1])) if b else ()
-    if numbers == "public" and grid is not None:
+    if grid is not None and (numbers == "public" or column.cuts):
         cell = grid.cells(exact)
         low, high = np.append(cell, len(grid.low))[low], np.append(cell, -1)[high]
         ends = (grid.low, grid.low_text), (grid.high, grid.high_text)
@@ -153,7 +153,7 @@ def _ranges(
         if high < low:
             return Cell.MISSING
         key = (*between, or_missing)
-        return memory.cell(key, lambda: Cell.interval(low_text(low), high_text(high), or_missing, number))
+        return memory.cell(key, lambda: Cell.reaching(low_text(low), high_text(high), or_missing, number))
 
     columns = lows, highs, missing.astype(bool), *ends
     return tuple(map(cell, *(column.tolist() for column in columns))), index

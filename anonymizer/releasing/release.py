@@ -406,6 +406,8 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
         form = f"One {one}, or a closed interval [lowest, highest] that holds it."
         if numbers == "public":
             form += " It ends where cells of a public grid do, whoever is in it."
+        if any("" in (cell.ends or ()) for cell in column.cells):
+            form += " ≥ 80 stands for 80 or more, ≤ 20 for 20 or less, by public cuts."
         if any(cell.estimate for cell in column.cells):
             form = f"One {one}, the value itself; or ~ and the {numbers} of the row's group, not the value itself."
     elif any(cell.counts for cell in column.cells):

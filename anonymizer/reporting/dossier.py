@@ -86,7 +86,7 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
         _checks(report.verification, internal),
         _isolation(report.isolation),
         _criteria(findings.attacks),
-        losses(findings),
+        losses(findings, internal),
         _limits(report),
         *([_gate(report), _worst(report), *_riskiest(findings.riskiest)] if internal else []),
         _again(report, internal),

@@ -29,6 +29,7 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.measuring.coefficients import Agreement
 from anonymizer.measuring.two_way import TwoWay
 from anonymizer.measuring.utility import Utility
+from anonymizer.measuring.weighted import Weighted
 from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING
 from anonymizer.reading.samples import SAMPLE_PREFIX
@@ -99,10 +100,11 @@ class Report:
 
     ``guarantee``: what the generalizer promises and what not, in words; ``writings``: the same of how levels and
     numbers are written. ``two_way``, ``coefficients``: what two-way tables and a regression of the target lose; the
-    latter is ``None`` where the original has none. ``isolation``: who is singled out by an end or a level of their box.
-    ``worst``: the worst group of the pruned tree by each figure, digression among them, which cannot be recomputed from
-    released cells. ``gate``: what stood in the way of leaving, and the steward's reasons. ``override``: why the release
-    was let go although a check failed; empty when none did or it was not let go.
+    latter is ``None`` where the original has none. ``weighted``: the figures of a survey before and after.
+    ``isolation``: who is singled out by an end or a level of their box. ``worst``: the worst group of the pruned tree
+    by each figure, digression among them, which cannot be recomputed from released cells. ``gate``: what stood in the
+    way of leaving, and the steward's reasons. ``override``: why the release was let go although a check failed; empty
+    when none did or it was not let go.
     """
 
     provenance: Provenance
@@ -114,6 +116,7 @@ class Report:
     utility: Utility
     two_way: TwoWay
     coefficients: Agreement | None
+    weighted: Weighted
     verification: Verification
     isolation: Isolation
     worst: tuple[WorstGroup, ...]
@@ -138,6 +141,7 @@ class Report:
                 **self.utility.to_dict(),
                 "two_way_tables": self.two_way.to_dict(),
                 "coefficients": self.coefficients and self.coefficients.to_dict(),
+                "weighted": self.weighted.to_dict(),
             },
             "provenance": self.provenance.to_dict(),
         }
@@ -187,6 +191,7 @@ def report_of(
     utility: Utility,
     two_way: TwoWay,
     coefficients: Agreement | None,
+    weighted: Weighted,
     verification: Verification,
     isolation: Isolation,
     worst: Sequence[WorstGroup],
@@ -209,6 +214,7 @@ def report_of(
         utility=utility,
         two_way=two_way,
         coefficients=coefficients,
+        weighted=weighted,
         verification=verification,
         isolation=isolation,
         worst=tuple(worst),
@@ -314,7 +320,10 @@ def command_line(
     """Return the command that repeats the run. A schema with domains, ordered levels or reasons of the steward is taken
     from the report itself."""
     words = ["python", "-m", "anonymizer", "anonymize", name]
-    if any(c.domain or c.grid or c.groups or c.ordered or c.own_reason or not sayable(c.name) for c in schema.columns):
+    if any(
+        c.domain or c.grid or c.groups or c.cuts or c.ordered or c.own_reason or not sayable(c.name)
+        for c in schema.columns
+    ):
         words += ["--schema", "REPORT.json"]
     else:
         for option, names in (

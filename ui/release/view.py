@@ -6,13 +6,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.checking.verify import Check, Verification
 from anonymizer.drawing.charts import (
-    coefficients_sentence,
     distribution_figure,
     loss_figure,
     loss_sentence,
     moved_sentence,
-    two_way_sentence,
-    worst_table_sentence,
 )
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.releasing.release import ORDERS, Release
@@ -22,6 +19,7 @@ from anonymizer.settings import SETTINGS, name_of
 from ui.controls import count, plain, plural, share, without_midnight
 from ui.limits import limits_panel
 from ui.method import generalizer_choice, grouping_choice, growth_choice, growth_title, k_slider
+from ui.release.analyses import analyses, regression_choice, survey
 from ui.release.state import ReleaseState
 from ui.session import set_at_once
 from ui.workspace import WITH_SHARED_RECORDS, Workspace
@@ -50,6 +48,7 @@ def choices(ws: Workspace) -> DeltaGenerator:
             show_promise(guarantee_of(ws.settings.generalizer))
         place = cells(ws)
         limits_panel(ws, "release")
+        regression_choice(ws)
     return place
 
 
@@ -125,6 +124,7 @@ def make_report(ws: Workspace) -> Report:
         ("Measuring what was lost …", "utility"),
         ("Comparing two-way tables …", "two_way"),
         ("Comparing regressions of the original and of the release …", "coefficients"),
+        ("Comparing what a survey would say …", "weighted"),
         ("Measuring the risk before and after …", "report"),
     )
     place = st.empty()
@@ -287,21 +287,4 @@ def what_changed(ws: Workspace, report: Report) -> None:
             )
         st.caption(" ".join(sentences))
     analyses(report)
-
-
-def analyses(report: Report) -> None:
-    """Draw what two-way tables and a regression of the target lose."""
-    left, right = st.columns(2, gap="large")
-    tables, regression = two_way_sentence(report.two_way), coefficients_sentence(report.coefficients)
-    if tables:
-        left.markdown(f"**{plain(tables)}**")
-        left.caption(
-            f"{plain(worst_table_sentence(report.two_way))} On average over all pairs of columns of which at least one "
-            "is generalized; numbers are in ten bins, the twelve most frequent levels alone, and cells are read evenly."
-        )
-    if regression:
-        right.markdown(f"**{plain(regression)}**")
-        right.caption(
-            "The target on all quasi-identifying columns at once; of more than two classes, each of the most frequent "
-            "ones against the rest. A coefficient that the release cannot estimate is outside."
-        )
+    survey(report.weighted)
