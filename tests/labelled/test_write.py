@@ -14,17 +14,22 @@ import pandas as pd
 import pyreadstat
 import pytest
 
-from anonymizer.checking.released_file import read_file
+from anonymizer.checking.released_file import read_archive, read_file
 from anonymizer.checking.verify import verify
 from anonymizer.errors import ParameterError
+from anonymizer.flow import Flow
 from anonymizer.labelled.read import LabelledColumn, read_labelled
 from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import DAYS, FORMATS, labelled_bytes, planned, planned_table
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.files import read_table
 from anonymizer.reading.profile import suggest
+from anonymizer.releasing.files import archive
 from anonymizer.releasing.release import Release
+from anonymizer.reporting.findings import Statement, findings_of
+from anonymizer.reporting.packet import PLAIN, check_packet, packet_of
 from anonymizer.schema import Role, Schema
+from anonymizer.settings import Settings
 from tests.conftest import absent
 from tests.labelled.test_read import ANSWERS, SEXES, sav, survey
 
@@ -90,6 +95,23 @@ def test_a_written_release__is_read_back_cell_by_cell(format: str, folder: Path)
     for name in frame.columns:
         assert cells(file.rows[name]) == cells(frame[name])
     assert verify(file.rows, schema, k=5, beside=file.beside).passed
+
+
+def test_a_packet__has_a_table_with_labels_in_every_format(folder: Path) -> None:
+    reading = read_table(sav(folder, survey(200)))
+    schema = release_of(folder)[1]
+    flow = Flow(reading.frame, schema, Settings(k=5), reading=reading)
+    flow = flow.but(reasons={finding.key: "nobody of these lives" for finding in flow.gate.open})
+    findings = findings_of(flow.report, reading.frame, flow.released, None, ())
+    packet = packet_of(flow.leaving, findings, Statement(), "external")
+    check = check_packet(packet)
+    assert check.passed
+    assert set(check.tables) == {f"data/release.{format}" for format in (*PLAIN, "feather", *FORMATS)}
+    members, _ = read_archive(packet)
+    _, about = pyreadstat.read_sav(io.BytesIO(members["data/release.sav"]), metadataonly=True)
+    assert about.column_names_to_labels["income"] == "الدخل"
+    damaged = members | {"data/release.dta": members["data/release.dta"] + b"row 7 is Ada"}
+    assert any("data/release.dta" in sentence for sentence in check_packet(archive(damaged)).differences)
 
 
 def test_spss__keeps_codes_labels_and_missing_codes(folder: Path) -> None:
