@@ -1,7 +1,8 @@
 """What tests share: the public tables beside the project, a served dashboard, a real browser.
 
 What is absent skips the tests that need it, with a reason. Where the environment variable ``COPSE_REQUIRE`` names
-it (``shared``, ``browser``, ``postgresql``, with commas), the same tests fail instead: nothing is skipped unseen.
+it (``shared``, ``browser``, ``postgresql``, ``haven``, with commas), the same tests fail instead: nothing is skipped
+unseen.
 """
 
 import os
@@ -75,6 +76,8 @@ def must_run(reason: str, is_browser: bool) -> bool:
     if is_browser and "browser" in REQUIRED:
         return True
     if "postgresql" in REQUIRED and "PostgreSQL" in reason:
+        return True
+    if "haven" in REQUIRED and "haven" in reason:
         return True
     return "shared" in REQUIRED and ("empty parameter set" in reason or "shared" in reason)
 

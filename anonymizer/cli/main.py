@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
-from anonymizer.checking.released_file import kind_of_cells, read_file
+from anonymizer.checking.released_file import ReleasedFile, kind_of_cells, read_file, read_released
 from anonymizer.checking.verify import verify
 from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
@@ -35,6 +35,7 @@ from anonymizer.cli.options import (
     population_from,
     print_checks,
     print_json,
+    read_apart,
     reading_of,
     require_roles,
     schema_of,
@@ -316,8 +317,12 @@ def run_verify(options: argparse.Namespace) -> int:
     claim = claim_from(options.report) if options.report else None
     if table is None and Path(options.input).is_dir():
         return run_verify_folder(options, claim, limits)
-    rows = None if table is None else rows_bytes(ask_password(table, read_rows))
-    file = read_file(options.input if rows is None else rows)
+    if table is None:
+        released = read_apart(options.input, reader=read_released)
+        file, content = ReleasedFile.of_reading(released), released.sha256
+    else:
+        rows = rows_bytes(ask_password(table, read_rows))
+        file, content = read_file(rows), digest(rows)
     reading = reading_of(options.original, options) if options.original else None
     original = None if reading is None else reading.frame
     schema = released_schema(file.rows, original, options, claim)
@@ -329,7 +334,6 @@ def run_verify(options: argparse.Namespace) -> int:
         suppression=settings.suppression or (claim.suppression if claim else 0.0),
         left_out=claim.left_out if claim else None, **limits,
     )  # fmt: skip
-    content = digest(Path(options.input).read_bytes() if rows is None else rows)
     differences = () if claim is None else claim.differences(content, len(file.rows), schema)
     same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
     passed = verification.passed and not differences and same is not False

@@ -24,8 +24,9 @@ from anonymizer.labelled.codebook import read_codebook
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.places import is_files_address
 from anonymizer.population.sample import Population
-from anonymizer.reading.files import Reading, ReadOptions, read_table
-from anonymizer.reading.options import DEFAULT_MISSING
+from anonymizer.reading.child import read_in_child
+from anonymizer.reading.files import Reader, Reading, ReadOptions
+from anonymizer.reading.options import DEFAULT_MISSING, Allowance, memory_of_computer, operator_allowance
 from anonymizer.reading.profile import suggest, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.reporting.report import schema_from
@@ -40,6 +41,9 @@ TYPES: dict[str, type] = {"count": int, "number": float, "text": str}
 
 ONCE_OPTIONS = dict(zip(("person", "sampling_weight", "household", "stratum"), ONCE, strict=True))
 """The options that name one column each, by their role."""
+
+OWN_MEMORY, OWN_SECONDS = 4 << 30, 60.0
+"""Bytes, where the computer has twice as much, and seconds of work that any file may take that is read here."""
 
 
 def add_roles(parser: argparse.ArgumentParser) -> None:
@@ -119,7 +123,7 @@ def add_population(parser: argparse.ArgumentParser) -> None:
 
 def population_from(options: argparse.Namespace, *, wildcard: bool = False) -> Population:
     """Return what the options say of the population."""
-    people = None if options.population is None else read_table(Path(options.population)).frame
+    people = None if options.population is None else read_apart(options.population).frame
     return Population(options.fraction, people, wildcard)
 
 
@@ -202,11 +206,37 @@ def reading_of(path: str | Address, options: argparse.Namespace, way: ReadOption
         return sample_reading(path.removeprefix(SAMPLE_PREFIX))
     if isinstance(path, Address):
         return ask_password(path, lambda address: read_database(address, options=way or read_options(options)))
-    reading = read_table(Path(path), options=way or read_options(options))
+    reading = read_apart(path, options=way or read_options(options))
     for question in reading.questions:
         answers = " or ".join(answer.words for answer in question.answers)
         raise ReadError(question.text, column=question.column, remedy=f"Say which: {answers}.")
     return reading
+
+
+def read_apart(source: str | bytes, *, options: ReadOptions | None = None, reader: Reader | None = None) -> Reading:
+    """Return the table in a file, read in a copy of this process; see :func:`anonymizer.reading.child.read_in_child`.
+
+    ``source``: a path, or the bytes. What comes through a pipe is taken here, for it comes once.
+    """
+    name, size = None, len(source)
+    if isinstance(source, str):
+        path = Path(source)
+        name, size = path.name, path.stat().st_size if path.is_file() else 0
+        if path.exists() and not path.is_file() and not path.is_dir():
+            source = path.read_bytes()
+            size = len(source)
+    return read_in_child(
+        source, name=name, options=options, reader=reader, allowance=own_allowance(size), fork=True
+    )  # fmt: skip
+
+
+def own_allowance(size: int) -> Allowance:
+    """Return what the reading of a file of ``size`` bytes may take where nobody else is served: what the operator set,
+    or more than a server gives."""
+    allowance = operator_allowance()
+    memory = max(allowance.memory_for(size), min(OWN_MEMORY, memory_of_computer() // 2))
+    seconds = max(allowance.seconds_for(size), OWN_SECONDS)
+    return replace(allowance, memory=allowance.memory or memory, seconds=allowance.seconds or seconds)
 
 
 def read_options(options: argparse.Namespace) -> ReadOptions:

@@ -21,7 +21,7 @@ def flow() -> Flow:
         }
     )
     schema = an.Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["income"], weight="weight")
-    return Flow(table, schema).but(k=10, generalizer="uniform", suppression=0.05, regression="age ~ sex")
+    return Flow(table, schema).but(k=10, generalizer="uniform", suppression=0.05, suppression_weight=0.0, regression="age ~ sex")
 
 
 def test_figures_after__are_of_the_rows_that_are_there(flow: Flow) -> None:
