@@ -139,8 +139,7 @@ class Flow:
 
     def compute(self, *stages: str) -> None:
         """Compute some stages now, in one turn, for whoever needs them to be there."""
-        missing = [stage for stage in stages if not self.ready(stage)]
-        if missing:
+        if missing := [stage for stage in stages if not self.ready(stage)]:
             with self.turn(any(map(self.is_long, missing))):
                 for stage in missing:
                     getattr(self, stage)
@@ -249,12 +248,11 @@ class Flow:
 
     @stage(*PARTS)
     def staying(self) -> NDArray[np.int64]:
-        """(n',) the records that are not left out, ascending. Raises what :meth:`require_limits` raises, and
-        :class:`ParameterError` where none can be left out."""
+        """(n',) the records not left out, ascending. Raises :class:`ParameterError` where none can be left out."""
         self.require_limits()
         s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
-        choice = s.generalizer, s.k, s.suppression, s.suppression_weight
-        return staying_rows(encoded, self.pruning, *choice, **self._dividing)
+        how = s.generalizer, s.k, s.suppression, s.suppression_weight
+        return staying_rows(encoded, self.pruning, *how, **self._dividing)
 
     @stage(*PARTS)
     def parts(self) -> Parts:
@@ -265,8 +263,7 @@ class Flow:
 
     @property
     def _dividing(self) -> dict[str, Any]:
-        of = {"limits": self.limits, "leaf": self.leaf, "rng": self.rng, "memory": self.memory}
-        return of | {"progress": self.progress}
+        return {name: getattr(self, name) for name in ("limits", "leaf", "rng", "memory", "progress")}
 
     @property
     def left_out(self) -> int:
@@ -394,8 +391,8 @@ class Flow:
     @stage(*RELEASE, "regression")
     def weighted(self) -> Weighted:
         """The figures of a survey before and after: means, totals, shares, correlations, a regression."""
-        made = self.release, self.encoded, self.boxed, self.two_way
-        return weighted(self.table, self.schema, *made, self.settings.regression)
+        shapes = self.release, self.encoded, self.boxed, self.two_way
+        return weighted(self.table, self.schema, *shapes, self.settings.regression)
 
     @stage(*TREE, "limits_beside_k", "population_asked", "numbers")
     def frontier(self) -> tuple[Point, ...]:
@@ -446,8 +443,7 @@ class Flow:
     def recorded(self) -> dict[str, Any]:
         """The settings of a run as a report keeps them: the criterion as used, ``None`` for what did not matter."""
         of_tree = {"grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
-        unused = {} if self.settings.suppression else {"suppression_weight": None}
-        return {**self.settings.of(*RUN), **of_tree, **unused}
+        return self.settings.of(*RUN) | of_tree | ({} if self.settings.suppression else {"suppression_weight": None})
 
     def require_limits(self) -> None:
         """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""

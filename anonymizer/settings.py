@@ -171,6 +171,10 @@ OF_POPULATION = ("risk_max", "risk_mean", "k_map")
 STEERED = "; levels steer the groups, numbers are only checked: their spread steers"
 """What limits on values do with columns of numbers."""
 
+_REGRESSION = (
+    "a regression to compare before and after, such as income ~ age + sex; job=clerk ~ age for odds of a level"
+)
+
 SETTINGS: dict[str, Setting] = {
     "k": Setting(
         10,
@@ -206,13 +210,7 @@ SETTINGS: dict[str, Setting] = {
     ),
     "order": Setting("content", "name", "file", "Order of the rows", "the order in which the rows of a file stand"),
     "regression": Setting(
-        None,
-        "text",
-        "analysis",
-        "Regression before and after",
-        "a regression to compare before and after, such as income ~ age + sex; job=clerk ~ age for odds of a level",
-        most=1_000,
-        optional=True,
+        None, "text", "analysis", "Regression before and after", _REGRESSION, most=1_000, optional=True
     ),
     "criterion": Setting(
         None,

@@ -102,12 +102,12 @@ def figures_of(before: Values, after: Values, sampling: Sampling, later: Samplin
     name, both = before.column.name, ((before, sampling), (after, later))
     if before.is_number:
         for what, get in (("mean", mean_of), ("total", total_of)):
-            pair = (get(one.number[one.of_row], one.present[one.of_row], drawn) for one, drawn in both)
+            pair = (get(one.number[one.of_row], one.present[one.of_row], design) for one, design in both)
             yield Compared(what, name, "", *pair)
         return
     rows = np.bincount(before.of_row, minlength=len(before.levels) + 1)
     for place in sorted(np.argsort(-rows[:-1], kind="stable")[:MOST_LEVELS].tolist()) + [len(before.levels)]:
-        parts = [(one.shares[one.of_row, place], np.ones(len(one.of_row)), drawn) for one, drawn in both]
+        parts = [(one.shares[one.of_row, place], np.ones(len(one.of_row)), design) for one, design in both]
         if any(part.any() for part, _, _ in parts):
             level = before.levels[place] if place < len(before.levels) else "missing"
             for what, get in (("share", mean_of), ("total", total_of)):

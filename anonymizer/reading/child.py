@@ -178,29 +178,29 @@ Child = subprocess.Popen[bytes] | _Copy
 
 def _fork() -> _Copy:
     """Return a copy of this process that waits for a file."""
-    asked, ask = os.pipe()
+    question, ask = os.pipe()
     answered, answer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of other threads, such as those of libraries, which know of copies
         pid = os.fork()
     if pid:
-        os.close(asked)
+        os.close(question)
         os.close(answer)
         return _Copy(pid, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
     with suppress(BaseException):  # nothing of the parent's may go on here
         os.close(ask)
         os.close(answered)
-        _run_copy(asked, answer)
+        _run_copy(question, answer)
     os._exit(0)
 
 
-def _run_copy(asked: int, answer: int) -> None:
+def _run_copy(question: int, answer: int) -> None:
     """Read the one file that is asked for, in a copy of another process: what it says goes nowhere but to that."""
     faulthandler.disable()
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, signal.SIG_DFL)
     nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(asked, 0)
+    os.dup2(question, 0)
     os.dup2(answer, 1)
     os.dup2(nowhere, 2)
     pa.set_memory_pool(pa.system_memory_pool())
@@ -355,11 +355,11 @@ def _say(pipe: IO[bytes], kind: str, what: Any) -> None:
 # What runs in the child.
 
 
-def main(asked: IO[bytes]) -> None:
+def main(question: IO[bytes]) -> None:
     """Read the one file that is asked for, and answer on standard output."""
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints does not mix with the answer
-    line = asked.readline()
+    line = question.readline()
     if not line:
         return
     request = json.loads(line)
@@ -379,7 +379,7 @@ def main(asked: IO[bytes]) -> None:
     module, function = request["reader"] or ("", "")
     reader = getattr(importlib.import_module(module), function) if module else None
     try:
-        source = request["path"] or asked.read()
+        source = request["path"] or question.read()
         reading = read_table(
             source,
             name=request["name"],

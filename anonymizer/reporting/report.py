@@ -162,11 +162,7 @@ class Report:
         columns = [{k: v for k, v in c.items() if k not in (*REASONS, "variable")} for c in run["schema"]["columns"]]
         described = {
             "software": {"name": "Copse", "version": VERSION},
-            "verification": {
-                "passed": self.verification.passed,
-                "rows": self.verification.rows,
-                "left_out": self.verification.left_out,
-            },
+            "verification": {name: getattr(self.verification, name) for name in ("passed", "rows", "left_out")},
             "override": self.override or None,
             "provenance": {
                 "input": {"commitment": self.provenance.input_commitment},
@@ -320,10 +316,8 @@ def command_line(
     """Return the command that repeats the run. A schema with domains, ordered levels or reasons of the steward is taken
     from the report itself."""
     words = ["python", "-m", "anonymizer", "anonymize", name]
-    if any(
-        c.domain or c.grid or c.groups or c.cuts or c.ordered or c.own_reason or not sayable(c.name)
-        for c in schema.columns
-    ):
+    declared = ("domain", "grid", "groups", "cuts", "ordered", "own_reason")
+    if any(any(getattr(c, name) for name in declared) or not sayable(c.name) for c in schema.columns):
         words += ["--schema", "REPORT.json"]
     else:
         for option, names in (

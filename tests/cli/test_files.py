@@ -25,11 +25,11 @@ for name in ("far corner", "long text everywhere", "repeated cells", "hidden gzi
     called, build = REFUSED[name]
     Path(called).write_bytes(build())
     for command in [["risk", called]] + [["verify", called, "--quasi-identifying", "a"]] * called.endswith("parquet"):
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
+        words = io.StringIO()
+        with contextlib.redirect_stderr(words):
             status = main(command)
         children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-        print(json.dumps([called, status, said.getvalue(), children]))
+        print(json.dumps([called, status, words.getvalue(), children]))
 """
 
 
@@ -93,10 +93,10 @@ def test_files_that_unfold__are_one_sentence_and_take_no_more_than_they_may(
     monkeypatch.setenv("COPSE_READ_MEMORY", "600")
     answers = [json.loads(line) for line in run_python(["-c", BOMBS], folder).splitlines()]
     assert len(answers) == 6
-    for called, status, said, memory in answers:
+    for called, status, words, memory in answers:
         assert status == 2, called
-        assert said.startswith("copse: ")
-        assert said.count("\n") == 1, said
+        assert words.startswith("copse: ")
+        assert words.count("\n") == 1, words
         assert memory < 1100 * MIB, called
 
 

@@ -314,20 +314,20 @@ def havens_columns(text: str) -> dict[str, Column]:
     columns: dict[str, Column] = {}
     column = Column()
     for line in text.removesuffix("\n").split("\n"):
-        what, _, said = line.partition("\t")
+        what, _, rest = line.partition("\t")
         if what == "column":
-            column = columns[said] = Column()
+            column = columns[rest] = Column()
         elif what == "code":
-            code, _, label = said.partition("\t")
+            code, _, label = rest.partition("\t")
             column.codes[code] = label
         elif what == "cell":
-            column.cells.append(said)
+            column.cells.append(rest)
         else:
-            setattr(column, what, said)
+            setattr(column, what, rest)
     return columns
 
 
-def written(value: Any, codes: dict[str, Any]) -> str:
+def text_of(value: Any, codes: dict[str, Any]) -> str:
     """A cell as haven should have it: a code, a number, a day or a moment, or text; "" for missing."""
     if value is None or value != value or value is pd.NaT:
         return ""
@@ -350,18 +350,18 @@ def test_haven__reads_every_cell_label_and_missing_code_as_it_was_written(
         if plan.variable.of:
             continue
         codes: dict[str, Any] = dict(plan.variable.levels)
-        expected = [written(value, codes) for value in pd.Series(column.values).astype(object)]
+        expected = [text_of(value, codes) for value in pd.Series(column.values).astype(object)]
         if column.name in apart:
             reasons = apart[column.name]
             why: dict[str, Any] = dict(reasons.variable.levels)
             codes |= why
-            told = [written(value, why) for value in pd.Series(reasons.values).astype(object)]
-            expected = [reason or value for value, reason in zip(expected, told, strict=True)]
+            texts = [text_of(value, why) for value in pd.Series(reasons.values).astype(object)]
+            expected = [reason or value for value, reason in zip(expected, texts, strict=True)]
         haven = there[column.name]
         days = plan.variable.format in DAYS.values()
         assert haven.cells == [text.removesuffix(" 00:00:00") if days else text for text in expected]
         assert haven.label == plan.variable.label
-        assert haven.codes == {written(text, codes): text for text in codes}
+        assert haven.codes == {text_of(text, codes): text for text in codes}
         ends = [end for low, high in plan.variable.ranges for end in ((low,) if low == high else (low, high))]
         assert haven.missing.split() == [f"{end:g}" for end in ends]
         if plan.variable.format:
