@@ -171,9 +171,7 @@ OF_POPULATION = ("risk_max", "risk_mean", "k_map")
 STEERED = "; levels steer the groups, numbers are only checked: their spread steers"
 """What limits on values do with columns of numbers."""
 
-_REGRESSION = (
-    "a regression to compare before and after, such as income ~ age + sex; job=clerk ~ age for odds of a level"
-)
+_REGRESSION = "a regression to compare before and after: income ~ age + sex, or job=clerk ~ age for odds of a level"
 
 SETTINGS: dict[str, Setting] = {
     "k": Setting(
