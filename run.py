@@ -38,7 +38,7 @@ STAMP = VENV / "copse-setup.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Programs, looked for on the PATH, that the browser walks can drive."""
 
-SIDE_BY_SIDE = ("-n", "3", "--dist", "worksteal", "--durations", "30")
+SIDE_BY_SIDE = ("-n", str(min(8, (os.cpu_count() or 2) + 1)), "--dist", "worksteal", "--durations", "30")
 """How pytest runs everything: one process more than the two cores that are counted on, as walks often wait."""
 
 PIPE_CLOSED = 141

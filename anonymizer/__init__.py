@@ -7,6 +7,7 @@ Start with :func:`anonymize`, or take its steps one by one: :func:`suggest`, :fu
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.checking.verify import MODELS, Check, Verification, verify
 from anonymizer.cli.warm import choose_cache
+from anonymizer.cuts import Cuts
 from anonymizer.databases.read import read_database
 from anonymizer.errors import (
     AnonymizerError,
@@ -47,6 +48,7 @@ __all__ = [
     "CellError",
     "Check",
     "Column",
+    "Cuts",
     "ColumnFacts",
     "EncodeError",
     "EncodedTable",

@@ -9,6 +9,7 @@
 ``*``                           withheld: anything in the column's domain
 (empty cell)                    missing
 ``a+b``, ``a:4+b:1``            concatenation, with counts when weighted
+``≥ 80``, ``{≥ 80, missing}``   this number or more, where a steward cut there; ``≤ 20``: this number or less
 ``~41.5``, ``{~41.5, missing}``  mean or median of a group's numbers or dates; a person's own value can be any
 ==============================  ===============================================
 
@@ -31,6 +32,8 @@ from anonymizer.schema import Kind
 MISSING_WORD = "missing"
 WITHHELD_SIGN = "*"
 ESTIMATE_SIGN = "~"
+UP_SIGN, DOWN_SIGN = "≥ ", "≤ "
+"""Before the one end of an interval that is open upwards, or downwards."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _DATE = re.compile(r"-?[0-9]{4,}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)?")
@@ -45,11 +48,11 @@ _IN_CONCATENATION = re.compile(r"[^+:]*")
 class Cell:
     """What a released cell says about the value behind it. Equal cells have equal text, and the reverse.
 
-    ``low``, ``high``: the closed interval (numbers; dates as microseconds since 1970), ``None`` when there is
-    none; ``ends``: the same two as they are written. ``levels``: the possible levels. ``missing``: the value
-    may be missing. ``withheld``: anything in the domain. ``joined``: a concatenation; ``counts``: how many
-    records have each of its levels (that of "missing" last), empty when not weighted. ``estimate``: the number is a
-    mean or median of several, so it is no bound for anybody's value.
+    ``low``, ``high``: the closed interval (numbers; dates as microseconds since 1970), ``None`` when there is none,
+    infinite where it is open; ``ends``: the same two as they are written, "" where it is open. ``levels``: the possible
+    levels. ``missing``: the value may be missing. ``withheld``: anything in the domain. ``joined``: a concatenation;
+    ``counts``: how many records have each of its levels (that of "missing" last), empty when not weighted.
+    ``estimate``: the number is a mean or median of several, so it is no bound for anybody's value.
 
     Use the constructors; they refuse what cannot be written.
     """
@@ -86,6 +89,22 @@ class Cell:
         high = low if low_text == high_text else number(high_text)
         if low > high:
             _refuse(f"[{low_text}, {high_text}]", "the lower end is above the upper end")
+        return cls(low=low, high=high, ends=(low_text, high_text), missing=missing)
+
+    @classmethod
+    def reaching(
+        cls, low_text: str, high_text: str, missing: bool = False, number: Callable[[str], float] | None = None
+    ) -> "Cell":
+        """Return all numbers between two ends, of which "" is none: ``≥ 80``, ``≤ 20``; without any, withheld.
+
+        Raises :class:`CellError` as :meth:`interval` does.
+        """
+        if low_text and high_text:
+            return cls.interval(low_text, high_text, missing, number)
+        if not (low_text or high_text):
+            return cls.WITHHELD
+        end = (number or number_of)(low_text or high_text)
+        low, high = (end, math.inf) if low_text else (-math.inf, end)
         return cls(low=low, high=high, ends=(low_text, high_text), missing=missing)
 
     @classmethod
@@ -139,6 +158,7 @@ class Cell:
         if self.ends is not None:
             low, high = self.ends
             inner = low if low == high else f"[{low}, {high}]"
+            inner = inner if low and high else f"{UP_SIGN}{low}" if low else f"{DOWN_SIGN}{high}"
             inner = ESTIMATE_SIGN + inner if self.estimate else inner
             return f"{{{inner}, {MISSING_WORD}}}" if self.missing else inner
         members = [member_text(level) for level in self.levels]
@@ -259,6 +279,10 @@ def parse_cell(text: str | None, kind: Kind) -> Cell:
 
 
 def _number(part: str, missing: bool) -> Cell:
+    for sign in (UP_SIGN, DOWN_SIGN):
+        if part.startswith(sign) and len(part) > len(sign):
+            end = part.removeprefix(sign)
+            return Cell.reaching(end, "", missing) if sign == UP_SIGN else Cell.reaching("", end, missing)
     if part.startswith(ESTIMATE_SIGN):
         return Cell.estimated(part.removeprefix(ESTIMATE_SIGN), missing)
     return Cell.interval(part, part, missing)

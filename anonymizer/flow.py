@@ -9,8 +9,7 @@ that does not depend on what was changed: another k grows no tree.
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from threading import RLock
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,6 +36,7 @@ from anonymizer.measuring.coefficients import Agreement, Regression, agreement, 
 from anonymizer.measuring.distributions import Distribution, distributions
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
+from anonymizer.measuring.weighted import Weighted, weighted
 from anonymizer.population.sample import WHOLE, Population
 from anonymizer.reading.files import Reading
 from anonymizer.releasing.generalize import check_choices, divide, release_of
@@ -46,13 +46,13 @@ from anonymizer.releasing.tiers import Parts
 from anonymizer.reporting.report import Report, report_of
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Limits, Settings
+from anonymizer.stages import DEPENDS, Answer, Place, stage
+from anonymizer.suppression.choice import staying_rows
 from anonymizer.whatif.frontier import Point, tree_frontier
-
-Answer = TypeVar("Answer")
 
 TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits", "population_asked")
-PARTS = (*PRUNING, "generalizer", "public_k")
+PARTS = (*PRUNING, "generalizer", "public_k", "suppression", "suppression_weight")
 RELEASE = (*PARTS, "writing", "numbers")
 
 LONG = ("frontier", "by_k", "report")
@@ -60,49 +60,6 @@ LONG = ("frontier", "by_k", "report")
 
 Turn = Callable[[bool], AbstractContextManager[Any]]
 """What a flow asks for before it computes, such as a turn among other sessions; it is told whether that takes long."""
-
-DEPENDS: dict[str, tuple[str, ...]] = {}
-"""Each stage, and what it depends on beside the table: what :func:`stage` was told where it stands."""
-
-
-class Place(Generic[Answer]):
-    """The place of one answer: computed when it is first asked for, by one thread."""
-
-    __slots__ = ("_answer", "_lock", "ready")
-
-    def __init__(self) -> None:
-        self.ready = False
-        self._answer: Answer | None = None
-        self._lock = RLock()
-
-    def get(self, compute: Callable[[], Answer]) -> Answer:
-        """Return the answer, computed now when it was not before."""
-        with self._lock:
-            if not self.ready:
-                self._answer = compute()
-                self.ready = True
-            return self._answer  # type: ignore[return-value]
-
-
-class Stage(Generic[Answer]):
-    """A property of a :class:`Flow` that is computed once for all flows that agree on what it depends on."""
-
-    def __init__(self, compute: "Callable[[Flow], Answer]") -> None:
-        self._compute = compute
-        self.__doc__ = compute.__doc__
-
-    def __get__(self, flow: "Flow", owner: "type[Flow]") -> Answer:
-        return flow._once(self._compute.__name__, lambda: self._compute(flow))
-
-
-def stage(*needs: str) -> "Callable[[Callable[[Flow], Answer]], Stage[Answer]]":
-    """Return what makes a stage of a function; ``needs``: what it depends on beside the table."""
-
-    def of(compute: "Callable[[Flow], Answer]") -> Stage[Answer]:
-        DEPENDS[compute.__name__] = needs
-        return Stage(compute)
-
-    return of
 
 
 class Flow:
@@ -182,15 +139,16 @@ class Flow:
 
     def compute(self, *stages: str) -> None:
         """Compute some stages now, in one turn, for whoever needs them to be there."""
-        missing = [stage for stage in stages if not self.ready(stage)]
-        if missing:
+        if missing := [stage for stage in stages if not self.ready(stage)]:
             with self.turn(any(map(self.is_long, missing))):
                 for stage in missing:
                     getattr(self, stage)
 
     def is_long(self, stage: str) -> bool:
         """Return True when computing a stage takes longer than a move of a slider."""
-        return stage in LONG or ("recipe" in DEPENDS[stage] and not self.ready("tree"))
+        needs = DEPENDS[stage]
+        chooses = "suppression" in needs and self.settings.suppression > 0 and not self.ready("staying")
+        return stage in LONG or ("recipe" in needs and not self.ready("tree")) or chooses
 
     def _once(self, stage: str, compute: Callable[[], Answer]) -> Answer:
         place: Place[Answer] = self._stages[stage][1]
@@ -289,13 +247,38 @@ class Flow:
         return worst_groups(self.tree, self.risk, self.encoded, self.pruning.cut())
 
     @stage(*PARTS)
-    def parts(self) -> Parts:
-        """The records that share a box. Raises what :meth:`require_limits` raises."""
+    def staying(self) -> NDArray[np.int64]:
+        """(n',) the records not left out, ascending. Raises :class:`ParameterError` where none can be left out."""
         self.require_limits()
-        s = self.settings
-        of: dict[str, Any] = {"limits": self.limits, "leaf": self.leaf, "rng": self.rng, "memory": self.memory}
-        encoded = replace(self.coarse, people=self.reached.people)
-        return divide(encoded, self.pruning, s.generalizer, s.k, progress=self.progress, **of)
+        s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
+        how = s.generalizer, s.k, s.suppression, s.suppression_weight
+        return staying_rows(encoded, self.pruning, *how, **self._dividing)
+
+    @stage(*PARTS)
+    def parts(self) -> Parts:
+        """The records that share a box, of those that are not left out. Raises what :attr:`staying` raises."""
+        s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
+        rows = self.staying if self.left_out else None
+        return divide(encoded, self.pruning, s.generalizer, s.k, rows=rows, **self._dividing)
+
+    @property
+    def _dividing(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("limits", "leaf", "rng", "memory", "progress")}
+
+    @property
+    def left_out(self) -> int:
+        """Number of records that are left out."""
+        return len(self.table) - len(self.staying)
+
+    @property
+    def codes_there(self) -> EncodedTable:
+        """The records that are not left out, in the codes of all."""
+        return rows_of(self.encoded, self.staying) if self.left_out else self.encoded
+
+    @stage(*PARTS)
+    def remaining(self) -> EncodedTable:
+        """The table in codes, without the records that are left out, and without values that only these have."""
+        return encode(self.table.iloc[self.staying], self.schema) if self.left_out else self.encoded
 
     @stage(*TREE, "numbers")
     def memory(self) -> dict[str, Any]:
@@ -305,15 +288,18 @@ class Flow:
     @stage(*PARTS)
     def bands(self) -> dict[int, NDArray[np.int64]]:
         """The records of each part inside every group, by the group's node."""
-        return self.parts.sizes_in(self.pruning.group_of_node()[self.leaf])
+        return self.parts.sizes_in(self.pruning.group_of_node()[self.leaf[self.staying]])
 
     @stage(*RELEASE)
     def release(self) -> Release:
         """The release as it is worked on here, its rows in a secret order."""
         s = self.settings
         check_choices(s.generalizer, s.writing, s.numbers)
-        how = s.generalizer, s.writing, s.numbers
-        return release_of(self.table, self.schema, self.encoded, self.parts, *how, self.grids, self.rng, self.memory)
+        how = s.generalizer, s.writing, s.numbers, self.grids, self.rng
+        if not self.left_out:
+            return release_of(self.table, self.schema, self.encoded, self.parts, *how, self.memory)
+        rest = release_of(self.table.iloc[self.staying], self.schema, self.remaining, self.parts, *how)
+        return replace(rest, order=self.staying[rest.order])
 
     @stage(*RELEASE)
     def released(self) -> pd.DataFrame:
@@ -347,18 +333,27 @@ class Flow:
         """The table as the checker compares releases with it."""
         return prepare(self.table, self.schema)
 
+    @stage(*RELEASE)
+    def class_of(self) -> NDArray[np.int64]:
+        """(n,) the class of look-alike rows that each record is released in; -1 of those that are left out."""
+        class_of = np.full(len(self.table), -1, np.int64)
+        class_of[self.release.order] = self.look_alikes.class_of
+        return class_of
+
     @stage(*RELEASE, "population")
     def verification(self) -> Verification:
         """Every guarantee, computed again from the released cells, beside the original where that was wanted."""
         return verify(
             self.released, self.schema, original=self.original if self.against_original else None,
-            order=self.release.order, cells=self.cells, population=self.population, **self.limits.required,
+            order=self.release.order, cells=self.cells, population=self.population,
+            suppression=self.settings.suppression, left_out=self.left_out, **self.limits.required,
         )  # fmt: skip
 
     @stage(*RELEASE)
     def isolation(self) -> Isolation:
         """Who is singled out by an end or a level of their own box."""
-        public = public_parts(self.encoded, self.schema, self.settings.public_k, self.settings.writing)
+        public = public_parts(self.encoded, self.schema, self.settings.public_k, "sets")
+        public |= public_parts(self.remaining, self.schema, None, self.settings.writing)
         order = self.release.order
         return isolation(self.original, self.released, self.schema, order, self.look_alikes, self.cells, public)
 
@@ -366,7 +361,7 @@ class Flow:
     def utility(self) -> Utility:
         """The measures of what the release is still good for: loss, discernibility, error."""
         target = self.encoded.target.name or None
-        return measure(self.release, self.encoded.encodings, target, self.look_alikes)
+        return measure(self.release, self.encoded.encodings, target, self.look_alikes, self.left_out)
 
     @stage(*RELEASE)
     def distributions(self) -> tuple[Distribution, ...]:
@@ -384,14 +379,20 @@ class Flow:
         return two_way(self.encoded, self.boxed)
 
     @stage("schema")
-    def regression(self) -> Regression | None:
+    def on_all(self) -> Regression | None:
         """The target of the table regressed on its quasi-identifiers."""
         return regression_of(self.encoded, self.schema.target)
 
     @stage(*RELEASE)
     def coefficients(self) -> Agreement | None:
         """The number of coefficients of the regression that the release keeps; ``None`` where there is none."""
-        return None if self.regression is None else agreement(self.regression, self.boxed)
+        return None if self.on_all is None else agreement(self.on_all, self.boxed)
+
+    @stage(*RELEASE, "regression")
+    def weighted(self) -> Weighted:
+        """The figures of a survey before and after: means, totals, shares, correlations, a regression."""
+        shapes = self.release, self.encoded, self.boxed, self.two_way
+        return weighted(self.table, self.schema, *shapes, self.settings.regression)
 
     @stage(*TREE, "limits_beside_k", "population_asked", "numbers")
     def frontier(self) -> tuple[Point, ...]:
@@ -420,8 +421,7 @@ class Flow:
 
     @stage(*RELEASE, "population", "reasons", "order")
     def leaving(self) -> Release:
-        """The release as it can be written, its rows in the order of the file: not at all as long as something stands
-        in its way."""
+        """The release as it can be written, in the order of the file: not at all while something is in its way."""
         rows = self.release.by_content(self.look_alikes.class_of) if self.settings.order == "content" else self.release
         return replace(rows, bars=tuple(finding.key for finding in self.gate.open))
 
@@ -430,19 +430,20 @@ class Flow:
         """Why each column has its role."""
         return tuple(column.why for column in self.schema.columns)
 
-    @stage(*RELEASE, "population", "reasons", "role_reasons", "order")
+    @stage(*RELEASE, "population", "reasons", "role_reasons", "order", "regression")
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(
             self.schema, self.recorded, self.encoded, before=self.before, after=self.after, utility=self.utility,
-            two_way=self.two_way, coefficients=self.coefficients, verification=self.verification,
-            isolation=self.isolation, worst=self.worst, gate=self.gate, reading=self.reading,
+            two_way=self.two_way, coefficients=self.coefficients, weighted=self.weighted, worst=self.worst,
+            verification=self.verification, isolation=self.isolation, gate=self.gate, reading=self.reading,
         )  # fmt: skip
 
     @property
     def recorded(self) -> dict[str, Any]:
         """The settings of a run as a report keeps them: the criterion as used, ``None`` for what did not matter."""
-        return {**self.settings.of(*RUN), "grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
+        of_tree = {"grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
+        return self.settings.of(*RUN) | of_tree | ({} if self.settings.suppression else {"suppression_weight": None})
 
     def require_limits(self) -> None:
         """Raise :class:`GuaranteeError` when even the whole table as one group fails a limit: which, how far off."""

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from anonymizer.cuts import Cuts
 from anonymizer.errors import SchemaError, check_headers
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.variable import Variable
@@ -72,7 +73,7 @@ class Column:
     and a number that is on it (0 for dates); ``None``: proposed. ``groups``: of categories, the public groups of levels
     that are written together when asked for, each level in one at most; ``None``: proposed. ``suggested``: the domain
     is what some table suggests, and nobody declared it. ``own_reason``: why the steward wants this role. ``variable``:
-    what the file that it came from says of it.
+    what the file that it came from says of it. ``cuts``: of numbers, the public bands, or top and bottom code.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Column:
     suggested: bool = False
     own_reason: str = ""
     variable: Variable = Variable()
+    cuts: Cuts = Cuts()
 
     def __post_init__(self) -> None:
         try:
@@ -103,6 +105,8 @@ class Column:
     def _normalize(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
         object.__setattr__(self, "kind", Kind(self.kind))
+        if self.cuts and self.kind is not Kind.NUMERIC:
+            raise SchemaError(f"{self.name!r} has no numbers to cut.", column=self.name, remedy="Make it numeric.")
         if self.grid is not None:
             object.__setattr__(self, "grid", self._step(*self.grid))
         if self.groups is not None:
@@ -194,6 +198,7 @@ class Column:
             "groups": None if self.groups is None else [list(group) for group in self.groups],
             **{name: getattr(self, name) or None for name in ("ordered", "suggested", *REASONS)},
             "variable": self.variable.to_dict() or None,
+            "cuts": self.cuts.to_dict() or None,
         }
         entry = {"name": self.name, "role": self.role.value, "kind": self.kind.value}
         return entry | {name: part for name, part in parts.items() if part is not None}
@@ -201,7 +206,7 @@ class Column:
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", *REASONS)
+        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", *REASONS)
         fields = entry.fields(("name", "role", "kind", *parts))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
@@ -223,6 +228,7 @@ class Column:
                 groups=lists,  # type: ignore[arg-type]
                 suggested="suggested" in fields and fields["suggested"].flag(),
                 variable=Variable.from_value(fields["variable"]) if "variable" in fields else Variable(),
+                cuts=Cuts.from_value(fields["cuts"]) if "cuts" in fields else Cuts(),
                 **{name: fields[name].text(LONGEST_REASON) for name in REASONS if name in fields},
             )
         )
@@ -243,9 +249,8 @@ class Schema:
         object.__setattr__(self, "columns", tuple(self.columns))
         names = [column.name for column in self.columns]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise SchemaError(
-                f"Two columns have the same name: {twice[0]!r}.", column=twice[0], remedy="Rename one of them."
-            )
+            what = f"Two columns have the same name: {twice[0]!r}."
+            raise SchemaError(what, column=twice[0], remedy="Rename one of them.")
         for role in ONCE:
             for second in self.names(role)[1:]:
                 raise SchemaError(
@@ -410,16 +415,11 @@ class Schema:
         extra = [str(name) for name in table.columns if name not in {c.name for c in self.columns}]
         if missing or extra:
             lacks = [f"the {what} lacks {of[:5]}" for what, of in (("table", missing), ("schema", extra)) if of]
-            raise SchemaError(
-                f"The schema does not fit the table: {'; '.join(lacks)}.",
-                column=(missing + extra)[0],
-                remedy="Describe every column of this table once.",
-            )
+            what = f"The schema does not fit the table: {'; '.join(lacks)}."
+            raise SchemaError(what, column=(missing + extra)[0], remedy="Describe every column of this table once.")
         if not self.quasi_identifying:
-            raise SchemaError(
-                "No column is quasi-identifying, so there is nothing to generalize.",
-                remedy="Mark the columns that an attacker could know about a person.",
-            )
+            what = "No column is quasi-identifying, so there is nothing to generalize."
+            raise SchemaError(what, remedy="Mark the columns that an attacker could know about a person.")
 
     def to_json(self) -> str:
         """Return JSON text; :meth:`from_json` gives back an equal schema."""

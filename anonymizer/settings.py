@@ -116,16 +116,17 @@ def names_of(setting: str) -> tuple[str, ...]:
 class Setting:
     """One choice: what it may be, what it is when nothing is said, and what it is called.
 
-    ``kind``: a "count" (whole number), a "number", or a "name" (of a dictionary); numbers lie between ``least`` and
-    ``most``. ``optional``: it may also be ``None``, off. ``part``: "limit" on every group, "tree" (how it grows),
-    "cells" (how they are written), "file" (how it is laid out), or "attackers" (which linking risk a steward accepts of
-    each, which changes no release). ``checked``: a checker can require it of a released file. ``title`` and ``text``: a
+    ``kind``: a "count" (whole number), a "number", a "name" (of a dictionary), or a "text"; numbers lie between
+    ``least`` and ``most``, and texts are as long. ``optional``: it may also be ``None``, off. ``part``: "limit" on
+    every group, "tree" (how it grows), "cells" (how they are written), "file" (how it is laid out), "analysis" (what is
+    compared before and after), or "attackers" (which linking risk a steward accepts of each); the last two change no
+    release. ``checked``: a checker can require it of a released file. ``title`` and ``text``: a
     few words and a sentence for pages and the command line.
     """
 
     default: Any
-    kind: Literal["count", "number", "name"]
-    part: Literal["limit", "tree", "cells", "file", "attackers"]
+    kind: Literal["count", "number", "name", "text"]
+    part: Literal["limit", "tree", "cells", "file", "analysis", "attackers"]
     title: str
     text: str
     least: float = 1
@@ -139,6 +140,8 @@ class Setting:
             return self.optional
         if self.kind == "name":
             return isinstance(value, str) and value in names_of(name)
+        if self.kind == "text":
+            return isinstance(value, str) and self.least <= len(value) <= self.most and value.isprintable()
         right = (int,) if self.kind == "count" else (int, float)
         if isinstance(value, bool) or not isinstance(value, right):
             return False
@@ -148,6 +151,8 @@ class Setting:
         """Return what the setting may be, in words."""
         if self.kind == "name":
             text = "one of " + ", ".join(names_of(name))
+        elif self.kind == "text":
+            text = f"a text on one line, of at most {self.most:,.0f} letters"
         else:
             text = f"a {'whole ' if self.kind == 'count' else ''}number from {self.least:,g} to {self.most:,.0f}"
         return text + (", or nothing" if self.optional else "")
@@ -165,6 +170,8 @@ OF_POPULATION = ("risk_max", "risk_mean", "k_map")
 
 STEERED = "; levels steer the groups, numbers are only checked: their spread steers"
 """What limits on values do with columns of numbers."""
+
+_REGRESSION = "a regression to compare before and after: income ~ age + sex, or job=clerk ~ age for odds of a level"
 
 SETTINGS: dict[str, Setting] = {
     "k": Setting(
@@ -193,7 +200,16 @@ SETTINGS: dict[str, Setting] = {
     ),
     "writing": Setting("sets", "name", "cells", "Categories", "how levels are written"),
     "numbers": Setting("public", "name", "cells", "Numbers and dates", "how numbers and dates are written"),
+    "suppression": Setting(
+        0.0, "number", "cells", "Records left out", "largest share of records that may be left out", 0, 1, checked=True
+    ),
+    "suppression_weight": Setting(
+        1.0, "number", "cells", "Weight of a record left out", "what leaving a record out costs, 1: all detail", 0, 1
+    ),
     "order": Setting("content", "name", "file", "Order of the rows", "the order in which the rows of a file stand"),
+    "regression": Setting(
+        None, "text", "analysis", "Regression before and after", _REGRESSION, most=1_000, optional=True
+    ),
     "criterion": Setting(
         None,
         "name",
@@ -203,11 +219,7 @@ SETTINGS: dict[str, Setting] = {
         optional=True,
     ),
     "min_leaf": Setting(
-        2,
-        "count",
-        "tree",
-        "Fewest records of a leaf, before pruning",
-        "fewest records of a leaf of the grown tree",
+        2, "count", "tree", "Fewest records of a leaf, before pruning", "fewest records of a leaf of the grown tree"
     ),
     "max_depth": Setting(
         None,
@@ -312,8 +324,8 @@ SETTINGS: dict[str, Setting] = {
 }
 """Every setting by name, in the order in which they are said."""
 
-PARTS = ("limit", "tree", "cells", "file", "attackers")
-RUN = ("limit", "tree", "cells", "file")
+PARTS = ("limit", "tree", "cells", "file", "analysis", "attackers")
+RUN = ("limit", "tree", "cells", "file", "analysis")
 """The parts that a run depends on: what a report records, and what another run needs."""
 
 

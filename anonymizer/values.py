@@ -14,6 +14,8 @@ from anonymizer.schema import Column, Kind
 DAY_OR_MONTH = re.compile(r"\s*[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ][0-9]{2,4}")
 """Dates that do not say which part is the day."""
 
+WHOLE = re.compile(r"[+-]?[0-9]+")
+
 EXACT = 2**53
 """Whole numbers up to here are themselves as 64-bit floats."""
 
@@ -82,23 +84,7 @@ def plural(number: int, one: str, many: str = "") -> str:
 def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], Any]:
     """Return the column as numbers (n,), NaN for missing in floats, and a function from numbers back to values."""
     if column.kind is Kind.DATE:
-        _refuse_day_or_month(values, column)
-        try:
-            stamps = _stamps(values)
-        except (ValueError, TypeError) as error:
-            readable = pd.to_datetime(values.astype(object), errors="coerce", format="mixed", utc=True).notna()
-            wrong = np.flatnonzero(~readable.to_numpy() & values.notna().to_numpy())
-            at = int(wrong[0]) if len(wrong) else None
-            which = "" if at is None else f" (the first is in row {at + 1}: {value_text(values.iloc[at])!r})"
-            raise EncodeError(
-                f"Column {column.name!r} is a date column, but its values are not all dates of one form{which}.",
-                column=column.name,
-                row=at,
-                remedy="Make it categorical, or correct the dates.",
-            ) from error
-        if getattr(stamps.dt, "tz", None) is not None:
-            stamps = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
-        micro = stamps.to_numpy(dtype="datetime64[us]")
+        micro = _moments(values, column)
         numbers = micro.astype(np.int64).astype(np.float64)
         numbers[np.isnat(micro)] = np.nan
         return numbers, lambda moments: moments.astype(np.int64).astype("datetime64[us]")
@@ -141,6 +127,46 @@ def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], 
             )
         numbers = numbers + 0.0  # -0.0 and 0.0 are one value
     return numbers, lambda same: same
+
+
+def exact_numbers(values: "pd.Series[Any]", column: Column) -> list[int | float | None]:
+    """Return values as numbers (n,) of which two are equal only where no digit differs: whole ones of any size, dates
+    as microseconds, ``None`` for missing. Raises what :func:`numbers_of` raises."""
+    if column.kind is Kind.DATE:
+        micro = _moments(values, column)
+        return [
+            None if absent else number
+            for absent, number in zip(np.isnat(micro), micro.astype(np.int64).tolist(), strict=True)
+        ]
+    numbers = numbers_of(values, column)[0]
+    exact: list[int | float | None] = [None if number != number else number for number in numbers.tolist()]
+    if numbers.dtype.kind == "f" and not pd.api.types.is_float_dtype(values.dtype):
+        for at in np.flatnonzero(np.abs(numbers) >= EXACT):
+            text = value_text(values.iloc[at]).strip()
+            exact[at] = int(text) if WHOLE.fullmatch(text) else exact[at]
+    return exact
+
+
+def _moments(values: "pd.Series[Any]", column: Column) -> NDArray[Any]:
+    """Return dates as moments in microseconds (n,). Raises :class:`EncodeError` for what is none, or none that is
+    told apart."""
+    _refuse_day_or_month(values, column)
+    try:
+        stamps = _stamps(values)
+    except (ValueError, TypeError) as error:
+        readable = pd.to_datetime(values.astype(object), errors="coerce", format="mixed", utc=True).notna()
+        wrong = np.flatnonzero(~readable.to_numpy() & values.notna().to_numpy())
+        at = int(wrong[0]) if len(wrong) else None
+        which = "" if at is None else f" (the first is in row {at + 1}: {value_text(values.iloc[at])!r})"
+        raise EncodeError(
+            f"Column {column.name!r} is a date column, but its values are not all dates of one form{which}.",
+            column=column.name,
+            row=at,
+            remedy="Make it categorical, or correct the dates.",
+        ) from error
+    if getattr(stamps.dt, "tz", None) is not None:
+        stamps = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
+    return np.asarray(stamps.to_numpy(dtype="datetime64[us]"))
 
 
 def _stamps(values: "pd.Series[Any]") -> "pd.Series[Any]":

@@ -1,7 +1,8 @@
 """What tests share: the public tables beside the project, a served dashboard, a real browser.
 
 What is absent skips the tests that need it, with a reason. Where the environment variable ``COPSE_REQUIRE`` names
-it (``shared``, ``browser``, ``postgresql``, with commas), the same tests fail instead: nothing is skipped unseen.
+it (``shared``, ``browser``, ``postgresql``, ``haven``, with commas), the same tests fail instead: nothing is skipped
+unseen.
 """
 
 import os
@@ -76,6 +77,8 @@ def must_run(reason: str, is_browser: bool) -> bool:
         return True
     if "postgresql" in REQUIRED and "PostgreSQL" in reason:
         return True
+    if "haven" in REQUIRED and "haven" in reason:
+        return True
     return "shared" in REQUIRED and ("empty parameter set" in reason or "shared" in reason)
 
 
@@ -113,6 +116,26 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 
 FAILED = pytest.StashKey[bool]()
 SERVER_LOG = pytest.StashKey[Path]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Name a failure at once where tests run side by side: a run that is ended before its summary says none."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None and config.getoption("numprocesses", None):
+        config.pluginmanager.register(Names(terminal))
+
+
+class Names:
+    """Says the name of every test that fails, and the last line of why."""
+
+    def __init__(self, terminal: Any) -> None:
+        self.terminal = terminal
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            why = (report.longreprtext.strip().splitlines() or [""])[-1]
+            self.terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}): {why}")
 
 
 # The public tables.

@@ -1,13 +1,17 @@
 """What is measured of a release, the slow way: person by person, from the text of the released cells."""
 
 import itertools
-from collections import Counter
+import math
+from collections import Counter, defaultdict
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
 from anonymizer.cells import Cell, parse_cell
+from anonymizer.releasing.expand import expand
 from anonymizer.schema import Kind, Schema
 
 BINS, ALONE = 10, 12
@@ -89,8 +93,10 @@ class NaiveBins:
         return dict(shares)
 
 
-def two_way_distance(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, first: str, second: str) -> float:
-    """The total variation distance of one two-way table. ``released``: cells as text, in any order of the rows."""
+def two_way_tables(
+    table: pd.DataFrame, released: pd.DataFrame, schema: Schema, first: str, second: str
+) -> tuple[Counter, Counter]:
+    """One two-way table before and after, in records. ``released``: cells as text, in any order of the rows."""
     before: Counter = Counter()
     after: Counter = Counter()
     quasi = schema.quasi_identifying
@@ -111,6 +117,12 @@ def two_way_distance(table: pd.DataFrame, released: pd.DataFrame, schema: Schema
                 sides.append({bins[name].of(text): 1.0})
         for (one, share), (other, another) in itertools.product(*(side.items() for side in sides)):
             after[one, other] += share * another
+    return before, after
+
+
+def two_way_distance(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, first: str, second: str) -> float:
+    """The total variation distance of one two-way table."""
+    before, after = two_way_tables(table, released, schema, first, second)
     places = set(before) | set(after)
     return sum(abs(before[place] - after[place]) for place in places) / 2 / len(table)
 
@@ -121,3 +133,116 @@ def two_way_mean(table: pd.DataFrame, released: pd.DataFrame, schema: Schema) ->
     others = list(schema.sensitive)
     pairs = [*itertools.combinations(quasi, 2), *itertools.product(quasi, others)]
     return float(np.mean([two_way_distance(table, released, schema, *pair) for pair in pairs]))
+
+
+def hellinger_distance(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, first: str, second: str) -> float:
+    """The Hellinger distance of one two-way table."""
+    before, after = two_way_tables(table, released, schema, first, second)
+    roots = [math.sqrt(before[place]) - math.sqrt(after[place]) for place in set(before) | set(after)]
+    return math.sqrt(sum(root**2 for root in roots) / 2 / len(table))
+
+
+def slow_estimate(rows: list[tuple[float, float, object, object]], value: float, freedom: int) -> tuple[float, ...]:
+    """The figure with its error and interval, from rows of (linear part, ignored, stratum, cluster), by sums alone."""
+    totals: dict[object, dict[object, float]] = defaultdict(lambda: defaultdict(float))
+    for part, _, stratum, cluster in rows:
+        totals[stratum][cluster] += part
+    everything = [total for clusters in totals.values() for total in clusters.values()]
+    variance = 0.0
+    for clusters in totals.values():
+        n = len(clusters)
+        middle = sum(clusters.values()) / n if n > 1 else sum(everything) / len(everything)
+        variance += (n / (n - 1) if n > 1 else 1) * sum((total - middle) ** 2 for total in clusters.values())
+    error = math.sqrt(variance)
+    reach = student.ppf(0.975, freedom) * error
+    return value, error, value - reach, value + reach
+
+
+def slow_figures(
+    people: pd.DataFrame, shares: pd.Series, column: str, level: str | None, table: pd.DataFrame, design: dict[str, str]
+) -> dict[str, tuple[float, ...]]:
+    """Mean or share, and total, of people that are expanded: each has the row it came from, and a share of it."""
+    weight = table[design["weight"]] if "weight" in design else pd.Series(1.0, table.index)
+    stratum = table[design["stratum"]] if "stratum" in design else pd.Series("all", table.index)
+    cluster = table[design["household"]] if "household" in design else pd.Series(table.index, table.index)
+    freedom = len({(a, b) for a, b in zip(stratum, cluster, strict=True)}) - stratum.nunique()
+    numbers, weights = defaultdict(float), defaultdict(float)
+    for row, value, share in zip(people["row"], people[column], shares, strict=True):
+        if level is None and not pd.isna(value):
+            weights[row] += weight[row] * share
+            numbers[row] += weight[row] * share * value
+        if level is not None:
+            weights[row] += weight[row] * share
+            numbers[row] += weight[row] * share * ((pd.isna(value) and level == "missing") or value == level)
+    everybody = sum(weights.values())
+    mean = sum(numbers.values()) / everybody
+    of = {row: (stratum[row], cluster[row]) for row in table.index}
+    linear = [((numbers[row] - mean * weights[row]) / everybody, 0.0, *of[row]) for row in table.index]
+    total = [(numbers[row], 0.0, *of[row]) for row in table.index]
+    return {
+        "mean" if level is None else "share": slow_estimate(linear, mean, freedom),
+        "total": slow_estimate(total, sum(numbers.values()), freedom),
+    }
+
+
+def slow_overlap(first: tuple[float, ...], second: tuple[float, ...]) -> float:
+    """How far two intervals, the last two of four numbers each, overlap."""
+    (low, high), (least, most) = first[2:], second[2:]
+    width = min(high, most) - max(low, least)
+    parts = [1.0 if a == b else width / (b - a) for a, b in ((low, high), (least, most))]
+    return 0.0 if width < 0 else sum(parts) / 2
+
+
+def interval(figure: tuple[float, ...]) -> str:
+    value, _, low, high = figure
+    return f"{value:,.6g} ({low:,.6g} to {high:,.6g})"
+
+
+def survey_figures(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, internal: bool) -> dict[str, str]:
+    """The figures of a survey without weights that a report shows, from the original and the released rows."""
+    figures = {}
+    quasi = [name for name in schema.quasi_identifying if schema[name].kind is not Kind.DATE]
+    declared = [
+        replace(column, domain=sorted(set(table[column.name].dropna()))) if column.kind is Kind.CATEGORICAL else column
+        for column in (schema[name] for name in quasi)
+    ]
+    public = Schema(tuple(declared))
+    apart = {}
+    for name in quasi:
+        after = expand(released[[name]].assign(row=range(len(table))), public, columns=[name], weight="share")
+        before = table[[name]].assign(row=range(len(table)), share=1.0)
+        apart[name] = after
+        numeric = schema[name].kind is Kind.NUMERIC
+        levels = [None] if numeric else [*public[name].domain, "missing"]
+        laps = []
+        for level in levels:
+            ends = [
+                slow_figures(people, people["share"], name, level, table.reset_index(drop=True), {})
+                for people in (before, after)
+            ]
+            for what in ends[0]:
+                lap = slow_overlap(ends[0][what], ends[1][what])
+                key = f"weighted.{what}.{name}"
+                if numeric:
+                    figures[f"{key}.overlap"] = f"{lap:.4f}"
+                if numeric and internal:
+                    figures |= {f"{key}.before": interval(ends[0][what]), f"{key}.after": interval(ends[1][what])}
+            if level != "missing" or ends[0]["share"][0] or ends[1]["share"][0]:
+                laps.append(slow_overlap(*(end["mean" if numeric else "share"] for end in ends)))
+        if not numeric:
+            figures[f"weighted.shares.{name}.overlap"] = f"{np.mean(laps):.4f}"
+    numbers = [name for name in schema.released if schema[name].kind is Kind.NUMERIC]
+    for first, second in itertools.combinations(numbers, 2):
+        if {first, second} & set(quasi):
+            own, other = (first, second) if first in quasi else (second, first)
+            people = apart[own].assign(other=released[other].to_numpy()[apart[own]["row"]]).dropna()
+            both = table[[own, other]].dropna()
+            old = np.corrcoef(both[own], both[other])[0, 1]
+            cov = np.cov(people[own], people["other"], aweights=people["share"])
+            figures[f"correlation.{first}.{second}"] = f"{cov[0, 1] / math.sqrt(cov[0, 0] * cov[1, 1]) - old:+.4f}"
+    pairs = [
+        *itertools.combinations(schema.quasi_identifying, 2),
+        *itertools.product(schema.quasi_identifying, schema.sensitive),
+    ]
+    figures["hellinger"] = f"{np.mean([hellinger_distance(table, released, schema, *pair) for pair in pairs]):.4f}"
+    return figures

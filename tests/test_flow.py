@@ -43,7 +43,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "original",
                 "about_table",
                 "before",
-                "regression",
+                "on_all",
                 "tree",
                 "leaf",
                 "risk",
@@ -65,21 +65,25 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                     "original",
                     "about_table",
                     "before",
-                    "regression",
+                    "on_all",
                 ),
                 *("tree", "leaf", "risk", "node_ncp", "memory", "frontier"),
             },
         ),
         ({"generalizer": "refine"}, set(DEPENDS) - {name for name in DEPENDS if "generalizer" in DEPENDS[name]}),
+        (
+            {"suppression": 0.1},
+            set(DEPENDS) - {name for name in DEPENDS if "suppression" in DEPENDS[name]},
+        ),
         ({"numbers": "mean"}, set(DEPENDS) - {name for name in DEPENDS if "numbers" in DEPENDS[name]}),
         (
             {"min_leaf": 9},
-            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "regression"},
+            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "on_all"},
         ),
         ({"prosecutor_limit": 3}, set(DEPENDS)),
         (
             {"grouping": "median-mondrian"},
-            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "regression"},
+            {"encoded", "ladders", "reached", "grids", "coarse", "original", "about_table", "before", "on_all"},
         ),
     ],
 )
@@ -175,7 +179,7 @@ def test_threads__compute_a_stage_once() -> None:
 def test_recorded__says_what_was_used_and_nothing_else() -> None:
     flow = Flow(TABLE, SCHEMA, Settings(min_leaf=3, max_depth=4, k=5))
     used = Settings(min_leaf=3, max_depth=4, k=5, criterion="entropy", grouping="error-risk")
-    assert flow.recorded == used.of(*RUN) | {"weight": None}
+    assert flow.recorded == used.of(*RUN) | {"weight": None, "suppression_weight": None}
     baseline = flow.but(grouping="median-mondrian").recorded
     assert {baseline[name] for name in ("criterion", "min_leaf", "max_depth", "weight")} == {None}
     assert set(baseline) == set(setting_names(*RUN))

@@ -312,10 +312,13 @@ def test_walk(): ...
 
 def test_of_database():
     pytest.skip("PostgreSQL is not installed")
+
+def test_of_labels():
+    pytest.skip("R with haven is not installed")
 """
 
 
-@pytest.mark.parametrize(("required", "outcome"), [("", "skipped"), ("shared,browser,postgresql", "failed")])
+@pytest.mark.parametrize(("required", "outcome"), [("", "skipped"), ("shared,browser,postgresql,haven", "failed")])
 def test_skips__fail_where_they_are_required(required: str, outcome: str, tmp_path: Path) -> None:
     (tmp_path / "test_sample.py").write_text(SKIPPING, "utf-8")
     options = ["-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
@@ -325,4 +328,4 @@ def test_skips__fail_where_they_are_required(required: str, outcome: str, tmp_pa
     counted = re.findall(r"(\d+) (passed|failed|skipped|error)", answer.stdout.splitlines()[-1])
     words = {"failed" if word == "error" else word for _, word in counted}  # pytest's word for a fault before the call
     assert words == {outcome}, answer.stdout
-    assert sum(int(number) for number, _ in counted) == 4
+    assert sum(int(number) for number, _ in counted) == 5

@@ -57,6 +57,7 @@ WORDS: dict[str, tuple[str, ...]] = {
 TERMS = {
     "k": "k-anonymity", "l": "l-diversity", "entropy_l": "l-diversity", "t": "t-closeness", "rsd_min": "RSD",
     "spread_min": "Spread", "risk_max": "Individual risk", "risk_mean": "Individual risk", "k_map": "k-map",
+    "suppression": "Suppression", "suppression_weight": "Weight of a record left out",
     "tested": "Covariance test", "significance": "Covariance test",
 }  # fmt: skip
 """The word of the glossary that tells what a setting is."""

@@ -9,10 +9,11 @@ from streamlit.delta_generator import DeltaGenerator
 from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.recipe import fitting_groupings, grouping_words
 from anonymizer.growing.grow import CRITERIA
-from anonymizer.releasing.generalize import INTERVALS, NUMBERS, guarantee_of
+from anonymizer.releasing.generalize import INTERVALS, LEAVES_OUT, NUMBERS, guarantee_of
 from anonymizer.settings import SETTINGS, in_text, name_of, names_of
+from anonymizer.suppression.choice import allowed
 from anonymizer.whatif.ends import loss_by_ends
-from ui.controls import plain, share, slider_ends
+from ui.controls import count, plain, share, slider_ends
 from ui.glossary import meaning
 from ui.session import optional_number, set_at_once, widget_state
 from ui.workspace import Workspace
@@ -21,6 +22,12 @@ LARGEST_K = 200
 """Where the slider of k ends, in a large table."""
 
 SHARE_STEP = 0.05
+SHARES_LEFT_OUT = {0.0: "None", 0.005: "At most 0.5%", 0.01: "At most 1%", 0.02: "At most 2%", 0.05: "At most 5%"}
+WEIGHTS_LEFT_OUT = {
+    0.0: "Its part of an average loss: as many as may be, as long as the others lose less",
+    0.5: "Half of its detail",
+    1.0: "All of its detail: only where less is lost all in all",
+}
 STEPS = {"entropy_l": 0.25, "significance": 0.01, "risk_max": 0.01, "risk_mean": 0.01}
 """How far a click moves a number that is no share."""
 
@@ -108,6 +115,34 @@ def number_setting(ws: Workspace, name: str, key: str, *, empty: str = "off") ->
     else:
         number = st.number_input(setting.title, least, most, start, **look)
     ws.set(**{name: int(number) if number is not None and number == int(number) else number})
+
+
+def suppression_title(ws: Workspace) -> str:
+    """Return how many records may be left out, in few words."""
+    most = ws.settings.suppression
+    return f"Records left out: {f'at most {share(most)}' if most else 'none'}"
+
+
+def suppression_choice(ws: Workspace, page: str) -> None:
+    """Draw what share of the records may be left out, what leaving one out counts, and what came of it."""
+    if ws.settings.generalizer not in LEAVES_OUT or ws.flow.schema.person is not None:
+        st.caption("Records can be left out of whole, refined and packed groups, where every record is a person.")
+        return
+    for name, words in (("suppression", SHARES_LEFT_OUT), ("suppression_weight", WEIGHTS_LEFT_OUT)):
+        now = ws.settings[name]
+        values = sorted({*words, now})
+        value = st.selectbox(
+            SETTINGS[name].title, values, values.index(now), key=f"{page} {name}", help=meaning(name),
+            format_func=lambda value, words=words: words.get(value, f"{value:g}"),
+        )  # fmt: skip
+        ws.set(**{name: value})
+    st.caption(
+        "Somebody unlike everybody else makes a box wide for all who share it. Who goes is decided by the "
+        "quasi-identifying columns alone, and counts as lost whole; every promise holds for the rows that are there."
+    )
+    if ws.settings.suppression and ws.ready("staying"):
+        most = allowed(len(ws.flow.table), ws.settings.suppression)
+        st.caption(f"**{count(ws.flow.left_out)} of at most {count(most)} records are left out.**")
 
 
 def groupings_for(ws: Workspace) -> list[str]:

@@ -63,6 +63,15 @@ def show_in_widgets(page: str, values: Mapping[str, Any]) -> None:
                 st.session_state[key] = value
 
 
+def take_secret(label: str, key: str) -> str:
+    """Draw a field for a password, inside a form, and return what was typed there; the session's state drops it at
+    once."""
+    text = st.text_input(label, type="password", key=key, autocomplete="off")
+    if text:
+        del st.session_state[key]
+    return text
+
+
 def optional_number(
     label: str, least: float, most: float | None, value: float | None, *, key: str, **look: Any
 ) -> float | None:

@@ -59,6 +59,7 @@ def figures(ws: Workspace) -> list[Figure]:
     groups = smallest = highest = loss = error = "–"
     if released is not None:
         groups, smallest, highest = count(released.groups), count(released.smallest), share(released.highest)
+        records = f"{count(released.records)} of {records}" if flow.left_out else records
     elif foreseen:
         groups, smallest = count(len(cut)), count(sizes.min())
         highest = share(1 / int(sizes.min())) if unit == "record" else highest

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from anonymizer.checking.linkage import linkage_risk, singling_out
+from anonymizer.databases.address import Address
+from anonymizer.databases.read import read_database
 from anonymizer.errors import AnonymizerError, CancelledError, ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.reading.child import read_in_child
@@ -28,7 +30,7 @@ from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import Answer as ReadingAnswer
 from anonymizer.reading.profile import ColumnFacts, profile, suggest, suggest_again, with_suggested_reasons
 from anonymizer.reading.samples import SAMPLES, sample_reading
-from anonymizer.releasing.generalize import INTERVALS
+from anonymizer.releasing.generalize import INTERVALS, LEAVES_OUT
 from anonymizer.schema import Schema
 from anonymizer.settings import SETTINGS, Settings
 from anonymizer.values import content_digest
@@ -55,10 +57,10 @@ WITH_SHARED_RECORDS = ("sets", "groups", "concatenate", *INTERVALS)
 class Workspace:
     """One session: the table as it was read, the roles of its columns, the settings, and the answers to both.
 
-    ``source``: the bytes (or the operator's file) that the table was read from, kept so that it can be read again
-    in another way. ``edition`` counts the files tried, ``version`` the changes of schema that did not come from
-    the roles table itself: parts of widget keys, so that a widget of an older table, or an upload that was dealt
-    with, is forgotten.
+    ``source``: the bytes (or the operator's file, or the address of a database, without its password) that the table
+    was read from, kept so that it can be read again in another way. ``edition`` counts the files tried, ``version`` the
+    changes of schema that did not come from the roles table itself: parts of widget keys, so that a widget of an older
+    table, or an upload that was dealt with, is forgotten.
     ``states``: what is chosen on a page beside the settings, by its class, which outlives a change of page.
     ``jobs``: work in the background, by name; ``answers``: what pages compute once. All three are emptied with another
     table.
@@ -155,15 +157,19 @@ class Workspace:
         progress: Progress | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> bool:
-        """Read a file (bytes, or a path the operator allows) and make it the table. False when it cannot be read, or
-        when ``cancelled`` says so.
+        """Read a file (bytes, or a path the operator allows) or a database and make it the table. False when it cannot
+        be read, or when ``cancelled`` says so. The password of a database is not kept.
 
         What can be read in two ways is not the table yet: it waits in ``doubt`` until its questions are answered.
         On failure the previous table stays, and ``failure`` says why. Read again in another way, a table of the
         same columns keeps the roles somebody chose; what was only suggested is suggested anew.
         """
         try:
-            reading = read_in_child(source, name=name, options=options, progress=progress, cancelled=cancelled)
+            if isinstance(source, Address):
+                reading = read_database(source, options=options, progress=progress, cancelled=cancelled)
+                source = source.but(password="")
+            else:
+                reading = read_in_child(source, name=name, options=options, progress=progress, cancelled=cancelled)
             PLACES.require(self.owner, name, size_of(reading.frame))
         except AnonymizerError as error:
             self._refuse(error)
@@ -204,12 +210,18 @@ class Workspace:
             self.states[DisclosureState] = DisclosureState(**sample.disclosure)
         return True
 
-    def read_again(self, options: ReadOptions, **watch: Any) -> bool:
-        """Read the kept bytes in another way. False, with ``failure`` set, when that does not work. ``watch``: as for
-        :meth:`bring`."""
+    @property
+    def asks_password(self) -> bool:
+        """Return True when the table can only be read again with the password of a database, which is not kept."""
+        return isinstance(self.source, Address) and bool(self.source.user)
+
+    def read_again(self, options: ReadOptions, *, password: str = "", **watch: Any) -> bool:
+        """Read the kept bytes, or the database, in another way. False, with ``failure`` set, when that does not work.
+        ``watch``: as for :meth:`bring`."""
         if self.reading is None or self.source is None:
             return False
-        return self.bring(self.source, self.reading.name, options, **watch)
+        source = self.source.but(password=password) if isinstance(self.source, Address) else self.source
+        return self.bring(source, self.reading.name, options, **watch)
 
     def stop_reading(self, name: str, edition: int) -> None:
         """Say that the reading of a file was stopped, unless it ended meanwhile; what was there before stays.
@@ -286,11 +298,13 @@ class Workspace:
 
     def set(self, **changes: Any) -> None:
         """Change settings: ``ws.set(k=20)``. Cells that would count people twice, where boxes share records, are
-        written as usual."""
+        written as usual; a generalizer that leaves no record out does not do so."""
         self.settings = self.settings.but(**changes)
         if self.settings.generalizer == "tiered":
             unfit = [name for name in ("writing", "numbers") if self.settings[name] not in WITH_SHARED_RECORDS]
             self.settings = self.settings.but(**{name: SETTINGS[name].default for name in unfit})
+        if self.settings.generalizer not in LEAVES_OUT:
+            self.settings = self.settings.but(suppression=SETTINGS["suppression"].default)
 
     def remember(self) -> None:
         """Make what changed since the last time a decision in the history."""

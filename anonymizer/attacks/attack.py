@@ -166,6 +166,13 @@ def attack(
     return Attacks(tuple(outcomes))
 
 
+def attack_release(flow: "Flow", **options: Any) -> Attacks:
+    """Return the outcome of all attacks on the release of a flow, judged over the people who are in it. ``options``: of
+    :func:`attack`."""
+    table = flow.table.iloc[flow.staying] if flow.left_out else flow.table
+    return attack(table, flow.released, flow.schema, flow.codes_there, flow=flow, **options)
+
+
 def singling_out(scene: Scene) -> tuple[Outcome, ...]:
     """Return how often words that a published row gives fit exactly one person of the original: some of its cells, or
     all of them and one end or level, which says what somebody there has; whichever of the two fits one more often."""
@@ -229,7 +236,8 @@ def downcoding(scene: Scene) -> tuple[Outcome, ...]:
         return ()
     flow, schema = scene.flow, scene.schema
     cells = downcode(
-        scene.table, scene.released, schema, scene.encoded.encodings, flow.release.order, flow.look_alikes,
+        scene.table, scene.released, schema, scene.encoded.encodings,
+        np.searchsorted(flow.staying, flow.release.order), flow.look_alikes,
         flow.settings.k, scene.lookup.people, scene.say,
     )  # fmt: skip
     sentence = (
@@ -241,9 +249,9 @@ def downcoding(scene: Scene) -> tuple[Outcome, ...]:
 
 def rerun(scene: Scene) -> tuple[Outcome, ...]:
     """Return the share of people whose record is certain to somebody who knows everybody else and runs the method
-    again; nothing when the method is not known, or its groups share records."""
+    again; nothing when the method is not known, its groups share records, or records were left out."""
     scene.say(0.0, "Running the method again")
-    if scene.flow is None:
+    if scene.flow is None or scene.flow.left_out:
         return ()
     people = scene.rng.permutation(len(scene.table))[:RUN_AGAIN].astype(np.int64)
     seeds = scene.rng.integers(2**63, size=SECRETS).tolist()
@@ -266,9 +274,11 @@ def rerun(scene: Scene) -> tuple[Outcome, ...]:
 
 def minimality(scene: Scene) -> tuple[Outcome, ...]:
     """Return the share of people whose sensitive value becomes certain to somebody who runs the method on other ways
-    that the values of each group could lie; nothing when the method is not known, or its groups share records."""
+    that the values of each group could lie; nothing when the method is not known, its groups share records, or records
+    were left out."""
     scene.say(0.0, "Running the method under other values")
-    result = None if scene.flow is None else ways_of(scene.flow, scene.rng, seconds=scene.seconds, say=scene.say)
+    flow = None if scene.flow is None or scene.flow.left_out else scene.flow
+    result = None if flow is None else ways_of(flow, scene.rng, seconds=scene.seconds, say=scene.say)
     if result is None:
         return ()
     return (Outcome("minimality", (Rate(result.certain.tries, result.certain.tries), result.certain), result.sentence),)

@@ -147,6 +147,8 @@ class CellColumn:
             items = np.unique(self.group[self.levels[cell]])
             return np.asarray(self.group[self.value] == rng.choice(items)) if len(items) > 1 else None
         low, high = self.low[cell], self.high[cell]
+        if self.grid is not None:
+            low, high = self.grid.closed(np.array(low), np.array(high))
         items = np.unique([end for end in (low, high) if np.isfinite(end)])
         if len(items) and self.missing[cell]:
             items = np.append(items, np.nan)

@@ -113,7 +113,7 @@ def alone_at_end(
     class_of, cell = classes.class_of, cell_of_class(cells.index, classes)
     ends = np.array([ends_of(one) for one in cells.cells])
     missing = np.array([one.missing or one.withheld for one in cells.cells])[cell]
-    low, high = ends[cell].T
+    low, high = grid.closed(*ends[cell].T) if isinstance(grid, Grid) else ends[cell].T
     has_range = np.isfinite(low) & (low < high)
     alone = np.zeros(len(codes), dtype=np.bool_)
     single_ends = 0

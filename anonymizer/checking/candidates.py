@@ -18,7 +18,7 @@ from anonymizer.checking.linkage import LookAlikes, look_alikes, look_alikes_in_
 from anonymizer.checking.released import ColumnCells, read_cells, require_column, texts_of
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import numbers_of, ranks_of
+from anonymizer.values import EXACT, exact_numbers, numbers_of, ranks_of, value_text
 
 MAX_EDGES = 60_000_000
 """Most edges between distinct records and distinct boxes that are kept (4 bytes each)."""
@@ -27,6 +27,9 @@ MAX_PAIRS = 400_000_000_000
 """Most pairs of a distinct record and a distinct box that are looked at (64 at a time)."""
 
 BITS_BYTES = 1 << 28
+
+ROWS = 1 << 17
+"""Rows that are compared with their records at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,7 @@ class Original:
 
     table: pd.DataFrame
     schema: Schema
-    codes: NDArray[np.int32]
+    codes: NDArray[np.integer[Any]]
     columns: tuple[OriginalColumn, ...]
     types: LookAlikes
     numbers: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
@@ -71,11 +74,13 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     names = schema.quasi_identifying
     for name in names:
         require_column(original, name, "original")
-    codes = np.empty((len(original), len(names)), dtype=np.int32)
-    columns = []
-    for position, name in enumerate(names):
-        codes[:, position], column_of_codes = original_column(original[name], schema[name])
+    columns, narrow = [], []
+    for name in names:
+        codes_of_column, column_of_codes = original_column(original[name], schema[name])
         columns.append(column_of_codes)
+        narrow.append(codes_of_column.astype(np.min_scalar_type(column_of_codes.n_codes)))
+        del codes_of_column
+    codes = _stacked(narrow, len(original))
     types = look_alikes_in_codes(codes, [column.n_codes for column in columns])
     kept_numbers = {}
     for column in schema.columns:
@@ -91,6 +96,16 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     return Original(original, schema, codes, tuple(columns), types, kept_numbers, person)
 
 
+def _stacked(columns: "list[NDArray[Any]]", n: int) -> NDArray[Any]:
+    """Return columns (n,) as one array (n, p), in as few bits as the widest needs; the list is emptied."""
+    widest = np.result_type(np.uint8, *{column.dtype for column in columns})
+    stacked = np.empty((n, len(columns)), dtype=widest)
+    for position in range(len(columns)):
+        stacked[:, position] = columns[position]
+        columns[position] = columns[position][:0]
+    return stacked
+
+
 def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:
     """Return a table as comparisons need it, unless it is so already. Raises what :func:`prepare` raises, and
     :class:`ParameterError` when it was prepared under another schema."""
@@ -103,13 +118,13 @@ def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both tables in codes. ``codes`` (n, columns) of the records, ``types`` of equal ones; ``index`` (n', columns):
-    the distinct cell of each row, ``classes`` of equal rows; ``cells``: of each column, the codes that each distinct
-    cell allows."""
+    """Both tables in codes. ``codes`` (n, columns) of the records, ``types`` of equal ones; ``index``: of each column,
+    the distinct cell of each row (n',), ``classes`` of equal rows; ``cells``: of each column, the codes that each
+    distinct cell allows."""
 
-    codes: NDArray[np.int32]
+    codes: NDArray[np.integer[Any]]
     types: LookAlikes
-    index: NDArray[np.int32]
+    index: tuple[NDArray[np.integer[Any]], ...]
     classes: LookAlikes
     cells: tuple["AllowedCodes", ...]
 
@@ -120,7 +135,7 @@ class Sides:
         return Sides(
             np.column_stack([self.codes, codes]),
             look_alikes(pd.DataFrame({"type": self.types.class_of, "code": codes}), ("type", "code")),
-            np.column_stack([self.index, index]),
+            (*self.index, index),
             look_alikes(pd.DataFrame({"class": self.classes.class_of, "code": index}), ("class", "code")),
             (*self.cells, cells),
         )
@@ -134,20 +149,19 @@ class Sides:
         first_cell = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         first_listed = np.concatenate([[0], np.cumsum(listed)]).astype(np.int64)
         wrong = np.zeros(len(order), dtype=np.bool_)
-        kernels.misfits(
-            self.codes,
-            self.index,
-            np.ascontiguousarray(order, dtype=np.int64),
-            first_cell,
-            np.concatenate([cells.low for cells in self.cells]),
-            np.concatenate([cells.high for cells in self.cells]),
-            np.concatenate(
-                [cells.listed_starts[:-1] + start for cells, start in zip(self.cells, first_listed, strict=False)]
-                + [first_listed[-1:]]
-            ),
-            np.concatenate([cells.listed for cells in self.cells]),
-            wrong,
+        low, high, codes = (
+            np.concatenate(list(parts))
+            for parts in zip(*((cells.low, cells.high, cells.listed) for cells in self.cells), strict=True)
         )
+        starts = np.concatenate(
+            [cells.listed_starts[:-1] + start for cells, start in zip(self.cells, first_listed, strict=False)]
+            + [first_listed[-1:]]
+        )
+        for start in range(0, len(order), ROWS):  # codes are widened for some rows at a time
+            rows = slice(start, start + ROWS)
+            before = self.codes[order[rows]].astype(np.int32)
+            after = np.column_stack([index[rows] for index in self.index]).astype(np.int32, order="C")
+            kernels.misfits(before, after, np.arange(len(after)), first_cell, low, high, starts, codes, wrong[rows])
         return wrong
 
 
@@ -188,8 +202,8 @@ def graph_of(sides: Sides, max_edges: int, max_pairs: int) -> Graph:
             "check does"
         )
         return Graph(*vertices, None, None, None, None, reason)
-    codes = sides.codes[example_types]
-    index = sides.index[example_classes]
+    codes = sides.codes[example_types].astype(np.int32)
+    index = np.column_stack([column[example_classes] for column in sides.index]).astype(np.int32)
     widths = [
         cells.n_codes if not np.any((np.diff(cells.listed_starts) > 0) & (cells.low <= cells.high)) else 0
         for cells in sides.cells
@@ -290,9 +304,7 @@ def sides_of(
     if not names:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
     cells = cells or read_cells(released, original.schema)
-    index = np.empty((len(released), len(names)), dtype=np.int32)
-    for position, name in enumerate(names):
-        index[:, position] = cells[name].index
+    index = tuple(cells[name].index for name in names)
     allowed = [allowed_codes(cells[name].cells, column) for name, column in zip(names, original.columns, strict=True)]
     return Sides(original.codes, original.types, index, classes or look_alikes(released, names), tuple(allowed))
 
@@ -344,7 +356,7 @@ def allowed_codes(cells: Sequence[Cell], column: OriginalColumn) -> AllowedCodes
 KEPT_ROLES = (Role.SENSITIVE, Role.INSENSITIVE)
 """Columns of these roles leave as they are."""
 
-KeptColumn = tuple[NDArray[np.int64], NDArray[np.int64]]
+KeptColumn = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Codes of a kept column after (n',) and before (n,): equal codes are equal values."""
 
 
@@ -375,6 +387,8 @@ def _kept_codes(released: "pd.Series[Any]", original: Original, column: Column) 
         except AnonymizerError:
             pass
         else:
+            if len(numbers) and max(-numbers[0], numbers[-1]) >= EXACT:
+                return _exact_codes(released, original.table[column.name], column)
             place = _place(after, numbers)
             exists = np.isnan(after)
             if len(numbers):
@@ -388,6 +402,26 @@ def _kept_codes(released: "pd.Series[Any]", original: Original, column: Column) 
             rank[text] if text in rank else rank.get(kept_value(text or ""), len(rank) + place)
             for place, text in enumerate(texts_after)
         ],
-        dtype=np.int64,
+        dtype=np.int32,
     )
-    return lookup[index] if len(texts_after) else index.astype(np.int64), before_codes.astype(np.int64)
+    return lookup[index] if len(texts_after) else index, before_codes
+
+
+def _exact_codes(released: "pd.Series[Any]", original: "pd.Series[Any]", column: Column) -> KeptColumn:
+    """Return what :func:`_kept_codes` does of numbers that floats do not tell apart."""
+    rank: dict[object, int] = {}
+    codes = []
+    for values in (original, released):
+        place, distinct = pd.factorize(values, use_na_sentinel=False)
+        keys = value_keys(pd.Series(distinct), column)
+        codes.append(np.array([rank.setdefault(key, len(rank)) for key in keys], dtype=np.int64)[place])
+    return codes[1], codes[0]
+
+
+def value_keys(values: "pd.Series[Any]", column: Column, as_text: bool = False) -> list[object]:
+    """Return what stands for each value of a kept column (n,): equal only where values are the same, to the last digit;
+    ``None`` for missing. ``as_text``: of numbers, too. Raises :class:`EncodeError` for numbers and dates that are
+    none."""
+    if column.kind is not Kind.CATEGORICAL and not as_text:
+        return list(exact_numbers(values, column))
+    return [None if absent else value_text(value) for value, absent in zip(values, values.isna(), strict=True)]

@@ -101,6 +101,7 @@ def consistency(
     classes: LookAlikes | None = None,
     cells: Mapping[str, ColumnCells] | None = None,
     enough: int | None = None,
+    may_lack: int = 0,
     max_edges: int = MAX_EDGES,
     max_pairs: int = MAX_PAIRS,
 ) -> Consistency:
@@ -117,12 +118,16 @@ def consistency(
     complete assignment. So each person fits, and takes in some assignment, at least so many rows, each row fits so many
     people, and no link is more probable than one in so many.
 
+    ``may_lack``: how many people may have been left out, of whom there is no row. Of a release that lacks some, it is
+    only said whether its rows are people's, each another's, and how many fit each row.
+
     Raises :class:`SchemaError` when a quasi-identifier is not in a table, :class:`CellError` for a cell that cannot
     be read, and :class:`EncodeError` for an original value that does not fit its column's kind.
     """
     original = original_of(original, schema)
     sides = sides_of(released, original, classes, cells)
-    alike = len(released) == len(original)
+    lacks = len(original) - len(released)
+    alike = 0 <= lacks <= may_lack
     columns = kept_columns(released, original) if alike else ()
     own = {} if order is None or not alike else _row_by_row(sides, columns, np.asarray(order))
     large = enough is not None and alike and sides.classes.sizes.min() >= enough
@@ -133,6 +138,14 @@ def consistency(
     if not alike:
         reason = f"the release has {len(released):,} rows, the original {len(original):,}"
         return replace(result, contained=False, mismatch=reason, reason=reason)
+    if lacks:
+        if result.contained is None:
+            full = _full(sides, columns, max_edges, max_pairs)
+            if full.starts is None:
+                return replace(result, rows_per_record=None, reason=full.reason)
+            nobody = np.full(len(original), -1, dtype=np.int32)
+            result = replace(result, **_by_assignment(full, _assign(full, nobody)))
+        return replace(result, rows_per_record=None, reason="people were left out, who are in no row")
     if result.contained:
         match = np.empty(len(original), dtype=np.int32)
         match[np.asarray(order)] = graph.class_of
@@ -161,9 +174,10 @@ def _full(sides: Sides, columns: tuple[KeptColumn, ...], max_edges: int, max_pai
 
 
 def _fits(full: Graph) -> bool:
-    """Return True when people can be assigned to rows one to one; False as well when that is too much to compute."""
+    """Return True when every row can be assigned a person of its own; False as well when that is too much to
+    compute."""
     none = np.full(len(full.type_of), -1, dtype=np.int32)
-    return full.starts is not None and bool((_assign(full, none) >= 0).all())
+    return full.starts is not None and int((_assign(full, none) >= 0).sum()) == len(full.class_of)
 
 
 def _counts(graph: Graph) -> Consistency:
@@ -182,9 +196,9 @@ def _counts(graph: Graph) -> Consistency:
 
 def _row_by_row(sides: Sides, columns: tuple[KeptColumn, ...], order: NDArray[Any]) -> dict[str, Any]:
     """Return what comparing each row with its own person says. Raises :class:`ParameterError` for a wrong order."""
-    if order.shape != (len(sides.index),) or not _is_permutation(order, len(sides.codes)):
+    if order.shape != sides.classes.class_of.shape or not _names_each_once(order, len(sides.codes)):
         raise ParameterError(
-            "The order of the released rows does not name every original row once.",
+            "The order of the released rows does not name a row of the original for each, and none twice.",
             remedy="Pass the release's own order, or none.",
         )
     wrong = sides.misfits(order)
@@ -196,11 +210,11 @@ def _row_by_row(sides: Sides, columns: tuple[KeptColumn, ...], order: NDArray[An
     return {"contained": False, "misfit": int(np.argmax(wrong)), "mismatch": reason}
 
 
-def _is_permutation(order: NDArray[np.integer[Any]], n: int) -> bool:
-    """Return True when ``order`` (n,) names every record from 0 to n - 1 once."""
-    if len(order) != n or order.min(initial=0) < 0 or order.max(initial=0) >= max(n, 1):
+def _names_each_once(order: NDArray[np.integer[Any]], n: int) -> bool:
+    """Return True when ``order`` (n',) names records from 0 to n - 1, none of them twice."""
+    if order.min(initial=0) < 0 or order.max(initial=0) >= max(n, 1):
         return False
-    return bool((np.bincount(order, minlength=n) == 1).all())
+    return bool((np.bincount(order, minlength=n) <= 1).all())
 
 
 def _by_assignment(full: Graph, match: NDArray[np.int32]) -> dict[str, Any]:

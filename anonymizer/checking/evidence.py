@@ -119,7 +119,7 @@ def class_histograms(
     return ClassHistograms(column.name, ordered, pairs // v, pairs % v, count, totals, sizes)
 
 
-def _ranks(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], bool]:
+def _ranks(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.integer[Any]], bool]:
     """Return the values as ranks (n,), without gaps, and whether these carry an order. Missing is a value of its own,
     the last."""
     if column.kind is not Kind.CATEGORICAL:
@@ -133,13 +133,15 @@ def _ranks(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64],
             rank[np.argsort(distinct)] = np.arange(len(distinct))  # NaN sorts last
             return rank[codes], True
     first, texts = texts_of(values)
-    present, codes = np.unique(first, return_inverse=True)
+    present = np.flatnonzero(np.bincount(first, minlength=len(texts)))
     levels = [texts[code] for code in present]
     domain = list(column.domain or ()) if column.ordered else []
     places = [len(domain) + (level is None) if level not in domain else domain.index(level) for level in levels]
     rank = np.empty(len(levels), dtype=np.int64)
     rank[np.argsort(places, kind="stable")] = np.arange(len(levels))
-    return rank[codes], bool(domain)
+    of_text = np.zeros(len(texts), dtype=np.min_scalar_type(len(texts)))
+    of_text[present] = rank
+    return of_text[first], bool(domain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +211,8 @@ class Evidence:
     rows of each class; ``histograms``: one a sensitive column; ``spreads``: one a numeric one; ``comparison``: the
     comparison with the original, when there is one; ``persons``: of whom the rows are, where that is not every row a
     person of its own and the original tells; ``sample``: the risk of the rows by what is known of the population,
-    where that is asked for and could be told; ``counts`` (n,): how many rows each stands for, when not one."""
+    where that is asked for and could be told; ``counts`` (n,): how many rows each stands for, when not one;
+    ``lacks``: people of the original who were left out."""
 
     released: pd.DataFrame
     schema: Schema
@@ -222,6 +225,7 @@ class Evidence:
     persons: "PersonCounts | None" = None
     sample: SampleRisk | None = None
     counts: NDArray[np.int64] | None = None
+    lacks: int = 0
 
     @property
     def rows(self) -> int:

@@ -23,6 +23,28 @@ ON_SENSITIVE = ("l", "entropy_l", "t", "rsd_min", "spread_min")
 """Limits that speak of sensitive columns."""
 
 
+def records_check(rows: int, records: int, share: float, left_out: int | None) -> tuple[Check, ...]:
+    """Return the check that a release of so many rows lacks at most a share of the records of its original, and just as
+    many as were said to be ``left_out``; none where nobody may be left out and nobody is. ``None``: nothing was said.
+
+    Who was left out is in no row: nothing is missing or withheld there.
+    """
+    lacks, most = records - rows, int(share * records + 1e-9)
+    if not (lacks or share or left_out):
+        return ()
+    says = f"{lacks:,} of {records:,} records ({lacks / records:.2%}) were left out: they are in no row."
+    if lacks < 0:
+        says = f"The release has {-lacks:,} rows more than the original has records."
+    elif lacks > most:
+        says += f" At most {most:,} may be."
+    elif left_out is not None and left_out != lacks:
+        says += f" The release says that {left_out:,} were."
+    elif not lacks:
+        says = f"No record was left out; {most:,} might have been."
+    right = 0 <= lacks <= most and left_out in (None, lacks)
+    return (Check("records left out", most, lacks, right, "", says),)
+
+
 def file_check(beside: Sequence[str] | None) -> tuple[Check, ...]:
     """Return the check that a file holds its rows and nothing else. ``beside``: what else it holds, a sentence each;
     ``None`` when no file was read."""
@@ -160,12 +182,17 @@ class _Judge:
         low, high = cell.low, cell.high
         assert low is not None
         assert high is not None
-        for text in cell.ends:
+        if self.column.cuts and not self.column.cuts.allows(low, high):
+            return "it does not keep to the public cuts"
+        for text in filter(None, cell.ends):
             if is_date(text) is not of_dates:
                 return f"a {'number' if of_dates else 'date'} in a column of {'dates' if of_dates else 'numbers'}"
             if not is_plain(text):
                 return "a number or date has one spelling, and this is another"
-        if self.ends is not None and not self.ends[0] <= low <= high <= self.ends[1]:
+        if not self.column.cuts and "" in cell.ends:
+            return "an open end in a column without public cuts"
+        ends = [end for end in (low, high) if np.isfinite(end)]
+        if self.ends is not None and not self.ends[0] <= ends[0] <= ends[-1] <= self.ends[1]:
             return "it is outside the declared domain"
         numbers = None if self.original is None else self.original.numbers
         if cell.estimate and numbers is not None and not (len(numbers) and numbers[0] <= low <= numbers[-1]):

@@ -104,7 +104,7 @@ def look_alikes(frame: pd.DataFrame, columns: Sequence[str]) -> LookAlikes:
 
 def classes_of(keys: Sequence[tuple[NDArray[np.integer[Any]], int]], n: int) -> LookAlikes:
     """Return the classes of n records that agree on every key: the codes of a column (n,), and a bound of them."""
-    class_of, groups = _dense(_fold([(codes.astype(np.int64), bound) for codes, bound in keys], n))
+    class_of, groups = _dense(_fold(keys, n))
     return LookAlikes(class_of, np.bincount(class_of, minlength=groups).astype(np.int64))
 
 

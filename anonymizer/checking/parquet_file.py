@@ -42,31 +42,78 @@ TEXT = 6
 CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4_raw"}
 
 
-def parquet_rows(data: bytes) -> tuple[pa.Table, tuple[str, ...]]:
-    """Return the rows of a Parquet file, every physical column a column, and what else the file holds, in sentences.
+class ParquetRows:
+    """The rows of a Parquet file, group by group, every physical column a column, and what else the file holds.
 
     Raises :class:`ReadError` for columns that no release has: nested, doubled, or of a type that is neither text,
     numbers nor dates; and what pyarrow raises for a file that it cannot read.
     """
-    file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-    names = file.schema_arrow.names
-    if not names or len(set(names)) != len(names):
-        raise ReadError("The file has no columns, or two columns of one name.", remedy="Give each a name of its own.")
-    for field in file.schema_arrow:
-        if not _is_plain(field.type):
+
+    def __init__(self, data: bytes) -> None:
+        schema = pq.ParquetFile(pa.BufferReader(data)).schema_arrow
+        names: list[str] = schema.names
+        if not names or len(set(names)) != len(names):
             raise ReadError(
-                f"Column {field.name!r} holds values of type {field.type}, which no release has.",
-                column=field.name,
-                remedy="Bring the file as it was written: text, numbers and dates only.",
+                "The file has no columns, or two columns of one name.", remedy="Give each a name of its own."
             )
-    table = file.read(use_pandas_metadata=False).replace_schema_metadata(None)
-    try:
-        return table, tuple(dict.fromkeys(_beside_rows(data, table)))
-    except (IndexError, struct.error, KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise ReadError(
-            "The inner parts of this Parquet file are not in order, so what it holds beside its rows cannot be said.",
-            remedy="Bring the file as it was written.",
-        ) from error
+        for field in schema:
+            if not _is_plain(field.type):
+                raise ReadError(
+                    f"Column {field.name!r} holds values of type {field.type}, which no release has.",
+                    column=field.name,
+                    remedy="Bring the file as it was written: text, numbers and dates only.",
+                )
+        texts = [
+            field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        ]
+        self.data = data
+        self.file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts, page_checksum_verification=True)
+        self.names = names
+        self.values: list[list[Any]] = [[] for _ in names]
+
+    def groups(self) -> Iterator[pa.Table]:
+        """Yield the rows of each group of rows; text by codes, without levels that no row has."""
+        for number in range(self.file.metadata.num_row_groups):
+            table = self.file.read_row_group(number, use_pandas_metadata=False).replace_schema_metadata(None)
+            columns = [_compact(column.combine_chunks()) for column in table.columns]
+            for values, column in zip(self.values, columns, strict=True):
+                values.append(_distinct(column))
+            yield pa.table(columns, names=self.names)
+
+    def beside(self) -> tuple[str, ...]:
+        """Return what the file holds beside the rows of its groups, in sentences; to be asked when they were read."""
+        values = [parts[0] if len(parts) == 1 else _union(parts) for parts in self.values]
+        try:
+            return tuple(dict.fromkeys(_beside_rows(self.data, self.names, values)))
+        except (IndexError, struct.error, KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
+            raise ReadError(
+                "The inner parts of this Parquet file are not in order, so what it holds beside its rows cannot be "
+                "said.",
+                remedy="Bring the file as it was written.",
+            ) from error
+
+
+def parquet_rows(data: bytes) -> tuple[pa.Table, tuple[str, ...]]:
+    """Return the rows of a Parquet file and what else it holds, as :class:`ParquetRows` does, all at once."""
+    file = ParquetRows(data)
+    groups = list(file.groups())
+    table = pa.concat_tables(groups).unify_dictionaries() if groups else file.file.read(use_pandas_metadata=False)
+    return table, file.beside()
+
+
+def _compact(column: Any) -> Any:
+    """Return a column whose dictionary has no value that no row has."""
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.chunked_array(column.chunks, column.type).unify_dictionaries().combine_chunks()
+        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_dictionary(column.type):
+        return column
+    again = column.indices.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(again.indices, column.dictionary.take(again.dictionary))
+
+
+def _union(parts: list[Any]) -> Any:
+    return np.unique(np.concatenate(parts)) if parts else np.empty(0)
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -81,8 +128,8 @@ def _is_plain(kind: pa.DataType) -> bool:
     )  # fmt: skip
 
 
-def _beside_rows(data: bytes, table: pa.Table) -> Iterator[str]:
-    """Yield a sentence for each thing in the file that is no row's."""
+def _beside_rows(data: bytes, names: list[str], values: list[Any]) -> Iterator[str]:
+    """Yield a sentence for each thing in the file that is no row's. ``values``: the distinct ones of each column."""
     length = struct.unpack("<I", data[-8:-4])[0]
     start = len(data) - 8 - length
     footer, end = _fields(data, start)
@@ -95,12 +142,11 @@ def _beside_rows(data: bytes, table: pa.Table) -> Iterator[str]:
     for element in footer[2]:
         yield from _unknown(element, SCHEMA_FIELDS, "description of a column")
     place = 4
-    values = [_distinct(table.column(position)) for position in range(table.num_columns)]
     chunks = [chunk for group in footer.get(4, []) for chunk in _chunks(group)]
     for group in footer.get(4, []):
         yield from _unknown(group, GROUP_FIELDS, "group of rows")
     for position, chunk in sorted(chunks, key=lambda one: _first_byte(one[1][3])):
-        name = table.column_names[position]
+        name = names[position]
         yield from _unknown(chunk, CHUNK_FIELDS, f"column {name!r}")
         column = chunk[3]
         yield from _unknown(column, COLUMN_FIELDS, f"column {name!r}")
@@ -189,11 +235,11 @@ def _plain_values(plain: bytes, physical: int, count: int) -> Any:
     return texts if place == len(plain) else None
 
 
-def _distinct(column: pa.ChunkedArray) -> Any:
+def _distinct(column: pa.Array) -> Any:
     """Return the distinct values of a column as its pages would hold them; missing is none of them."""
     kind = column.type
     if pa.types.is_dictionary(kind):
-        column, kind = column.cast(kind.value_type), kind.value_type
+        column, kind = column.dictionary, kind.value_type
     if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
         column = column.cast(pa.int64())
     elif pa.types.is_date32(kind):

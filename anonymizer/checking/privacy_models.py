@@ -294,6 +294,8 @@ def _count_check(
     comparison, k = evidence.comparison, evidence.required.k
     if comparison is None:
         return ()
+    if evidence.lacks > 0:
+        promise = promise.replace("very person", "very person who was not left out")
     if counts is not None:
         achieved, worst = int(counts.min()), ""
         if of_rows:

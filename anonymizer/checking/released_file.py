@@ -11,7 +11,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, cast
@@ -149,26 +149,28 @@ def read_released(
 def _read(data: bytes) -> ReleasedFile:
     if data.startswith(WORKBOOKS):
         rows = _read_workbook(data)
-        return ReleasedFile(rows, tuple(_index_columns(rows)), True)
+        return ReleasedFile(rows, tuple(index_columns(rows.columns)), True)
     if data[:4] in (b"PAR1", b"PARE"):
         from anonymizer.checking.parquet_file import parquet_rows
 
         table, beside = parquet_rows(data)
         rows = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
-        return ReleasedFile(rows, (*_index_columns(rows), *beside), False)
+        return ReleasedFile(rows, (*index_columns(rows.columns), *beside), False)
     kind = next((SIGNATURES[start] for start in SIGNATURES if data.startswith(start)), "csv")
     if kind in LABELLED_FORMATS:
         rows, sentences = read_written(data, kind)
-        return ReleasedFile(rows, (*_index_columns(rows), *sentences), False)
+        return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), False)
     if kind == "feather":
         rows = arrow_rows(data)
         other = "The file holds something beside its rows, or is not written as releases are."
-        return ReleasedFile(rows, (*_index_columns(rows), *([] if arrow_bytes(rows) == data else [other])), False)
+        return ReleasedFile(
+            rows, (*index_columns(rows.columns), *([] if arrow_bytes(rows) == data else [other])), False
+        )
     packing: list[str] = []
     if data[:2] == b"\x1f\x8b":
         data, packing = _unpacked(data)
     rows = _read_csv(data)
-    return ReleasedFile(rows, (*packing, *_index_columns(rows), *_beside_lines(data)), True)
+    return ReleasedFile(rows, (*packing, *index_columns(rows.columns), *_beside_lines(data)), True)
 
 
 def _read_workbook(data: bytes) -> pd.DataFrame:
@@ -265,8 +267,9 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:
     return members, beside
 
 
-def _index_columns(rows: pd.DataFrame) -> list[str]:
-    names = [name for name in map(str, rows.columns) if name.startswith(INDEX_NAME) or not name.strip()]
+def index_columns(columns: Iterable[object]) -> list[str]:
+    """Return a sentence for each of the columns, by name, that looks like the index of a table."""
+    names = [name for name in map(str, columns) if name.startswith(INDEX_NAME) or not name.strip()]
     return [f"Column {name!r} looks like the index of a table: it can say where a row came from." for name in names]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from anonymizer.checking.candidates import Original, original_of, prepare
 from anonymizer.checking.consistency import Consistency, consistency
 from anonymizer.checking.evidence import Check, Evidence, class_histograms, class_spread, rows_text
-from anonymizer.checking.form import cells_check, file_check, sensitive_check
+from anonymizer.checking.form import cells_check, file_check, records_check, sensitive_check
 from anonymizer.checking.linkage import LookAlikes, look_alikes, sizes_of
 from anonymizer.checking.persons import count_persons, sample_of
 from anonymizer.checking.privacy_models import MODELS
@@ -25,17 +25,20 @@ from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.population.sample import Population
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import Limits
+from anonymizer.settings import check as check_setting
 
 __all__ = ["MODELS", "Check", "Evidence", "Original", "Verification", "prepare", "verify"]
 
 
 @dataclass(frozen=True)
 class Verification:
-    """All checks of one release, for the required class size ``k``."""
+    """All checks of one release of so many ``rows``, for the required class size ``k``. ``left_out``: records of the
+    original that are in no row, as far as that is known."""
 
     checks: tuple[Check, ...]
     k: int
     rows: int
+    left_out: int = 0
 
     @property
     def passed(self) -> bool:
@@ -68,10 +71,11 @@ class Verification:
     def describe(self) -> str:
         """Return what the release is, in words, and what it does not promise."""
         sentences = [self._kind_of_release()]
-        containment = self.get("containment")
-        if containment is not None:
-            sentences.append(containment.sentence)
-        first = ("k-anonymity", "k persons", "containment")
+        for name in ("containment", "records left out"):
+            check = self.get(name)
+            if check is not None:
+                sentences.append(check.sentence)
+        first = ("k-anonymity", "k persons", "containment", "records left out")
         sentences += [check.sentence for check in self.failed if check.name not in first]
         return " ".join(sentences)
 
@@ -116,6 +120,7 @@ class Verification:
             "passed": self.passed,
             "k": self.k,
             "rows": self.rows,
+            "left_out": self.left_out,
             "k_anonymous": self.k_anonymous,
             "description": self.describe(),
             "checks": [asdict(check) for check in self.checks],
@@ -135,6 +140,8 @@ def verify(
     population: Population | None = None,
     counts: NDArray[np.int64] | None = None,
     comparison: Consistency | None = None,
+    suppression: float = 0.0,
+    left_out: int | None = None,
     **limits: Any,
 ) -> Verification:
     """Check a release: a table of text cells, as :meth:`Release.frame` or a file that was read back gives it.
@@ -152,13 +159,16 @@ def verify(
     ``population``: what is known of it beside the sampling weights of the original; limits on risk and k-map count by
     it.
     ``counts`` (n,): how many rows each of ``released`` stands for, where equal rows were put together; ``comparison``:
-    with the original, where the caller has made it.
+    with the original, where the caller has made it. ``suppression``: the largest share of the records of the original
+    that may be left out, 0 to 1, and ``left_out``: how many were, when that was said; all else that is required is
+    required of the rows that are there.
 
     Cells that are none, or outside the domain, fail; the release is then not compared with the original. Raises
     :class:`ParameterError` for impossible requirements or an empty release, and :class:`SchemaError` when a
     quasi-identifier is missing.
     """
     required = Limits(k=k, **limits)
+    check_setting("suppression", suppression)
     if not len(released):
         raise ParameterError("The release has no rows, so there is nothing to verify.", remedy="Bring a release.")
     names = list(schema.quasi_identifying)
@@ -169,6 +179,11 @@ def verify(
     class_of, sizes = classes.class_of, classes.sizes
     original = None if original is None else original_of(original, schema)
     in_order, readable = cells_check(released, schema, classes, original, cells, counts)
+    lacks = 0 if original is None else len(original) - len(released)
+    about_rows: tuple[Check, ...] = ()
+    if original is not None and counts is None:
+        about_rows = records_check(len(released), len(original), suppression, left_out)
+    may_lack = lacks if about_rows and about_rows[0].passed else 0
     persons = None
     if original is not None and readable:
         persons = count_persons(released, original, classes, order, cells)
@@ -189,10 +204,13 @@ def verify(
         ),
         comparison=comparison
         if original is None or not readable
-        else consistency(released, original, schema, order=order, classes=classes, cells=cells, enough=required.k),
+        else consistency(
+            released, original, schema, order=order, classes=classes, cells=cells, enough=required.k, may_lack=may_lack
+        ),
         persons=persons,
         sample=sample,
         counts=counts,
+        lacks=max(lacks, 0),
         spreads=tuple(
             spread
             for name in schema.sensitive
@@ -200,6 +218,7 @@ def verify(
             and (spread := class_spread(released[name], schema[name], class_of, sizes, counts)) is not None
         ),
     )
-    form = (*file_check(beside), in_order, *sensitive_check(released, schema, required))
+    form = (*file_check(beside), in_order, *about_rows, *sensitive_check(released, schema, required))
     checks = (check for model in MODELS.values() for check in model(evidence))
-    return Verification((*form, *checks), required.k, int(sizes.sum()))
+    absent = max(lacks, 0) if original is not None else left_out or 0
+    return Verification((*form, *checks), required.k, int(sizes.sum()), absent)

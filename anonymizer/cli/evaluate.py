@@ -9,6 +9,7 @@ from typing import Any
 from anonymizer.cli.options import (
     ProgressBar,
     add_codebook,
+    add_cuts,
     add_reading,
     add_roles,
     add_settings,
@@ -41,6 +42,7 @@ def add_evaluate(subparsers: Any) -> None:
     command.add_argument("input", help="csv, csv.gz, parquet or xlsx; or sample:NAME")
     add_roles(command)
     add_codebook(command)
+    add_cuts(command)
     add_reading(command)
     command.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
     command.add_argument("--k", type=numbers, default=[10, 20, 30], metavar="K,K", help="default: 10,20,30")
@@ -77,9 +79,13 @@ def add_evaluate(subparsers: Any) -> None:
     command.set_defaults(run=run, reads=("input", "schema", "codebook"), writes=("out", "plot"))
 
 
+UNFIT = ("k", "generalizer", "suppression", "suppression_weight")
+"""Settings that are compared, or that comparing methods knows nothing of: it leaves nobody out."""
+
+
 def shared_settings() -> tuple[str, ...]:
     """Return the settings that all that is compared has in common: limits beside k, and how cells are written."""
-    return (*(name for name in setting_names("limit", "cells") if name not in ("k", "generalizer")), "weight")
+    return (*(name for name in setting_names("limit", "cells") if name not in UNFIT), "weight")
 
 
 def numbers(text: str) -> list[int]:

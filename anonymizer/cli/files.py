@@ -21,6 +21,7 @@ from anonymizer.gate.finding import Severity
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import dictionary_schema, read_manifest
 from anonymizer.partitions.pieces import open_table
+from anonymizer.partitions.places import is_delimited, is_remote, local_source
 from anonymizer.partitions.run import FilesResult, anonymize_files
 from anonymizer.partitions.values import first_rows
 from anonymizer.releasing.files import write_file
@@ -34,6 +35,8 @@ ENGINES = ("memory", "local", "dask")
 CLUSTER = ("scheduler", "workers", "memory", "spill")
 LARGE = 2_000_000
 """Records from which a Parquet file is read in pieces where a folder is to be written."""
+LARGE_TEXT = 256 << 20
+"""Bytes from which a file of delimited text is."""
 FIRST = 100_000
 """Records in which roles that nobody gave are looked for."""
 
@@ -43,8 +46,9 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--engine",
         choices=ENGINES,
-        help="memory: one table; local: Parquet files in pieces, and a folder out (default: local for a folder, a "
-        f"pattern, or a Parquet file of {LARGE:,} records where --out is a folder); dask: the same on a cluster",
+        help="memory: one table; local: files in pieces, and a folder out (default: local for a folder, a pattern, an "
+        f"address such as s3://, and, where --out is a folder, {LARGE:,} records of Parquet or {LARGE_TEXT >> 20} MiB "
+        "of text); dask: Parquet files here, on a cluster",
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="dask: of a cluster that is there: tls://HOST:8786")
     parser.add_argument("--workers", type=int, help="dask: processes to start on this machine (default: its cores)")
@@ -61,11 +65,13 @@ def engine_of(options: argparse.Namespace) -> str:
         if options.engine in ENGINES[1:]:
             raise ParameterError("A table in a database is read and written as one.", remedy="Choose --engine memory.")
         return "memory"
-    path = Path(options.input)
-    pieces = path.is_dir() or (not path.exists() and any(letter in options.input for letter in "*?["))
-    ending = options.out and options.out.lower().endswith(FORMATS)
-    if not options.engine and not pieces and path.suffix == ".parquet" and path.is_file() and options.out:
-        pieces = not ending and open_table(path).n_records >= LARGE
+    source, ending = local_source(options.input), options.out and options.out.lower().endswith(FORMATS)
+    path = Path(source)
+    pieces = (
+        is_remote(source) or path.is_dir() or (not path.exists() and any(letter in str(source) for letter in "*?["))
+    )
+    if not options.engine and not pieces and options.out and not ending and path.is_file():
+        pieces = bool(how_large(path))
     engine = options.engine or ("local" if pieces else "memory")
     if engine != "memory" and ending:
         raise ParameterError(
@@ -74,23 +80,50 @@ def engine_of(options: argparse.Namespace) -> str:
     return engine
 
 
+def how_large(path: Path) -> str:
+    """Return how large a file is, in words, where that is a reason to read it in pieces; "" where it is not."""
+    if path.suffix.lower() == ".parquet":
+        records = open_table(path).n_records
+        return plural(records, "record") if records >= LARGE else ""
+    size = path.stat().st_size if is_delimited(path) else 0
+    return f"{size >> 20:,} MiB of text" if size >= LARGE_TEXT else ""
+
+
+def choice_of(source: str) -> str:
+    """Return why a table is read in pieces although nobody asked for that, in one line."""
+    path = Path(local_source(source))
+    why = (how_large(path) or "One file") if path.is_file() else "Many files"
+    return f"{why}: the table is read in pieces (--engine local), and written as a folder. One table: --engine memory."
+
+
 def run_files(options: argparse.Namespace) -> int:
-    """Run ``anonymize`` on Parquet files in pieces: write the folder and the report; return the exit status."""
-    table = open_table(options.input)
+    """Run ``anonymize`` on files in pieces: write the folder and the report; return the exit status."""
+    reading = read_options(options)
+    table = open_table(options.input, options=reading)
     if not options.out:
         raise ParameterError("A table in pieces is written into a new folder.", remedy="Name one: --out FOLDER.")
-    alone = ["check", "project", "attack", "packet", "internal_packet", "internal", "external"]
+    alone = [
+        "check",
+        "project",
+        "attack",
+        "packet",
+        "internal_packet",
+        "internal",
+        "external",
+        "suppression",
+        "regression",
+    ]
     if unfit := [name for name in alone if getattr(options, name, None)]:
         option = "--" + unfit[0].replace("_", "-")
         raise ParameterError(f"{option} takes one table in memory.", remedy="Leave it out, or choose --engine memory.")
-    show, reading = ProgressBar(), read_options(options)
+    show = ProgressBar()
     rows = first_rows(table, FIRST, reading)
     schema = schema_of(rows, options)
     if not options.schema:
         require_roles(rows, schema, options.keep)
     reasons = dict(text.partition("=")[::2] for text in options.reason)
     if not options.engine:
-        print("The table is read in pieces (--engine local).", file=sys.stderr)
+        print(choice_of(options.input), file=sys.stderr)
     cluster = {name: getattr(options, name) for name in CLUSTER if getattr(options, name) is not None}
     result = anonymize_files(
         options.input, schema, options.out, options=reading, reasons=reasons, override=options.override, progress=show,

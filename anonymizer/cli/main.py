@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
-from anonymizer.checking.released_file import kind_of_cells, read_file
+from anonymizer.checking.released_file import ReleasedFile, kind_of_cells, read_file, read_released
 from anonymizer.checking.verify import verify
 from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
@@ -23,6 +23,7 @@ from anonymizer.cli.options import (
     ONCE_OPTIONS,
     ProgressBar,
     add_codebook,
+    add_cuts,
     add_population,
     add_reading,
     add_roles,
@@ -34,6 +35,7 @@ from anonymizer.cli.options import (
     population_from,
     print_checks,
     print_json,
+    read_apart,
     reading_of,
     require_roles,
     schema_of,
@@ -58,9 +60,11 @@ from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.databases.address import Address, redacted
 from anonymizer.databases.read import read_rows
 from anonymizer.databases.write import rows_bytes, write_release
+from anonymizer.drawing.surveys import interval_text, overlap_text
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Severity
+from anonymizer.measuring.named_regression import NamedRegression
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
@@ -146,6 +150,7 @@ def commands() -> argparse.ArgumentParser:
     )
     add_roles(make)
     add_codebook(make)
+    add_cuts(make)
     make.add_argument("--project", metavar="JSON", help="take roles, reading and settings from last time's project")
     add_reading(make)
     make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that leave as they are")
@@ -174,7 +179,7 @@ def commands() -> argparse.ArgumentParser:
     add_reading(check)
     check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
     check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
-    add_settings(check, *Limits().required)
+    add_settings(check, *Limits().required, "suppression")
     add_population(check)
     check.add_argument("--json", action="store_true", help="print the checks as JSON")
     check.set_defaults(run=run_verify)
@@ -307,12 +312,17 @@ def run_verify(options: argparse.Namespace) -> int:
     table = options.input if isinstance(options.input, Address) else None
     if table is None and Path(options.input).is_file() and is_packet(data := Path(options.input).read_bytes()):
         return verify_packet(options, data)
-    limits = settings_of(options).limits.required
+    settings = settings_of(options)
+    limits = settings.limits.required
     claim = claim_from(options.report) if options.report else None
     if table is None and Path(options.input).is_dir():
         return run_verify_folder(options, claim, limits)
-    rows = None if table is None else rows_bytes(ask_password(table, read_rows))
-    file = read_file(options.input if rows is None else rows)
+    if table is None:
+        released = read_apart(options.input, reader=read_released)
+        file, content = ReleasedFile.of_reading(released), released.sha256
+    else:
+        rows = rows_bytes(ask_password(table, read_rows))
+        file, content = read_file(rows), digest(rows)
     reading = reading_of(options.original, options) if options.original else None
     original = None if reading is None else reading.frame
     schema = released_schema(file.rows, original, options, claim)
@@ -320,9 +330,10 @@ def run_verify(options: argparse.Namespace) -> int:
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
     verification = verify(
-        file.rows, schema, original=original, beside=file.beside, population=population_from(options), **limits
-    )
-    content = digest(Path(options.input).read_bytes() if rows is None else rows)
+        file.rows, schema, original=original, beside=file.beside, population=population_from(options),
+        suppression=settings.suppression or (claim.suppression if claim else 0.0),
+        left_out=claim.left_out if claim else None, **limits,
+    )  # fmt: skip
     differences = () if claim is None else claim.differences(content, len(file.rows), schema)
     same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
     passed = verification.passed and not differences and same is not False
@@ -392,13 +403,30 @@ def print_result(result: Result) -> None:
         (in_text(name_of("measure", "gcp")), "0", f"{utility.gcp:.3f}"),
         ("outside majority class", "", "" if utility.error is None else f"{utility.error:.3f}"),
     ]
+    if utility.left_out:
+        rows.insert(2, ("records left out", "", f"{utility.left_out:,}"))
+        rows.append(("detail lost, rows there", "0", f"{utility.gcp_released:.3f}"))
     if (change := result.report.two_way.mean) is not None:
         rows.append(("in another cell, two-way", "0", f"{change:.3f}"))
     if (agreement := result.report.coefficients) is not None:
         rows.append(("coefficients in interval", f"{agreement.coefficients:,}", f"{agreement.inside:,}"))
+    if (shared := result.report.weighted.mean_overlap) is not None:
+        rows.append(("overlap of intervals", "1", f"{shared:.3f}"))
     for label, first, second in rows:
         print(f"{label:<24}{first:>12}{second:>12}")
     print()
+    print_regression(result.report.weighted.regression)
     print_checks(result.verification)
     print(result.report.isolation.sentence)
     print_gate(result.gate, [finding for finding in result.gate.findings if finding.severity is Severity.STOPS])
+
+
+def print_regression(regression: NamedRegression | None) -> None:
+    """Print the regression that the steward named, before and after; nothing without one."""
+    if regression is None:
+        return
+    print(f"{regression.model.capitalize()}: {regression.formula}; 95 % intervals before and after, and their overlap")
+    for term in regression.terms:
+        first, second = interval_text(term.before), interval_text(term.after)
+        print(f"  {term.title:<28}{first:>36}{second:>36}{overlap_text(term.overlap):>8}")
+    print()

@@ -22,9 +22,11 @@ from anonymizer.databases.read import read_database
 from anonymizer.errors import ParameterError, ReadError, SchemaError
 from anonymizer.labelled.codebook import read_codebook
 from anonymizer.labelled.variable import Variable
+from anonymizer.partitions.places import is_files_address
 from anonymizer.population.sample import Population
-from anonymizer.reading.files import Reading, ReadOptions, read_table
-from anonymizer.reading.options import DEFAULT_MISSING
+from anonymizer.reading.child import read_in_child
+from anonymizer.reading.files import Reader, Reading, ReadOptions
+from anonymizer.reading.options import DEFAULT_MISSING, Allowance, memory_of_computer, operator_allowance
 from anonymizer.reading.profile import suggest, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.reporting.report import schema_from
@@ -34,8 +36,14 @@ from anonymizer.whatif.described import with_codebook
 
 Answer = TypeVar("Answer")
 
+TYPES: dict[str, type] = {"count": int, "number": float, "text": str}
+"""What an option of each kind of setting is read as."""
+
 ONCE_OPTIONS = dict(zip(("person", "sampling_weight", "household", "stratum"), ONCE, strict=True))
 """The options that name one column each, by their role."""
+
+OWN_MEMORY, OWN_SECONDS = 4 << 30, 60.0
+"""Bytes, where the computer has twice as much, and seconds of work that any file may take that is read here."""
 
 
 def add_roles(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +59,34 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
         "--kinds", type=pairs, default={}, metavar="A=KIND", help="numeric, categorical or date, where it is not plain"
     )
     parser.add_argument("--schema", metavar="JSON", help="take all of this from a saved schema or a report instead")
+
+
+def add_cuts(parser: argparse.ArgumentParser) -> None:
+    """Add the options that cut columns of numbers in public, before anything is grown; each can be repeated."""
+    for option, values, help_text in (
+        ("--bands", "0,18,65", "say a column only in these bands: the first value of each, the last is open"),
+        ("--top", "80", "say this value of a column and all above it as so much or more"),
+        ("--bottom", "20", "say this value of a column and all below it as so much or less"),
+    ):
+        parser.add_argument(option, action="append", default=[], metavar=f"COLUMN={values}", help=help_text)
+
+
+def with_cuts(schema: Schema, options: argparse.Namespace) -> Schema:
+    """Return the schema with the public cuts of the options. Raises :class:`SchemaError` for an unknown column, or cuts
+    that it cannot have."""
+    for option in ("bands", "bottom", "top"):
+        for text in getattr(options, option, []):
+            name, _, values = text.rpartition("=")
+            try:
+                numbers = tuple(float(part) for part in values.split(","))
+            except ValueError:
+                numbers = ()
+            if not numbers or (option != "bands" and len(numbers) > 1):
+                remedy = f"Write it as --{option} age=…, in numbers."
+                raise SchemaError(f"--{option} {text} cannot be read.", value=text, remedy=remedy)
+            cuts = schema[name].cuts.but(**{option: numbers if option == "bands" else numbers[0]})
+            schema = schema.with_column(name, cuts=cuts)
+    return schema
 
 
 def add_codebook(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +110,8 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
                 option, default=setting.default, choices=(*names_of(name), *SHORT.get(name, ())), help=help_text
             )
         else:
-            parser.add_argument(
-                option, default=setting.default, type=int if setting.kind == "count" else float, help=help_text
-            )
+            number = share if setting.most == 1 else TYPES[setting.kind]
+            parser.add_argument(option, default=setting.default, type=number, help=help_text)
 
 
 def add_population(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +123,7 @@ def add_population(parser: argparse.ArgumentParser) -> None:
 
 def population_from(options: argparse.Namespace, *, wildcard: bool = False) -> Population:
     """Return what the options say of the population."""
-    people = None if options.population is None else read_table(Path(options.population)).frame
+    people = None if options.population is None else read_apart(options.population).frame
     return Population(options.fraction, people, wildcard)
 
 
@@ -119,6 +154,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def share(text: str) -> float:
+    """Return a number, such as 0.02, which may be said in per cent as well: 2%."""
+    return float(text.removesuffix("%").strip()) / 100 if text.endswith("%") else float(text)
+
+
 def names(text: str) -> list[str]:
     """Return column names separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
@@ -139,7 +179,9 @@ def take_addresses(options: argparse.Namespace) -> None:
     Raises :class:`ReadError` for one that cannot be read, and :class:`ParameterError` where none may stand.
     """
     for option, value in vars(options).items():
-        if is_address(value) and option != "scheduler":
+        if not is_address(value) or option == "scheduler":
+            continue
+        if (option, options.command) != ("input", "anonymize") or not is_files_address(value):
             if option not in ("input", "original") and (option, options.command) != ("out", "anonymize"):
                 called = "The input" if option == "input" else f"--{option.replace('_', '-')}"
                 raise ParameterError(f"{called} cannot be a database here.", remedy="Name a file.")
@@ -166,11 +208,37 @@ def reading_of(path: str | Address, options: argparse.Namespace, way: ReadOption
         return sample_reading(path.removeprefix(SAMPLE_PREFIX))
     if isinstance(path, Address):
         return ask_password(path, lambda address: read_database(address, options=way or read_options(options)))
-    reading = read_table(Path(path), options=way or read_options(options))
+    reading = read_apart(path, options=way or read_options(options))
     for question in reading.questions:
         answers = " or ".join(answer.words for answer in question.answers)
         raise ReadError(question.text, column=question.column, remedy=f"Say which: {answers}.")
     return reading
+
+
+def read_apart(source: str | bytes, *, options: ReadOptions | None = None, reader: Reader | None = None) -> Reading:
+    """Return the table in a file, read in a copy of this process; see :func:`anonymizer.reading.child.read_in_child`.
+
+    ``source``: a path, or the bytes. What comes through a pipe is taken here, for it comes once.
+    """
+    name, size = None, len(source)
+    if isinstance(source, str):
+        path = Path(source)
+        name, size = path.name, path.stat().st_size if path.is_file() else 0
+        if path.exists() and not path.is_file() and not path.is_dir():
+            source = path.read_bytes()
+            size = len(source)
+    return read_in_child(
+        source, name=name, options=options, reader=reader, allowance=own_allowance(size), fork=True
+    )  # fmt: skip
+
+
+def own_allowance(size: int) -> Allowance:
+    """Return what the reading of a file of ``size`` bytes may take where nobody else is served: what the operator set,
+    or more than a server gives."""
+    allowance = operator_allowance()
+    memory = max(allowance.memory_for(size), min(OWN_MEMORY, memory_of_computer() // 2))
+    seconds = max(allowance.seconds_for(size), OWN_SECONDS)
+    return replace(allowance, memory=allowance.memory or memory, seconds=allowance.seconds or seconds)
 
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
@@ -196,7 +264,7 @@ def schema_of(
     if options.schema and getattr(options, "codebook", None):
         raise ParameterError("A schema says it all.", remedy="Leave the --codebook out, or the --schema.")
     if options.schema:
-        return schema_from(options.schema)
+        return with_cuts(schema_from(options.schema), options)
     schema = Schema.of(
         table,
         quasi_identifying=options.quasi_identifying,
@@ -216,7 +284,7 @@ def schema_of(
             "No column is quasi-identifying.",
             remedy="Name some: --quasi-identifying age,sex (or give a --schema or a --codebook).",
         )
-    return schema
+    return with_cuts(schema, options)
 
 
 def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) -> Schema:

@@ -4,13 +4,14 @@ import argparse
 from dataclasses import asdict
 
 from anonymizer.attacks.attack import Attacks
-from anonymizer.cli.options import print_json, reading_of
+from anonymizer.checking.released_file import ReleasedFile, read_released
+from anonymizer.cli.options import print_json, read_apart, reading_of
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.reading.profile import suggest
 from anonymizer.reporting.claim import roles_text
 from anonymizer.reporting.findings import Statement, findings_of, riskiest_of
-from anonymizer.reporting.packet import PacketCheck, check_packet, packet_of, write_packet
+from anonymizer.reporting.packet import PacketCheck, check_packet, members_of, packet_of, read_members, write_packet
 from anonymizer.reporting.pictures import pictures_of
 from anonymizer.reporting.report import Report
 from anonymizer.settings import Limits
@@ -76,7 +77,11 @@ def verify_packet(options: argparse.Namespace, data: bytes) -> int:
     reading = reading_of(options.original, options) if options.original else None
     plain = Limits().required
     limits = {name: vars(options)[name] for name in plain if vars(options)[name] not in (None, plain[name])}
-    check = check_packet(data, original=None if reading is None else reading.frame, **limits)
+    check = check_packet(
+        data, original=None if reading is None else reading.frame,
+        unfold=lambda data: members_of(read_apart(data, reader=read_members)),
+        read=lambda data: ReleasedFile.of_reading(read_apart(data, reader=read_released)), **limits,
+    )  # fmt: skip
     same, about = (None, "") if check.claim is None or reading is None else check.claim.original(reading.sha256)
     passed = check.passed and same is not False
     if options.json:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from anonymizer.attacks.attack import SECONDS, Attacks, attack
+from anonymizer.attacks.attack import SECONDS, Attacks, attack_release
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import FEWEST_WORDS, Finding, Gate, Severity, is_reason
@@ -59,10 +59,7 @@ def report_paths(options: argparse.Namespace) -> dict[str, Path]:
 
 def attacks_of(flow: Flow, options: argparse.Namespace, progress: Progress) -> Attacks:
     """Return what attacks on the release of a flow achieve."""
-    return attack(
-        flow.table, flow.released, flow.schema, flow.encoded, flow=flow, seconds=options.attack_seconds,
-        progress=progress,
-    )  # fmt: skip
+    return attack_release(flow, seconds=options.attack_seconds, progress=progress)
 
 
 def print_attacks(attacks: Attacks) -> None:

@@ -78,6 +78,9 @@ def print_risk(risk: SampleRisk, special: SpecialUniques, names: tuple[str, ...]
         ("journalist, highest", f"{risk.journalist.highest:.4g}"),
         ("marketer", f"{risk.marketer:.4g}"),
     ]
+    if risk.log_linear is not None and risk.alone:
+        lines.append(("alone there, log-linear", f"{risk.log_linear.alone:,.1f}"))
+        lines.append(("right links to them", f"{risk.log_linear.right:,.1f}"))
     if risk.household is not None:
         lines.append(("average risk of households", f"{risk.household.mean():.4g}"))
     for label, value in lines:

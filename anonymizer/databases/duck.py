@@ -8,7 +8,16 @@ from typing import Any
 import pyarrow as pa
 
 from anonymizer.databases.address import Address, need
-from anonymizer.databases.driver import BATCH, Rows, as_text_note, exists, no_table, not_one_select, refuse_type
+from anonymizer.databases.driver import (
+    BATCH,
+    Rows,
+    as_text_note,
+    exists,
+    no_table,
+    not_one_select,
+    quoted,
+    refuse_type,
+)
 from anonymizer.databases.driver import writes_refused as refuse_writing
 from anonymizer.errors import ReadError
 from anonymizer.reading.options import MIB
@@ -51,7 +60,7 @@ class DuckDB:
         described = connection.execute(f"DESCRIBE SELECT * FROM ({statement}\n) AS copse").fetchall()
         columns, notes, decimals = [], [], set()
         for place, (name, kind, *_) in enumerate(described):
-            bare = '"' + name.replace('"', '""') + '"'
+            bare = quoted(name)
             if kind in LONG:
                 decimals.add(place)
             elif kind in AS_TEXT or NESTED.fullmatch(kind):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from anonymizer.errors import EncodeError
 from anonymizer.growing.target import ClassTarget, NumericTarget
 from anonymizer.labelled.variable import Variable
-from anonymizer.schema import Column, Kind, Schema
+from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import distinct_numbers, levels_of, numbers_of, value_text
 
 MAX_CODES = 65_536
@@ -159,6 +159,8 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
         encodings.append(encoding)
         if note:
             notes.append(note)
+        if column.cuts:
+            notes += column.cuts.notes(column.name, numbers_of(table[column.name], column)[0].astype(np.float64))
     widest = np.uint8 if all(encoding.n_codes <= 256 for encoding in encodings) else np.uint16
     matrix = np.empty((len(table), len(columns)), dtype=widest)
     for position, codes in enumerate(column_codes):
@@ -169,6 +171,11 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
     target = (
         whole_table(len(table)) if schema.target is None or by_numbers else encode_classes(table, schema.target, schema)
     )
+    notes += [
+        f"The public cuts of {column.name!r} do not count: it is {column.role}, and quasi-identifying columns are cut."
+        for column in schema.columns
+        if column.cuts and column.role is not Role.QUASI_IDENTIFYING
+    ]
     person, person_notes = persons_of(table, schema)
     notes += [*sensitive_notes, *person_notes]
     return EncodedTable(matrix, tuple(encodings), target, tuple(notes), numeric, others, by_numbers, person)
@@ -214,9 +221,13 @@ def encode_column(
         low, high, domain = ends, ends, (0.0, float(len(labels)))
     else:
         numbers, restore = numbers_of(values, column)
-        codes, distinct, low, high, note = number_codes(numbers, column, max_codes, counts)
-        labels = restore(distinct)
-        domain = number_domain(column, low, high)
+        if column.cuts:
+            codes, distinct, low, high, domain = cut_codes(numbers.astype(np.float64), column, max_codes)
+            labels, note = distinct, ""
+        else:
+            codes, distinct, low, high, note = number_codes(numbers, column, max_codes, counts)
+            labels = restore(distinct)
+            domain = number_domain(column, low, high)
     missing = bool(len(codes) and codes.max() == len(labels))
     if len(labels) + missing > max_codes:
         raise EncodeError(
@@ -317,6 +328,43 @@ def number_codes(
     lookup = np.append(bins, len(first))
     ends = distinct.astype(np.float64)
     return lookup[codes], distinct[first], ends[first], ends[last], note
+
+
+def cut_codes(
+    numbers: NDArray[np.float64], column: Column, max_codes: int
+) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64], NDArray[np.float64], tuple[float, float]]:
+    """Return codes (n,), one value a code, the lowest and the highest number of each code, and the domain of a column
+    with public cuts: a code for each band, whether anybody is in it or not; or of numbers no higher than the top code,
+    and no lower than the bottom one.
+
+    Raises :class:`EncodeError` for a number below the first band, or outside a declared domain.
+    """
+    present = numbers[~np.isnan(numbers)]
+    if np.isinf(present).any():
+        distinct_numbers(numbers)  # says in which row
+    if not column.cuts.bands:
+        clipped = column.cuts.clip(numbers)
+        codes, distinct, low, high, _ = number_codes(clipped, column, max_codes)
+        domain = number_domain(column, low, high) if column.domain is None else cast(tuple[float, float], column.domain)
+        inside = column.cuts.clip(np.array(domain))
+        if len(low) and not inside[0] <= low[0] <= high[-1] <= inside[1]:
+            number_domain(column, low, high)
+        return codes, distinct, low, high, (float(inside[0]), float(inside[1]))
+    whole = bool(np.all(present % 1 == 0)) and all(start % 1 == 0 for start in column.cuts.bands)
+    low, high = column.cuts.ends(1.0 if whole else 0.0)
+    if len(present) and present.min() < low[0]:
+        raise EncodeError(
+            f"Column {column.name!r} holds {value_text(float(present.min()))}, below its first public band, which "
+            f"begins at {value_text(float(low[0]))}.",
+            column=column.name,
+            value=float(present.min()),
+            remedy="Let the first band begin lower, or correct the value.",
+        )
+    declared = () if column.domain is None else cast(tuple[float, float], column.domain)
+    high[-1] = max(low[-1], *declared, float(present.max()) if len(present) and not declared else low[-1])
+    codes = np.searchsorted(low, np.nan_to_num(numbers, nan=low[0]), side="right").astype(np.int64) - 1
+    codes[np.isnan(numbers)] = len(low)
+    return codes, low.copy(), low, high, (float(low[0]), float(high[-1]))
 
 
 def number_domain(column: Column, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[float, float]:

@@ -47,6 +47,8 @@ def codes_of_people(values: "pd.Series[object]", encoding: Encoding, schema: Sch
         texts = values.astype(object).map(value_text, na_action="ignore")
         return np.where(values.isna(), missing, texts.map(place).astype(float))
     numbers = numbers_of(values, schema[encoding.name])[0].astype(float)
+    cuts = schema[encoding.name].cuts
+    numbers = np.minimum(cuts.clip(numbers), encoding.high[-1]) if cuts.bands else cuts.clip(numbers)
     last = np.searchsorted(encoding.low, numbers, side="right") - 1  # the last code that begins at or below it
     inside = (last >= 0) & (numbers <= encoding.high[np.maximum(last, 0)])
     return np.where(np.isnan(numbers), missing, np.where(inside, last, last + 0.5))
@@ -123,13 +125,14 @@ def leaf_of_people(tree: Tree, codes: NDArray[np.float64]) -> Places:
     """Return the leaf (N,) that people with these codes (N, p) reach; a level that the table does not have goes where
     levels that a split does not list go."""
     lists = np.repeat(np.arange(tree.n_nodes), np.diff(tree.listed_start))
-    listed = np.unique(lists * float(1 << 17) + tree.listed)
+    foreign = 1.0 + max(int(tree.listed.max(initial=0)), int(np.nanmax(codes, initial=0)))  # a code that nobody has
+    listed = np.unique(lists * (foreign + 1) + tree.listed)
     node = np.zeros(len(codes), np.int64)
     active = np.flatnonzero(tree.feature[node] >= 0)
     while len(active):
         at = node[active]
         code = codes[active, tree.feature[at]]
-        by_list = np.isin(at * float(1 << 17) + np.nan_to_num(code, nan=float(1 << 16)), listed) == tree.listed_left[at]
+        by_list = np.isin(at * (foreign + 1) + np.nan_to_num(code, nan=foreign), listed) == tree.listed_left[at]
         left = np.where(tree.cut[at] >= 0, code < tree.cut[at], by_list)
         node[active] = np.where(left, at + 1, at + 1 + tree.size[at + 1])
         active = active[tree.feature[node[active]] >= 0]

@@ -1,17 +1,21 @@
 """A table whose records are in boxes: what is measured of a release, and of the training records of a fold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.cells import Cell
-from anonymizer.growing.encode import EncodedTable, Encoding
+from anonymizer.growing.encode import EncodedTable, Encoding, encode_column
 from anonymizer.measuring.predict import cell_of, features_of
 from anonymizer.measuring.utility import cell_ncp
+from anonymizer.releasing.expand import possible
 from anonymizer.releasing.release import Release
+from anonymizer.schema import Column, Kind
+from anonymizer.values import numbers_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -35,16 +39,17 @@ class BoxedColumn(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoxedTable:
-    """n records in boxes. ``box`` (n,): the box of each record; ``columns``: the p quasi-identifiers."""
+    """n records in boxes. ``box`` (n,): the box of each record, -1 of one that was left out; ``columns``: the p
+    quasi-identifiers."""
 
     box: Rows
     columns: tuple[BoxedColumn, ...]
 
     @classmethod
     def of_release(cls, encoded: EncodedTable, release: Release, classes: NDArray[np.integer]) -> "BoxedTable":
-        """Return the records of a table in the boxes of its release. ``classes`` (n,): the class of look-alike rows of
-        each released row."""
-        box = np.empty(release.n_records, dtype=np.int64)
+        """Return the records of a table in the boxes of its release. ``classes`` (n',): the class of look-alike rows
+        of each released row."""
+        box = np.full(encoded.n_records, -1, dtype=np.int64)
         box[release.order] = classes
         first = np.unique(classes, return_index=True)[1]
         columns = []
@@ -76,3 +81,58 @@ class BoxedTable:
     def losses(self) -> Floats:
         """Return the NCP of each box in each column, (boxes, p)."""
         return np.column_stack([column.losses() for column in self.columns])
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """What n rows say of a column. ``of_row`` (n,): which of c different cells each has. Numbers: ``number`` (c,), and
+    ``present`` (c,), the part of the cell that has a value. Levels: ``shares`` (c, levels), of each of ``levels`` and,
+    last, of "missing", whether it occurs or not."""
+
+    column: Column
+    of_row: NDArray[np.integer]
+    number: Floats
+    present: Floats
+    shares: Floats
+    levels: tuple[str, ...] = ()
+
+    @property
+    def is_number(self) -> bool:
+        """True for a column of numbers, False for one of levels."""
+        return self.column.kind is Kind.NUMERIC
+
+
+def values_before(table: pd.DataFrame, column: Column) -> Values:
+    """Return what the rows of a table say of a column of numbers or levels."""
+    nothing = np.empty(0)
+    if column.kind is Kind.NUMERIC:
+        number, of_row = np.unique(numbers_of(table[column.name], column)[0].astype(np.float64), return_inverse=True)
+        present = np.isfinite(number).astype(np.float64)
+        return Values(column, of_row.reshape(-1), np.where(present > 0, number, 0.0), present, nothing)
+    codes, encoding, _ = encode_column(table[column.name], column)
+    levels = tuple(str(encoding.text(code)) for code in range(len(encoding.labels)))
+    return Values(column, codes, nothing, nothing, np.eye(len(levels) + 1), levels)
+
+
+def values_after(release: Release, before: Values) -> Values:
+    """Return what the released cells say of a column, in the order of the original rows, without those that were left
+    out, as :func:`anonymizer.releasing.expand.expand` reads them beside the data dictionary: a withheld level is any of
+    the column's, in equal parts."""
+    released = release[before.column.name]
+    if released.index is None:
+        return replace(before, of_row=before.of_row[np.sort(release.order)])
+    of_row = released.index[np.argsort(release.order)].astype(np.int64)
+    column = before.column if before.is_number else replace(before.column, domain=released.domain)
+    options = [possible(cell, column) for cell in released.cells]
+    if before.is_number:
+        pairs = [[(v, share) for v, share in zip(*option, strict=True) if v is not None] for option in options]
+        present = np.array([sum(share for _, share in pair) for pair in pairs])
+        number = np.array([sum(v * share for v, share in pair) for pair in pairs])
+        number = np.divide(number, present, out=np.zeros(len(pairs)), where=present > 0)
+        return Values(before.column, of_row, number, present, before.shares)
+    place = {level: number for number, level in enumerate(before.levels)}
+    shares = np.zeros((len(options), len(before.levels) + 1))
+    for row, option in enumerate(options):
+        for level, share in zip(*option, strict=True):
+            shares[row, len(place) if level is None else place[level]] += share
+    return Values(before.column, of_row, before.number, before.present, shares, before.levels)

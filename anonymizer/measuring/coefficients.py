@@ -119,11 +119,13 @@ def agreement(regression: Regression, boxed: BoxedTable) -> Agreement:
 
 def _inside(fit: Fit, boxed: BoxedTable, is_logistic: bool) -> NDArray[np.bool_]:
     """Return of each coefficient but the constant whether that of the boxes lies in its interval."""
-    count = np.bincount(boxed.box, minlength=boxed.n_boxes).astype(np.float64)
+    there = boxed.box >= 0  # who was left out is in no regression of the release
+    box = boxed.box[there]
+    count = np.bincount(box, minlength=boxed.n_boxes).astype(np.float64)
     rows = np.flatnonzero(count)
     terms = [_term(column, of_code) for column, of_code in zip(boxed.columns, fit.term_of_code, strict=True)]
     design = Design([Term(values, of_box[rows]) for values, of_box in terms], count[rows])
-    response = np.bincount(boxed.box, fit.response, boxed.n_boxes)[rows] / count[rows]
+    response = np.bincount(box, fit.response[there], boxed.n_boxes)[rows] / count[rows]
     places = independent(design.gram()[np.ix_(fit.places, fit.places)])
     estimate = np.full(len(fit.places), np.nan)
     model = logistic if is_logistic else linear

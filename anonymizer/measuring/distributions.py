@@ -20,7 +20,7 @@ MOST_LEVELS = 12
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """One column in b bins, before and after.
+    """One column in b bins, before and after; of records that were left out nothing is there after.
 
     ``edges`` (b + 1,): the bins of numbers and dates (microseconds since 1970), ``None`` for levels; ``labels`` (b,):
     each bin in words; ``before``, ``after`` (b,): records in each bin, those after are fractions. ``missing``: records
@@ -38,9 +38,11 @@ class Distribution:
 
     @property
     def moved(self) -> float:
-        """Share of records that are in another bin after than before, at the least: the total variation distance."""
+        """Share of records that are in another bin after than before, or left out, at the least: the total variation
+        distance."""
         total = float(self.before.sum() + self.missing[0])
-        gap = np.abs(self.after - self.before).sum() + abs(self.missing[1] - self.missing[0])
+        left_out = round(total - float(self.after.sum() + self.missing[1]))
+        gap = np.abs(self.after - self.before).sum() + abs(self.missing[1] - self.missing[0]) + left_out
         return float(gap / 2 / total) if total else 0.0
 
 

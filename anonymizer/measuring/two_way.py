@@ -1,4 +1,5 @@
-"""How far two-way tables change: the share of people that a table of any two columns shows in another cell.
+"""How far two-way tables change: the share of people that a table of any two columns shows in another cell, and the
+Hellinger distance of the two tables.
 
 Released cells are read evenly (:mod:`anonymizer.measuring.bins`), each column of a box by itself, as somebody does who
 has only the release. Numbers and dates stand in ten bins of equal width, of levels the twelve most frequent stand
@@ -33,16 +34,24 @@ class TwoWay:
 
     ``names``: the p columns, the q generalized ones first, then the sensitive ones. ``distances`` (q, p): the total
     variation distance between the tables of two columns, 0 to 1: the share of people who are in another cell, at the
-    least. NaN on the diagonal and below it, so that every pair stands once.
+    least. ``hellinger`` (q, p): the Hellinger distance of the two, 0 to 1. NaN on the diagonals and below them, so that
+    every pair stands once.
     """
 
     names: tuple[str, ...]
     distances: Floats
+    hellinger: Floats
 
     @property
     def mean(self) -> float | None:
         """The mean over all pairs of columns of which at least one is generalized; ``None`` where there is no pair."""
         pairs = self.distances[np.isfinite(self.distances)]
+        return float(pairs.mean()) if len(pairs) else None
+
+    @property
+    def mean_hellinger(self) -> float | None:
+        """The mean Hellinger distance over the same pairs; ``None`` where there is no pair."""
+        pairs = self.hellinger[np.isfinite(self.hellinger)]
         return float(pairs.mean()) if len(pairs) else None
 
     @property
@@ -58,12 +67,15 @@ class TwoWay:
         worst = self.worst
         return {
             "rows_in_another_cell": self.mean,
+            "hellinger_distance": self.mean_hellinger,
             "most": worst and {"columns": list(worst[:2]), "rows_in_another_cell": worst[2]},
         }
 
 
-def two_way(encoded: EncodedTable, boxed: BoxedTable) -> TwoWay:
-    """Return how far two-way tables change when each of n records gets its box; sensitive columns stay as they are.
+def two_way(encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = None) -> TwoWay:
+    """Return how far two-way tables change when each of n records gets its box; sensitive columns stay as they are. A
+    record that was left out is in another cell of every table. ``weights`` (n,): how many people each record stands
+    for; one, when not given.
 
     A table of the release is a sum over boxes: their records, or how many of them are in a cell of the other column,
     times the shares of the box in each bin. All tables together are one product of matrices.
@@ -80,20 +92,26 @@ def two_way(encoded: EncodedTable, boxed: BoxedTable) -> TwoWay:
     before += sensitive.values()
     sizes += [int(bins.max()) + 1 for bins in sensitive.values()]
     with one_thread():
-        after = _tables_after(boxed, shares, before[q:], sizes[q:])
-    starts = np.cumsum([0, *sizes])
-    distances = np.full((q, len(sizes)), np.nan)
+        after = _tables_after(boxed, shares, before[q:], sizes[q:], weights)
+    starts, gone = np.cumsum([0, *sizes]), boxed.box < 0
+    people = encoded.n_records if weights is None else weights.sum()
+    left_out = gone.sum() if weights is None else weights[gone].sum()
+    distances, hellinger = np.full((q, len(sizes)), np.nan), np.full((q, len(sizes)), np.nan)
     for first in range(q):
         for second in range(first + 1, len(sizes)):
             shape = sizes[first], sizes[second]
             pairs = before[first] * shape[1] + before[second]
-            table = np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
+            table = np.bincount(pairs, weights, minlength=shape[0] * shape[1]).reshape(shape)
             released = after[starts[first] : starts[first + 1], starts[second] : starts[second + 1]]
-            distances[first, second] = np.abs(released - table).sum() / (2 * encoded.n_records)
-    return TwoWay((*encoded.names, *sensitive), distances)
+            distances[first, second] = (np.abs(released - table).sum() + left_out) / (2 * people)
+            roots = np.sqrt(released) - np.sqrt(table)
+            hellinger[first, second] = np.sqrt(((roots**2).sum() + left_out) / (2 * people))
+    return TwoWay((*encoded.names, *sensitive), distances, hellinger)
 
 
-def _tables_after(boxed: BoxedTable, shares: Sequence[Floats], others: Sequence[Rows], sizes: Sequence[int]) -> Floats:
+def _tables_after(
+    boxed: BoxedTable, shares: Sequence[Floats], others: Sequence[Rows], sizes: Sequence[int], weights: Floats | None
+) -> Floats:
     """Return the tables of the generalized columns (all of their bins) against all columns, in records.
 
     ``shares``: how much of each cell of a column lies in each bin; ``others``, ``sizes``: the bin of each record in the
@@ -109,12 +127,12 @@ def _tables_after(boxed: BoxedTable, shares: Sequence[Floats], others: Sequence[
             [part[column.of_box[some]] for part, column in zip(shares, boxed.columns, strict=True)], axis=1
         )
         records = order[ends[first] : ends[first + len(spread)]]
-        box = boxed.box[records] - first
+        box, heavy = boxed.box[records] - first, None if weights is None else weights[records]
         counts = [
-            np.bincount(box * size + bins[records], minlength=len(spread) * size).reshape(-1, size)
+            np.bincount(box * size + bins[records], heavy, minlength=len(spread) * size).reshape(-1, size)
             for bins, size in zip(others, sizes, strict=True)
         ]
-        n = np.bincount(box, minlength=len(spread))[:, None]
+        n = np.bincount(box, heavy, minlength=len(spread))[:, None]
         tables += spread.T @ np.concatenate([spread * n, *counts], axis=1)
     return tables
 

@@ -18,6 +18,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import Encoding
 from anonymizer.growing.target import majority_error
 from anonymizer.growing.tree import Tree
+from anonymizer.releasing.expand import middle_of
 from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.schema import Kind
 
@@ -49,10 +50,13 @@ def _width_share(width: float, encoding: Encoding) -> float:
     return width / whole if whole > 0 else 0.0
 
 
-def ncp_by_column(release: Release, encodings: Sequence[Encoding]) -> dict[str, float]:
-    """Return the mean NCP of each generalized column of a release."""
+def ncp_by_column(
+    release: Release, encodings: Sequence[Encoding], records: NDArray[np.int64] | None = None
+) -> dict[str, float]:
+    """Return the mean NCP of each generalized column of a release. ``records`` (n,): how many each row stands for; one,
+    when not given."""
     by_name = {encoding.name: encoding for encoding in encodings}
-    return {column.name: float(_column_ncp(column, by_name).mean()) for column in release.generalized}
+    return {c.name: float(np.average(_column_ncp(c, by_name), weights=records)) for c in release.generalized}
 
 
 def ncp(release: Release, encodings: Sequence[Encoding]) -> Floats:
@@ -238,7 +242,7 @@ def _features(release: Release) -> Any:
         if column.kind is Kind.CATEGORICAL:
             of_cell = identity(len(column.cells), format="csr")
         else:
-            middle = [0.0 if c.low is None or c.high is None else c.low / 2 + c.high / 2 for c in column.cells]
+            middle = [0.0 if c.low is None or c.high is None else middle_of(c) for c in column.cells]
             scale = max(map(abs, middle), default=0.0) or 1.0
             of_cell = csr_matrix([[m / scale, float(c.missing)] for m, c in zip(middle, column.cells, strict=True)])
         parts.append(of_cell[column.index])
@@ -249,8 +253,10 @@ def _features(release: Release) -> Any:
 class Utility:
     """What a release of n records keeps and loses.
 
-    ``gcp``: mean NCP over all cells, Y19 (12), 0 to 1; ``ncp_by_column``: the same for each column.
-    ``discernibility``: sum of squared class sizes, records²: as if each record were charged the size of its class.
+    ``gcp``: mean NCP over all cells, Y19 (12), 0 to 1; ``ncp_by_column``: the same for each column. A record that was
+    left out loses all, 1 in every column; ``left_out``: how many were, and ``gcp_released``: the mean over the others.
+    ``discernibility``: sum of squared class sizes, records²: as if each record were charged the size of its class, and
+    one that was left out the size of the table (Bayardo and Agrawal 2005).
     ``error``: share of records outside the most frequent target value of their class of look-alikes, counted on
     the released rows themselves (not cross-validated); ``None`` without a target.
     """
@@ -259,11 +265,15 @@ class Utility:
     ncp_by_column: Mapping[str, float]
     discernibility: int
     error: float | None
+    gcp_released: float
+    left_out: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready."""
         return {
             "gcp": self.gcp,
+            "gcp_released": self.gcp_released,
+            "records_left_out": self.left_out,
             "ncp_by_column": dict(self.ncp_by_column),
             "discernibility": self.discernibility,
             "error_outside_majority": self.error,
@@ -271,16 +281,25 @@ class Utility:
 
 
 def measure(
-    release: Release, encodings: Sequence[Encoding], target: str | None, classes: LookAlikes | None = None
+    release: Release,
+    encodings: Sequence[Encoding],
+    target: str | None,
+    classes: LookAlikes | None = None,
+    left_out: int = 0,
 ) -> Utility:
     """Return all figures of one release. ``target``: a kept column, or ``None``; ``classes``: those of its look-alike
-    rows, when they are known."""
+    rows, when they are known; ``left_out``: records of the table that it has no row of."""
     classes = classes or look_alikes(release.frame(), [column.name for column in release.generalized])
     losses = ncp_by_column(release, encodings)
     values = None if target is None else release[target].values
+    n = release.n_records + left_out
+    with_all = {name: (loss * release.n_records + left_out) / n for name, loss in losses.items()}
+    released = float(np.mean(list(losses.values())))
     return Utility(
-        gcp=float(np.mean(list(losses.values()))),
-        ncp_by_column=losses,
-        discernibility=discernibility(classes),
+        gcp=float(np.mean(list(with_all.values()))) if left_out else released,
+        ncp_by_column=with_all if left_out else losses,
+        discernibility=discernibility(classes) + left_out * n,
         error=None if values is None else majority_class_error(values, classes),
+        gcp_released=released,
+        left_out=left_out,
     )

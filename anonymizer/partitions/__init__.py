@@ -1,1 +1,1 @@
-"""A table in pieces, past what fits into memory as one: Parquet files to codes, codes to a tree, groups to a folder."""
+"""A table in pieces: files to codes, codes to a tree, groups to a folder. The codes of all records stay in memory."""

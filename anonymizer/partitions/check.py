@@ -1,32 +1,37 @@
-"""The check of a released folder, part by part: equal rows are put together with how many there are, and what is then
-checked is every distinct row. Beside the original in codes, each row is held against its own record."""
+"""The check of a released folder, part by part and group of rows by group: equal rows are put together with how many
+there are, in codes, and what is then checked is every distinct row. Beside the original, each row is held against its
+own record."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from anonymizer.cells import parse_cell
-from anonymizer.checking.candidates import AllowedCodes, OriginalColumn, allowed_codes, original_column
+from anonymizer.checking.candidates import OriginalColumn, allowed_codes, original_column, value_keys
 from anonymizer.checking.consistency import Consistency
-from anonymizer.checking.linkage import look_alikes, sizes_of
-from anonymizer.checking.released import texts_of
-from anonymizer.checking.released_file import read_file
+from anonymizer.checking.linkage import classes_of, sizes_of
+from anonymizer.checking.parquet_file import ParquetRows
+from anonymizer.checking.released_file import index_columns
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, CellError, ParameterError, Progress, ReadError, no_progress
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.folder import Manifest, Part, beside_parts, part_bytes, read_manifest
 from anonymizer.partitions.values import in_order
-from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.schema import Column, Role, Schema
 from anonymizer.settings import Limits
-from anonymizer.values import numbers_of
+from anonymizer.values import value_text
 
 DENSE = 4
 """Pairs are found in a table while it has at most so many cells a row."""
+
+MERGE = 1 << 20
+"""Distinct rows are put together again whenever so many came, and as many as there were."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,18 +40,40 @@ class OriginalRows:
     secret of whoever made the folder."""
 
     table: CodedTable
-    order: NDArray[np.int64]
+    order: NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupRows:
+    """Some rows of a part: of each column its distinct values, and ``codes`` (u,) of the u distinct rows, of which
+    there are ``counts`` (u,); one more than the values is missing."""
+
+    values: dict[str, pa.Array]
+    codes: list[NDArray[Any]]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, values: dict[str, pa.Array], codes: list[NDArray[Any]]) -> "GroupRows":
+        """Return the distinct ones of rows; those that follow each other first, for rows stand as their cells sort."""
+        n = len(codes[0])
+        other = np.zeros(n, np.bool_)
+        other[:1] = True
+        for column in codes:
+            other[1:] |= column[1:] != column[:-1]
+        first = np.flatnonzero(other)
+        counts = np.diff(np.append(first, n)).astype(np.int64)
+        bounds = [len(distinct) + 1 for distinct in values.values()]
+        return cls(values, *_distinct_rows([column[first] for column in codes], bounds, counts))
 
 
 @dataclass(frozen=True, eq=False)
 class PartRows:
-    """The distinct rows of a part, and how many of each there are; what is ``beside`` them; columns in which a row does
-    not contain its record's value, ``wrong``."""
+    """The rows of a part, group by group; what is ``beside`` them; columns in which a row does not contain its record's
+    value, ``wrong``."""
 
-    rows: pd.DataFrame
-    counts: NDArray[np.int64]
+    groups: tuple[GroupRows, ...]
     beside: tuple[str, ...]
-    wrong: tuple[str, ...]
+    wrong: frozenset[str]
 
 
 def verify_folder(
@@ -62,7 +89,7 @@ def verify_folder(
     """Check a released folder: what :func:`anonymizer.checking.verify.verify` says of all of its rows.
 
     ``limits``: what is required, ``k`` among them. ``original``: where whoever made the folder checks it; ``checked``:
-    what others have found in each part, beside its records. Raises :class:`ReadError`, with its name, for a part that
+    what others saw in each part, each row beside its record. Raises :class:`ReadError`, with its name, for a part that
     is not the one in the manifest or cannot be read.
     """
     folder = Path(folder)
@@ -74,54 +101,124 @@ def verify_folder(
     before = None if original is None else _Before(original, schema)
 
     def check(number: int) -> PartRows:
-        return _part_rows(folder, manifest.parts[number], schema, before, int(starts[number]))
+        return _part_rows(folder, manifest.parts[number], before, int(starts[number]))
 
-    pieces: list[PartRows] = []
+    rows = DistinctRows()
+    wrong: set[str] = set()
     beside = list(beside_parts(folder, manifest))
     for number, piece in enumerate(in_order(check, range(len(manifest.parts))) if checked is None else checked):
-        progress(number / len(manifest.parts), f"Checking {manifest.parts[number].name}")
-        if list(piece.rows.columns) != list(pieces[0].rows.columns if pieces else piece.rows.columns):
-            raise ReadError(f"{manifest.parts[number].name} has other columns.", remedy="Bring it as it was written.")
-        beside += [f"{manifest.parts[number].name}: {sentence}" for sentence in piece.beside]
-        pieces.append(piece)
-    rows, counts = _together(pieces)
+        name = manifest.parts[number].name
+        progress(number / len(manifest.parts), f"Checking {name}")
+        for group in piece.groups:
+            if not rows.add(group):
+                raise ReadError(f"{name} has other columns.", remedy="Bring it as it was written.")
+        beside += [f"{name}: {sentence}" for sentence in piece.beside]
+        wrong |= piece.wrong
     comparison = None
     if before is not None or checked is not None:
-        wrong = sorted({name for piece in pieces for name in piece.wrong})
-        reason = f"cells of {', '.join(wrong)} do not contain their record's value" if wrong else ""
+        reason = f"cells of {', '.join(sorted(wrong))} do not contain their record's value" if wrong else ""
         comparison = Consistency(not wrong, None, None, None, None, None, None, mismatch=reason, reason=reason)
-    return verify(rows, schema, counts=counts, comparison=comparison, beside=beside, **required)
+    frame, counts = rows.table()
+    return verify(frame, schema, counts=counts, comparison=comparison, beside=beside, **required)
 
 
-def _part_rows(folder: Path, part: Part, schema: Schema, before: "_Before | None", start: int) -> PartRows:
+def _part_rows(folder: Path, part: Part, before: "_Before | None", start: int) -> PartRows:
     content = part_bytes(folder, part)
+    groups, wrong, rows = [], set[str](), 0
     try:
-        file = read_file(content).under(schema)
-    except AnonymizerError:
+        file = ParquetRows(content)
+        for table in file.groups():
+            values, codes = _coded(table)
+            if before is not None and rows + len(table) <= part.rows:
+                wrong |= before.wrong(values, codes, slice(start + rows, start + rows + len(table)))
+            rows += len(table)
+            groups += [GroupRows.of(values, codes)] if len(table) else []
+        beside = (*index_columns(file.names), *file.beside())
+    except (AnonymizerError, pa.ArrowException, OSError, ValueError, KeyError, TypeError):
         raise ReadError(f"{part.name} is no release that can be read.", remedy="Bring it as it was written.") from None
-    rows = file.rows
-    if len(rows) != part.rows:
-        raise ReadError(f"{part.name} has {len(rows):,} rows; the manifest says {part.rows:,}.")
-    wrong = () if before is None else before.wrong(rows, slice(start, start + len(rows)))
-    return PartRows(*_distinct(rows, None), tuple(file.beside), wrong)
+    if rows != part.rows:
+        raise ReadError(f"{part.name} has {rows:,} rows; the manifest says {part.rows:,}.")
+    return PartRows(tuple(groups), beside, frozenset(wrong))
 
 
-def _distinct(rows: pd.DataFrame, counts: NDArray[np.int64] | None) -> tuple[pd.DataFrame, NDArray[np.int64]]:
-    """Return the distinct rows, in the order in which they first come, text as such, and how many of each there are."""
-    alike = look_alikes(rows, list(rows.columns))
+def _coded(table: pa.Table) -> tuple[dict[str, pa.Array], list[NDArray[Any]]]:
+    """Return the distinct values of each column, and the place of each row's among them (n,); missing comes last."""
+    values, codes = {}, []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        array = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+        encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        distinct = encoded.dictionary
+        place = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+        values[name] = distinct
+        codes.append(place.astype(np.min_scalar_type(len(distinct))))
+    return values, codes
+
+
+def _distinct_rows(
+    codes: Sequence[NDArray[Any]], bounds: Sequence[int], counts: NDArray[np.int64]
+) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
+    """Return the distinct rows, in the order in which they first come, and how many of each there are."""
+    alike = classes_of(list(zip(codes, bounds, strict=True)), len(counts))
+    if len(alike.sizes) == len(counts):
+        return list(codes), counts
     first = np.empty(len(alike.sizes), np.int64)
-    first[alike.class_of[::-1]] = np.arange(len(rows))[::-1]
+    first[alike.class_of[::-1]] = np.arange(len(counts))[::-1]
     by_place = np.argsort(first)
-    some = rows.iloc[first[by_place]].reset_index(drop=True)
-    texts = {name: "str" for name in some.columns if isinstance(some[name].dtype, pd.CategoricalDtype)}
-    return some.astype(texts), sizes_of(alike, counts)[by_place]
+    return [column[first[by_place]] for column in codes], sizes_of(alike, counts)[by_place]
 
 
-def _together(pieces: list[PartRows]) -> tuple[pd.DataFrame, NDArray[np.int64]]:
-    if len(pieces) == 1:
-        return pieces[0].rows, pieces[0].counts
-    rows = pd.concat([piece.rows for piece in pieces], ignore_index=True)
-    return _distinct(rows, np.concatenate([piece.counts for piece in pieces]))
+class DistinctRows:
+    """The distinct rows of many groups of rows, in codes of 8, 16 or 32 bits: their columns' values are kept once."""
+
+    def __init__(self) -> None:
+        self.types: dict[str, pa.DataType] = {}
+        self.places: dict[str, dict[Any, int]] = {}
+        self.pieces: list[tuple[list[NDArray[Any]], NDArray[np.int64]]] = []
+        self.waiting = 0
+
+    def add(self, group: GroupRows) -> bool:
+        """Add some rows; return False, and add nothing, when they have other columns."""
+        types = {name: _kind(values.type) for name, values in group.values.items()}
+        self.types = self.types or types
+        if list(types.items()) != list(self.types.items()):
+            return False
+        columns = []
+        for (name, values), codes in zip(group.values.items(), group.codes, strict=True):
+            places = self.places.setdefault(name, {None: 0})
+            lookup = np.array([places.setdefault(v, len(places)) for v in [*values.to_pylist(), None]])
+            columns.append(lookup.astype(np.min_scalar_type(int(lookup.max())))[codes])
+        self.pieces.append((columns, group.counts))
+        self.waiting += len(group.counts)
+        if self.waiting > MERGE + len(self.pieces[0][1]):
+            self._merge()
+        return True
+
+    def _merge(self) -> None:
+        columns = [np.concatenate([piece[0][at] for piece in self.pieces]) for at in range(len(self.types))]
+        counts = np.concatenate([piece[1] for piece in self.pieces])
+        self.pieces.clear()
+        self.pieces.append(_distinct_rows(columns, [len(self.places[name]) for name in self.types], counts))
+        self.waiting = 0
+
+    def table(self) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+        """Return the distinct rows as a table, text as categories, and how many of each there are."""
+        if len(self.pieces) != 1:
+            self._merge()
+        codes, counts = self.pieces[0]
+        columns = {}
+        for (name, kind), column in zip(self.types.items(), codes, strict=True):
+            values = list(self.places[name])[1:]
+            if pa.types.is_string(kind):
+                place = column.astype(np.min_scalar_type(-len(values) - 1)) - 1
+                columns[name] = pd.Series(pd.Categorical.from_codes(place, pd.Index(values, dtype="str")))
+            else:
+                cells = pa.array([None, *values], kind).take(pa.array(column))
+                columns[name] = cells.to_pandas(date_as_object=False)
+        return pd.DataFrame(columns), counts
+
+
+def _kind(kind: pa.DataType) -> pa.DataType:
+    return pa.string() if pa.types.is_large_string(kind) or pa.types.is_null(kind) else kind
 
 
 class _Before:
@@ -129,62 +226,90 @@ class _Before:
 
     def __init__(self, original: OriginalRows, schema: Schema) -> None:
         self.original = original
-        self.columns = [schema[name] for name in schema.released]
-        self.boxed: dict[str, tuple[NDArray[np.int32], OriginalColumn]] = {
-            column.name: original_column(original.table.columns[column.name].values, column)
-            for column in self.columns
-            if column.role is Role.QUASI_IDENTIFYING
+        self.columns: dict[str, _BoxedValues | _KeptValues] = {
+            name: (_BoxedValues if schema[name].role is Role.QUASI_IDENTIFYING else _KeptValues)(
+                original.table.columns[name].values, schema[name]
+            )
+            for name in schema.released
         }
 
-    def wrong(self, rows: pd.DataFrame, part: slice) -> tuple[str, ...]:
+    def wrong(self, values: dict[str, pa.Array], codes: list[NDArray[Any]], rows: slice) -> set[str]:
         """Return the columns in which some of these rows do not contain, or are not, the value of their record."""
-        return tuple(column.name for column in self.columns if not self._contains(rows, column, part))
+        records = self.original.order[rows]
+        after = {name: (values[name], codes[at]) for at, name in enumerate(values)}
+        return {
+            name
+            for name, column in self.columns.items()
+            if name not in after or not column.contain(*after[name], self.original.table.columns[name].codes[records])
+        }
 
-    def _contains(self, rows: pd.DataFrame, column: Column, part: slice) -> bool:
-        if column.name not in rows.columns:
-            return False
-        coded = self.original.table.columns[column.name]
-        index, texts = texts_of(rows[column.name])
-        own = coded.codes[self.original.order[part]]
-        value, cell = np.divmod(distinct_keys(own.astype(np.int64) * len(texts) + index, len(rows)), len(texts))
-        if column.name not in self.boxed:
-            return _equal(coded.values, pd.Series(texts, dtype=object), value, cell, column)
-        codes, about = self.boxed[column.name]
+
+class _BoxedValues:
+    """Distinct values of a quasi-identifier, and what each cell that came says of them."""
+
+    def __init__(self, values: "pd.Series[Any]", column: Column) -> None:
+        self.kind = column.kind
+        self.codes, self.about = original_column(values, column)
+        self.allowed: dict[str | None, tuple[int, int, tuple[int, ...]]] = {}
+
+    def contain(self, cells: pa.Array, index: NDArray[Any], own: NDArray[Any]) -> bool:
+        """Return whether each cell (n,) contains the value beside it, ``own`` (n,)."""
+        texts = [*(None if cell is None else value_text(cell) for cell in cells.to_pylist()), None]
+        new = [text for text in texts if text not in self.allowed]
         try:
-            allowed = allowed_codes([parse_cell(text, column.kind) for text in texts], about)
+            self.allowed.update(
+                zip(new, _allowed([parse_cell(text, self.kind) for text in new], self.about), strict=True)
+            )
         except CellError:
             return False
-        return bool(_allows(allowed, cell, codes[value]).all())
+        limits = [self.allowed[text] for text in texts]
+        low, high = (np.array([limit[end] for limit in limits], np.int32) for end in (0, 1))
+        code = self.codes[own]
+        outside = np.flatnonzero((code < low[index]) | (code > high[index]))
+        if not len(outside):
+            return True
+        width = self.about.n_codes
+        pairs = distinct_keys(index[outside].astype(np.int64) * width + code[outside], len(index))
+        listed = [cell * width + one for cell, limit in enumerate(limits) for one in limit[2]]
+        return bool(np.isin(pairs, np.array(listed, np.int64)).all())
+
+
+def _allowed(cells: Sequence[Any], about: OriginalColumn) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Yield of each cell the lowest and highest code that it allows, and those that it lists."""
+    allowed = allowed_codes(cells, about)
+    ends = zip(allowed.low.tolist(), allowed.high.tolist(), strict=True)
+    for at, (low, high) in enumerate(ends):
+        yield low, high, tuple(allowed.listed[allowed.listed_starts[at] : allowed.listed_starts[at + 1]].tolist())
+
+
+class _KeptValues:
+    """Distinct values of a column that leaves as it is: the same to the last digit."""
+
+    def __init__(self, values: "pd.Series[Any]", column: Column) -> None:
+        self.column, self.as_text = column, False
+        try:
+            keys = value_keys(values, column)
+        except AnonymizerError:  # not numbers after all: compared as text
+            self.as_text = True
+            keys = value_keys(values, column, as_text=True)
+        self.place: dict[object, int] = {}
+        self.codes = np.array([self.place.setdefault(key, len(self.place)) for key in keys], np.int64)
+
+    def contain(self, values: pa.Array, index: NDArray[Any], own: NDArray[Any]) -> bool:
+        """Return whether each value (n,) is the one beside it, ``own`` (n,)."""
+        try:
+            keys = value_keys(values.to_pandas(date_as_object=False), self.column, self.as_text)
+        except AnonymizerError:
+            return False
+        codes = np.array([self.place.get(key, -1) for key in [*keys, None]], np.int64)
+        return bool(np.array_equal(codes[index], self.codes[own]))
 
 
 def distinct_keys(keys: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return the distinct ones of n whole numbers from 0."""
+    """Return the distinct ones of some whole numbers from 0. ``n``: what a table of them may be large beside."""
     bound = int(keys.max(initial=-1)) + 1
     if bound > max(DENSE * n, 1 << 16):
         return np.asarray(pd.unique(keys))
     present = np.zeros(bound, np.bool_)
     present[keys] = True
     return np.flatnonzero(present)
-
-
-def _allows(allowed: AllowedCodes, cell: NDArray[np.int64], code: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Return whether each cell allows the code beside it."""
-    of_listed = np.repeat(np.arange(len(allowed.low)), np.diff(allowed.listed_starts))
-    width = np.int64(allowed.n_codes)
-    listed = np.isin(cell * width + code, of_listed * width + allowed.listed)
-    return (allowed.low[cell] <= code) & (code <= allowed.high[cell]) | listed
-
-
-def _equal(
-    before: "pd.Series[Any]", after: "pd.Series[Any]", value: NDArray[np.int64], cell: NDArray[np.int64], column: Column
-) -> bool:
-    """Return whether the values before and after that stand beside each other are the same."""
-    if column.kind is not Kind.CATEGORICAL:
-        try:
-            one, other = (numbers_of(values, column)[0].astype(np.float64) for values in (before, after))
-        except AnonymizerError:
-            pass  # not numbers after all: compared as text
-        else:
-            return bool(np.array_equal(one[value], other[cell], equal_nan=True))
-    codes, texts = texts_of(before)
-    return [texts[codes[place]] for place in value] == [after.iloc[place] for place in cell]

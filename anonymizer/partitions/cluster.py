@@ -1,9 +1,11 @@
 """A cluster of Dask: one of our own on this machine, or one that is there, and questions to its workers.
 
 Everything a worker is asked can be asked again, of any worker: answers that were lost with it are made anew. A worker
-that a question would rather go to is a wish.
+that a question would rather go to is a wish. A process of our own listens on the loopback address alone, shows no page,
+and ends as soon as whoever started it does; then it removes the folder of the run as well.
 """
 
+import asyncio
 import json
 import os
 import secrets
@@ -37,6 +39,22 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
 KINDS: Mapping[str, type[AnonymizerError]] = {
     kind.__name__: kind for kind in (EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError)
 }
+
+
+LOOPBACK = "127.0.0.1"
+WAIT = "60s"
+"""How long a worker looks for its scheduler."""
+
+CONFIG = {
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.allowed-failures": 10,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.comm.compression": None,
+    "distributed.logging": {"distributed": "error"},
+}
+"""What this use of Dask needs: rows stay where they are, a full worker does not wait for ever, nothing is recorded."""
 
 
 class ClusterError(AnonymizerError):
@@ -280,11 +298,11 @@ def start(workers: int, memory: str, spill: str | Path | None) -> Cluster:
 
 
 def spawn(wish: Mapping[str, Any]) -> "subprocess.Popen[str]":
-    """Return a process of :mod:`anonymizer.partitions.process` that was told what to be; it writes no log."""
+    """Return a process of :func:`main` that was told what to be; it writes no log."""
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
-        [sys.executable, "-m", "anonymizer.partitions.process"], env={**os.environ, "PYTHONPATH": paths}, text=True,
+        [sys.executable, "-m", "anonymizer.partitions.cluster"], env={**os.environ, "PYTHONPATH": paths}, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE if wish["role"] == "scheduler" else subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
@@ -331,3 +349,66 @@ def quiet() -> Iterator[None]:
 
     with silence_logging_cmgr("CRITICAL"):
         yield
+
+
+# In a process that was started here.
+
+
+def main() -> int:
+    """Be a scheduler or a worker on this machine, as the first line of the input says in JSON, until the input ends.
+    Keys of TLS are in it: nothing secret stands on a command line or a disk."""
+    wish = json.loads(sys.stdin.readline())
+    threading.Thread(target=end_with_input, args=(wish["folder"],), daemon=True).start()
+    asyncio.run(serve(wish))
+    return 0
+
+
+def end_with_input(folder: str) -> None:
+    """End this process when its input ends, which it does when the process that started it is gone."""
+    while sys.stdin.buffer.read(1 << 16):
+        pass
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+async def serve(wish: dict[str, Any]) -> None:
+    """Run a scheduler, whose address is the only thing that is printed, or a worker."""
+    import dask.config
+
+    dask.config.set(CONFIG)
+    from distributed import Scheduler, Worker
+    from distributed.security import Security
+    from tornado.httpserver import HTTPServer
+    from tornado.web import Application
+
+    class WithoutPages:
+        """Serves no page: the server for them exists and listens to nobody."""
+
+        def start_http_server(self, *arguments: Any, **more: Any) -> None:
+            """Open no socket."""
+            self.http_server = HTTPServer(Application())
+
+    class QuietScheduler(WithoutPages, Scheduler):
+        """A scheduler without pages."""
+
+    class QuietWorker(WithoutPages, Worker):
+        """A worker without pages."""
+
+    security = Security(require_encryption=True, **wish["tls"])
+    if wish["role"] == "scheduler":
+        async with QuietScheduler(
+            protocol="tls", host=LOOPBACK, port=0, dashboard=False, security=security
+        ) as scheduler:
+            sys.stdout.write(f"{scheduler.address}\n")
+            sys.stdout.flush()
+            await scheduler.finished()
+        return
+    async with QuietWorker(
+        wish["scheduler"], name=wish["name"], nthreads=1, protocol="tls", host=LOOPBACK, port=0, security=security,
+        local_directory=wish["folder"], memory_limit=wish["memory"], death_timeout=WAIT,
+    ) as worker:  # fmt: skip
+        await worker.finished()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

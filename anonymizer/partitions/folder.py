@@ -4,23 +4,23 @@ the digest of every file. A report that has the digest of the manifest binds the
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from anonymizer.errors import ReadError
 from anonymizer.json_value import read_json
+from anonymizer.partitions.boxes import PartedRelease
 from anonymizer.partitions.values import ROWS, in_order
 from anonymizer.releasing.files import write_file
-from anonymizer.releasing.release import Release
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION
 
 MANIFEST, DICTIONARY = "manifest.json", "dictionary.json"
 PART = re.compile(r"part-[0-9]{5,9}\.parquet")
+GROUP = 1 << 17
+"""Rows of a group in a file, which is what a check holds at a time."""
 REMEDY = "Bring the folder as it was written."
 
 
@@ -48,17 +48,16 @@ class Manifest:
         return sum(part.rows for part in self.parts)
 
 
-def write_folder(release: Release, folder: Path, rows: int = ROWS) -> Manifest:
+def write_folder(release: PartedRelease, folder: Path, rows: int = ROWS) -> Manifest:
     """Write the files of a release into an empty folder, ``rows`` in each, the manifest last; return it."""
     starts = range(0, release.n_records, rows)
 
     def write(start: int) -> Part:
-        those = np.arange(start, min(release.n_records, start + rows))
-        piece = replace(release, columns=tuple(c.take(those) for c in release.columns), order=release.order[those])
-        content = piece.to_bytes("parquet")
+        piece = release.rows(start, start + rows)
+        content = piece.to_bytes("parquet", GROUP)
         name = f"part-{start // rows:05}.parquet"
         write_file(folder / name, content)
-        return Part(name, len(those), digest(content))
+        return Part(name, piece.n_records, digest(content))
 
     return write_manifest(folder, tuple(in_order(write, starts)), release.dictionary())
 

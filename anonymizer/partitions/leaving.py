@@ -19,15 +19,15 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.partitions.boxes import COUNTED, boxed_column, grids_of_pieces, kept_of_pieces, pairs_in
 from anonymizer.partitions.check import OriginalRows, PartRows, _Before, _part_rows
 from anonymizer.partitions.coded import CodedTable
-from anonymizer.partitions.folder import Part
+from anonymizer.partitions.folder import GROUP, Part
 from anonymizer.partitions.shares import Coding, Share, cache_of, codes_of, guarded
 from anonymizer.partitions.values import ROWS, CodedColumn, Codes
 from anonymizer.releasing.files import write_file
 from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of, sorted_rows
 from anonymizer.reporting.report import digest
-from anonymizer.schema import Column, Kind, Role
-from anonymizer.values import levels_of, numbers_of
+from anonymizer.schema import Column, Role
+from anonymizer.values import numbers_of
 
 
 class Routes(NamedTuple):
@@ -198,20 +198,6 @@ def grids_of_tally(table: CodedTable, k: int) -> dict[str, Grid]:
     return grids_of_pieces(CodedTable(table.schema, columns, table.lookups, table.encoded), k)
 
 
-def kept_about(table: CodedTable, name: str) -> ReleasedColumn:
-    """Return a column that leaves as it is, of the distinct values alone, as the data dictionary describes it."""
-    column, about = table.columns[name], table.schema[name]
-    unchanged = kept_of_pieces(column, about)
-    if about.kind is not Kind.CATEGORICAL:
-        return unchanged
-    levels = levels_of(column.values, about)[1]
-    few = len(levels) <= max(20, table.n_records // 10)
-    return ReleasedColumn(
-        name, about.role, about.kind, tuple(levels) if few else (), unchanged.may_miss, values=unchanged.values,
-        variable=about.variable,
-    )  # fmt: skip
-
-
 # Files.
 
 
@@ -290,9 +276,9 @@ def write(
         if name in boxed.columns:
             columns.append(boxed.columns[name].take(rows.part.astype(np.int64)))
         else:
-            column = CodedColumn(name, coding.table.columns[name].values, rows.codes[name])
-            columns.append(kept_of_pieces(column, coding.table.schema[name]))
-    content = Release(tuple(columns), np.arange(span.rows), method, writing, numbers).to_bytes("parquet")
+            unchanged = kept_of_pieces(coding.table.columns[name], coding.table.schema[name])
+            columns.append(unchanged.take(rows.codes[name].astype(np.int64)))
+    content = Release(tuple(columns), np.arange(span.rows), method, writing, numbers).to_bytes("parquet", GROUP)
     write_file(Path(folder) / span.name, content)
     return Part(span.name, span.rows, digest(content))
 
@@ -305,7 +291,7 @@ def check(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows], folde
     columns = {name: CodedColumn(name, coding.table.columns[name].values, codes) for name, codes in own.codes.items()}
     table = CodedTable(schema, columns, coding.table.lookups, coding.table.encoded)
     before = _Before(OriginalRows(table, np.arange(span.rows)), schema)
-    return _part_rows(Path(folder), part, schema, before, 0)
+    return _part_rows(Path(folder), part, before, 0)
 
 
 def frame_of(coding: Coding, of_shares: Sequence[Mapping[str, Codes]]) -> pd.DataFrame:

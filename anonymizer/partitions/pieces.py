@@ -1,20 +1,29 @@
-"""A table in pieces: the row groups of one Parquet file, of all files of a folder, or of those that a pattern names.
+"""A table in pieces: row groups of Parquet files, or files of delimited text, of a folder, a pattern or an address.
 
 Which pieces there are, how they are cut, and in which order they come changes nothing of what is made of them.
 """
 
-import glob
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anonymizer.errors import AnonymizerError, ReadError
+from anonymizer.partitions.places import (
+    File,
+    files_of,
+    is_delimited,
+    layout_of,
+    opened,
+    refuse_other_layout,
+    text_batches,
+)
 from anonymizer.reading.delimited import repair_names
-from anonymizer.reading.options import refuse_too_wide
+from anonymizer.reading.options import ReadOptions, refuse_too_wide
 from anonymizer.reading.parquet import is_text
 
 BATCH = 1 << 20
@@ -23,9 +32,10 @@ BATCH = 1 << 20
 
 @dataclass(frozen=True)
 class Piece:
-    """``rows`` records of one file: those of some of its row groups."""
+    """``rows`` records of one file: those of some of its row groups. A file of text is one piece; its records are
+    counted when it is read, and -1 before."""
 
-    path: Path
+    path: File
     groups: tuple[int, ...]
     rows: int
 
@@ -33,16 +43,19 @@ class Piece:
 @dataclass(frozen=True, eq=False)
 class PartitionedTable:
     """A table in pieces. ``types``: of each column, by the name it has here, the type that holds the values of all
-    files; ``labels``: the names in the files."""
+    files; ``labels``: the names in the files. ``delimiter``: of delimited text, whose columns are all text as yet, read
+    with these ``options``; "" of Parquet."""
 
     source: str
     pieces: tuple[Piece, ...]
     types: dict[str, pa.DataType]
     labels: dict[str, str]
+    delimiter: str = ""
+    options: ReadOptions = ReadOptions()
 
     @property
     def n_records(self) -> int:
-        """Number of records n."""
+        """Number of records n, of Parquet files."""
         return sum(piece.rows for piece in self.pieces)
 
     @property
@@ -51,7 +64,7 @@ class PartitionedTable:
         return tuple(self.types)
 
     @property
-    def files(self) -> tuple[Path, ...]:
+    def files(self) -> tuple[File, ...]:
         """The files in their order."""
         return tuple(dict.fromkeys(piece.path for piece in self.pieces))
 
@@ -61,9 +74,13 @@ class PartitionedTable:
         Raises :class:`ReadError`, with the name of the file and nothing that stands in it, when it is damaged.
         """
         labels = [self.labels[name] for name in names]
-        with reading(piece.path):
+        if self.delimiter:
+            with reading(piece.path):
+                yield from text_batches(piece.path, self.delimiter, list(self.types), names, self.options)
+            return
+        with reading(piece.path), _parquet(piece.path) as source:
             texts = [self.labels[name] for name in names if pa.types.is_string(self.types[name])]
-            file = pq.ParquetFile(piece.path, read_dictionary=texts, page_checksum_verification=True)
+            file = pq.ParquetFile(source, read_dictionary=texts, page_checksum_verification=True)
             rows = 0
             for batch in file.iter_batches(size, row_groups=list(piece.groups), columns=labels, use_threads=False):
                 rows += batch.num_rows
@@ -72,21 +89,22 @@ class PartitionedTable:
                 raise pa.ArrowInvalid("The number of records is another.")
 
 
-def open_table(source: str | Path, rows: int = BATCH) -> PartitionedTable:
-    """Return the table in a Parquet file, in all of a folder, or in those that a pattern such as ``in/*.parquet``
-    names; only their own accounts of themselves are read. ``rows``: row groups of fewer records share a piece.
-
-    Names that begin with a dot or an underscore are passed over in a folder, as other programs do.
+def open_table(source: str | Path, rows: int = BATCH, options: ReadOptions | None = None) -> PartitionedTable:
+    """Return the table in a file of Parquet or delimited text, in all of a folder, in those that a pattern such as
+    ``in/*.parquet`` names, or at an address such as ``s3://bucket/folder/``; only their own accounts of themselves, or
+    their first lines, are read. ``rows``: row groups of fewer records share a piece; ``options``: how text is read.
 
     Raises :class:`ReadError` where there is none, one cannot be read, or two do not have the same columns.
     """
     paths = files_of(source)
+    if all(map(is_delimited, paths)):
+        return _open_text(source, paths, options or ReadOptions())
     pieces: list[Piece] = []
-    first: tuple[Path, list[str]] | None = None
+    first: tuple[File, list[str]] | None = None
     types: dict[str, pa.DataType] = {}
     for path in paths:
-        with reading(path):
-            file = pq.ParquetFile(path)
+        with reading(path), _parquet(path) as handle:
+            file = pq.ParquetFile(handle)
             metadata, schema = file.metadata, file.schema_arrow
             counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
         if first is None:
@@ -115,28 +133,31 @@ def open_table(source: str | Path, rows: int = BATCH) -> PartitionedTable:
     )
 
 
-def files_of(source: str | Path) -> list[Path]:
-    """Return the files that a path or a pattern names, in the order of their names.
+def _open_text(source: str | Path, paths: Sequence[File], options: ReadOptions) -> PartitionedTable:
+    layouts = []
+    for path in paths:
+        with reading(path):
+            layouts.append(layout_of(path, options))
+        refuse_other_layout(path, paths[0], layouts[-1], layouts[0])
+    delimiter, names = layouts[0]
+    refuse_too_wide(len(names), paths[0].name)
+    here = repair_names(names)[0]
+    pieces = tuple(Piece(path, (), -1) for path in paths)
+    types, labels = dict.fromkeys(here, pa.string()), dict(zip(here, names, strict=True))
+    return PartitionedTable(str(source), pieces, types, labels, delimiter, options)
 
-    Raises :class:`ReadError` where there is none.
-    """
-    path = Path(source)
-    if path.is_dir():
-        inside = (file.relative_to(path) for file in path.rglob("*.parquet") if file.is_file())
-        paths = [path / file for file in inside if not any(part.startswith((".", "_")) for part in file.parts)]
-    elif path.is_file():
-        paths = [path]
+
+@contextmanager
+def _parquet(file: File) -> Iterator[Any]:
+    """Yield what a reader of Parquet takes: a path here, or an open file."""
+    if isinstance(file, Path):
+        yield file
     else:
-        paths = [Path(name) for name in glob.glob(str(source), recursive=True) if Path(name).is_file()]
-    if not paths:
-        raise ReadError(
-            f"There is no Parquet file at {str(source)!r}.",
-            remedy="Name a file, a folder of files that end in .parquet, or a pattern such as 'in/*.parquet'.",
-        )
-    return sorted(paths)
+        with opened(file) as handle:
+            yield pa.PythonFile(handle, mode="r")
 
 
-def cut(path: Path, counts: Sequence[int], rows: int) -> Iterator[Piece]:
+def cut(path: File, counts: Sequence[int], rows: int) -> Iterator[Piece]:
     """Yield the pieces of a file whose row groups have so many records: consecutive groups of at most ``rows``
     together, or one larger group."""
     groups: list[int] = []
@@ -158,7 +179,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
     return pa.string() if is_text(kind) else kind
 
 
-def common_type(name: str, one: pa.DataType | None, other: pa.DataType, path: Path) -> pa.DataType:
+def common_type(name: str, one: pa.DataType | None, other: pa.DataType, path: File) -> pa.DataType:
     """Return the type that holds the values of both. Raises :class:`ReadError` where there is none."""
     if one is None or one == other:
         return other
@@ -174,7 +195,7 @@ def common_type(name: str, one: pa.DataType | None, other: pa.DataType, path: Pa
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading(path: File) -> Iterator[None]:
     """Turn whatever a damaged file makes the reader raise into one :class:`ReadError` with the file's name."""
     try:
         yield
@@ -185,5 +206,7 @@ def reading(path: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, KeyError, IndexError, TypeError) as error:
         raise ReadError(
             f"{path.name} cannot be read ({type(error).__name__}).",
-            remedy="Write it again as Parquet; it may be damaged or cut off.",
+            remedy="See whether all of its lines have as many fields, in UTF-8 or the encoding that was named."
+            if is_delimited(path)
+            else "Write it again as Parquet; it may be damaged or cut off.",
         ) from None  # what the reader says may hold what stands in the file

@@ -92,7 +92,7 @@ class InPieces:
         branches = in_threads(lambda node: self._branch(node, places[node.key], growth), largest_first)
         of_key = dict(zip([node.key for node in largest_first], branches, strict=True))
         for piece in self.pieces:
-            piece.packed = piece.packed[:, :0]
+            piece.packed = piece.packed[:, :0].copy()  # a view would keep all of it
         return [of_key[node.key] for node in nodes]
 
     def _branch(self, node: Node, place: int, growth: Growth) -> Branch:
@@ -158,7 +158,7 @@ def _piece(table: CodedTable, rows: slice) -> InMemory:
     """Return some records, packed; their codes are not kept a second time."""
     encoded = table.rows(rows)
     piece = InMemory(encoded)
-    piece.encoded = replace(encoded, codes=encoded.codes[:, :0])
+    piece.encoded = replace(encoded, codes=encoded.codes[:, :0].copy())
     return piece
 
 

@@ -25,13 +25,15 @@ from anonymizer.growing.grow import grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
 from anonymizer.growing.target import entropy, gini
 from anonymizer.growing.tree import Tree
-from anonymizer.measuring.utility import cell_ncp
+from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions import leaving, shares
+from anonymizer.partitions.boxes import kept_of_pieces
 from anonymizer.partitions.check import PartRows, verify_folder
 from anonymizer.partitions.cluster import Cluster, open_cluster
 from anonymizer.partitions.folder import Manifest, write_manifest
 from anonymizer.partitions.leaving import Boxed, Routes, Span
 from anonymizer.partitions.pieces import PartitionedTable, open_table
+from anonymizer.partitions.places import is_remote
 from anonymizer.partitions.records import LEVELS
 from anonymizer.partitions.run import SAMPLE, FilesResult, Unwritten
 from anonymizer.partitions.shares import Coding, Grown, Share
@@ -299,8 +301,9 @@ class Leaving:
             return self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, futures, *how)
 
         parts = self.in_turn(one, spans, progress, "Writing")
+        table = self.table.here.table
         columns = tuple(
-            self.here.columns[name] if name in self.here.columns else leaving.kept_about(self.table.here.table, name)
+            self.here.columns[name] if name in self.here.columns else kept_of_pieces(table.columns[name], schema[name])
             for name in schema.released
         )
         release = Release(columns, np.arange(self.table.n_records), s.generalizer, s.writing, s.numbers)
@@ -327,14 +330,8 @@ class Leaving:
 
     def losses(self) -> dict[str, float]:
         """Return the mean NCP of each generalized column."""
-        encodings = {encoding.name: encoding for encoding in self.table.here.encodings}
-        losses = {}
-        for name, column in self.here.columns.items():
-            assert column.index is not None
-            counts = np.bincount(column.index, self.here.sizes, len(column.cells)).astype(np.int64)
-            loss = np.array([cell_ncp(cell, encodings[name]) for cell in column.cells])
-            losses[name] = float(counts @ loss / self.table.n_records)
-        return losses
+        parts = Release(tuple(self.here.columns.values()), np.arange(len(self.here.sizes)), self.settings.generalizer)
+        return ncp_by_column(parts, self.table.here.encodings, self.here.sizes)
 
     def in_turn(self, ask: Any, items: Sequence[Any], progress: Progress, what: str) -> list[Any]:
         """Return the answers of files in their order; of few of them records are on their way at a time."""
@@ -362,8 +359,13 @@ def release_elsewhere(
     """Return what :func:`anonymizer.partitions.run.anonymize_files` does, whose arguments these are, on a cluster."""
     s = settings
     require_groups(s, schema)
+    remedy = "Choose --engine local, or bring Parquet files in a folder that every worker sees."
+    if is_remote(source):
+        raise ParameterError("Workers of a cluster do not read from an address of files.", remedy=remedy)
     progress(0.0, "Reading the pieces")
-    table = open_table(source, rows)
+    table = open_table(source, rows, options)
+    if table.delimiter:
+        raise ParameterError("Workers of a cluster read Parquet files, not delimited text.", remedy=remedy)
     with open_cluster(**cluster) as there:
         return release_on(there, table, schema, folder, s, options, rng, reasons, override, progress, rows)
 

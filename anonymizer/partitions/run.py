@@ -23,12 +23,13 @@ from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import group, natural_grouping, recipe_of, used_settings
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.tree import Tree
-from anonymizer.measuring.utility import cell_ncp
-from anonymizer.partitions.boxes import grids_of_pieces, release_of_pieces
+from anonymizer.measuring.utility import ncp_by_column
+from anonymizer.partitions.boxes import PartedRelease, grids_of_pieces, release_of_pieces
 from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import CodedTable, code_table
 from anonymizer.partitions.folder import Manifest, write_folder
 from anonymizer.partitions.pieces import PartitionedTable, open_table
+from anonymizer.partitions.places import is_remote, local_source, opened
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
@@ -42,8 +43,8 @@ from anonymizer.releasing.generalize import (
     guarantee_of,
 )
 from anonymizer.releasing.grid import on_grids
-from anonymizer.releasing.release import ORDERS, Release
-from anonymizer.reporting.report import commitment, risk_figures, schema_digest
+from anonymizer.releasing.release import ORDERS
+from anonymizer.reporting.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Settings
 from anonymizer.version import VERSION
@@ -81,37 +82,24 @@ class FilesResult:
         """Return the report, JSON-ready, with the fields of :meth:`anonymizer.reporting.report.Report.to_dict` that are
         known of a table in pieces."""
         key = secrets.token_hex(32)
-        guarantee = guarantee_of(self.settings.generalizer)
         ways = WRITINGS[self.settings.writing], NUMBERS[self.settings.numbers]
         return {
             "software": {"name": "Copse", "version": VERSION},
             "passed": self.verification.passed,
             "what_it_is": self.verification.describe(),
-            "method": {
-                "title": guarantee.title,
-                "promises": guarantee.gives,
-                "does_not_promise": guarantee.does_not,
-                "k_anonymous_by_construction": guarantee.strict,
-                "cells": [
-                    {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None}
-                    for way in ways
-                ],
-            },
+            "method": method_figures(guarantee_of(self.settings.generalizer), ways),
             "notes": list(self.notes),
             "override": self.override or None,
             "gate": self.gate.to_dict(),
             "verification": self.verification.to_dict(),
-            "worst_groups": [
-                {"figure": worst.figure, "column": worst.column or None, "node": worst.node, "what": worst.what}
-                for worst in self.worst
-            ],
+            "worst_groups": worst_figures(self.worst),
             "linking_risk": {"after": risk_figures(self.after)},
             "utility": {"gcp": float(np.mean(list(self.loss.values()))), "ncp_by_column": dict(self.loss)},
             "provenance": {
                 "input": {
                     "name": self.source.source,
                     "files": len(self.source.files),
-                    "records": self.source.n_records,
+                    "records": self.after.records,
                     "commitment": commitment(input_digest(self.source), key),
                     "key": key,
                 },
@@ -145,11 +133,12 @@ def anonymize_files(
     cluster: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> FilesResult:
-    """Write a verified release of a table in Parquet files into a new folder, piece by piece; return what it is.
+    """Write a verified release of a table in files into a new folder, piece by piece; return what it is.
 
-    ``source``: a file, a folder, or a pattern such as ``in/*.parquet``: see
-    :func:`anonymizer.partitions.pieces.open_table`. ``folder``: new, or empty; it is there as a whole or not at all.
-    ``options``: which texts mean missing. ``rng``, ``reasons``, ``settings``: of :func:`anonymizer.pipeline.anonymize`.
+    ``source``: a file of Parquet or delimited text, a folder, a pattern such as ``in/*.parquet``, or an address that
+    fsspec opens: see :func:`anonymizer.partitions.pieces.open_table`. ``folder``: new, or empty; it is there as a whole
+    or not at all. ``options``: which texts mean missing, and how text is read. ``rng``, ``reasons``, ``settings``: of
+    :func:`anonymizer.pipeline.anonymize`.
     ``override``: why it is written although a check fails. ``rows``: of a piece, and of a written file.
     ``engine``: "local", or "dask", where the records are on the workers of a cluster, the one that ``cluster`` says in
     the words of :func:`anonymizer.partitions.cluster.open_cluster`; then all of them see the files and the folder.
@@ -161,8 +150,9 @@ def anonymize_files(
     :class:`ReadError` for a file that cannot be read, by its name, and whatever the stages raise.
     """
     s = Settings(**settings)
-    require_pieces(s)
-    require_apart(source, folder)
+    require_pieces(s, schema)
+    if not is_remote(source):
+        require_apart(local_source(source), folder)
     if engine == "dask":
         from anonymizer.partitions.remote import release_elsewhere
 
@@ -172,7 +162,7 @@ def anonymize_files(
     if engine != "local":
         raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
     progress(0.0, "Reading the pieces")
-    table = open_table(source, rows)
+    table = open_table(source, rows, options)
     coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what))
     if coded.n_records < s.k:
         raise too_few(coded.encoded, s.k)
@@ -187,7 +177,7 @@ def anonymize_files(
         raise shortfall_of_all(tree, risk, coded.encoded, s.limits)
     worst = worst_groups(tree, risk, coded.encoded, pruning.cut())
     release, classes = boxed(coded, pruning, leaf, s, rng)
-    loss = losses(release, coded)
+    loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
     del leaf
     progress(0.65, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
@@ -215,8 +205,8 @@ def anonymize_files(
         place = None
     progress(1.0, "Done")
     notes = coded.encoded.notes
-    if table.n_records > SAMPLE:
-        notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} records, evenly spread.",)
+    if coded.n_records > SAMPLE:
+        notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} records, evenly spread.",)
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded.encoded)}
     return FilesResult(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
@@ -224,15 +214,23 @@ def anonymize_files(
     )  # fmt: skip
 
 
-def require_pieces(settings: Settings) -> None:
-    """Raise :class:`ParameterError` for settings that take one table in memory."""
+def require_pieces(settings: Settings, schema: Schema) -> None:
+    """Raise :class:`ParameterError` for what takes one table in memory."""
     s = settings
     check_choices(s.generalizer, s.writing, s.numbers)
+    if s.suppression:
+        raise ParameterError(
+            "A table in pieces leaves no record out.", value=s.suppression, remedy="Choose --engine memory."
+        )
     if s.generalizer not in GROUPS_ALONE:
         raise ParameterError(
             f"{s.generalizer!r} takes one table in memory.",
             value=s.generalizer,
             remedy=f"Choose --engine memory, or one of: {', '.join(GROUPS_ALONE)}.",
+        )
+    if s.regression or any(column.cuts for column in schema.columns):
+        raise ParameterError(
+            "Public cuts, and a regression to compare, take one table in memory.", remedy="Choose --engine memory."
         )
     if s.limits.of_population:
         raise ParameterError(
@@ -250,7 +248,7 @@ def boxed(
     leaf: np.ndarray,
     settings: Settings,
     rng: np.random.Generator | None,
-) -> tuple[Release, LookAlikes]:
+) -> tuple[PartedRelease, LookAlikes]:
     """Return the release of the groups of a pruned tree, in the order that the settings say, and its classes."""
     s = settings
     grids = grids_of_pieces(coded, s.k)
@@ -260,29 +258,15 @@ def boxed(
     parts = divide(coarse, pruning, s.generalizer, s.k, limits=s.limits, leaf=leaf, rng=rng)
     release, classes = release_of_pieces(coded, parts, s.generalizer, s.writing, s.numbers, grids)
     if s.order == "secret":
-        rows = rng.permutation(release.n_records)
-        columns = tuple(column.take(rows) for column in release.columns)
-        release = replace(release, columns=columns, order=release.order[rows])
+        release = replace(release, order=release.order[rng.permutation(release.n_records)])
     return release, classes
-
-
-def losses(release: Release, coded: CodedTable) -> dict[str, float]:
-    """Return the mean NCP of each generalized column."""
-    encodings = {encoding.name: encoding for encoding in coded.encoded.encodings}
-    return {
-        column.name: float(
-            column.counts() @ np.array([cell_ncp(cell, encodings[column.name]) for cell in column.cells])
-            / release.n_records
-        )
-        for column in release.generalized
-    }  # fmt: skip
 
 
 def input_digest(table: PartitionedTable) -> str:
     """Return the SHA-256 of the bytes of all files, in their order."""
     digest = sha256()
     for path in table.files:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             while chunk := file.read(1 << 20):
                 digest.update(chunk)
     return digest.hexdigest()

@@ -17,16 +17,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from anonymizer.errors import Progress, no_progress
+from anonymizer.errors import Progress, ReadError, no_progress
 from anonymizer.partitions.pieces import PartitionedTable, Piece, reading
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.parquet import column_values
+from anonymizer.reading.parse import Manner, TextColumn, manner_of, type_column
 
 WORKERS = 2
 """Threads that read pieces at the same time."""
 
 ROWS = 1 << 20
 """Records that are worked on at a time."""
+
+MOST_TEXTS = 20_000
+"""Texts of a column that does not leave in which the file's decimal mark is looked for."""
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -82,50 +86,87 @@ def code_columns(
     Raises :class:`ReadError` for a piece that is damaged, and for values that are neither numbers, dates nor text.
     """
     options = options or ReadOptions()
+    others: list[str] = []
+    if table.delimiter:
+        others = [name for name in table.names if name not in names]
     for name in names:  # a type that cannot be read is said before anything is
         column_values(name, pa.chunked_array([pa.array([], table.types[name])]), options)
 
-    def read(piece: Piece) -> list[list[PieceValues]]:
+    def read(piece: Piece) -> tuple[list[list[PieceValues]], list[pa.Array]]:
+        parts, texts = [], [pa.array([], pa.string()) for _ in others]
         with reading(piece.path):
-            batches = table.batches(piece, names)
-            return [
-                [PieceValues.of(batch.column(at), table.types[name]) for at, name in enumerate(names)]
-                for batch in batches
-            ]
+            for batch in table.batches(piece, [*names, *others]):
+                parts.append([PieceValues.of(batch.column(at), table.types[name]) for at, name in enumerate(names)])
+                for at in range(len(others)):
+                    texts[at] = _few(texts[at], batch.column(len(names) + at))
+        return parts, texts
 
     parts: list[list[PieceValues]] = []
-    for done, batches in enumerate(in_order(read, table.pieces)):
+    texts = [pa.array([], pa.string()) for _ in others]
+    for done, (batches, more) in enumerate(in_order(read, table.pieces)):
         progress(done / len(table.pieces), f"Reading {table.pieces[done].path.name}")
         parts += batches
+        texts = [_few(one, other) for one, other in zip(texts, more, strict=True)]
+    if not parts:
+        raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")
+    manner = None
+    if table.delimiter:
+        of_names = [_whole([part[at].distinct for part in parts], pa.string()) for at in range(len(names))]
+        manner = manner_of([_column_of(array) for array in [*of_names, *texts]], options, table.delimiter)
     columns = {}
     for at, name in enumerate(names):
-        columns[name] = one_column(name, table.types[name], [part[at] for part in parts], options)
+        columns[name] = one_column(name, table.types[name], [part[at] for part in parts], options, manner)
         for part in parts:
-            part[at] = PieceValues(part[at].distinct[:0], part[at].codes[:0])
+            part[at] = PieceValues(part[at].distinct[:0], part[at].codes[:0].copy())
+    parts.clear()
+    pa.default_memory_pool().release_unused()
     return columns
+
+
+def _whole(arrays: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
+    """Return the distinct values of some arrays."""
+    return pc.unique(pa.chunked_array(arrays, kind))
+
+
+def _few(texts: pa.Array, more: pa.Array) -> pa.Array:
+    """Return distinct texts, as many as say how a file writes its numbers."""
+    return texts if len(texts) == MOST_TEXTS else _whole([texts, more], pa.string()).slice(0, MOST_TEXTS)
+
+
+def _column_of(distinct: pa.Array) -> TextColumn:
+    return TextColumn(distinct.cast(pa.large_string()), np.arange(len(distinct), dtype=np.int32))
 
 
 def first_rows(table: PartitionedTable, most: int, options: ReadOptions | None = None) -> pd.DataFrame:
     """Return the first records of a table, at most so many, with all columns: to see what they hold."""
-    piece = next(piece for piece in table.pieces if piece.rows)
-    with reading(piece.path):
-        batch = next(table.batches(piece, table.names, most))
+    batches = (batch for piece in table.pieces if piece.rows for batch in table.batches(piece, table.names, most))
+    batch = next(batches, None)
+    if batch is None:
+        raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")
+    if table.delimiter:
+        texts = {name: TextColumn.of([batch.column(name).dictionary_encode()]) for name in table.names}
+        manner = manner_of(texts.values(), options or ReadOptions(), table.delimiter)
+        typed = {name: type_column(name, column, manner).values for name, column in texts.items()}
+        return pd.DataFrame(typed, copy=False).head(most)
     columns = {name: pa.chunked_array([batch.column(name).cast(table.types[name])]) for name in table.names}
     read = {name: column_values(name, column, options or ReadOptions())[0] for name, column in columns.items()}
     return pd.DataFrame(read, copy=False)
 
 
-def one_column(name: str, kind: pa.DataType, parts: Sequence[PieceValues], options: ReadOptions) -> CodedColumn:
-    """Return the column that the pieces are parts of. ``kind``: the type of all of its values."""
-    distinct = pc.unique(pa.chunked_array([part.distinct for part in parts], kind))
+def one_column(
+    name: str, kind: pa.DataType, parts: Sequence[PieceValues], options: ReadOptions, manner: Manner | None = None
+) -> CodedColumn:
+    """Return the column that the pieces are parts of. ``kind``: the type of all of its values; ``manner``: how texts
+    become values, of delimited text."""
+    distinct = _whole([part.distinct for part in parts], kind)
     missing = any(bool((part.codes == len(part.distinct)).any()) for part in parts)
     codes = codes_among(parts, distinct, missing)
-    return CodedColumn(name, values_of(name, kind, distinct, missing, options), codes)
+    return CodedColumn(name, values_of(name, kind, distinct, missing, options, manner), codes)
 
 
 def codes_among(parts: Sequence[PieceValues], distinct: pa.Array, missing: bool) -> Codes:
-    """Return the place of each record's value among the d ``distinct`` ones, read-only; d where it is missing, as in
-    some record of the column, ``missing``, it is."""
+    """Return the place of each record's value among the d ``distinct`` ones, read-only; d where it is missing, as it is
+    in some record of the column when ``missing``."""
     d = len(distinct)
     codes = np.empty(sum(len(part.codes) for part in parts), dtype=np.min_scalar_type(max(d + missing - 1, 0)))
     start = 0
@@ -139,9 +180,11 @@ def codes_among(parts: Sequence[PieceValues], distinct: pa.Array, missing: bool)
 
 
 def values_of(
-    name: str, kind: pa.DataType, distinct: pa.Array, missing: bool, options: ReadOptions
+    name: str, kind: pa.DataType, distinct: pa.Array, missing: bool, options: ReadOptions, manner: Manner | None = None
 ) -> "pd.Series[Any]":
     """Return the distinct values of a column as they are read, a missing one last where some record has it."""
+    if manner is not None:
+        return pd.Series(type_column(name, _column_of(distinct), manner).values, name=name)
     whole = pa.chunked_array([distinct, pa.nulls(int(missing), kind)], kind)
     return pd.Series(column_values(name, whole, options)[0], name=name)
 

@@ -5,7 +5,7 @@ table, or the share of the population that is in it; where nothing is, the table
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from anonymizer.errors import ParameterError, Progress, SchemaError, no_progress
 from anonymizer.population.attackers import Attackers, Chances, k_map
 from anonymizer.population.frequencies import Floats, class_sizes, codes_of, combine, frequencies
 from anonymizer.population.individual import household_risk, individual_risk
+from anonymizer.population.log_linear import LogLinearRisk, log_linear_risk
 from anonymizer.population.suda import SpecialUniques, special_uniques
 from anonymizer.population.uniques import Histogram, PopulationUniques, population_of, population_uniques
 from anonymizer.schema import Role, Schema
@@ -72,7 +73,8 @@ class SampleRisk:
     rows with one key the first. ``f``, ``population`` (r,): the records of each key in the sample, and the people of
     the population; ``exact``: these were counted. ``risk`` (r,): the chance that a record is linked to its person;
     ``household``: that anybody of its household is, ``None`` without a household. ``uniques``: how many people are
-    alone in the population, estimated, ``None`` where they were counted. ``source``: of what is known, in words."""
+    alone in the population, estimated, ``None`` where they were counted. ``source``: of what is known, in words.
+    ``log_linear``: the risk of those that are alone in a table, where people were not counted."""
 
     rows: NDArray[np.int64]
     f: Floats
@@ -83,6 +85,7 @@ class SampleRisk:
     uniques: PopulationUniques | None
     size: int
     source: str
+    log_linear: LogLinearRisk | None = None
 
     @property
     def prosecutor(self) -> Chances:
@@ -142,6 +145,7 @@ class SampleRisk:
             "prosecutor": vars(self.prosecutor),
             "journalist": vars(self.journalist),
             "marketer": self.marketer,
+            "log_linear": None if self.log_linear is None else vars(self.log_linear),
             "population_uniques": None
             if self.uniques is None
             else {
@@ -227,7 +231,10 @@ def sample_risk(table: pd.DataFrame, schema: Schema, population: Population | No
         people = frequencies(codes[rows], weights=reach.weights[rows], wildcard=wildcard)
     else:
         people = frequencies(codes[rows], theirs, reach.counts.astype(float), wildcard=wildcard)
-    return risk_of(rows, f, people, class_sizes(codes[rows]), reach, households_of(table, schema))
+    risk = risk_of(rows, f, people, class_sizes(codes[rows]), reach, households_of(table, schema))
+    if reach.exact or population.wildcard:
+        return risk
+    return replace(risk, log_linear=log_linear_risk(codes[rows], f, 1 / np.maximum(reach.weights[rows], 1.0)))
 
 
 def risk_of(

@@ -3,9 +3,11 @@
 The parsers of foreign formats are native code: a small file can make them ask for more memory than there is, or end
 the process that they run in. So they run in a child. It gets the file through a pipe, or its path, and sends the table
 back through a pipe, column by column, as Arrow; nothing is written to disk. One child waits ready, so that reading
-does not wait for Python to start.
+does not wait for Python to start; a program of one thread, such as the command line, reads in a copy of itself, which
+is there at once.
 """
 
+import faulthandler
 import importlib
 import json
 import os
@@ -15,8 +17,10 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -70,11 +74,13 @@ def read_in_child(
     allowance: Allowance | None = None,
     cancelled: Callable[[], bool] = lambda: False,
     reader: Reader | None = None,
+    fork: bool = False,
 ) -> Reading:
     """Return what :func:`anonymizer.reading.files.read_table` returns, read in a process of its own.
 
     ``source``: bytes or a path. ``allowance``: what the child may take; ``None``: what the operator set.
-    ``reader``: a function of a module that reads the bytes as they came, whatever their format.
+    ``reader``: a function of a module that reads the bytes as they came, whatever their format. ``fork``: in a copy of
+    this process, where the system is one that makes such safely; for programs with no other thread that holds locks.
 
     Raises :class:`ReadError` when no table can be made of the file, or when that takes more than is allowed, and
     :class:`CancelledError` when ``cancelled`` says so, which is asked ten times a second.
@@ -92,7 +98,8 @@ def read_in_child(
         "reader": reader and (reader.__module__, reader.__qualname__),
         "allowance": asdict(replace(allowance, memory=allowance.memory_for(size), seconds=allowance.seconds_for(size))),
     }
-    child = _take()
+    forked = fork and sys.platform == "linux"
+    child = _fork() if forked else _take()
     try:
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         threading.Thread(target=_send, args=(child, request, source), daemon=True).start()
@@ -112,7 +119,8 @@ def read_in_child(
     finally:
         child.kill()
         child.wait()
-        prepare()
+        if not forked:
+            prepare()
 
 
 def prepare() -> None:
@@ -144,6 +152,62 @@ def _start() -> "subprocess.Popen[bytes]":
     )
 
 
+@dataclass(eq=False)
+class _Copy:
+    """A copy of this process that reads one file, to be talked to as a child is. ``status``: how it ended."""
+
+    pid: int
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    status: int | None = None
+
+    def kill(self) -> None:
+        """End it, unless that is known to have happened."""
+        if self.status is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Return how it ended, when it has: minus the signal that ended it."""
+        if self.status is None:
+            self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.status
+
+
+Child = subprocess.Popen[bytes] | _Copy
+
+
+def _fork() -> _Copy:
+    """Return a copy of this process that waits for a file."""
+    question, ask = os.pipe()
+    answered, answer = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of other threads, such as those of libraries, which know of copies
+        pid = os.fork()
+    if pid:
+        os.close(question)
+        os.close(answer)
+        return _Copy(pid, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
+    with suppress(BaseException):  # nothing of the parent's may go on here
+        os.close(ask)
+        os.close(answered)
+        _run_copy(question, answer)
+    os._exit(0)
+
+
+def _run_copy(question: int, answer: int) -> None:
+    """Read the one file that is asked for, in a copy of another process: what it says goes nowhere but to that."""
+    faulthandler.disable()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.SIG_DFL)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(question, 0)
+    os.dup2(answer, 1)
+    os.dup2(nowhere, 2)
+    pa.set_memory_pool(pa.system_memory_pool())
+    with os.fdopen(0, "rb") as source:
+        main(source)
+
+
 def _size(path: str | os.PathLike[str]) -> int:
     try:
         return os.stat(path).st_size
@@ -151,7 +215,7 @@ def _size(path: str | os.PathLike[str]) -> int:
         return 0  # reading it will say what is wrong
 
 
-def _send(child: "subprocess.Popen[bytes]", request: dict[str, Any], source: Any) -> None:
+def _send(child: Child, request: dict[str, Any], source: Any) -> None:
     """Hand the request and the bytes to the child; one that has ended takes nothing more."""
     pipe = child.stdin
     assert pipe is not None
@@ -164,7 +228,7 @@ def _send(child: "subprocess.Popen[bytes]", request: dict[str, Any], source: Any
         return
 
 
-def _receive(child: "subprocess.Popen[bytes]", messages: "queue.SimpleQueue[Message]") -> None:
+def _receive(child: Child, messages: "queue.SimpleQueue[Message]") -> None:
     """Put what the child says into the queue; "end" when it says nothing more."""
     pipe = child.stdout
     assert pipe is not None
@@ -291,11 +355,11 @@ def _say(pipe: IO[bytes], kind: str, what: Any) -> None:
 # What runs in the child.
 
 
-def main() -> None:
-    """Read the one file that is asked for on standard input, and answer on standard output."""
+def main(question: IO[bytes]) -> None:
+    """Read the one file that is asked for, and answer on standard output."""
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints does not mix with the answer
-    line = sys.stdin.buffer.readline()
+    line = question.readline()
     if not line:
         return
     request = json.loads(line)
@@ -315,7 +379,7 @@ def main() -> None:
     module, function = request["reader"] or ("", "")
     reader = getattr(importlib.import_module(module), function) if module else None
     try:
-        source = request["path"] or sys.stdin.buffer.read()
+        source = request["path"] or question.read()
         reading = read_table(
             source,
             name=request["name"],
@@ -360,4 +424,4 @@ def _data_bytes() -> int:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.stdin.buffer)

@@ -48,7 +48,7 @@ def read_columns(
     ``stop``: called with the extent of the text, so that it can raise. Raises :class:`ReadError` for ragged records
     and open quotes (with the line), too many columns, no records.
     """
-    first = _first_record(text, delimiter)
+    first = first_record(text, delimiter)
     if len(first) > MAX_COLUMNS:
         raise ReadError(
             f"The table has {len(first):,} columns; at most {MAX_COLUMNS:,} can be handled.",
@@ -180,7 +180,8 @@ def _records(text: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         start = reader.line_num + 1
 
 
-def _first_record(text: bytes, delimiter: str) -> list[str]:
+def first_record(text: bytes, delimiter: str) -> list[str]:
+    """Return the fields of the first record that has any. Raises :class:`ReadError` where there is none."""
     try:
         for _, record in _records(text, delimiter):
             if record:

@@ -42,7 +42,7 @@ def decode(data: bytes, encoding: str | None) -> tuple[bytes, str, list[Problem]
     Raises :class:`ReadError` with line and column of the first byte that cannot be read, and for binary data.
     """
     if encoding is not None:
-        return _decode_as(data, _codec_of(encoding))
+        return _decode_as(data, codec_of(encoding))
     for bom, name in _BOMS:
         if data.startswith(bom):
             return _decode_as(data, name)
@@ -121,7 +121,8 @@ def _bytes_shown(raw: bytes) -> str:
     return "".join(chr(byte) if byte < 128 else f"\\x{byte:02X}" for byte in raw)
 
 
-def _codec_of(encoding: str) -> str:
+def codec_of(encoding: str) -> str:
+    """Return the name of an encoding here. Raises :class:`ReadError` for one that is not known."""
     try:
         codec = codecs.lookup(encoding).name
     except LookupError:

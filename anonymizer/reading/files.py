@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pandas as pd
+import pyarrow as pa
 
 from anonymizer.errors import Progress, ReadError, no_progress
 from anonymizer.labelled.read import KINDS, read_labelled
@@ -114,6 +115,7 @@ def read_table(
         kind = "released" if reader else _format_of(data, name)
         content = (reader or READERS[kind])(data, name, options or ReadOptions(), stop, progress)
         problems = content.problems + _constant_columns(content.frame)
+        pa.default_memory_pool().release_unused()  # what Arrow keeps for its next table is as large as this one
     except ReadError:
         raise
     except MemoryError as error:

@@ -84,8 +84,8 @@ def interval_cells(
     """Return the distinct cells of a numeric or date column, the cell of every box, and the domain as text.
 
     ``numbers``: "public" (from end to end of the ``grid``), "range", "mean" or "median". A box with one value says that
-    value unless its ends are public. The domain as text is the declared one, that of the grid, or of the ranges.
-    ``memory``: of the same column, table and ``numbers``.
+    value unless its ends are public; those of a column with public cuts always are. The domain as text is the declared
+    one, that of the grid, or of the ranges. ``memory``: of the same column, table and ``numbers``.
     """
     from anonymizer.releasing import tier_kernels
 
@@ -99,11 +99,11 @@ def interval_cells(
     tier_kernels.ranges(codes.astype(np.int64), *boxes.arguments(), b, low, high, absent)
     if column.domain is not None:
         domain = tuple(_domain_text(end, column.kind) for end in column.domain)
-    elif grid is not None and numbers != "range":
+    elif grid is not None and (numbers != "range" or column.cuts):
         domain = grid.domain
     else:
         domain = (value_text(labels[0]), value_text(labels[-1])) if b else ()
-    if numbers == "public" and grid is not None:
+    if grid is not None and (numbers == "public" or column.cuts):
         cell = grid.cells(exact)
         low, high = np.append(cell, len(grid.low))[low], np.append(cell, -1)[high]
         ends = (grid.low, grid.low_text), (grid.high, grid.high_text)
@@ -153,7 +153,7 @@ def _ranges(
         if high < low:
             return Cell.MISSING
         key = (*between, or_missing)
-        return memory.cell(key, lambda: Cell.interval(low_text(low), high_text(high), or_missing, number))
+        return memory.cell(key, lambda: Cell.reaching(low_text(low), high_text(high), or_missing, number))
 
     columns = lows, highs, missing.astype(bool), *ends
     return tuple(map(cell, *(column.tolist() for column in columns))), index
@@ -256,9 +256,10 @@ def _count_levels(codes: NDArray[Any], encoding: Encoding, boxes: Boxes) -> tupl
     return tuple(place), index
 
 
-def kept_column(values: "pd.Series[Any]", column: Column) -> ReleasedColumn:
+def kept_column(values: "pd.Series[Any]", column: Column, records: int | None = None) -> ReleasedColumn:
     """Return a column that leaves as it is, in the order of the table, with nothing of its past: no index, no
-    attributes, no categories that do not occur or that stand in the order of their first appearance."""
+    attributes, no categories that do not occur or that stand in the order of their first appearance. ``records``: how
+    many have the values, where these are the distinct ones."""
     may_miss = bool(values.isna().any())
     if column.kind is not Kind.CATEGORICAL:
         if isinstance(values.dtype, pd.CategoricalDtype):
@@ -269,7 +270,7 @@ def kept_column(values: "pd.Series[Any]", column: Column) -> ReleasedColumn:
         domain = _kept_range(values, column)
     else:
         codes, levels = levels_of(values, column)
-        domain = tuple(levels) if len(levels) <= max(20, len(values) // 10) else ()
+        domain = tuple(levels) if len(levels) <= max(20, (records or len(values)) // 10) else ()
         if isinstance(values.dtype, pd.CategoricalDtype) or values.dtype == object:
             present = np.unique(codes[codes < len(levels)])
             place = np.full(len(levels) + 1, -1)

@@ -4,6 +4,7 @@ L14 proposes it for concatenated releases: a person who is ``unskilled:4+technic
 0.2 of a technical one.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import Cell, parse_cell
 from anonymizer.errors import ParameterError
-from anonymizer.schema import Kind, Schema
+from anonymizer.schema import Column, Kind, Schema
 
 MAX_ROWS = 20_000_000
 """Most weighted records that are made."""
@@ -29,8 +30,8 @@ def expand(
 
     A weighted concatenation divides by its counts. A set or an unweighted concatenation says nothing about shares, so
     its members share equally, "missing" being one of them. Withheld: the levels that the schema declares, equally, or
-    missing where it declares none. A number is itself, an interval its middle, a mean or median that number; dates
-    alike.
+    missing where it declares none. A number is itself, an interval its middle, one that is open its end, a mean or
+    median that number; dates alike.
 
     >>> table = pd.DataFrame({"job": ["unskilled:4+technical:1"], "age": ["[30, 40]"], "income": [52.0]})
     >>> schema = Schema.of(
@@ -85,10 +86,10 @@ def _options(
     kind = schema[name].kind
     index, texts = pd.factorize(column.astype(object), use_na_sentinel=False)
     cells = [parse_cell(None if pd.isna(text) else str(text), kind) for text in texts]
-    possible = [_possible(cell, schema, name) for cell in cells]
-    starts = np.concatenate([[0], np.cumsum([len(values) for values, _ in possible])]).astype(np.int64)
-    flat = [value for values, _ in possible for value in values]
-    shares = np.array([share for _, shares in possible for share in shares])
+    options = [possible(cell, schema[name]) for cell in cells]
+    starts = np.concatenate([[0], np.cumsum([len(values) for values, _ in options])]).astype(np.int64)
+    flat = [value for values, _ in options for value in values]
+    shares = np.array([share for _, shares in options for share in shares])
     if kind is Kind.NUMERIC:
         return index, starts, pd.Series(flat, dtype=np.float64), shares
     if kind is Kind.DATE:
@@ -97,12 +98,20 @@ def _options(
     return index, starts, pd.Series(flat, dtype="str"), shares
 
 
-def _possible(cell: Cell, schema: Schema, name: str) -> tuple[list[Any], list[float]]:
-    column = schema[name]
+def middle_of(cell: Cell) -> float:
+    """Return the middle of a cell of numbers or dates; of one that is open, the end that it has."""
+    assert cell.low is not None
+    assert cell.high is not None
+    ends = [end for end in (cell.low, cell.high) if math.isfinite(end)]
+    return ends[0] / 2 + ends[-1] / 2
+
+
+def possible(cell: Cell, column: Column) -> tuple[list[Any], list[float]]:
+    """Return the values that a cell leaves open, ``None`` for missing, and the share of each; shares add up to 1."""
     if cell.withheld:
         values: list[Any] = list(column.domain) if column.domain and column.kind is Kind.CATEGORICAL else [None]
     elif cell.low is not None and cell.high is not None:
-        values = [cell.low / 2 + cell.high / 2] + [None] * cell.missing
+        values = [middle_of(cell)] + [None] * cell.missing
     else:
         values = [*cell.levels] + [None] * cell.missing
     counts = cell.counts or (1,) * len(values)

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from anonymizer.errors import ParameterError
 
@@ -189,6 +189,21 @@ def archive(members: Mapping[str, bytes]) -> bytes:
     except zipfile.LargeZipFile as error:
         raise ParameterError("The files are too large for one ZIP file.", remedy="Take them one by one.") from error
     return sink.getvalue()
+
+
+def by_appearance(piece: Any) -> Any:
+    """Return an Arrow table whose dictionaries hold the texts that occur, in the order in which they first do."""
+    import pyarrow as pa
+
+    columns = []
+    for column in piece.columns:
+        if pa.types.is_dictionary(column.type):
+            whole = column.combine_chunks()
+            whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+            again = whole.indices.dictionary_encode()
+            column = pa.DictionaryArray.from_arrays(again.indices, whole.dictionary.take(again.dictionary))
+        columns.append(column)
+    return pa.table(columns, names=piece.column_names)
 
 
 def require_different_files(inputs: Mapping[str, str | Path | None], outputs: Mapping[str, str | Path | None]) -> None:

@@ -103,10 +103,12 @@ def divide(
     rng: np.random.Generator | None = None,
     memory: dict[str, Any] | None = None,
     progress: Progress = no_progress,
+    rows: NDArray[np.int64] | None = None,
 ) -> Parts:
     """Return which records share a box, by a key of :data:`GENERALIZERS`; see :func:`generalize` for the others.
 
-    ``memory``, ``progress``: of :class:`anonymizer.releasing.tiers.Groups`.
+    ``memory``, ``progress``: of :class:`anonymizer.releasing.tiers.Groups`. ``rows`` (n',): the records that are not
+    left out, ascending, which alone are then in parts; all by default.
     """
     if leaf is None:
         from anonymizer.growing.records import descend
@@ -116,7 +118,7 @@ def divide(
         limits = as_k(limits, encoded)
     group, memory = np.asarray(pruning.group_of_node(after)), {} if memory is None else memory
     groups = Groups(pruning.tree, encoded, leaf, group, limits, memory, progress)
-    return GENERALIZERS[method](groups, k, rng or fresh_secret())
+    return GENERALIZERS[method](groups if rows is None else groups.of_rows(rows), k, rng or fresh_secret())
 
 
 def fresh_secret() -> np.random.Generator:
@@ -192,6 +194,9 @@ GENERALIZERS: dict[str, Callable[[Groups, int, np.random.Generator], Parts]] = {
 }
 """Every way to generalize: of groups, k and a source of randomness, which records share a box."""
 
+
+LEAVES_OUT = ("uniform", "refine", "pack", "polish")
+"""Generalizers that may leave records out."""
 
 TAKES_LONG = {"polish"}
 """Generalizers that take seconds for every ten thousand records: pages let them work in the background."""

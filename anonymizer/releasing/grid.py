@@ -30,6 +30,8 @@ FEWEST_GROUPED = 4
 """Fewer levels are one public group, unless groups were declared."""
 COARSER = {"day": "month", "week": "month", "month": "year", "quarter": "year", "year": "decade"}
 """Where joined outermost cells of dates end; those of numbers end at ten steps."""
+BANDS = "band"
+"""The step of a grid whose cells are public bands."""
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 DAY = 86_400_000_000
 """Microseconds."""
@@ -53,33 +55,45 @@ class Grid:
 
     def cells(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         """Return the cell that each number lies in."""
-        return np.searchsorted(self.low, numbers, side="right").astype(np.int64) - 1
+        cells = np.searchsorted(self.low, numbers, side="right").astype(np.int64) - 1
+        if self.low[0] == -np.inf:  # a bottom code is in the open cell, also where the next one begins at it
+            cells[numbers <= self.high[0]] = 0
+        return cells
+
+    def closed(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return ends (q,) of which an open one is a number of the outermost cell; where both are open, they stay."""
+        up, down = np.isposinf(high) & np.isfinite(low), np.isneginf(low) & np.isfinite(high)
+        return np.where(down, self.high[0], low), np.where(up, self.low[-1], high)
 
     def low_text(self, cell: int) -> str:
-        """Return the lower end of a cell as it is written."""
+        """Return the lower end of a cell as it is written; "" where it is open."""
         return end_text(self.low[cell], self.kind)
 
     def high_text(self, cell: int) -> str:
-        """Return the upper end of a cell as it is written."""
+        """Return the upper end of a cell as it is written; "" where it is open."""
         return end_text(self.high[cell], self.kind)
 
     @property
     def domain(self) -> tuple[str, str]:
-        """The lowest and the highest end, as they are written."""
-        return self.low_text(0), self.high_text(-1)
+        """The lowest and the highest end that is written."""
+        return self.low_text(0) or self.high_text(0), self.high_text(-1) or self.low_text(-1)
 
     def describe(self) -> str:
         """Return where the cells end in words."""
+        if self.step == BANDS:
+            return f"public bands, which begin at {', '.join(self.low_text(cell) for cell in range(len(self.low)))}"
         words = f"whole {self.step}s" if isinstance(self.step, str) else f"steps of {value_text(self.step)}"
-        if self.coded[0]:
+        if self.coded[0] or self.low[0] == -np.inf:
             words += f", up to {self.high_text(0)} as one"
-        if self.coded[1]:
+        if self.coded[1] or self.high[-1] == np.inf:
             words += f", from {self.low_text(-1)} on as one"
         return words
 
 
 def end_text(end: float, kind: Kind) -> str:
-    """Return an end as it is written. ``end``: of dates, in microseconds since 1970."""
+    """Return an end as it is written, "" where it is infinite. ``end``: of dates, in microseconds since 1970."""
+    if np.isinf(end):
+        return ""
     return value_text(np.datetime64(int(end), "us") if kind is Kind.DATE else float(end))
 
 
@@ -109,9 +123,12 @@ def grids_at(ladders: "Mapping[str, Ladder]", k: int) -> dict[str, Grid]:
 def public_parts(
     encoded: EncodedTable, schema: Schema, k: int | None, writing: str
 ) -> dict[str, "Grid | dict[str, int]"]:
-    """Return what the ends and levels of boxes stand for where they are public, by column: the steps of a grid, or the
-    number of the public group of each level. ``k``: of the grids, ``None`` where ends are values."""
-    parts: dict[str, Grid | dict[str, int]] = {} if k is None else dict(grids_of(encoded, schema, k))
+    """Return what the ends and levels of boxes stand for where they are public, by column: the steps of a grid, or
+    the number of the public group of each level. ``k``: of the grids, ``None`` where ends are values unless cut."""
+    grids = grids_of(encoded, schema, 1 if k is None else k)
+    parts: dict[str, Grid | dict[str, int]] = {
+        name: grid for name, grid in grids.items() if k is not None or schema[name].cuts
+    }
     for encoding in encoded.encodings if writing == "groups" else ():
         if not encoding.is_interval:
             groups = groups_of_levels(encoding, schema[encoding.name]).tolist()
@@ -147,7 +164,8 @@ class Ladder:
     """The cells of a column from step to step, none joined yet, with what joining them takes.
 
     ``low``, ``high`` (c,): see :class:`Grid`; ``below``, ``above`` (c,): persons in each cell or beyond; ``outer``:
-    where joined outermost cells end; ``domain``: the declared one, which no cell leaves.
+    where joined outermost cells end; ``domain``: the declared one, which no cell leaves; ``open``: whether the lowest
+    and the highest cell are open, by public cuts.
     """
 
     low: Floats
@@ -158,17 +176,25 @@ class Ladder:
     above: NDArray[Any]
     outer: tuple[float, float]
     domain: tuple[float, float] | None
+    open: tuple[bool, bool] = (False, False)
 
     def grid(self, k: int) -> Grid:
         """Return the grid whose outermost cells hold at least k persons."""
+        if self.step == BANDS:
+            return Grid(self.low.copy(), np.append(self.high[:-1], np.inf), self.step, self.kind)
         low, high, coded = join_outermost(self.low, self.high, self.below, self.above, k, self.outer)
         if self.domain is not None:
             low, high = np.clip(low, *self.domain), np.clip(high, *self.domain)
+        low[0], high[-1] = -np.inf if self.open[0] else low[0], np.inf if self.open[1] else high[-1]
         return Grid(low, high, self.step, self.kind, coded)
 
 
 def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None, column: Column) -> Ladder:
     """Return the cells of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails`."""
+    if column.cuts.bands:
+        nobody = np.zeros(len(encoding.low), np.int64)
+        ends = encoding.domain
+        return Ladder(encoding.low, encoding.high, BANDS, column.kind, nobody, nobody, ends, None, (False, True))
     present = np.flatnonzero(np.bincount(codes, minlength=encoding.n_codes)[: len(encoding.labels)])
     lowest, highest = encoding.low[present], encoding.high[present]
     ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
@@ -181,11 +207,24 @@ def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | No
         low = high = line[(line >= ends[0]) & (line <= ends[1])]
     else:
         low, high = line[:-1], line[1:] - gap
+    low, high, opens = cut_cells(low, high, gap, column)
     cell = np.maximum(np.searchsorted(low, encoding.low, side="right") - 1, 0)
     beyond = tails(cell, codes, person, len(low))
     around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
     outer = float(around[0]), float(around[-1] - gap)
-    return Ladder(low, high, step, column.kind, *beyond, outer, None if column.domain is None else ends)
+    return Ladder(low, high, step, column.kind, *beyond, outer, None if column.domain is None else ends, opens)
+
+
+def cut_cells(low: Floats, high: Floats, gap: float, column: Column) -> tuple[Floats, Floats, tuple[bool, bool]]:
+    """Return cells between the bottom and the top code of a column, each code a cell of its own, and whether the lowest
+    and the highest one are open. ``gap``: 1 where cells do not touch."""
+    bottom, top = column.cuts.bottom, column.cuts.top
+    if top is not None:
+        low, high = np.append(low[low < top], top), np.append(np.minimum(high[low < top], top - gap), top)
+    if bottom is not None:
+        above = high > bottom
+        low, high = np.append(bottom, np.maximum(low[above], bottom + gap)), np.append(bottom, high[above])
+    return low, high, (bottom is not None, top is not None)
 
 
 def groups_of_levels(encoding: Encoding, column: Column) -> NDArray[np.int64]:

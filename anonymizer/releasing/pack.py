@@ -210,10 +210,26 @@ def line_of_persons(encoded: EncodedTable, rng: np.random.Generator) -> Line:
 
 
 def line_of(groups: Groups, rng: np.random.Generator) -> Line:
-    """Return the line of all groups under the secret of their tree, which is drawn when it is first asked for."""
-    lines: Lines = groups.memory.get("lines") or groups.memory.setdefault("lines", Lines(groups.encoded, rng))
-    line = lines.line(groups.group[groups.leaf])
+    """Return the line of all groups under the secret of their tree, which is drawn when it is first asked for. Where
+    records were left out, the others stand as they stood with them."""
+    whole = groups.whole or groups
+    lines: Lines = whole.memory.get("lines") or whole.memory.setdefault("lines", Lines(whole.encoded, rng))
+    line = lines.line(whole.group[whole.leaf])
+    if groups.rows is not None:
+        line = line_of_rows(line, groups.encoded, groups.rows)
     return replace(line, scale=scale_of(groups.encoded.encodings, lines.scale.weight))
+
+
+def line_of_rows(line: Line, encoded: EncodedTable, rows: Places) -> Line:
+    """Return the line of some of its records, in their old order. ``encoded``: these alone; ``rows``: where they are
+    among all."""
+    number = np.full(len(line.order), -1, np.int64)
+    number[rows] = np.arange(len(rows))
+    order = number[line.order]
+    stays = order >= 0
+    region = np.repeat(np.arange(len(line.starts)), line.ends - line.starts)[stays]
+    first, last = runs(line.leaf_start[stays])
+    return line_at(encoded, order[stays], *runs(region), np.repeat(first, last - first), line.scale)
 
 
 def summable(limits: Limits) -> bool:

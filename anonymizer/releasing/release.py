@@ -25,7 +25,7 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import labelled_bytes, planned_table
 from anonymizer.reading.parquet import arrow_bytes
-from anonymizer.releasing.files import archive, replace_file
+from anonymizer.releasing.files import archive, by_appearance, replace_file
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import offer
 from anonymizer.values import value_text
@@ -51,7 +51,7 @@ Key = tuple[NDArray[np.int64], int]
 
 _WIDEST, _DIGIT = 1 << 62, 1 << 16
 _BATCH = 1 << 17
-_ROW_GROUP = 1 << 20
+_ROW_GROUP = 1 << 18
 _MOST_LISTED = 1000
 
 
@@ -85,7 +85,7 @@ class ReleasedColumn:
         assert self.index is not None
         return np.bincount(self.index, minlength=len(self.cells)).astype(np.int64)
 
-    def take(self, rows: NDArray[np.int64]) -> "ReleasedColumn":
+    def take(self, rows: NDArray[np.integer[Any]]) -> "ReleasedColumn":
         """Return the column of some of the rows, in their order."""
         if self.index is not None:
             return replace(self, index=self.index[rows])
@@ -155,8 +155,9 @@ class Release:
             first = np.empty(int(class_of.max()) + 1, np.int64)
             first[class_of[::-1]] = np.arange(len(class_of))[::-1]
             rank = np.empty(len(first), np.int64)
-            keys = [ranks_of(column, first) for column in self.generalized]
-            rank[sorted_rows(keys, len(first))] = np.arange(len(rank))
+            rank[sorted_rows([ranks_of(column, first) for column in self.generalized], len(first))] = np.arange(
+                len(rank)
+            )
             classes = [(rank[class_of], len(rank))]
         others = [ranks[column.name] for column in self.columns if not column.generalized]
         rows = sorted_rows([*classes, *others], self.n_records)
@@ -192,11 +193,11 @@ class Release:
             return False
         return True
 
-    def to_bytes(self, format: str = "csv") -> bytes:
+    def to_bytes(self, format: str = "csv", group: int = _ROW_GROUP) -> bytes:
         """Return the file's content; ``format`` is one of :data:`FORMATS`, anything else a :class:`ParameterError`.
-        Raises :class:`GuaranteeError` as long as something stands in the way."""
+        ``group``: rows of a group in Parquet. Raises :class:`GuaranteeError` as long as something stands in the way."""
         sink = io.BytesIO()
-        self._write(sink, format)
+        self._write(sink, format, group)
         return sink.getvalue()
 
     def write(self, path: str | Path) -> None:
@@ -221,11 +222,11 @@ class Release:
                 remedy=f"Repair it, or say why it may leave all the same: reasons={{{first!r}: '…'}}.",
             )
 
-    def _write(self, sink: BinaryIO, format: str) -> None:
+    def _write(self, sink: BinaryIO, format: str, group: int = _ROW_GROUP) -> None:
         self._require_way()
         _check_format(format)
         if format == "parquet":
-            _write_parquet(self, sink)
+            _write_parquet(self, sink, group)
         elif format == "feather":
             sink.write(arrow_bytes(self.frame()))
         elif format == "xlsx":
@@ -289,34 +290,26 @@ def _check_format(format: str) -> None:
         )
 
 
-def _write_parquet(release: Release, sink: BinaryIO) -> None:
+def _write_parquet(release: Release, sink: BinaryIO, group: int) -> None:
     """Write the rows and nothing else: a dictionary in the file has no level that no row has, in no order but that of
     the rows; no metadata, no statistics of columns."""
     import pyarrow as pa
     import pyarrow.parquet
 
-    table = pa.Table.from_pandas(release.frame(), preserve_index=False).replace_schema_metadata(None)
-    pieces = (_by_appearance(table.slice(first, _ROW_GROUP)) for first in range(0, max(1, len(table)), _ROW_GROUP))
+    some = [column.take(np.arange(0)) if column.generalized else column for column in release.columns]
+    types = pa.schema([pa.Schema.from_pandas(c.series().to_frame(c.name), preserve_index=False).field(0) for c in some])
+
+    def piece_from(start: int) -> Any:
+        rows = np.arange(start, min(release.n_records, start + group))
+        frame = pd.DataFrame({column.name: column.take(rows).series() for column in release.columns})
+        return by_appearance(pa.Table.from_pandas(frame, types, preserve_index=False).replace_schema_metadata(None))
+
+    pieces = map(piece_from, range(0, max(1, release.n_records), group))
     first = next(pieces)
     options = {"compression": "zstd", "store_schema": False, "write_statistics": False}
     with pa.parquet.ParquetWriter(sink, first.schema, **options) as writer:
         for piece in chain([first], pieces):
             writer.write_table(piece)
-
-
-def _by_appearance(piece: Any) -> Any:
-    """Return an Arrow table whose dictionaries hold the texts that occur, in the order in which they first do."""
-    import pyarrow as pa
-
-    columns = []
-    for column in piece.columns:
-        if pa.types.is_dictionary(column.type):
-            whole = column.combine_chunks()
-            whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-            again = whole.indices.dictionary_encode()
-            column = pa.DictionaryArray.from_arrays(again.indices, whole.dictionary.take(again.dictionary))
-        columns.append(column)
-    return pa.table(columns, names=piece.column_names)
 
 
 def _write_csv(release: Release, sink: BinaryIO) -> None:
@@ -413,6 +406,8 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
         form = f"One {one}, or a closed interval [lowest, highest] that holds it."
         if numbers == "public":
             form += " It ends where cells of a public grid do, whoever is in it."
+        if any("" in (cell.ends or ()) for cell in column.cells):
+            form += " ≥ 80 stands for 80 or more, ≤ 20 for 20 or less, by public cuts."
         if any(cell.estimate for cell in column.cells):
             form = f"One {one}, the value itself; or ~ and the {numbers} of the row's group, not the value itself."
     elif any(cell.counts for cell in column.cells):

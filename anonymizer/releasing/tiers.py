@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import GuaranteeError, Progress, no_progress
 from anonymizer.groups.refine import refine_nodes
-from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.tree import Tree
 from anonymizer.settings import Limits
 
@@ -27,7 +27,8 @@ class Groups:
     ``leaf`` (n,): each record's leaf; ``group`` (m,): the node of the pruned tree's leaf that is at or above each
     node, -1 above them. ``limits``: what groups must keep when they are divided. ``memory``: what
     generalizers keep, by name, for other groups of the same tree and the same records. ``progress``: what a
-    generalizer that takes long calls as it goes on; what it raises ends the work.
+    generalizer that takes long calls as it goes on; what it raises ends the work. ``whole``, ``rows``: where some
+    records were left out, all of them in their groups, and the places of the n there; ``None`` where nobody was.
     """
 
     tree: Tree
@@ -37,6 +38,12 @@ class Groups:
     limits: Limits | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     progress: Progress = no_progress
+    whole: "Groups | None" = None
+    rows: NDArray[np.int64] | None = None
+
+    def of_rows(self, rows: NDArray[np.int64]) -> "Groups":
+        """Return the groups of some of the records, ascending; the others are left out."""
+        return replace(self, encoded=rows_of(self.encoded, rows), leaf=self.leaf[rows], whole=self, rows=rows)
 
 
 @dataclass(frozen=True, eq=False)

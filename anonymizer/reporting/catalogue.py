@@ -25,6 +25,8 @@ MEDIA_TYPES = {
     "csv.gz": "application/gzip",
     "parquet": "application/vnd.apache.parquet",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "feather": "application/vnd.apache.arrow.file",
+    **dict.fromkeys(("sav", "dta", "xpt"), "application/octet-stream"),
 }
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 DDI = "ddi:codebook:2_5"

@@ -19,8 +19,9 @@ REQUIRED = frozenset(Limits().required) - frozenset(OF_POPULATION)
 @dataclass(frozen=True)
 class Claim:
     """``schema``: roles, kinds and domains; ``outputs``: the digests of the file in each format; ``rows``; ``limits``:
-    what the release has to keep, by name. ``commitment`` to the original, and its ``key``, which only the internal
-    report has; "" when it is not there."""
+    what the release has to keep, by name; ``suppression``: the largest share of records that may be left out, and
+    ``left_out``: how many are, ``None`` where that is not said. ``commitment`` to the original, and its ``key``, which
+    only the internal report has; "" when it is not there."""
 
     schema: Schema
     outputs: Mapping[str, str]
@@ -28,6 +29,8 @@ class Claim:
     limits: Mapping[str, Any]
     commitment: str = ""
     key: str = ""
+    suppression: float = 0.0
+    left_out: int | None = None
 
     def original(self, sha256: str) -> tuple[bool | None, str]:
         """Return whether a file of this digest is the original that the report speaks of, ``None`` when that cannot be
@@ -80,6 +83,7 @@ def claim_from(source: str | Path | bytes) -> Claim:
     outputs = {name: value.sha256() for name, value in run.field("output_sha256").fields().items()}
     if not outputs:
         document.refuse("it speaks of no released file")
+    left_out = document.field("verification").field("left_out")
     schema, stated = Schema.from_value(run.field("schema")), run.field("schema_sha256")
     if stated.sha256() != schema_digest(schema):
         stated.refuse("it is not that of the roles that stand there")
@@ -87,6 +91,8 @@ def claim_from(source: str | Path | bytes) -> Claim:
         schema=schema,
         outputs=outputs,
         rows=document.field("verification").field("rows").whole(),
+        left_out=None if left_out.absent else left_out.whole(),
+        suppression=_share(run.field("parameters").field("suppression")),
         limits=_limits(run.field("parameters")),
         commitment=_digest_or_none(run.field("input").field("commitment")),
         key=_digest_or_none(run.field("input").field("key")),
@@ -95,6 +101,10 @@ def claim_from(source: str | Path | bytes) -> Claim:
 
 def _digest_or_none(value: JsonValue) -> str:
     return "" if value.absent else value.sha256()
+
+
+def _share(value: JsonValue) -> float:
+    return 0.0 if value.absent else float(value.number(0, 1))
 
 
 def _limits(parameters: JsonValue) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
         _checks(report.verification, internal),
         _isolation(report.isolation),
         _criteria(findings.attacks),
-        losses(findings),
+        losses(findings, internal),
         _limits(report),
         *([_gate(report), _worst(report), *_riskiest(findings.riskiest)] if internal else []),
         _again(report, internal),
@@ -149,11 +149,11 @@ def _data(findings: Findings, internal: bool) -> Section:
         ("Records released", Figure("records.after", _count(findings.rows_after))),
         (
             "Records suppressed",
-            Figure("records.suppressed", _count(findings.rows_before - findings.rows_after)),
+            Figure("records.suppressed", _count(findings.suppressed)),
         ),
         *((f"SHA-256 of the release as {format}", value) for format, value in run.output.items()),
     ]
-    text = f"Records are never dropped to reach a promise. {run.row_order}"
+    text = f"{findings.suppression_text} {run.row_order}"
     return Section("The data", (Table(("", ""), tuple(rows)), text))
 
 

@@ -82,6 +82,23 @@ class Findings:
     pictures: tuple[Picture, ...] = ()
     riskiest: Riskiest | None = None
 
+    @property
+    def suppressed(self) -> int:
+        """Records that were left out."""
+        return self.rows_before - self.rows_after
+
+    @property
+    def suppression_text(self) -> str:
+        """Whether records were left out, why, and where they count, in words."""
+        if not self.suppressed:
+            return "Records are never dropped to reach a promise."
+        return (
+            f"{self.suppressed / self.rows_before:.2%} of the records were left out, because the boxes of the others "
+            "would be wider with them; within a group only quasi-identifying values decided who. They are in no row, "
+            "so nothing is missing or withheld of them. What was lost counts them as lost whole; attacks are judged "
+            "over the people who are there, and the method was not run again."
+        )
+
 
 def findings_of(
     report: Report,

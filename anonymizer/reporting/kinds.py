@@ -130,7 +130,7 @@ def hold_out(flow: "Flow", seed: int) -> tuple[NDArray[np.int64], NDArray[np.int
 def table_point(train: "Flow", judge: "Flow", k: int) -> KindPoint | None:
     """Return the table of the settings at one k: everybody has the shares of the rows that look alike, and somebody
     else those of the people of the same leaf. ``None`` where k cannot be kept."""
-    flow = train.but(k=k)
+    flow = train.but(k=k, suppression=0.0)
     if not flow.pruning.satisfied:
         return None
     c, classes = flow.encoded.target.n_classes, flow.encoded.target.codes

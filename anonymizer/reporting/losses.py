@@ -1,12 +1,20 @@
 """What a release is still good for, as a section of the report for people."""
 
+import numpy as np
+
+from anonymizer.drawing.surveys import interval_text, overlap_text
+from anonymizer.measuring.weighted import Weighted
 from anonymizer.reporting.document import Figure, Section, Table
 from anonymizer.reporting.findings import Findings
 from anonymizer.settings import name_of
 
+MOST_CORRELATIONS = 10
+"""Correlations that a report shows: those that changed most."""
 
-def losses(findings: Findings) -> Section:
-    """Return what was lost and what an analysis would still say, before and after."""
+
+def losses(findings: Findings, internal: bool = True) -> Section:
+    """Return what was lost and what an analysis would still say, before and after. ``internal``: also the estimates
+    themselves, and the levels of a regression."""
     utility = findings.report.utility
     rows: list[tuple[str | Figure, ...]] = [
         (f"{name_of('measure', 'gcp')}, 0 to 1", Figure("gcp.before", "0"), Figure("gcp.after", f"{utility.gcp:.4f}")),
@@ -16,6 +24,11 @@ def losses(findings: Findings) -> Section:
             Figure("discernibility.after", f"{utility.discernibility:,}"),
         ),
     ]
+    if utility.left_out:
+        title = "The same, over the records that are there: those that were left out lose all of their detail"
+        rows.insert(
+            1, (title, Figure("gcp_released.before", "0"), Figure("gcp_released.after", f"{utility.gcp_released:.4f}"))
+        )
     if findings.error_before is not None and utility.error is not None:
         rows.append(
             (
@@ -48,5 +61,67 @@ def losses(findings: Findings) -> Section:
             Table(("", "Before", "After"), tuple(rows)),
             "The share of its domain that a cell of each column leaves open on average (NCP), 0 to 1:",
             Table(("Column", "NCP"), columns),
+            *survey(findings.report.weighted, internal),
         ),
     )
+
+
+def survey(weighted: Weighted, internal: bool) -> list[str | Table]:
+    """Return what a survey says before and after: of levels the mean overlap of their shares, no level by name."""
+    columns: dict[str, list[float]] = {}
+    rows: list[tuple[str | Figure, ...]] = []
+    for one in weighted.figures:
+        if one.level and one.what == "share":
+            columns.setdefault(one.column, []).append(one.overlap)
+        if not one.level:
+            key, lap = f"weighted.{one.what}.{one.column}", overlap_text(one.overlap)
+            pair = [(f"{key}.before", interval_text(one.before)), (f"{key}.after", interval_text(one.after))]
+            rows.append((one.title, *(Figure(*part) for part in pair if internal), Figure(f"{key}.overlap", lap)))
+    for name, overlaps in columns.items():
+        shares = Figure(f"weighted.shares.{name}.overlap", overlap_text(float(np.mean(overlaps))))
+        rows.append((f"Shares of the levels of {name}, on average", *([""] * 2 * internal), shares))
+    blocks: list[str | Table] = []
+    if rows:
+        header = ("", "Before (95 % interval)", "After (95 % interval)", "Overlap") if internal else ("", "Overlap")
+        blocks += [
+            f"What a survey would say, and how far its 95 % intervals overlap, 0 to 1 ({weighted.sampling}). Released "
+            "cells count as if they were expanded: an interval as its middle, a set as each of its levels in equal "
+            "parts. Whoever gets the release has no weights, strata or households.",
+            Table(header, tuple(rows)),
+        ]
+    distance = weighted.tables.mean_hellinger
+    pairs = sorted(weighted.correlations, key=lambda one: -np.nan_to_num(abs(one.after - one.before)))
+    moves: list[tuple[str | Figure, ...]] = []
+    if distance is not None:
+        moves.append(("Hellinger distance of two-way tables, mean over pairs", Figure("hellinger", f"{distance:.4f}")))
+    for two in pairs[:MOST_CORRELATIONS]:
+        change, key = two.after - two.before, f"correlation.{two.first}.{two.second}"
+        text = f"{change:+.4f}" if np.isfinite(change) else "not estimated"
+        moves.append((f"Change of the correlation of {two.first} and {two.second}", Figure(key, text)))
+    if moves:
+        blocks.append(Table(("", "Distance"), tuple(moves)))
+    return blocks + regression(weighted, internal)
+
+
+def regression(weighted: Weighted, internal: bool) -> list[str | Table]:
+    """Return the regression that the steward named, if any."""
+    named = weighted.regression
+    if named is None:
+        return []
+    lap = ("Mean overlap of its intervals", Figure("regression.overlap", f"{named.mean_overlap:.4f}"))
+    if not internal:
+        return [f"A {named.model} that the steward named, before and after:", Table(("", "Overlap"), (lap,))]
+    rows = [
+        (
+            Figure(f"regression.{number}.term", term.title),
+            Figure(f"regression.{number}.before", interval_text(term.before)),
+            Figure(f"regression.{number}.after", interval_text(term.after)),
+            Figure(f"regression.{number}.overlap", overlap_text(term.overlap)),
+        )
+        for number, term in enumerate(named.terms)
+    ]
+    return [
+        f"A {named.model} of {named.target}, as the steward named it: {named.formula}",
+        Table(("Coefficient", "Before (95 % interval)", "After (95 % interval)", "Overlap"), tuple(rows)),
+        Table(("", "Overlap"), (lap,)),
+    ]

@@ -7,7 +7,7 @@ from anywhere. The *external* packet is put together without anything internal, 
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from anonymizer.checking.released_file import BESIDE, ReleasedFile, read_archive
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
 from anonymizer.json_value import JsonValue, parse, short_text
+from anonymizer.labelled.variable import Variable
 from anonymizer.reading.files import Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.releasing.files import archive, write_file
@@ -39,7 +40,9 @@ LAYOUT = 1
 MOST_MEMBERS = 1_000
 MANIFEST, REPORT = "manifest.json", "report.json"
 REMEDY = "Bring the packet as it was made."
-TABLES = {format: f"data/release.{format}" for format in ("csv", "parquet", "xlsx")}
+PLAIN = ("csv", "parquet", "xlsx")
+"""What every packet has the table as; one that came with words of its columns has it in the other formats, too."""
+TABLES = {format: f"data/release.{format}" for format in (*PLAIN, "feather", "sav", "dta", "xpt")}
 MEMBERS = {
     "README.txt": "what is in here, and how to check it",
     **{path: f"the table as {path.rpartition('.')[2]}" for path in TABLES.values()},
@@ -79,10 +82,11 @@ def packet_of(
     should, and :class:`ParameterError` for an unknown audience.
     """
     tables = {}
-    for number, (format, path) in enumerate(TABLES.items()):
-        progress(0.1 * number, f"Writing the table as {format}")
+    formats = packet_formats(release)
+    for number, format in enumerate(formats):
+        progress(0.3 * number / len(formats), f"Writing the table as {format}")
         if format in release.formats:
-            tables[path] = release.to_bytes(format)
+            tables[TABLES[format]] = release.to_bytes(format)
     outputs = {format: digest(tables[path]) for format, path in TABLES.items() if path in tables}
     report = findings.report.with_output(outputs, override)
     findings = replace(findings, report=report)
@@ -115,7 +119,7 @@ def packet_of(
         texts |= {"project.json": project} if project else {}
     members = tables | {"ddi-codebook.xml": codebook(entry), "report.pdf": pdf}
     members |= {path: text.encode() for path, text in texts.items()}
-    members["README.txt"] = _read_me(members, audience).encode()
+    members["README.txt"] = _read_me(members, audience, formats).encode()
     members = dict(sorted(members.items()))
     manifest = _manifest(members, audience, run.time)
     progress(0.7, "Packing")
@@ -137,12 +141,17 @@ def write_packet(path: str | Path, packet: bytes) -> None:
         raise GuaranteeError(f"{path} does not hold what was written.", remedy="Write it to another disk.")
 
 
-def _read_me(members: Mapping[str, bytes], audience: str) -> str:
+def packet_formats(release: Release) -> tuple[str, ...]:
+    """Return the formats in which the table of a packet stands where it fits into them."""
+    return tuple(TABLES) if any(column.variable != Variable() for column in release.columns) else PLAIN
+
+
+def _read_me(members: Mapping[str, bytes], audience: str, formats: Sequence[str]) -> str:
     names = sorted([*members, "README.txt"])
     whom = "For the recipient." if audience == "external" else "Internal: keep it with the original."
     lines = [f"A release packet, made by Copse {VERSION}. {whom}", ""]
     lines += [f"{name:<22}{(MEMBERS | INTERNAL)[name]}" for name in names]
-    missing = [format for format, path in TABLES.items() if path not in members]
+    missing = [format for format in formats if TABLES[format] not in members]
     lines += [f"{'':<22}(the table does not fit into a file of the kind {format})" for format in missing]
     lines += [f"{MANIFEST:<22}size and SHA-256 of every file", "", "To check all of it: copse verify PACKET.zip", ""]
     return "\n".join(lines)
@@ -290,7 +299,8 @@ def _verify(file: ReleasedFile, claim: Claim, original: pd.DataFrame | None, lim
     schema = claim.schema
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
-    return verify(file.rows, schema, original=original, beside=file.beside, **{**claim.limits, **limits})
+    about: dict[str, Any] = {"suppression": claim.suppression, "left_out": claim.left_out}
+    return verify(file.rows, schema, original=original, beside=file.beside, **{**claim.limits, **about, **limits})
 
 
 def _same_rows(first: pd.DataFrame, second: pd.DataFrame, schema: Schema) -> bool:

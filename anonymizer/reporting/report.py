@@ -29,6 +29,7 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.measuring.coefficients import Agreement
 from anonymizer.measuring.two_way import TwoWay
 from anonymizer.measuring.utility import Utility
+from anonymizer.measuring.weighted import Weighted
 from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING
 from anonymizer.reading.samples import SAMPLE_PREFIX
@@ -99,10 +100,11 @@ class Report:
 
     ``guarantee``: what the generalizer promises and what not, in words; ``writings``: the same of how levels and
     numbers are written. ``two_way``, ``coefficients``: what two-way tables and a regression of the target lose; the
-    latter is ``None`` where the original has none. ``isolation``: who is singled out by an end or a level of their box.
-    ``worst``: the worst group of the pruned tree by each figure, digression among them, which cannot be recomputed from
-    released cells. ``gate``: what stood in the way of leaving, and the steward's reasons. ``override``: why the release
-    was let go although a check failed; empty when none did or it was not let go.
+    latter is ``None`` where the original has none. ``weighted``: the figures of a survey before and after.
+    ``isolation``: who is singled out by an end or a level of their box. ``worst``: the worst group of the pruned tree
+    by each figure, digression among them, which cannot be recomputed from released cells. ``gate``: what stood in the
+    way of leaving, and the steward's reasons. ``override``: why the release was let go although a check failed; empty
+    when none did or it was not let go.
     """
 
     provenance: Provenance
@@ -114,6 +116,7 @@ class Report:
     utility: Utility
     two_way: TwoWay
     coefficients: Agreement | None
+    weighted: Weighted
     verification: Verification
     isolation: Isolation
     worst: tuple[WorstGroup, ...]
@@ -126,30 +129,19 @@ class Report:
             "software": {"name": "Copse", "version": VERSION},
             "passed": self.verification.passed,
             "what_it_is": self.verification.describe(),
-            "method": {
-                "title": self.guarantee.title,
-                "promises": self.guarantee.gives,
-                "does_not_promise": self.guarantee.does_not,
-                "k_anonymous_by_construction": self.guarantee.strict,
-                "cells": [
-                    {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None}
-                    for way in self.writings
-                ],
-            },
+            "method": method_figures(self.guarantee, self.writings),
             "notes": list(self.notes),
             "override": self.override or None,
             "gate": self.gate.to_dict(),
             "verification": self.verification.to_dict(),
-            "worst_groups": [
-                {"figure": worst.figure, "column": worst.column or None, "node": worst.node, "what": worst.what}
-                for worst in self.worst
-            ],
+            "worst_groups": worst_figures(self.worst),
             "linking_risk": {"before": risk_figures(self.before), "after": risk_figures(self.after)},
             "isolation": self.isolation.to_dict(),
             "utility": {
                 **self.utility.to_dict(),
                 "two_way_tables": self.two_way.to_dict(),
                 "coefficients": self.coefficients and self.coefficients.to_dict(),
+                "weighted": self.weighted.to_dict(),
             },
             "provenance": self.provenance.to_dict(),
         }
@@ -170,7 +162,7 @@ class Report:
         columns = [{k: v for k, v in c.items() if k not in (*REASONS, "variable")} for c in run["schema"]["columns"]]
         described = {
             "software": {"name": "Copse", "version": VERSION},
-            "verification": {"passed": self.verification.passed, "rows": self.verification.rows},
+            "verification": {name: getattr(self.verification, name) for name in ("passed", "rows", "left_out")},
             "override": self.override or None,
             "provenance": {
                 "input": {"commitment": self.provenance.input_commitment},
@@ -195,6 +187,7 @@ def report_of(
     utility: Utility,
     two_way: TwoWay,
     coefficients: Agreement | None,
+    weighted: Weighted,
     verification: Verification,
     isolation: Isolation,
     worst: Sequence[WorstGroup],
@@ -217,11 +210,30 @@ def report_of(
         utility=utility,
         two_way=two_way,
         coefficients=coefficients,
+        weighted=weighted,
         verification=verification,
         isolation=isolation,
         worst=tuple(worst),
         gate=gate,
     )
+
+
+def method_figures(guarantee: Guarantee, writings: Sequence[Guarantee]) -> dict[str, Any]:
+    """Return what a generalizer and ways to write cells promise and what not, JSON-ready."""
+    return {
+        "title": guarantee.title,
+        "promises": guarantee.gives,
+        "does_not_promise": guarantee.does_not,
+        "k_anonymous_by_construction": guarantee.strict,
+        "cells": [
+            {"title": way.title, "promises": way.gives, "does_not_promise": way.does_not or None} for way in writings
+        ],
+    }
+
+
+def worst_figures(worst: Sequence[WorstGroup]) -> list[dict[str, Any]]:
+    """Return the worst group by each figure, JSON-ready."""
+    return [{"figure": one.figure, "column": one.column or None, "node": one.node, "what": one.what} for one in worst]
 
 
 def risk_figures(risk: LinkageRisk) -> dict[str, Any]:
@@ -304,7 +316,8 @@ def command_line(
     """Return the command that repeats the run. A schema with domains, ordered levels or reasons of the steward is taken
     from the report itself."""
     words = ["python", "-m", "anonymizer", "anonymize", name]
-    if any(c.domain or c.grid or c.groups or c.ordered or c.own_reason or not sayable(c.name) for c in schema.columns):
+    declared = ("domain", "grid", "groups", "cuts", "ordered", "own_reason")
+    if any(any(getattr(c, name) for name in declared) or not sayable(c.name) for c in schema.columns):
         words += ["--schema", "REPORT.json"]
     else:
         for option, names in (

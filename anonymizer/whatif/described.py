@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.cells import kept_text, kept_value
+from anonymizer.cuts import Cuts
 from anonymizer.errors import EncodeError, SchemaError
 from anonymizer.labelled.description import Description
 from anonymizer.schema import LEFT_OUT, ONCE, Column, Kind, Role, Schema
@@ -94,7 +95,7 @@ def _with_domain(column: Column, one: Description, values: "pd.Series[Any]", cha
     """Return the column with the kind and the domain of the codebook, as far as the values of the table are in it."""
     kind = _word(one.kind, Kind, column, changes, f"it stays {column.kind}") or column.kind
     domain: dict[str, Any] = (
-        {} if kind is column.kind else {"domain": None, "ordered": False, "grid": None, "groups": None}
+        {} if kind is column.kind else {"domain": None, "ordered": False, "grid": None, "groups": None, "cuts": Cuts()}
     )
     fresh = replace(column, kind=kind, **domain)
     if kind is not Kind.CATEGORICAL:

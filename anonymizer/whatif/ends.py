@@ -18,11 +18,11 @@ def loss_by_ends(flow: "Flow") -> dict[str, float]:
 
     By the keys of :data:`anonymizer.releasing.generalize.INTERVALS`; empty where no column has intervals. The groups
     stay as they are, though packing would make slightly others for the other way. From codes alone: a column whose
-    neighbouring values share codes is measured by their ends.
+    neighbouring values share codes is measured by their ends. A record that was left out loses all.
     """
     from anonymizer.releasing import tier_kernels
 
-    encoded, boxes = flow.encoded, Boxes.of(flow.parts)
+    encoded, boxes, left_out = flow.codes_there, Boxes.of(flow.parts), flow.left_out
     ways = {"public": coarsen(encoded, flow.schema, flow.settings.k), "range": encoded}
     losses = {way: dict(flow.utility.ncp_by_column) for way in ways}
     low, high, absent = np.empty(boxes.n, np.int64), np.empty(boxes.n, np.int64), np.empty(boxes.n, np.bool_)
@@ -33,7 +33,8 @@ def loss_by_ends(flow: "Flow") -> dict[str, float]:
         tier_kernels.ranges(encoded.codes[:, j], *boxes.arguments(), values, low, high, absent)
         for way, table in ways.items():
             of_box = interval_ncp(table.encodings[j], low, high, absent)
-            losses[way][encoded.names[j]] = float(of_box[boxes.of_record].mean())
+            lost = float(of_box[boxes.of_record].sum()) + left_out
+            losses[way][encoded.names[j]] = lost / (encoded.n_records + left_out)
     return {way: float(np.mean(list(by_column.values()))) for way, by_column in losses.items()} if intervals else {}
 
 

@@ -245,7 +245,8 @@ def record_frontier(
     a share from 0 to 1 and what is being done; ``cancelled``: asked before each setting; when it says so, the points
     that are there are returned.
 
-    Figures of groups are read from nodes where all of them are nodes, of others from the released cells.
+    Figures of groups are read from nodes where all of them are nodes, of others from the released cells. No setting
+    leaves a record out.
     """
     methods = fitting_methods(flow.encoded) if methods is None else tuple(methods)
     points: list[Point] = []
@@ -256,7 +257,7 @@ def record_frontier(
             break
         if progress is not None:
             progress(number / len(tries), f"{method_text(*method)}, k = {k:,}")
-        setting = flow.but(k=k, writing="sets", numbers=numbers, **method.settings)
+        setting = flow.but(k=k, writing="sets", numbers=numbers, suppression=0.0, **method.settings)
         if setting.pruning.satisfied:
             points.append(_point(setting, method))
             if each is not None:

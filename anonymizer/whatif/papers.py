@@ -74,7 +74,7 @@ def with_figures(flow: "Flow", progress: Progress = no_progress) -> tuple[PaperS
     settings, measured = paper_settings(flow), []
     for number, one in enumerate(settings):
         progress(number / len(settings), one.title)
-        other = flow.but(**one.settings)
+        other = flow.but(**one.settings, suppression=0.0)
         try:
             after = other.after
             measured.append(replace(one, gcp=other.utility.gcp, highest=after.highest, groups=after.groups))

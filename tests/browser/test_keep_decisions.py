@@ -30,14 +30,12 @@ occur by chance in what is encrypted."""
 LEVELS = "\n".join(["low", "medium", "high", "declared"])
 
 DUMP = """async () => {
-    const base = await new Promise(done => {
-        const request = indexedDB.open('copse');
+    const answered = request => new Promise((done, fail) => {
         request.onsuccess = () => done(request.result);
+        request.onerror = request.onblocked = event => fail(new Error(event.type));
     });
-    const all = (name, what) => new Promise(done => {
-        const request = base.transaction(name).objectStore(name)[what]();
-        request.onsuccess = () => done(request.result);
-    });
+    const base = await answered(indexedDB.open('copse'));
+    const all = (name, what) => answered(base.transaction(name).objectStore(name)[what]());
     const [key] = await all('key', 'getAll');
     const visits = await all('visits', 'getAllKeys');
     const boxes = await all('visits', 'getAll');
@@ -53,14 +51,13 @@ DUMP = """async () => {
     return {visits, contents, clear, exported, bases: (await indexedDB.databases()).map(({name}) => name)};
 }"""
 MULTIPLY = """async ([most, days]) => {
-    const base = await new Promise(done => {
-        const request = indexedDB.open('copse');
+    const answered = request => new Promise((done, fail) => {
         request.onsuccess = () => done(request.result);
+        request.onerror = request.onblocked = event => fail(new Error(event.type));
     });
-    const ask = (name, what, ...words) => new Promise(done => {
-        const request = base.transaction(name, 'readwrite').objectStore(name)[what](...words);
-        request.onsuccess = () => done(request.result);
-    });
+    const base = await answered(indexedDB.open('copse'));
+    const ask = (name, what, ...words) =>
+        answered(base.transaction(name, 'readwrite').objectStore(name)[what](...words));
     const [key] = await ask('key', 'getAll');
     const [visit] = await ask('visits', 'getAllKeys');
     const [{iv, box}] = await ask('visits', 'getAll');

@@ -18,7 +18,10 @@ pytestmark = pytest.mark.browser
 
 
 BACKUPS = """async () => {
-    const answered = request => new Promise(done => { request.onsuccess = () => done(request.result); });
+    const answered = request => new Promise((done, fail) => {
+        request.onsuccess = () => done(request.result);
+        request.onerror = request.onblocked = event => fail(new Error(event.type));
+    });
     const base = await answered(indexedDB.open("copse", 1));
     const count = await answered(base.transaction("visits").objectStore("visits").count());
     base.close();

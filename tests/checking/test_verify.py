@@ -242,7 +242,7 @@ def test_a_report_is_plain_json() -> None:
     described = verify(released, schema, k=3, original=original).to_dict()
     again = json.loads(json.dumps(described, allow_nan=False))
     assert again == described
-    assert set(again) == {"passed", "k", "rows", "k_anonymous", "description", "checks"}
+    assert set(again) == {"passed", "k", "rows", "left_out", "k_anonymous", "description", "checks"}
     assert again["k_anonymous"] is False
 
 

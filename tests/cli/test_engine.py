@@ -61,3 +61,37 @@ def test_what_pieces_cannot_do__is_one_line(
     error = capsys.readouterr().err.strip()
     assert says in error
     assert len(error.splitlines()) == 1
+
+
+def test_a_large_file__is_read_in_pieces_and_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from anonymizer.cli import files
+
+    table = people(600)
+    table.to_parquet(tmp_path / "in.parquet", index=False)
+    table.to_csv(tmp_path / "in.csv", index=False)
+    roles = [*ROLES[:4], "--keep", "ward", "--grouping", "least", "--generalizer", "uniform"]
+    monkeypatch.setattr(files, "LARGE", 600)
+    monkeypatch.setattr(files, "LARGE_TEXT", 1)
+    for number, (source, says) in enumerate(
+        (
+            (tmp_path / "in.parquet", "600 records: the table is read in pieces (--engine local)"),
+            (tmp_path / "in.csv", "0 MiB of text: the table is read in pieces (--engine local)"),
+            (tmp_path / "*.csv", "Many files: the table is read in pieces (--engine local)"),
+        )
+    ):
+        assert run("anonymize", source, *roles, "--out", tmp_path / f"out-{number}") == 0
+        assert [line for line in capsys.readouterr().err.splitlines() if "--engine" in line][0].startswith(says)
+    parts = [(tmp_path / f"out-{number}" / "part-00000.parquet").read_bytes() for number in range(3)]
+    assert parts[1] == parts[2]
+    monkeypatch.setattr(files, "LARGE", 601)
+    assert run("anonymize", tmp_path / "in.parquet", *roles, "--out", tmp_path / "one.csv") == 0
+    assert "--engine" not in capsys.readouterr().err
+
+
+def test_an_address_of_files__is_no_database(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    roles = [*ROLES, "--keep", "ward", "--grouping", "least", "--generalizer", "uniform"]
+    assert run("anonymize", folder.as_uri(), *roles, "--out", folder.parent / "out") == 0
+    assert run("anonymize", "mysql://host/table", *roles, "--out", folder.parent / "other") == 2
+    assert "'mysql' cannot be read" in capsys.readouterr().err

@@ -2,14 +2,35 @@
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from anonymizer.cli.main import main
+from anonymizer.cli.options import read_apart
+from anonymizer.errors import ReadError
+from anonymizer.reading.options import MIB
+from tests.conftest import run_python
 
 ROWS = "age,sex,pay\n" + "".join(f"{20 + n % 9},{'fm'[n % 2]},{['low', 'high'][n % 3 > 0]}\n" for n in range(60))
 ROLES = ["--quasi-identifying", "age,sex", "--sensitive", "pay"]
+BOMBS = """
+import contextlib, io, json, os, resource
+from pathlib import Path
+from anonymizer.cli.main import main
+from tests.hostile.bombs import REFUSED
+
+for name in ("far corner", "long text everywhere", "repeated cells", "hidden gzip", "plain text parquet"):
+    called, build = REFUSED[name]
+    Path(called).write_bytes(build())
+    for command in [["risk", called]] + [["verify", called, "--quasi-identifying", "a"]] * called.endswith("parquet"):
+        words = io.StringIO()
+        with contextlib.redirect_stderr(words):
+            status = main(command)
+        children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+        print(json.dumps([called, status, words.getvalue(), children]))
+"""
 
 
 @pytest.fixture
@@ -64,3 +85,34 @@ def test_verify__a_report_that_is_none(folder: Path, content: str, capsys: pytes
     (folder / "bad.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     assert main(["verify", "people.csv", *ROLES, "--k", "1", "--report", "bad.json"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_files_that_unfold__are_one_sentence_and_take_no_more_than_they_may(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COPSE_READ_MEMORY", "600")
+    answers = [json.loads(line) for line in run_python(["-c", BOMBS], folder).splitlines()]
+    assert len(answers) == 6
+    for called, status, words, memory in answers:
+        assert status == 2, called
+        assert words.startswith("copse: ")
+        assert words.count("\n") == 1, words
+        assert memory < 1100 * MIB, called
+
+
+def test_a_file__is_read_in_another_process(folder: Path) -> None:
+    reading = read_apart("people.csv")
+    assert reading.frame.shape == (60, 3)
+    assert reading.name == "people.csv"
+    with pytest.raises(ReadError, match=r"absent.csv cannot be opened"):
+        read_apart("absent.csv")
+    with pytest.raises(ReadError, match="directory"):
+        read_apart(".")
+
+
+def test_a_pipe__is_read_once(folder: Path) -> None:
+    os.mkfifo("pipe.csv")
+    writer = threading.Thread(target=lambda: Path("pipe.csv").write_text(ROWS), daemon=True)
+    writer.start()
+    assert read_apart("pipe.csv").frame.shape == (60, 3)
+    writer.join(10)

@@ -432,3 +432,31 @@ def test_person__is_counted_and_left_out(capsys: Capture) -> None:
     beside = ["--original", "visits.csv", *roles, "--person", "patient_id", "--k", "5"]
     assert main(["verify", "out.csv", *beside]) == 0
     assert "whatever row is whose" in capsys.readouterr().out
+
+
+def test_a_regression_that_is_named__is_printed_before_and_after(capsys: Capture) -> None:
+    assert make("--regression", "cost ~ age + sex", "--report", "report.json") == 0
+    out = capsys.readouterr().out
+    assert "Linear regression: cost ~ age + sex; 95 % intervals before and after, and their overlap" in out
+    named = json.loads(Path("report.json").read_text("utf-8"))["utility"]["weighted"]["regression"]
+    assert [term["column"] for term in named["coefficients"]] == ["(constant)", "age", "sex"]
+    line = next(line for line in out.splitlines() if line.startswith("  sex = "))
+    assert f"{named['coefficients'][2]['interval_overlap']:.4f}" in line
+    assert make("--regression", "cost ~ shoe") == 2
+    assert "names 'shoe', which is no column" in capsys.readouterr().err
+
+
+def test_public_cuts__are_kept_and_verified(capsys: Capture) -> None:
+    assert make("--bands", "age=0,18,65", "--top", "cost=9000", "--out", "r.csv", "--report", "report.json") == 0
+    ages = set(read_release("r.csv")["age"].dropna())
+    assert ages <= {"[0, 17]", "[18, 64]", "≥ 65", "[0, 64]", "≥ 18", "≥ 0"} | {f"{{{a}, missing}}" for a in ages}
+    notes = json.loads(Path("report.json").read_text("utf-8"))["notes"]
+    assert any("'age' is said in 3 public bands" in note for note in notes)
+    assert any("public cuts of 'cost' do not count" in note for note in notes)
+    assert main(["verify", "r.csv", "--report", "report.json", "--original", "people.csv", "--k", "5"]) == 0
+    rows = Path("r.csv").read_text("utf-8").replace('"[18, 64]"', '"[19, 64]"')
+    Path("other.csv").write_text(rows, "utf-8")
+    assert main(["verify", "other.csv", "--report", "report.json", "--k", "5"]) == 1
+    assert "it does not keep to the public cuts" in capsys.readouterr().out
+    assert make("--bands", "age=old") == 2
+    assert "--bands age=old cannot be read" in capsys.readouterr().err

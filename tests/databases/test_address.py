@@ -1,11 +1,21 @@
 """What an address says, and that nothing of a password is ever repeated."""
 
 import builtins
+import io
 from typing import Any
 
 import pytest
 
-from anonymizer.databases.address import address_from, is_address, outline, redacted, table_from
+from anonymizer.cli.options import ask_password
+from anonymizer.databases.address import (
+    PASSWORD,
+    Address,
+    address_from,
+    is_address,
+    outline,
+    redacted,
+    table_from,
+)
 from anonymizer.errors import ReadError
 from anonymizer.reporting.report import python_lines
 from anonymizer.schema import Schema
@@ -104,3 +114,45 @@ def test_script__that_repeats_says_what_must_be_filled_in(name: str, line: str) 
     script = python_lines(name, Schema(()), {}, {}, {})
     assert f"table = {line}" in script
     assert outline(name) in script
+
+
+class Terminal(io.StringIO):
+    """Standard input or error, where somebody sits."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("somebody", [True, False])
+def test_password__is_asked_for_once_where_somebody_sits(
+    somebody: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried: list[str] = []
+    prompts: list[str] = []
+
+    def read(address: Address) -> str:
+        tried.append(address.password)
+        if not address.password:
+            raise ReadError("The database asks for a password.", value=PASSWORD)
+        return "a table"
+
+    def typed(prompt: str) -> str:
+        prompts.append(prompt)
+        return "secret"
+
+    if somebody:
+        monkeypatch.setattr("sys.stdin", Terminal())
+        monkeypatch.setattr("sys.stderr", Terminal())
+    else:
+        monkeypatch.setattr("sys.stdin", io.StringIO())
+    monkeypatch.setattr("getpass.getpass", typed)
+    address = address_from("postgresql://ana@db.example.org/clinic?table=people")
+    if not somebody:
+        with pytest.raises(ReadError, match="asks for a password"):
+            ask_password(address, read)
+        assert (tried, prompts) == ([""], [])
+        return
+    assert ask_password(address, read) == "a table"
+    assert tried == ["", "secret"]
+    assert prompts == ["Password for db.example.org: "]
+    assert "secret" not in "".join(capsys.readouterr())

@@ -22,6 +22,7 @@ from anonymizer.reading.options import MIB, Allowance
 from anonymizer.schema import Schema
 from anonymizer.whatif.project import from_json as project_from_json
 from anonymizer.whatif.project import to_json as project_to_json
+from tests.fuzz.labels import CODEBOOKS, FILES, fault_of_codebook, fault_of_file
 from tests.fuzz.oracle import fault_of_grid, fault_of_texts, fault_of_values
 from tests.fuzz.trees import TREES
 from tests.fuzz.workbooks import Grid, Unclear, ods_book, read_ods, read_xlsx, xlsx_book
@@ -337,5 +338,7 @@ KINDS: dict[str, Callable[[Chance], str]] = {
     "cells of xlsx": lambda r: cells_case(r, "t.xlsx", xlsx_book, read_xlsx),
     "cells of ods": lambda r: cells_case(r, "t.ods", ods_book, read_ods), "project": project_case,
     "schema": schema_case, "report": report_case, "tree": tree_case, **TREES,
+    **{kind: lambda r, kind=kind: fault_of_file(r, kind, damage) for kind in FILES},
+    **{kind: lambda r, kind=kind: fault_of_codebook(r, kind, damage) for kind in CODEBOOKS},
 }  # fmt: skip
 """Each makes one case and says what is wrong with how it is read; "" when nothing is."""

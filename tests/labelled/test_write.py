@@ -3,8 +3,9 @@
 import io
 import shutil
 import subprocess
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +14,54 @@ import pandas as pd
 import pyreadstat
 import pytest
 
-from anonymizer.checking.released_file import read_file
+from anonymizer.checking.released_file import read_archive, read_file
 from anonymizer.checking.verify import verify
 from anonymizer.errors import ParameterError
+from anonymizer.flow import Flow
 from anonymizer.labelled.read import LabelledColumn, read_labelled
 from anonymizer.labelled.variable import Variable
-from anonymizer.labelled.write import FORMATS, labelled_bytes, planned, planned_table
+from anonymizer.labelled.write import DAYS, FORMATS, labelled_bytes, planned, planned_table
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.files import read_table
 from anonymizer.reading.profile import suggest
+from anonymizer.releasing.files import archive
 from anonymizer.releasing.release import Release
+from anonymizer.reporting.findings import Statement, findings_of
+from anonymizer.reporting.packet import PLAIN, check_packet, packet_of
 from anonymizer.schema import Role, Schema
+from anonymizer.settings import Settings
+from tests.conftest import absent
 from tests.labelled.test_read import ANSWERS, SEXES, sav, survey
 
 READERS = {"sav": pyreadstat.read_sav, "dta": pyreadstat.read_dta, "xpt": pyreadstat.read_xport}
 SCRIPT = """
-library(haven)
-path <- commandArgs(TRUE)[1]
-table <- switch(tools::file_ext(path), sav = read_sav(path, user_na = FALSE), dta = read_dta(path), read_xpt(path))
-cells <- lapply(table, function(x) enc2utf8(as.character(if (is.labelled(x)) as_factor(x, levels = "both") else x)))
-con <- file(commandArgs(TRUE)[2], open = "w", encoding = "UTF-8")
-for (name in names(cells)) writeLines(c(paste("column", name), ifelse(is.na(cells[[name]]), "", cells[[name]])), con)
-close(con)
+suppressMessages(library(haven))
+folder <- commandArgs(TRUE)[1]
+text <- function(x) {
+  if (inherits(x, "POSIXct")) x <- format(x, "%Y-%m-%d %H:%M:%S", tz = "UTC")
+  if (inherits(x, "Date")) x <- format(x, "%Y-%m-%d")
+  if (is.character(x)) return(ifelse(is.na(x), "", enc2utf8(as.vector(x))))
+  x <- vctrs::vec_data(x)
+  tags <- na_tag(as.double(x))
+  ifelse(is.na(x), ifelse(is.na(tags), "", paste0(".", tags)), sprintf("%.17g", x))
+}
+say <- function(...) paste(..., sep = "\t")
+for (path in list.files(folder, "[.](sav|dta|xpt)$", full.names = TRUE)) {
+  table <- switch(tools::file_ext(path), sav = read_sav(path, user_na = TRUE), dta = read_dta(path), read_xpt(path))
+  lines <- lapply(names(table), function(name) {
+    x <- table[[name]]
+    labels <- attr(x, "labels")
+    label <- attr(x, "label", exact = TRUE)
+    missing <- c(attr(x, "na_range"), attr(x, "na_values"))
+    shown <- c(attr(x, "format.spss"), attr(x, "format.stata"), attr(x, "format.sas"))
+    c(say("column", name), say("label", if (is.null(label)) "" else label),
+      say("format", paste(shown, collapse = " ")), say("missing", paste(missing, collapse = " ")),
+      if (length(labels)) say("code", text(labels), names(labels)), say("cell", text(x)))
+  })
+  con <- file(paste0(path, ".txt"), open = "w", encoding = "UTF-8")
+  writeLines(enc2utf8(unlist(lines)), con, useBytes = TRUE)
+  close(con)
+}
 """
 
 
@@ -68,6 +95,23 @@ def test_a_written_release__is_read_back_cell_by_cell(format: str, folder: Path)
     for name in frame.columns:
         assert cells(file.rows[name]) == cells(frame[name])
     assert verify(file.rows, schema, k=5, beside=file.beside).passed
+
+
+def test_a_packet__has_a_table_with_labels_in_every_format(folder: Path) -> None:
+    reading = read_table(sav(folder, survey(200)))
+    schema = release_of(folder)[1]
+    flow = Flow(reading.frame, schema, Settings(k=5), reading=reading)
+    flow = flow.but(reasons={finding.key: "nobody of these lives" for finding in flow.gate.open})
+    findings = findings_of(flow.report, reading.frame, flow.released, None, ())
+    packet = packet_of(flow.leaving, findings, Statement(), "external")
+    check = check_packet(packet)
+    assert check.passed
+    assert set(check.tables) == {f"data/release.{format}" for format in (*PLAIN, "feather", *FORMATS)}
+    members, _ = read_archive(packet)
+    _, about = pyreadstat.read_sav(io.BytesIO(members["data/release.sav"]), metadataonly=True)
+    assert about.column_names_to_labels["income"] == "الدخل"
+    damaged = members | {"data/release.dta": members["data/release.dta"] + b"row 7 is Ada"}
+    assert any("data/release.dta" in sentence for sentence in check_packet(archive(damaged)).differences)
 
 
 def test_spss__keeps_codes_labels_and_missing_codes(folder: Path) -> None:
@@ -235,32 +279,90 @@ def test_made_up_files__lose_no_cell_label_or_missing_code(case: int, format: st
     assert read_file(data).beside == ()
 
 
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="there is no R here")
-@pytest.mark.parametrize("case", range(5))
-@pytest.mark.parametrize("format", FORMATS)
-def test_haven__reads_every_valid_cell_as_it_was_written(case: int, format: str, tmp_path: Path) -> None:
-    (columns, plans, data), folder = file_of(case, format), tmp_path
-    (folder / f"t.{format}").write_bytes(data)
+@dataclass(eq=False)
+class Column:
+    """A column as haven has it. ``codes``: what each stands for, by its text."""
+
+    label: str = ""
+    format: str = ""
+    missing: str = ""
+    codes: dict[str, str] = field(default_factory=dict)
+    cells: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def havens(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str], dict[str, Column]]:
+    """What haven reads of each of the twelve files in each format."""
+    folder = tmp_path_factory.mktemp("haven")
+    if shutil.which("Rscript") is None:
+        absent("haven", "R with haven is not installed (Rscript)")
+    for case, format in product(range(12), FORMATS):
+        (folder / f"{case}.{format}").write_bytes(file_of(case, format)[2])
     (folder / "read.R").write_text(SCRIPT, "utf-8")
-    command = ["Rscript", "--vanilla", str(folder / "read.R"), str(folder / f"t.{format}"), str(folder / "out.txt")]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    command = ["Rscript", "--vanilla", str(folder / "read.R"), str(folder)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     if "there is no package called" in answer.stderr:
-        pytest.skip("R has no haven here")
+        absent("haven", "R has no package haven")
     assert answer.returncode == 0, answer.stderr
-    lines = (folder / "out.txt").read_text("utf-8").splitlines()
-    n = len(columns[0].values)
+    return {
+        (case, format): havens_columns((folder / f"{case}.{format}.txt").read_text("utf-8"))
+        for case, format in product(range(12), FORMATS)
+    }
+
+
+def havens_columns(text: str) -> dict[str, Column]:
+    columns: dict[str, Column] = {}
+    column = Column()
+    for line in text.removesuffix("\n").split("\n"):
+        what, _, rest = line.partition("\t")
+        if what == "column":
+            column = columns[rest] = Column()
+        elif what == "code":
+            code, _, label = rest.partition("\t")
+            column.codes[code] = label
+        elif what == "cell":
+            column.cells.append(rest)
+        else:
+            setattr(column, what, rest)
+    return columns
+
+
+def text_of(value: Any, codes: dict[str, Any]) -> str:
+    """A cell as haven should have it: a code, a number, a day or a moment, or text; "" for missing."""
+    if value is None or value != value or value is pd.NaT:
+        return ""
+    if isinstance(value, str):
+        code = codes.get(value, value)
+        return code if isinstance(code, str) else f"{code:.17g}"
+    return str(value) if isinstance(value, pd.Timestamp) else f"{value:.17g}"
+
+
+@pytest.mark.parametrize("case", range(12))
+@pytest.mark.parametrize("format", FORMATS)
+def test_haven__reads_every_cell_label_and_missing_code_as_it_was_written(
+    case: int, format: str, havens: dict[tuple[int, str], dict[str, Column]]
+) -> None:
+    there = havens[case, format]
+    columns, plans, _ = file_of(case, format)
+    apart = {plan.variable.of: plan for plan in plans if plan.variable.of}
+    assert list(there) == [plan.name for plan in plans if not plan.variable.of]
     for column, plan in zip(columns, plans, strict=True):
         if plan.variable.of:
             continue
-        at = lines.index(f"column {column.name}")
-        texts = lines[at + 1 : at + 1 + n]
-        codes = dict(plan.variable.levels)
-        for text, value in zip(texts, pd.Series(column.values).astype(object), strict=True):
-            if value is None or value != value or value in plan.variable.missing:
-                continue
-            if isinstance(value, pd.Timestamp):
-                assert pd.Timestamp(text.removesuffix(" UTC")) == value
-            elif isinstance(value, str):
-                assert text == (f"[{codes[value]:g}] {value}" if value in codes else value)
-            else:
-                assert float(text) == pytest.approx(value, rel=1e-13)
+        codes: dict[str, Any] = dict(plan.variable.levels)
+        expected = [text_of(value, codes) for value in pd.Series(column.values).astype(object)]
+        if column.name in apart:
+            reasons = apart[column.name]
+            why: dict[str, Any] = dict(reasons.variable.levels)
+            codes |= why
+            texts = [text_of(value, why) for value in pd.Series(reasons.values).astype(object)]
+            expected = [reason or value for value, reason in zip(expected, texts, strict=True)]
+        haven = there[column.name]
+        days = plan.variable.format in DAYS.values()
+        assert haven.cells == [text.removesuffix(" 00:00:00") if days else text for text in expected]
+        assert haven.label == plan.variable.label
+        assert haven.codes == {text_of(text, codes): text for text in codes}
+        ends = [end for low, high in plan.variable.ranges for end in ((low,) if low == high else (low, high))]
+        assert haven.missing.split() == [f"{end:g}" for end in ends]
+        if plan.variable.format:
+            assert haven.format == plan.variable.format

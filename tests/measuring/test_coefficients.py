@@ -47,7 +47,7 @@ def design_by_hand(table: pd.DataFrame) -> np.ndarray:
 
 def test_numbers__are_least_squares_with_their_usual_intervals() -> None:
     table = people()
-    (fit,) = flow_of(table, "cost").regression.fits
+    (fit,) = flow_of(table, "cost").on_all.fits
     x, y = design_by_hand(table), table["cost"].to_numpy()
     expected, squares, _, _ = np.linalg.lstsq(x, y, rcond=None)
     errors = np.sqrt(squares[0] / (len(x) - 4) * np.diag(np.linalg.inv(x.T @ x)))
@@ -62,7 +62,7 @@ def test_classes__are_the_logistic_regression_of_scikit_learn() -> None:
     from sklearn.linear_model import LogisticRegression
 
     table = people()
-    regression = flow_of(table, "ill").regression
+    regression = flow_of(table, "ill").on_all
     (fit,) = regression.fits
     x = design_by_hand(table)
     model = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-12, solver="newton-cholesky")
@@ -81,7 +81,7 @@ def test_agreement__is_that_of_a_regression_of_the_released_rows(seed: int, gene
     from sklearn.linear_model import LogisticRegression
 
     flow = flow_of(people(800, seed), target, k=8, generalizer=generalizer)
-    (fit,) = flow.regression.fits
+    (fit,) = flow.on_all.fits
     release, encodings = flow.release, flow.encoded.encodings
     rows = []
     low, high = encodings[0].domain
@@ -110,7 +110,7 @@ def test_agreement__is_that_of_a_regression_of_the_released_rows(seed: int, gene
 @pytest.mark.parametrize("target", ["ill", "cost"])
 def test_records_themselves__agree_with_every_coefficient(target: str) -> None:
     flow = flow_of(people(), target)
-    answer = agreement(flow.regression, BoxedTable.of_records(flow.encoded))
+    answer = agreement(flow.on_all, BoxedTable.of_records(flow.encoded))
     assert (answer.coefficients, answer.inside, answer.share) == (3, 3, 1.0)
 
 
@@ -124,7 +124,7 @@ def test_one_group__can_estimate_nothing() -> None:
 def test_more_classes__are_each_set_against_the_rest() -> None:
     table = people(900)
     table["kind"] = np.random.default_rng(1).choice([*"pqrstuv"], 900, p=[0.3, 0.2, 0.2, 0.1, 0.1, 0.09, 0.01])
-    regression = flow_of(table, "kind").regression
+    regression = flow_of(table, "kind").on_all
     often = table["kind"].value_counts().index[:5]
     assert len(regression.fits) == 5
     for fit, level in zip(regression.fits, often, strict=True):
@@ -135,7 +135,7 @@ def test_more_classes__are_each_set_against_the_rest() -> None:
 def test_where_there_is_nothing_to_fit__there_is_no_figure() -> None:
     table = people(600)
     bare = Flow(table, Schema.of(table, quasi_identifying=["age", "city"]))
-    assert (bare.regression, bare.coefficients) == (None, None)
+    assert (bare.on_all, bare.coefficients) == (None, None)
     assert flow_of(table.head(19), "cost", k=2).coefficients is None, "fewer than ten people a term"
     few = table.assign(ill=np.where(np.arange(600) < FEWEST - 1, "yes", "no"))
     assert flow_of(few, "ill").coefficients is None, "fewer than ten people in a class"
@@ -149,7 +149,7 @@ def test_where_there_is_nothing_to_fit__there_is_no_figure() -> None:
 def test_twins__are_left_out() -> None:
     table = people(600).assign(months=lambda frame: frame["age"] * 12)
     schema = Schema.of(table, quasi_identifying=["age", "months", "city"], sensitive=["cost"])
-    (fit,) = Flow(table, schema).regression.fits
+    (fit,) = Flow(table, schema).on_all.fits
     assert len(fit.places) == 4
     rng = np.random.default_rng(0)
     x = rng.normal(size=(50, 3))
@@ -175,11 +175,11 @@ def test_rare_levels__count_together() -> None:
 def test_missing_numbers__are_a_term_where_there_are_enough() -> None:
     table = people(600).astype({"age": float})
     table.loc[::6, "age"] = np.nan
-    (fit,) = flow_of(table, "cost").regression.fits
+    (fit,) = flow_of(table, "cost").on_all.fits
     assert len(fit.places) == 5
     table = people(600).astype({"age": float})
     table.loc[:5, "age"] = np.nan
-    (fit,) = flow_of(table, "cost").regression.fits
+    (fit,) = flow_of(table, "cost").on_all.fits
     assert len(fit.places) == 4
 
 
@@ -199,8 +199,8 @@ def test_regression_of__predicts_the_target_among_several_numbers() -> None:
     table = people(600).assign(other=lambda frame: -frame["cost"] + frame["age"])
     schema = Schema.of(table, quasi_identifying=["age", "city"], sensitive=["other", "cost"], target="cost")
     flow = Flow(table, schema)
-    assert flow.regression.target == "cost"
-    (fit,) = flow.regression.fits
+    assert flow.on_all.target == "cost"
+    (fit,) = flow.on_all.fits
     position = flow.encoded.numeric.names.index("cost")
     assert fit.response.tolist() == flow.encoded.numeric.values[:, position].tolist()
     assert regression_of(flow.encoded, None) is None

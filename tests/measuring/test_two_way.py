@@ -41,6 +41,9 @@ def test_two_way__by_hand() -> None:
     # age × city: 2, 0, 0, 2 become 1, 1, 1, 1, so two of four people move; with ill nothing changes.
     assert answer.distances[0].tolist()[1:] == [0.5, 0.0]
     assert answer.distances[1].tolist()[2] == 0.0
+    # Shares .5, 0, 0, .5 become .25 each: half the sum of (√p − √q)² is (√.5 − .5)² + .25.
+    assert answer.hellinger[0].tolist()[1:] == pytest.approx([np.sqrt((np.sqrt(0.5) - 0.5) ** 2 + 0.25), 0.0])
+    assert answer.mean_hellinger == pytest.approx(answer.hellinger[0, 1] / 3)
     assert answer.mean == pytest.approx(0.5 / 3)
     assert answer.worst == ("age", "city", 0.5)
     assert np.isnan(answer.distances[:, 0]).all()
@@ -57,7 +60,7 @@ def test_two_way__without_a_pair() -> None:
     table = pd.DataFrame({"age": [1, 2, 3, 4]})
     answer = Flow(table, Schema.of(table, quasi_identifying=["age"]), Settings(k=2)).two_way
     assert (answer.mean, answer.worst) == (None, None)
-    assert json.dumps(answer.to_dict()) == '{"rows_in_another_cell": null, "most": null}'
+    assert json.dumps(answer.to_dict()) == '{"rows_in_another_cell": null, "hellinger_distance": null, "most": null}'
 
 
 def test_blocks__of_boxes_add_up(monkeypatch: pytest.MonkeyPatch) -> None:

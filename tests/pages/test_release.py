@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.cli.main import main
 from anonymizer.drawing.charts import loss_sentence, moved_sentence
+from anonymizer.drawing.surveys import interval_text, regression_sentence
 from anonymizer.measuring.coefficients import agreement, regression_of
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import SAMPLES
@@ -142,7 +143,7 @@ def test_homogeneous_groups__are_a_warning_in_view() -> None:
 
 def test_rows__stand_side_by_side(hospital: Workspace) -> None:
     app = open_page(hospital)
-    original, released = (item.value for item in app.dataframe)
+    original, released = (item.value for item in app.dataframe if "Figure" not in item.value)
     assert list(original.columns) == list(released.columns)
     assert "name" not in original.columns
     assert len(original) == len(released) == 12
@@ -152,7 +153,10 @@ def test_rows__stand_side_by_side(hospital: Workspace) -> None:
         assert int(low) <= value <= int(high or low)
     next(button for button in app.button if button.label == "Show other rows").click()
     app.run()
-    assert app.dataframe[0].value["admission_date"].tolist() != original["admission_date"].tolist()
+    assert (
+        next(item.value for item in app.dataframe if "Figure" not in item.value)["admission_date"].tolist()
+        != original["admission_date"].tolist()
+    )
 
 
 @pytest.mark.parametrize("grouping", ["median-mondrian", "infogain-mondrian", "error-risk"])
@@ -407,3 +411,26 @@ def test_numeric_target__is_released_and_has_no_class_error() -> None:
 )
 def test_file_stem__is_harmless(name: str, stem: str) -> None:
     assert file_stem(name) == stem
+
+
+def test_a_survey_and_a_named_regression__stand_below_what_changed(hospital: Workspace) -> None:
+    app = open_page(hospital)
+    assert not app.exception
+    weighted = session_of(app).flow.weighted
+    laps = [one.overlap for one in weighted.figures if one.what != "total"]
+    assert f"The 95 % intervals of means and shares overlap by {sum(laps) / len(laps):.1%} on average" in plain_text(
+        app
+    )
+    named = next(field for field in app.text_input if field.label == "Regression before and after")
+    named.set_value("days_of_stay ~ height").run()
+    assert "names 'height', which is no column" in plain_text(app)
+    assert session_of(app).settings.regression is None
+    named = next(field for field in app.text_input if field.label == "Regression before and after")
+    named.set_value("cost ~ age + sex").run()
+    assert not app.exception
+    regression = session_of(app).flow.weighted.regression
+    assert regression.formula == "cost ~ age + sex"
+    assert regression_sentence(regression) in plain_text(app)
+    tables = [frame.value for frame in app.dataframe if "Figure" in frame.value]
+    table = next(frame for frame in tables if "(constant)" in set(frame["Figure"]))
+    assert table["Before (95 % interval)"].tolist() == [interval_text(term.before) for term in regression.terms]

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from anonymizer.checking.linkage import linkage_risk, singling_out
+from anonymizer.cuts import Cuts
 from anonymizer.reading.samples import visits
 from anonymizer.schema import Kind, Role, Schema
 from tests.pages.test_data import SHELL, session_of, texts
@@ -212,6 +213,33 @@ def test_step__of_public_ends_is_declared_alone() -> None:
         assert len(app.error) == 1
     app = press(app, "Read it from the data")
     assert session_of(app).schema["age"].grid is None
+
+
+def test_public_cuts__of_a_column_are_declared_alone() -> None:
+    def field(label: str) -> object:
+        return next(box for box in app.text_input if box.label.startswith(label))
+
+    app = open_page(session())
+    field("Public bands").set_value("0, 30, 60")
+    app = press(app, "Declare this domain")
+    column = session_of(app).schema["age"]
+    assert (column.cuts, column.domain) == (Cuts((0, 30, 60)), None)
+    assert edited_column(column, Kind.NUMERIC, False).cuts == column.cuts
+    assert not edited_column(column, Kind.CATEGORICAL, False).cuts
+    for label, wrong in (("Public bands", "0, x"), ("Public bands", "60, 30"), ("Top code", "60"), ("Top code", "1,2")):
+        field(label).set_value(wrong)
+        app = press(app, "Declare this domain")
+        assert not app.exception
+        assert len(app.error) == 1
+        assert session_of(app).schema["age"].cuts == column.cuts
+        field("Public bands").set_value("0,30,60")
+        field("Top code").set_value("")
+    field("Public bands").set_value("")
+    field("Top code").set_value("60")
+    app = press(app, "Declare this domain")
+    assert session_of(app).schema["age"].cuts == Cuts(top=60)
+    app = press(app, "Read it from the data")
+    assert not session_of(app).schema["age"].cuts
 
 
 def test_step__of_a_date_is_a_part_of_the_calendar() -> None:

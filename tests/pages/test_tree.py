@@ -118,6 +118,23 @@ def test_grouping_and_growing__are_kept_in_the_workspace() -> None:
     assert ws.flow.tree.depth.max() <= 3
 
 
+def test_records_left_out__are_chosen_and_counted() -> None:
+    ws = session()
+    ws.set(generalizer="uniform")
+    app = open_page(ws).selectbox(key="tree suppression").select(0.02).run()
+    assert not app.exception
+    assert ws.settings.suppression == 0.02
+    app.selectbox(key="tree suppression_weight").select(0.0).run()
+    assert not app.exception
+    assert ws.flow.left_out == 8
+    assert "8 of at most 8 records are left out." in texts(app.run())
+    ws.set(generalizer="tiered")
+    assert ws.settings.suppression == 0.0
+    app.run()
+    assert not app.exception
+    assert "Records can be left out of whole, refined and packed groups" in texts(app)
+
+
 def test_steps__scrub_back_to_the_grown_tree() -> None:
     ws = session()
     app = open_page(ws)

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import PoissonRegressor
 
 from anonymizer.population.attackers import Attackers, k_map_size
 from anonymizer.population.frequencies import class_sizes, codes_of, combine, frequencies
 from anonymizer.population.individual import household_risk, individual_risk, threshold_of
+from anonymizer.population.log_linear import others_in_population, risk_of_others
 from anonymizer.population.suda import FEWEST, SpecialUniques, special_uniques
 from anonymizer.population.uniques import (
     Histogram,
@@ -120,6 +122,30 @@ def test_population_uniques__above_a_tenth(case: dict[str, Any]) -> None:
         assert best.uniques == pytest.approx(min(models), rel=1e-6)
     if case["snb"] is not None:  # ARX solves other equations
         assert case["snb"] < published
+
+
+@by_name("population_log_linear")
+def test_log_linear_risk__and_how_far_modrisk_is_above_it(case: dict[str, Any]) -> None:
+    rows = pd.DataFrame([row.split() for row in case["rows"]], dtype=float).assign(weight=case["weights"])
+    keys = rows.groupby([0, 1, 2])["weight"].agg(["size", "sum"])
+    every = keys.reindex(pd.MultiIndex.from_product([level.unique() for level in keys.index.levels]), fill_value=0)
+    f, population = every["size"].to_numpy(float), every["sum"].to_numpy(float)
+    columns = (place := every.index.to_frame().to_numpy(float)) - place.mean(axis=0)
+    for model in case["models"]:
+        counts, exposure = f, np.ones(len(f))
+        if model["method"] == "PML":
+            counts = np.round(population * f.sum() / population.sum())
+        if model["method"] == "CE":
+            exposure = np.divide(f, population, out=np.zeros_like(f), where=population > 0) + 0.1
+        fit = PoissonRegressor(alpha=0, solver="newton-cholesky", tol=1e-12)
+        fit.fit(columns, counts / exposure, sample_weight=exposure)
+        alone = f == 1
+        means, share = fit.predict(columns)[alone] * exposure[alone], 1 / population[alone]
+        as_coded = risk_of_others(means * (1 - share))  # not divided by the share
+        assert as_coded.alone / len(keys) == pytest.approx(model["gr1"], rel=1e-6)
+        assert as_coded.right / len(keys) == pytest.approx(model["gr2"], rel=1e-6)
+        published = risk_of_others(others_in_population(means, share))
+        assert published.alone < published.right < as_coded.right
 
 
 @by_name("population_pitman")

@@ -265,6 +265,7 @@ def test_spans__have_every_row_once(sizes: list[int], rows: int) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        (["--suppression", "2%"], "takes one table in memory"),
         (["--generalizer", "tiered"], "takes one table in memory"),
         (["--generalizer", "pack"], "'pack' takes one machine"),
         (["--order", "secret"], "takes one machine"),
@@ -284,6 +285,26 @@ def test_what_a_cluster_cannot_do__is_one_sentence(
     assert main([*arguments, "--engine", "dask", *options]) == 2
     assert sentence in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["roles.json"]
+
+
+def test_text_and_addresses__are_not_of_a_cluster(
+    tmp_path: Path, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, schema = source
+    (tmp_path / "roles.json").write_text(schema.to_json(), "utf-8")
+    table = tmp_path / "in.csv"
+    people(50, 3).to_csv(table, index=False)
+    common = ["--schema", str(tmp_path / "roles.json"), "--generalizer", "uniform", "--engine", "dask"]
+    assert main(["anonymize", str(table), "--out", str(tmp_path / "out"), *common]) == 2
+    said = capsys.readouterr().err
+    assert "not delimited text" in said
+    assert "--engine local" in said
+    with pytest.raises(ParameterError, match="an address of files"):
+        anonymize_files("s3://bucket/in", schema, tmp_path / "out", engine="dask", generalizer="uniform")
+    assert sorted(os.listdir(tmp_path)) == ["in.csv", "roles.json"]
+    file = folder.as_uri()
+    assert main(["anonymize", file, "--out", str(tmp_path / "out"), *common, "--workers", "0"]) == 2
+    assert "at least one worker" in capsys.readouterr().err
 
 
 def test_options_of_a_cluster__are_of_dask_alone(

@@ -5,13 +5,18 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import anonymizer as an
 from anonymizer.errors import ParameterError, ReadError
@@ -126,7 +131,7 @@ def test_a_cell_that_does_not_hold_its_record__is_found(tmp_path: Path, monkeypa
 
     def careless(*arguments: Any) -> Any:
         release, classes = honest(*arguments)
-        release.order[:] = release.order[::-1].copy()
+        release.part[:] = release.part[::-1].copy()
         return release, classes
 
     monkeypatch.setattr(run, "release_of_pieces", careless)
@@ -201,3 +206,57 @@ def test_what_takes_one_table_in_memory__is_said(tmp_path: Path) -> None:
     source = write_pieces(tmp_path / "in", table, [])
     with pytest.raises(ParameterError, match="'tiered' takes one table in memory"):
         anonymize_files(source, schema_of(whole_frame(table)), tmp_path / "out", generalizer="tiered")
+
+
+# However a table is cut.
+
+
+@st.composite
+def cuts(draw: st.DrawFn) -> tuple[list[pa.Table], int]:
+    """Return the same people in pieces of any size, order and form, one of which may lack a column's values."""
+    seed = draw(st.integers(0, 5))
+    frame = people(60, seed)
+    frame["age"] = frame["age"].fillna(40).astype(int)
+    ends = sorted(draw(st.lists(st.integers(0, 60), max_size=4)))
+    bounds = list(zip([0, *ends], [*ends, 60], strict=True))
+    absent = draw(st.sampled_from([None, *range(len(bounds))]))
+    pieces = []
+    for number, (start, end) in enumerate(bounds):
+        piece = frame.iloc[start:end].copy()
+        if number == absent:
+            piece["job"] = pd.Series([None] * len(piece), dtype="str").to_numpy()
+        if draw(st.booleans()):
+            piece["age"] = piece["age"].astype(float)
+        table = pa.Table.from_pandas(piece, preserve_index=False)
+        if draw(st.booleans()):
+            levels = pa.array(["nobody's town", *sorted(frame["town"].unique())])
+            codes = pc.index_in(table["town"].combine_chunks().cast(pa.string()), levels)
+            table = table.set_column(4, "town", pa.DictionaryArray.from_arrays(codes, levels))
+        pieces.append(table)
+    return draw(st.permutations(pieces)), draw(st.integers(1, 70))
+
+
+@settings(max_examples=12)
+@given(cuts())
+def test_any_pieces_in_any_order__give_the_same_tree_cut_cells_and_checks(case: tuple[list[pa.Table], int]) -> None:
+    pieces, rows = case
+    how: dict[str, Any] = {"k": 3, "generalizer": "uniform", "grouping": "least"}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "in").mkdir()
+        for number, piece in enumerate(pieces):
+            pq.write_table(piece, folder / "in" / f"{number}.parquet", row_group_size=20)
+        frame = pd.concat([piece.to_pandas() for piece in pieces], ignore_index=True)
+        whole = whole_frame(pa.Table.from_pandas(frame.astype({"town": "str", "job": "str"}), preserve_index=False))
+        schema = schema_of(whole, identifying=["ward"])
+        expected = an.anonymize(whole, schema, **how)
+        result = anonymize_files(folder / "in", schema, folder / "out", rows=rows, override="a test", **how)
+        assert result.tree.sums.tobytes() == expected.tree.sums.tobytes()
+        assert result.pruning.cut().tolist() == expected.pruning.cut().tolist()
+        assert result.verification.passed == expected.verification.passed
+        for check in result.verification.checks:
+            if check.name not in ("file", "linking posterior"):
+                assert check.achieved == expected.verification[check.name].achieved
+        assert result.folder is not None, result.gate.open
+        frames = (rows_of(folder / "out"), expected.release.frame())
+        assert same_rows(*frames)

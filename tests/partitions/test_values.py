@@ -195,7 +195,7 @@ def test_no_file_and_no_record__are_said(tmp_path: Path) -> None:
 
 
 def open_table_files(folder: Path) -> list[Path]:
-    from anonymizer.partitions.pieces import files_of
+    from anonymizer.partitions.places import files_of
 
     return files_of(folder)
 

@@ -96,9 +96,7 @@ def test_parquet__is_that_of_plain_text(case, row_group):
     pq.write_table(
         plain, slow, row_group_size=row_group, compression="zstd", store_schema=False, write_statistics=False
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("anonymizer.releasing.release._ROW_GROUP", row_group)
-        assert release.to_bytes("parquet") == slow.getvalue()
+    assert release.to_bytes("parquet", row_group) == slow.getvalue()
 
 
 def test_a_lone_column__keeps_its_missing_rows():

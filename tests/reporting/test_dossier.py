@@ -39,7 +39,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import names_of
 from anonymizer.whatif.frontier import POLICIES
 from tests.naive_attacks import slow_isolation
-from tests.naive_measures import two_way_distance
+from tests.naive_measures import survey_figures, two_way_distance
 from tests.reasons import anonymize_with_reasons
 
 K = 6
@@ -99,7 +99,7 @@ def sizes_of(frame: pd.DataFrame, names: list[str]) -> pd.Series:
     return text.groupby(names)[names[0]].transform("size")
 
 
-def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
+def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> dict[str, str]:
     """All figures, from the original file and the downloaded one."""
     table, schema = reading.frame, result.schema
     released = read_release(file, schema)
@@ -113,6 +113,7 @@ def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
     parameters = {
         "k": K, "l": 2, "grouping": "error-risk", "generalizer": result.release.method, "criterion": "entropy",
         "writing": "sets", "numbers": "public", "order": "content", "min_leaf": 2, "tested": "inner",
+        "suppression": 0.0,
     }  # fmt: skip
     figures |= {f"parameter.{name}": str(value) for name, value in parameters.items()}
     for name in schema.released:
@@ -165,6 +166,7 @@ def recompute(reading: Reading, result: Result, file: bytes) -> dict[str, str]:
     assert agreed.coefficients > 10
     figures["coefficients.before"] = f"{agreed.coefficients:,}"
     figures["coefficients.after"] = f"{agreed.inside:,}"
+    figures |= survey_figures(table, released, schema, internal)
     for check in verify(released, schema, k=K, l=2, original=table).checks:
         if check.required is not None:
             figures[f"required.{check.name}"] = f"{check.required:.6g}"
@@ -198,7 +200,7 @@ def test_every_number__is_that_of_the_downloaded_release(generalizer: str, audie
     document = document_of(findings, audience=audience)
     page = Reader(to_html(document))
     assert page.figures == document.figures
-    assert page.figures == recompute(reading, result, file)
+    assert page.figures == recompute(reading, result, file, audience == "internal")
     assert digest(file) in page.text
     run = result.report.provenance
     assert run.input_commitment == commitment(reading.sha256, run.input_key)

@@ -1,4 +1,4 @@
-"""How a table comes in: dropped, chosen from the samples, or taken from a folder that the operator allows."""
+"""How a table comes in: dropped, chosen from the samples, or taken from what the operator lists."""
 
 import os
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import streamlit as st
 from anonymizer.errors import ReadError
 from anonymizer.reading.files import formats_by_name
 from anonymizer.reading.samples import SAMPLES
+from ui.data.databases import from_database
 from ui.data.progress import ReadingBar
 from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
@@ -29,6 +30,7 @@ def chooser(ws: Workspace, below: Callable[[], None] | None = None) -> None:
         folder = allowed_folder()
         if folder is not None:
             from_folder(ws, folder)
+        from_database(ws)
         if below is not None:
             st.space("small")
             below()

@@ -12,14 +12,14 @@ PERIOD = 0.5
 
 
 class ReadingBar:
-    """Draws how far a reading is and for how long it has gone on, beside a Cancel.
+    """Draws how far a reading is and for how long it has gone on, beside a Cancel. ``n_bytes``: of a file.
 
     A click, on Cancel or elsewhere, runs the page anew: the framework ends this run where it draws next, and with it
     the process that reads. So the bar is drawn while nothing is heard of that process, too.
     """
 
-    def __init__(self, ws: Workspace, name: str, n_bytes: int) -> None:
-        self.name, self.n_bytes = name, n_bytes
+    def __init__(self, ws: Workspace, name: str, n_bytes: int | None = None) -> None:
+        self.name, self.extent = name, "" if n_bytes is None else f" ({size(n_bytes)})"
         self.share, self.words = 0.0, "beginning"
         self.begun = time.monotonic()
         self.last = self.begun - PERIOD
@@ -49,5 +49,5 @@ class ReadingBar:
         now = time.monotonic()
         if now - self.last >= PERIOD:
             self.last = now
-            what = f"Reading {plain(self.name)} ({size(self.n_bytes)})"
+            what = f"Reading {plain(self.name + self.extent)}"
             self.bar.progress(self.share, f"{what} · {plain(self.words)} · {duration(now - self.begun)}")

@@ -10,6 +10,7 @@ from anonymizer.reading.files import DEFAULT_MISSING, DELIMITERS, ENCODINGS, Pro
 from anonymizer.reading.options import Answer
 from ui.controls import count, plain, plural
 from ui.data.progress import ReadingBar
+from ui.session import take_secret
 from ui.workspace import Workspace
 
 MARKS = {",": "comma  ,", ";": "semicolon  ;", "\t": "tab", "|": "bar  |", " ": "space", ":": "colon  :"}
@@ -49,12 +50,14 @@ def reading_form(ws: Workspace) -> None:
             accept_new_options=True,
             help="Take a text out of this list when it is a real category, such as NA for Namibia; add any other mark.",
         )
+        password = take_secret("Password of the database", f"password again {ws.edition}") if ws.asks_password else ""
         again = st.form_submit_button("Read again", icon=":material/refresh:")
     if again:
         keep = tuple(mark for mark in marks if mark not in missing)
+        ws.edition += 1
         bar = ReadingBar(ws, reading.name, reading.size)
         options = replace(options, missing=tuple(missing), keep=keep)
-        ws.read_again(options, progress=bar.progress, cancelled=bar.cancelled)
+        ws.read_again(options, password=password, progress=bar.progress, cancelled=bar.cancelled)
         st.rerun()
 
 

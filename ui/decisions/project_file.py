@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.json_value import MAX_BYTES
 from anonymizer.labelled.codebook import is_codebook, read_codebook
 from anonymizer.reading.options import ReadOptions
@@ -78,8 +78,8 @@ def take_over(ws: Workspace) -> None:
     follows = project.may_precede([str(name) for name in reading.frame.columns])
     if project.reading is not None and (same or follows):
         options = project.reading if same else read_as_then(project.reading, reading.options, reading.sheets)
-        if not read_as(ws, options):
-            decisions.awaited = None  # ws.failure says why
+        if not read_as(ws, options):  # ws.failure says why
+            decisions.awaited = awaited if ws.asks_password else None
             return
     if ws.doubt is not None or ws.reading is None:  # its questions come first
         return
@@ -153,6 +153,12 @@ def read_as(ws: Workspace, options: ReadOptions) -> bool:
         return True
     if ws.doubt is None and reading.options == options:
         return True
+    if ws.asks_password:
+        ws.failure = ReadError(
+            "The project reads the table in another way, and reading it again takes its password.",
+            remedy="Read it once more from the database: the project is followed then.",
+        )
+        return False
     with st.spinner("Reading the file as the project says …"):
         is_read = ws.bring(source, reading.name, options)
     if ws.decisions.awaited is not None:

@@ -24,6 +24,7 @@ from anonymizer.errors import ParameterError
 from ui.door.login import Identities, Login, Person, login
 from ui.door.notices import link, notice
 from ui.server.browsers import browser_of
+from ui.server.listed import require_listed
 from ui.server.origins import POLICY_VIOLATION
 from ui.server.sessions import forget, hang_up
 
@@ -37,7 +38,8 @@ ELSEWHERE = "This dashboard answers to its own machine only: whoever runs it has
 
 
 def require_doors() -> None:
-    """End the program, with one message, where others could open the dashboard and nobody would ask who they are.
+    """End the program, with one message, where others could open the dashboard and nobody would ask who they are, or
+    where a list of databases is not in order.
 
     With a login, the server answers under the name that the operator's file says, as well as under those configured.
     """
@@ -45,6 +47,7 @@ def require_doors() -> None:
     try:
         people = login()
         reason = refusal(st.get_option("server.address"), hosts, login=people is not None, knows=knows())
+        require_listed()
     except ParameterError as error:
         people, reason = None, str(error)
     if people is not None and not all(map(find_spec, NEEDS)):

@@ -89,7 +89,7 @@ def ways(ws: Workspace, finding: Several, number: int, page: str) -> None:
             st.button("Take it back", key=f"take back {number}", on_click=take_back)
             return
         for place, repair in enumerate(finding.repairs):
-            if repair.missing and ws.source is None:
+            if repair.missing and (ws.source is None or ws.asks_password):
                 continue  # nothing that could be read again
             st.button(
                 plain(repair.words), key=f"repair {number} {place}", on_click=mend, args=(ws, repair, page),

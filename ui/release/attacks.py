@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from anonymizer.attacks.attack import SECONDS, TESTED, TRIES, Attacks, attack
+from anonymizer.attacks.attack import SECONDS, TESTED, TRIES, Attacks, attack_release
 from anonymizer.attacks.attackers import NEAR
 from anonymizer.attacks.isolation import Isolation
 from anonymizer.attacks.outcome import Rate
@@ -87,13 +87,10 @@ def groups_offer(ws: Workspace, release: Release) -> None:
 
 def run(ws: Workspace, release: Release) -> Attacks | None:
     """Return the outcome, as soon as it is there; draws the button, progress and Cancel."""
-    table, schema, encoded = ws.table, ws.schema, ws.flow.encoded
-    assert table is not None
-    assert schema is not None
-    flow, released = ws.flow, ws.flow.released
+    flow = ws.flow
 
     def work(job: Job) -> Attacks:
-        return attack(table, released, schema, encoded, flow=flow, progress=job.say, cancelled=job.cancelled)
+        return attack_release(flow, progress=job.say, cancelled=job.cancelled)
 
     outcome: Attacks | None = answer_of_job(ws, JOB, release, "Run the attacks", work)
     return outcome

@@ -9,14 +9,14 @@ import streamlit as st
 from anonymizer.pipeline import part_of
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.findings import findings_of, riskiest_of
-from anonymizer.reporting.packet import packet_of
+from anonymizer.reporting.packet import packet_formats, packet_of
 from anonymizer.reporting.pictures import pictures_of
 from anonymizer.reporting.report import Report
 from anonymizer.whatif.project import outward, to_json
 from ui.decisions.project_file import project_of
 from ui.job import Job, answer_of_job
 from ui.release.attacks import outcome_of
-from ui.release.downloads import file_stem, release_reason, single_files
+from ui.release.downloads import KINDS, file_stem, release_reason, single_files
 from ui.release.reports import statement, statement_of
 from ui.workspace import Workspace
 
@@ -47,8 +47,8 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
         )
     )  # fmt: skip
     st.caption(
-        "One ZIP: the table (CSV, Parquet, Excel), what its columns are in plain words and for catalogues, the report "
-        f"with pictures, the script that repeats it, and the SHA-256 of every file. {CONTENTS[audience]}"
+        f"One ZIP: the table ({table_formats(release)}), what its columns are in plain words and for catalogues, the "
+        f"report with pictures, the script that repeats it, and the SHA-256 of every file. {CONTENTS[audience]}"
     )
     packet = None
     if locked:
@@ -68,6 +68,11 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
     with st.expander("Single files", icon=":material/folder_open:", key="single files"):
         single_files(ws, release, report, reason, locked)
         reports(ws, packet, audience)
+
+
+def table_formats(release: Release) -> str:
+    """Return the names of the formats in which a packet has the table."""
+    return ", ".join(KINDS[format][0] for format in packet_formats(release) if format in release.formats)
 
 
 def made(ws: Workspace, release: Release, report: Report, reason: str, audience: str) -> bytes | None:

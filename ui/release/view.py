@@ -6,13 +6,10 @@ from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.checking.verify import Check, Verification
 from anonymizer.drawing.charts import (
-    coefficients_sentence,
     distribution_figure,
     loss_figure,
     loss_sentence,
     moved_sentence,
-    two_way_sentence,
-    worst_table_sentence,
 )
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.releasing.release import ORDERS, Release
@@ -22,6 +19,7 @@ from anonymizer.settings import SETTINGS, name_of
 from ui.controls import count, plain, plural, share, without_midnight
 from ui.limits import limits_panel
 from ui.method import generalizer_choice, grouping_choice, growth_choice, growth_title, k_slider
+from ui.release.analyses import analyses, regression_choice, survey
 from ui.release.state import ReleaseState
 from ui.session import set_at_once
 from ui.workspace import WITH_SHARED_RECORDS, Workspace
@@ -50,6 +48,7 @@ def choices(ws: Workspace) -> DeltaGenerator:
             show_promise(guarantee_of(ws.settings.generalizer))
         place = cells(ws)
         limits_panel(ws, "release")
+        regression_choice(ws)
     return place
 
 
@@ -125,6 +124,7 @@ def make_report(ws: Workspace) -> Report:
         ("Measuring what was lost …", "utility"),
         ("Comparing two-way tables …", "two_way"),
         ("Comparing regressions of the original and of the release …", "coefficients"),
+        ("Comparing what a survey would say …", "weighted"),
         ("Measuring the risk before and after …", "report"),
     )
     place = st.empty()
@@ -217,8 +217,8 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
         if release.n_records > ROWS_SHOWN and st.button("Show other rows", icon=":material/shuffle:"):
             state.people += 1
     rng = np.random.default_rng(state.people)
-    people = np.sort(rng.permutation(release.n_records)[:ROWS_SHOWN])
-    place = np.empty_like(release.order)
+    people = ws.flow.staying[np.sort(rng.permutation(release.n_records)[:ROWS_SHOWN])]
+    place = np.full(len(ws.table), -1)
     place[release.order] = np.arange(release.n_records)
     names = [column.name for column in release.columns]
     config = {
@@ -243,7 +243,15 @@ def rows_side_by_side(ws: Workspace, release: Release) -> None:
     st.caption(
         f"Only here the rows stand side by side. In the released file: {ORDERS[ws.settings.order]}"
         + (" Left out of the file: " + ", ".join(map(plain, left_out)) + "." if left_out else "")
+        + left_out_text(ws.flow.left_out, len(ws.table))
     )
+
+
+def left_out_text(left_out: int, records: int) -> str:
+    """Return how many records are in no row, in a sentence after others; "" where none is left out."""
+    if not left_out:
+        return ""
+    return f" {count(left_out)} of {count(records)} records ({share(left_out / records)}) were left out of the release."
 
 
 @st.fragment
@@ -272,23 +280,11 @@ def what_changed(ws: Workspace, report: Report) -> None:
             sentences.insert(
                 0, f"{share(utility.error)} of the rows lack the most frequent {target} of their look-alikes."
             )
+        if utility.left_out:
+            there = share(utility.gcp_released)
+            sentences.append(
+                f"Rows that are there lose {there} of the detail (GCP); who was left out counts as lost whole."
+            )
         st.caption(" ".join(sentences))
     analyses(report)
-
-
-def analyses(report: Report) -> None:
-    """Draw what two-way tables and a regression of the target lose."""
-    left, right = st.columns(2, gap="large")
-    tables, regression = two_way_sentence(report.two_way), coefficients_sentence(report.coefficients)
-    if tables:
-        left.markdown(f"**{plain(tables)}**")
-        left.caption(
-            f"{plain(worst_table_sentence(report.two_way))} On average over all pairs of columns of which at least one "
-            "is generalized; numbers are in ten bins, the twelve most frequent levels alone, and cells are read evenly."
-        )
-    if regression:
-        right.markdown(f"**{plain(regression)}**")
-        right.caption(
-            "The target on all quasi-identifying columns at once; of more than two classes, each of the most frequent "
-            "ones against the rest. A coefficient that the release cannot estimate is outside."
-        )
+    survey(report.weighted)

@@ -5,9 +5,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from anonymizer.cuts import Cuts
 from anonymizer.errors import AnonymizerError, SchemaError
 from anonymizer.growing.encode import Encoding, encode_column
-from anonymizer.schema import DATE_STEPS, Column, Kind
+from anonymizer.schema import DATE_STEPS, Column, Kind, Role
 from anonymizer.values import value_text
 from ui.controls import count, problem
 from ui.workspace import Workspace
@@ -28,7 +29,8 @@ def domain_editor(ws: Workspace) -> None:
         st.markdown(
             "A *public* domain is known without looking at the table (ages 0 to 120, the list of all regions). Loss is "
             "measured against it, and a released `*` means the whole of it. What is not declared is read from the "
-            "data. Intervals end on multiples of a public step, or with days to years, which can be declared here, too."
+            "data. Intervals end on multiples of a public step, or with days to years, which can be declared, too; "
+            "so can public cuts of numbers: bands that the tree must keep to, or a top and a bottom code (`≥ 80`)."
         )
         if not names:
             st.caption("No column is quasi-identifying or sensitive.")
@@ -39,16 +41,19 @@ def domain_editor(ws: Workspace) -> None:
         with st.form(f"domain {ws.edition} {ws.version} {name}", border=False):
             domain, ordered = levels(column, encoding) if column.kind is Kind.CATEGORICAL else ends(column, encoding)
             step = None if column.kind is Kind.CATEGORICAL else step_of_ends(column)
+            texts = cut_fields(column)
             with st.container(horizontal=True):
                 declare = st.form_submit_button("Declare this domain", type="primary")
                 reset = st.form_submit_button("Read it from the data")
         if not (declare or reset):
             return
         try:
-            if step and column.domain is None and is_of_data(domain, encoding):
-                domain = None  # a step alone was declared: what the fields began with is nothing public
-            declared = {} if reset else {"domain": domain, "ordered": ordered, "grid": grid_of(step, column)}
-            nothing = {"domain": None, "ordered": False, "grid": None}
+            cuts = cuts_of(texts, column)
+            if (step or cuts) and column.domain is None and is_of_data(domain, encoding):
+                domain = None  # a step or cuts alone were declared: what the fields began with is nothing public
+            about = {"domain": domain, "ordered": ordered, "grid": grid_of(step, column), "cuts": cuts}
+            declared = {} if reset else about
+            nothing = {"domain": None, "ordered": False, "grid": None, "cuts": Cuts()}
             changed = ws.schema.with_column(name, **nothing | declared)
             encode_column(ws.table[name], changed[name])
         except AnonymizerError as error:
@@ -90,6 +95,46 @@ def step_of_ends(column: Column) -> str:
         names = ["", *DATE_STEPS]
         return st.selectbox("Public ends: whole", names, names.index(step), format_func=lambda name: name or "proposed")
     return st.text_input("Public ends: step", step, placeholder="proposed")
+
+
+def cut_fields(column: Column) -> dict[str, str]:
+    """Draw the fields of public cuts of a quasi-identifying column of numbers, and return what is typed there."""
+    if column.kind is not Kind.NUMERIC or column.role is not Role.QUASI_IDENTIFYING:
+        return {}
+    cuts = column.cuts
+    with st.container(horizontal=True):
+        return {
+            "bands": st.text_input(
+                "Public bands: the first value of each",
+                ",".join(map(value_text, cuts.bands)),
+                placeholder="none; for example 0,18,65",
+                help="The tree splits at these values only, and cells are whole bands; the last one is open.",
+            ),
+            "bottom": st.text_input(
+                "Bottom code", "" if cuts.bottom is None else value_text(cuts.bottom), placeholder="none",
+                help="This value and all below it are said as so much or less.",
+            ),
+            "top": st.text_input(
+                "Top code", "" if cuts.top is None else value_text(cuts.top), placeholder="none",
+                help="This value and all above it are said as so much or more.",
+            ),
+        }  # fmt: skip
+
+
+def cuts_of(texts: dict[str, str], column: Column) -> Cuts:
+    """Return the public cuts that were typed. Raises :class:`SchemaError` when they are none."""
+    numbers: dict[str, tuple[float, ...]] = {}
+    for name, text in texts.items():
+        try:
+            numbers[name] = tuple(float(part) for part in text.split(",") if part.strip())
+        except ValueError:
+            raise SchemaError(
+                f"{text[:40]!r} is no list of numbers.", column=column.name, remedy="Write public cuts as 0,18,65."
+            ) from None
+        if name != "bands" and len(numbers[name]) > 1:
+            raise SchemaError(f"There is one {name} code.", column=column.name, remedy="Write one number.")
+    codes = {name: next(iter(numbers.get(name, ())), None) for name in ("bottom", "top")}
+    return Cuts(numbers.get("bands", ()), **codes)
 
 
 def is_of_data(domain: Any, encoding: Encoding) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from anonymizer.cuts import Cuts
 from anonymizer.reading.profile import ColumnFacts
 from anonymizer.schema import ONCE, Column, Kind, Role, Schema
 from anonymizer.values import value_text
@@ -103,7 +104,8 @@ def edited_column(column: Column, kind: Kind, ordered: bool) -> Column:
     public = (column.domain, column.grid, column.groups) if kind is column.kind else (None, None, None)
     domain, grid, groups = public
     ordered = ordered and kind is Kind.CATEGORICAL
-    return replace(column, kind=kind, domain=domain, grid=grid, groups=groups, ordered=ordered)
+    cuts = column.cuts if kind is column.kind else Cuts()
+    return replace(column, kind=kind, domain=domain, grid=grid, groups=groups, ordered=ordered, cuts=cuts)
 
 
 def ticked_in_vain(schema: Schema, edited: pd.DataFrame) -> bool:

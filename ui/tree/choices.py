@@ -6,7 +6,7 @@ from anonymizer.drawing.shades import COLOURS, colours_of
 from anonymizer.groups.prune import Pruning
 from ui.controls import count
 from ui.limits import TITLE, limits
-from ui.method import grouping_choice, growth_choice, growth_title, k_slider
+from ui.method import grouping_choice, growth_choice, growth_title, k_slider, suppression_choice, suppression_title
 from ui.tree.state import TreeState
 from ui.workspace import Workspace
 
@@ -39,6 +39,8 @@ def method(ws: Workspace) -> None:
     # Drawn before it opens: by its height then it is put above its button, where there is room for it.
     with st.popover(TITLE, icon=":material/shield:", width="stretch"):
         limits(ws, "tree")
+    with st.popover(suppression_title(ws), icon=":material/person_remove:", width="stretch"):
+        suppression_choice(ws, "tree")
 
 
 def view_choices(ws: Workspace, pruning: Pruning) -> TreeState:

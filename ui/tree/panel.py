@@ -147,7 +147,8 @@ def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:
     flow = ws.flow
     if not flow.ready("after") or not flow.ready("release"):
         return
-    inside = np.flatnonzero((flow.leaf >= node) & (flow.leaf < node + pruning.tree.size[node]))
+    leaf = flow.leaf[flow.staying]
+    inside = flow.staying[(leaf >= node) & (leaf < node + pruning.tree.size[node])]
     if not len(inside):
         return
     row = int(inside[0])

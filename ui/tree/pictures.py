@@ -68,9 +68,9 @@ def what_leaves(ws: Workspace, pruning: Pruning) -> Leaving | None:
     focus = state.focus or 0
 
     def picture() -> Leaving:
-        class_of = np.empty(flow.release.n_records, np.int64)
-        class_of[flow.release.order] = flow.look_alikes.class_of
-        return leaving(pruning, flow.encoded, flow.leaf, class_of, colour_by=state.colour, focus=focus)
+        there = flow.staying
+        of = flow.codes_there, flow.leaf[there], flow.class_of[there]
+        return leaving(pruning, *of, colour_by=state.colour, focus=focus)
 
     return ws.answers.get("what leaves", (flow.release, state.colour, focus), picture)
 

@@ -261,10 +261,16 @@ def notes(risk: SampleRisk) -> str:
         + (f" ({one.note})" if one.note else "")
         for one in risk.uniques.estimates
     ]
+    log_linear = ""
+    if risk.log_linear is not None:
+        alone = f"{risk.log_linear.alone:,.1f}"
+        log_linear = (
+            f" If columns were independent, {alone} of the unique records would be alone there, too (log-linear)."
+        )
     return (
         f"{text} People alone in it, before release: by the model {plain(best.model)}; all models: "
-        f"{plain('; '.join(models))}. An estimate is no bound: records of a small sample are often alone although many "
-        "people are like them, and the risk of a record is too low where most people are alone."
+        f"{plain('; '.join(models))}.{log_linear} An estimate is no bound: records of a small sample are often alone "
+        "although many people are like them, and the risk of a record is too low where most people are alone."
     )
 
 

@@ -1,0 +1,174 @@
+"""Figures of a survey before and after: weighted means, totals, shares and correlations, and how far their 95 %
+intervals overlap.
+
+How rows are weighed and how large standard errors are: :mod:`anonymizer.population.estimates`. Weights, strata and
+households stay with the steward's rows; whoever gets the release has none of them.
+
+A released cell contributes what :func:`anonymizer.releasing.expand.expand` makes of it: an interval its middle, a set
+each of its levels in equal parts, a concatenation by its counts, and "missing" the same as one level more.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.measuring.boxed import BoxedTable, Values, values_after, values_before
+from anonymizer.measuring.named_regression import NamedRegression, named_regression
+from anonymizer.measuring.two_way import TwoWay, two_way
+from anonymizer.population.estimates import CONFIDENCE, Compared, Sampling, finite, mean_of, sampling_of, total_of
+from anonymizer.releasing.release import Release
+from anonymizer.schema import Kind, Role, Schema
+
+Floats = NDArray[np.float64]
+
+MOST_LEVELS = 12
+"""Levels of a column whose shares are compared: those that most rows have."""
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """The correlation of two columns of numbers before and after, -1 to 1; NaN where one of them does not vary."""
+
+    first: str
+    second: str
+    before: float
+    after: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, JSON-ready."""
+        return {"columns": [self.first, self.second], "before": finite(self.before), "after": finite(self.after)}
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """The figures of a survey before and after. ``figures``: of the generalized columns of numbers and levels;
+    ``correlations``: of columns of numbers, at least one of them generalized; ``tables``: the two-way tables, in
+    weights; ``regression``: the one that the steward named, if any. ``sampling``: which columns say how
+    rows were drawn.
+    """
+
+    sampling: str
+    figures: tuple[Compared, ...]
+    correlations: tuple[Correlation, ...]
+    tables: TwoWay
+    regression: NamedRegression | None = None
+
+    @property
+    def mean_overlap(self) -> float | None:
+        """The mean overlap of means and shares, 0 to 1, without totals, which say the same once more; ``None`` where
+        there is none."""
+        pairs = [one.overlap for one in self.figures if one.what != "total" and np.isfinite(one.overlap)]
+        return float(np.mean(pairs)) if pairs else None
+
+    @property
+    def worst(self) -> Compared | None:
+        """The mean or share whose intervals overlap least; of equal ones, which moved most standard errors."""
+        pairs = [one for one in self.figures if one.what != "total" and np.isfinite(one.overlap)]
+        return min(pairs, key=lambda one: (one.overlap, -_moved(one)), default=None)
+
+    @property
+    def farthest(self) -> Correlation | None:
+        """The correlation that changed most."""
+        pairs = [one for one in self.correlations if np.isfinite(one.after - one.before)]
+        return max(pairs, key=lambda one: abs(one.after - one.before), default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it, JSON-ready."""
+        return {
+            "sampling": self.sampling,
+            "confidence": CONFIDENCE,
+            "mean_interval_overlap": self.mean_overlap,
+            "figures": [one.to_dict() for one in self.figures],
+            "correlations": [one.to_dict() for one in self.correlations],
+            "two_way_tables": self.tables.to_dict(),
+            "regression": self.regression and self.regression.to_dict(),
+        }
+
+
+def _moved(one: Compared) -> float:
+    return abs(one.after.value - one.before.value) / one.before.error if one.before.error > 0 else 0.0
+
+
+def figures_of(before: Values, after: Values, sampling: Sampling, later: Sampling) -> Iterator[Compared]:
+    """Return the figures of a column: of numbers the mean (Hájek) of those that have a value, and the total
+    (Horvitz–Thompson); of each frequent level, and of "missing" where it occurs, the share and the total of people.
+    ``later``: how the rows after were drawn, of whom some may be left out."""
+    name, both = before.column.name, ((before, sampling), (after, later))
+    if before.is_number:
+        for what, get in (("mean", mean_of), ("total", total_of)):
+            pair = (get(one.number[one.of_row], one.present[one.of_row], design) for one, design in both)
+            yield Compared(what, name, "", *pair)
+        return
+    rows = np.bincount(before.of_row, minlength=len(before.levels) + 1)
+    for place in sorted(np.argsort(-rows[:-1], kind="stable")[:MOST_LEVELS].tolist()) + [len(before.levels)]:
+        parts = [(one.shares[one.of_row, place], np.ones(len(one.of_row)), design) for one, design in both]
+        if any(part.any() for part, _, _ in parts):
+            level = before.levels[place] if place < len(before.levels) else "missing"
+            for what, get in (("share", mean_of), ("total", total_of)):
+                yield Compared(what, name, level, *(get(*part) for part in parts))
+
+
+def correlation(first: Values, second: Values, weights: Floats) -> float:
+    """Return the weighted correlation of two columns of numbers, of the rows that have both; NaN where one of them does
+    not vary."""
+    w = weights * first.present[first.of_row] * second.present[second.of_row]
+    if not w.sum() > 0:
+        return float("nan")
+    apart = [one.number[one.of_row] - np.average(one.number[one.of_row], weights=w) for one in (first, second)]
+    least = [1e-24 * (np.abs(one.number).max() ** 2) * w.sum() for one in (first, second)]
+    squares = [float(w @ one**2) for one in apart]
+    if any(square <= tiny for square, tiny in zip(squares, least, strict=True)):
+        return float("nan")
+    return float(np.clip((w * apart[0]) @ apart[1] / np.sqrt(squares[0] * squares[1]), -1, 1))
+
+
+def compare(table: pd.DataFrame, schema: Schema, release: Release, sampling: Sampling) -> Iterator[Compared]:
+    """Return the figures of every generalized column of numbers or levels."""
+    later = sampling.of(np.sort(release.order))
+    for name in schema.quasi_identifying:
+        if schema[name].kind is not Kind.DATE:
+            before = values_before(table, schema[name])
+            yield from figures_of(before, values_after(release, before), sampling, later)
+
+
+def correlations(table: pd.DataFrame, schema: Schema, release: Release, sampling: Sampling) -> tuple[Correlation, ...]:
+    """Return the correlations of all columns of numbers that leave, at least one of each two generalized."""
+    columns = [schema[name] for name in schema.released if schema[name].kind is Kind.NUMERIC]
+    before = [values_before(table, column) for column in columns]
+    after = [values_after(release, values) for values in before]
+    return tuple(
+        Correlation(
+            columns[i].name,
+            columns[j].name,
+            correlation(before[i], before[j], sampling.weights),
+            correlation(after[i], after[j], sampling.weights[np.sort(release.order)]),
+        )
+        for i, j in combinations(range(len(columns)), 2)
+        if Role.QUASI_IDENTIFYING in (columns[i].role, columns[j].role)
+    )
+
+
+def weighted(
+    table: pd.DataFrame, schema: Schema, release: Release, encoded: EncodedTable, boxed: BoxedTable, tables: TwoWay,
+    regression: str | None = None,
+) -> Weighted:  # fmt: skip
+    """Return the figures of a survey before and after. ``tables``: two-way tables of rows, which are those of people
+    where no column has weights; ``regression``: the one that the steward names. Raises what its functions
+    raise: :class:`ParameterError` for a regression, and :class:`SchemaError` for weights that are not numbers above 0.
+    """
+    sampling = sampling_of(table, schema)
+    if schema.only(Role.WEIGHT) is not None:
+        tables = two_way(encoded, boxed, sampling.weights)
+    return Weighted(
+        sampling.words,
+        tuple(compare(table, schema, release, sampling)),
+        correlations(table, schema, release, sampling),
+        tables,
+        named_regression(regression, table, schema, release, sampling) if regression else None,
+    )

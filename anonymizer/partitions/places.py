@@ -1,0 +1,211 @@
+"""Where the files of a table are: a file, a folder or a pattern on this machine, or an address that fsspec opens; and
+delimited text, read from there block by block, every column as text.
+"""
+
+import codecs
+import glob
+import gzip
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, cast
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from anonymizer.errors import ParameterError, ReadError
+from anonymizer.reading.delimited import BLOCK, find_delimiter, first_record
+from anonymizer.reading.encodings import codec_of
+from anonymizer.reading.options import ReadOptions
+
+PARQUET, DELIMITED = (".parquet",), (".csv", ".csv.gz", ".tsv", ".txt")
+"""Endings of files that hold a table, by what they are."""
+
+ADDRESSES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs", "webhdfs", "sftp", "smb", "file", "memory")
+"""What an address of files begins with."""
+
+HEAD = 1 << 20
+"""Bytes in which delimiter and names are looked for."""
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file at an address such as ``s3://bucket/folder/part.parquet``."""
+
+    address: str
+
+    @property
+    def name(self) -> str:
+        """The name of the file itself."""
+        return PurePosixPath(self.address).name
+
+
+File = Path | RemoteFile
+
+
+def local_source(source: str | Path) -> str | Path:
+    """Return what is read as a path where it is one: ``file:///in`` is ``/in``."""
+    text = str(source)
+    return url2pathname(urlsplit(text).path) if text.startswith("file://") else source
+
+
+def is_remote(source: str | Path) -> bool:
+    """Return whether a source is an address of files that are not on this machine's disk."""
+    return is_files_address(source) and not str(source).startswith("file://")
+
+
+def is_files_address(source: object) -> bool:
+    """Return whether a text is the address of files, here or elsewhere."""
+    protocol, colon, _ = str(source).partition("://")
+    return bool(colon) and protocol in ADDRESSES
+
+
+@contextmanager
+def opened(file: File) -> Iterator[BinaryIO]:
+    """Open a file for reading."""
+    if isinstance(file, Path):
+        with open(file, "rb") as handle:
+            yield handle
+    else:
+        with _fsspec().open(file.address, "rb") as handle:
+            yield handle
+
+
+def files_of(source: str | Path) -> list[File]:
+    """Return the files that a path, a pattern or an address names, in the order of their names.
+
+    Names that begin with a dot or an underscore are passed over in a folder, as other programs do; a folder that has
+    Parquet files is those.
+
+    Raises :class:`ReadError` where there is none, and :class:`ParameterError` for an address with a password.
+    """
+    source = local_source(source)
+    files: Sequence[File] = _remote_files(str(source)) if is_remote(source) else _local_files(source)
+    if not files:
+        raise ReadError(
+            f"There is no Parquet file at {str(source)!r}, and none of delimited text.",
+            remedy="Name a file, a folder of files that end in .parquet or .csv, or a pattern such as 'in/*.parquet'.",
+        )
+    return sorted(files, key=lambda file: file.as_posix() if isinstance(file, Path) else file.address)
+
+
+def _local_files(source: str | Path) -> list[Path]:
+    path = Path(source)
+    if path.is_dir():
+        inside = [file.relative_to(path) for file in path.rglob("*") if file.is_file()]
+        return [path / name for name in _tables(file.as_posix() for file in inside)]
+    if path.is_file():
+        return [path]
+    return [Path(name) for name in glob.glob(str(source), recursive=True) if Path(name).is_file()]
+
+
+def _remote_files(source: str) -> list[RemoteFile]:
+    if urlsplit(source).username is not None or urlsplit(source).password is not None:
+        raise ParameterError(
+            "The address of the table has a name or a password in it.",
+            remedy="Leave them out: what opens the address takes them from the environment or from its own file.",
+        )
+    protocol = source.partition("://")[0]
+    try:
+        system, path = _fsspec().core.url_to_fs(source)
+        if system.isdir(path):
+            whole = system.find(path)
+            inside = {name[len(path.rstrip("/")) + 1 :]: name for name in whole}
+            paths = [inside[name] for name in _tables(inside)]
+        else:
+            paths = system.glob(path) if any(letter in path for letter in "*?[") else [path] * system.exists(path)
+    except (ImportError, ValueError, OSError) as error:
+        raise ReadError(
+            f"What is at an address {protocol}:// cannot be listed ({type(error).__name__}).",
+            remedy=f"See that it is there, that you may read it, and that what opens {protocol}:// is installed.",
+        ) from None
+    return [RemoteFile(system.unstrip_protocol(path)) for path in paths]
+
+
+def _tables(names: Iterable[str]) -> list[str]:
+    """Return the names of files that hold a table: Parquet, else delimited text."""
+    visible = [name for name in names if not any(part.startswith((".", "_")) for part in name.split("/"))]
+    for endings in (PARQUET, DELIMITED):
+        if tables := [name for name in visible if name.lower().endswith(endings)]:
+            return tables
+    return []
+
+
+def _fsspec() -> Any:
+    try:
+        return importlib.import_module("fsspec")
+    except ImportError:
+        raise ParameterError(
+            "An address such as s3:// takes the package fsspec.", remedy="Install it, or name a folder here."
+        ) from None
+
+
+def is_delimited(file: File) -> bool:
+    """Return whether a file is delimited text, by its name."""
+    return file.name.lower().endswith(DELIMITED)
+
+
+def layout_of(file: File, options: ReadOptions) -> tuple[str, list[str]]:
+    """Return the delimiter of a file and the names of its columns. Raises :class:`ReadError` where they cannot be
+    told."""
+    with _text(file, options) as stream:
+        head = stream.read(HEAD).removeprefix(codecs.BOM_UTF8)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last letter may be cut off
+    except UnicodeDecodeError:
+        raise ReadError(
+            f"{file.name} is not in UTF-8, and a file in pieces is not searched for its encoding.",
+            remedy="Say which encoding it is in: --encoding cp1252.",
+        ) from None
+    delimiter = options.delimiter or find_delimiter(head, file.name)
+    names = first_record(head, delimiter)
+    return delimiter, names if options.header else [f"column {at + 1}" for at in range(len(names))]
+
+
+def text_batches(
+    file: File, delimiter: str, names: Sequence[str], select: Sequence[str], options: ReadOptions
+) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a file, some columns of it, as text; "" where nothing stands. ``names``: of all columns."""
+    width = len(names)
+    labels = [f"c{at}" for at in range(width)]
+    columns = [labels[names.index(name)] for name in select]
+    with _text(file, options) as stream:
+        reader = pacsv.open_csv(
+            pa.PythonFile(stream, mode="r"),
+            read_options=pacsv.ReadOptions(column_names=labels, block_size=BLOCK),
+            parse_options=pacsv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=width > 1
+            ),
+            convert_options=pacsv.ConvertOptions(
+                column_types={label: pa.string() for label in labels}, strings_can_be_null=False,
+                include_columns=columns,
+            ),
+        )  # fmt: skip
+        header = options.header
+        for batch in reader:
+            if header and batch.num_rows:
+                batch, header = batch.slice(1), False
+            if batch.num_rows:
+                yield batch.rename_columns(list(select))
+
+
+@contextmanager
+def _text(file: File, options: ReadOptions) -> Iterator[BinaryIO]:
+    """Open a file as UTF-8 text, unpacked."""
+    with opened(file) as handle:
+        stream: Any = gzip.GzipFile(fileobj=handle) if file.name.lower().endswith(".gz") else handle
+        codec = "utf-8" if options.encoding is None else codec_of(options.encoding)
+        yield cast(BinaryIO, stream if codec in ("utf-8", "utf-8-sig") else codecs.EncodedFile(stream, "utf-8", codec))
+
+
+def refuse_other_layout(file: File, first: File, mine: tuple[str, list[str]], whole: tuple[str, list[str]]) -> None:
+    """Raise :class:`ReadError` when two files do not have the same columns in the same order."""
+    if mine != whole:
+        raise ReadError(
+            f"{file.name} and {first.name} do not have the same columns, or not the same delimiter.",
+            remedy="Bring files of one table, written in one way.",
+        )
