@@ -1,7 +1,9 @@
 """Reading in a child: the same table, limits that hold, and a death that is one sentence."""
 
+import gzip
 import json
 import os
+import struct
 import subprocess
 import threading
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from anonymizer.errors import CancelledError, ParameterError, ReadError
 from anonymizer.reading import child
 from anonymizer.reading.child import read_in_child
-from anonymizer.reading.files import ReadOptions, read_table
+from anonymizer.reading.files import ReadOptions, read_table, size_in_use
 from anonymizer.reading.options import MIB, Allowance, operator_allowance
 from tests.conftest import run_python
 from tests.hostile.bombs import READ, REFUSED
@@ -136,6 +138,28 @@ def test_allowance__time_is_held() -> None:
 def test_allowance__cells_are_counted_before_they_are_read() -> None:
     with pytest.raises(ReadError, match=r"400,001 rows and 2 columns; at most 1,000 cells"):
         read_table(SLOW, name="t.csv", allowance=Allowance(cells=1000))
+
+
+def test_packed_table__may_take_what_it_may_unpacked(tmp_path: Path) -> None:
+    """An ordinary one: ten times as large unpacked. One that says more, or too little, is judged as it came."""
+    rows = "\n".join(f"{n % 97},{n * 7919 % 10007},Springfield" for n in range(60_000)).encode()
+    packed = gzip.compress(rows, mtime=0)
+    assert 3 * len(packed) < len(rows) < 32 * len(packed)
+    assert size_in_use(len(packed), packed[:2], packed[-4:]) == len(rows)
+    (tmp_path / "t.csv.gz").write_bytes(packed)
+    assert child._size(tmp_path / "t.csv.gz") == len(rows)
+    assert size_in_use(len(rows), rows[:2], rows[-4:]) == len(rows)
+    bomb = gzip.compress(bytes(10 * MIB), mtime=0)
+    assert size_in_use(len(bomb), bomb[:2], bomb[-4:]) == len(bomb)
+    assert child._size(tmp_path) == child._size(tmp_path / "absent.csv") == 0
+
+
+def test_packed_table__that_states_less_than_it_unfolds_into_is_bounded() -> None:
+    most = 600 * MIB
+    bomb = bytearray(gzip.compress(bytes(most), compresslevel=1, mtime=0))
+    bomb[-4:] = struct.pack("<I", 20 * len(bomb))
+    with pytest.raises(ReadError, match="unfolds into more than 536.9 MB"):
+        read_table(bytes(bomb), name="t.csv.gz", allowance=Allowance(memory=4096 * MIB))
 
 
 def test_allowance__grows_with_the_file_and_is_set_by_the_operator() -> None:
