@@ -412,7 +412,7 @@ def _limit(allowance: Allowance) -> None:
     if adjustment.exists():
         adjustment.write_text("1000")  # where memory runs out all the same, this process ends first
     for what, soft, hard in (
-        ("DATA", memory, memory), ("CPU", seconds, seconds + 5), ("FSIZE", 0, 0), ("CORE", 0, 0)
+        ("DATA", memory, memory), ("CPU", seconds, seconds + 5), ("FSIZE", 0, memory), ("CORE", 0, 0)
     ):  # fmt: skip
         resource.setrlimit(getattr(resource, f"RLIMIT_{what}"), (soft, hard))
 

@@ -12,11 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.errors import CancelledError, ParameterError, ReadError
+from anonymizer.flow import Flow
 from anonymizer.reading import child
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import ReadOptions, read_table, size_in_use
 from anonymizer.reading.options import MIB, Allowance, operator_allowance
+from anonymizer.reading.samples import hospital
+from anonymizer.schema import Schema
 from tests.conftest import run_python
 from tests.hostile.bombs import READ, REFUSED
 from tests.hostile.make import TABLES
@@ -196,3 +200,13 @@ def test_bombs__one_sentence_each_in_little_memory_and_time() -> None:
         assert tuple(outcomes[name]) == shape
     assert max(work for *_, work, _ in answers) < 12  # seconds of processor time, Python's start included
     assert np.max([memory for *_, memory in answers]) < 1.5e9
+
+
+@pytest.mark.parametrize("format", ["sav", "dta", "xpt", "feather"])
+def test_release__read_in_a_child_holds_nothing_beside_its_rows(format: str) -> None:
+    """The child may write no file, and has to write these anew, in memory, to compare their bytes."""
+    table = hospital(60)[["age", "sex", "diagnosis"]]
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    data = Flow(table, schema).but(k=5).release.to_bytes(format)
+    file = ReleasedFile.of_reading(read_in_child(data, name=f"release.{format}", reader=read_released))
+    assert (file.beside, len(file.rows)) == ((), 60)
