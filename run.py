@@ -39,7 +39,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 """Programs, looked for on the PATH, that the browser walks can drive."""
 
 SIDE_BY_SIDE = ("-n", str(min(8, (os.cpu_count() or 2) + 1)), "--dist", "worksteal", "--durations", "30")
-"""How pytest runs everything: one process more than the two cores that are counted on, as walks often wait."""
+"""How pytest runs everything: one process more than there are processors, as walks often wait; eight at most."""
 
 PIPE_CLOSED = 141
 """As a shell says of a program that wrote to a pipe which nobody reads any more."""

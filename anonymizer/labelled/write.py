@@ -7,8 +7,8 @@ nothing else, so that a file is in order exactly when its columns, as they are r
 import os
 import re
 import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -323,16 +323,30 @@ def _in_memory(write: Any, frame: pd.DataFrame, options: dict[str, Any]) -> byte
     """Return what a writer writes to a file that is in memory alone; where the system has none, in a folder of its own
     that goes at once."""
     if hasattr(os, "memfd_create"):
-        handle = os.memfd_create("release")
-        try:
-            write(frame, f"/proc/self/fd/{handle}", **options)
-            return os.pread(handle, os.fstat(handle).st_size, 0)
-        finally:
-            os.close(handle)
-    with tempfile.TemporaryDirectory() as folder:
+        with os.fdopen(os.memfd_create("release"), "rb") as file, _files_allowed():
+            write(frame, f"/proc/self/fd/{file.fileno()}", **options)
+            return file.read()
+    with tempfile.TemporaryDirectory() as folder, _files_allowed():
         path = Path(folder) / "release"
         write(frame, str(path), **options)
         return path.read_bytes()
+
+
+@contextmanager
+def _files_allowed() -> Iterator[None]:
+    """Let a process that may write no file, for it reads what strangers made, write as much as it may use memory: to
+    the system a file in memory is one."""
+    try:
+        import resource
+    except ImportError:  # not on every system
+        yield
+        return
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
 
 
 def _without_time(data: bytes, format: str) -> bytes:

@@ -122,7 +122,7 @@ def values_after(release: Release, before: Values) -> Values:
     if released.index is None:
         return replace(before, of_row=before.of_row[np.sort(release.order)])
     of_row = released.index[np.argsort(release.order)].astype(np.int64)
-    column = before.column if before.is_number else replace(before.column, domain=released.domain)
+    column = before.column if before.is_number else replace(before.column, domain=released.domain or None)
     options = [possible(cell, column) for cell in released.cells]
     if before.is_number:
         pairs = [[(v, share) for v, share in zip(*option, strict=True) if v is not None] for option in options]

@@ -31,7 +31,7 @@ import pyarrow as pa
 from anonymizer.errors import CancelledError, Progress, ReadError
 from anonymizer.json_value import JsonValue
 from anonymizer.labelled.variable import Variable
-from anonymizer.reading.files import READERS, Reader, Reading, read_table
+from anonymizer.reading.files import READERS, Reader, Reading, read_table, size_in_use
 from anonymizer.reading.options import (
     MIB,
     Allowance,
@@ -88,7 +88,7 @@ def read_in_child(
     allowance = operator_allowance() if allowance is None else allowance
     path = None if isinstance(source, bytes) else Path(source)
     called = name or (path.name if path else "The table")
-    size = len(source) if isinstance(source, bytes) else _size(source)
+    size = size_in_use(len(source), source[:2], source[-4:]) if isinstance(source, bytes) else _size(source)
     request = {
         "name": called,
         "path": None if path is None else str(path.absolute()),
@@ -209,10 +209,13 @@ def _run_copy(question: int, answer: int) -> None:
 
 
 def _size(path: str | os.PathLike[str]) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
+    if not Path(path).is_file():
         return 0  # reading it will say what is wrong
+    with suppress(OSError), open(path, "rb") as file:
+        start, size = file.read(2), file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - 4))
+        return size_in_use(size, start, file.read(4))
+    return 0
 
 
 def _send(child: Child, request: dict[str, Any], source: Any) -> None:
@@ -409,7 +412,7 @@ def _limit(allowance: Allowance) -> None:
     if adjustment.exists():
         adjustment.write_text("1000")  # where memory runs out all the same, this process ends first
     for what, soft, hard in (
-        ("DATA", memory, memory), ("CPU", seconds, seconds + 5), ("FSIZE", 0, 0), ("CORE", 0, 0)
+        ("DATA", memory, memory), ("CPU", seconds, seconds + 5), ("FSIZE", 0, memory), ("CORE", 0, 0)
     ):  # fmt: skip
         resource.setrlimit(getattr(resource, f"RLIMIT_{what}"), (soft, hard))
 

@@ -26,6 +26,7 @@ from anonymizer.reading.delimited import DELIMITERS, find_delimiter, read_column
 from anonymizer.reading.encodings import ENCODINGS, decode
 from anonymizer.reading.options import (
     DEFAULT_MISSING,
+    LEAST_MEMORY,
     MAX_COLUMNS,
     Allowance,
     Content,
@@ -50,6 +51,9 @@ __all__ = [
 
 MAX_BYTES = 4 << 30
 """Largest file that is read, unpacked: 4 GiB."""
+
+USUAL_FOLDED = 32
+"""Times that an ordinary table is smaller when it is packed, at most; what states more is judged as it came."""
 
 MOST_FOLDED = 1032
 """Times that deflate makes a text smaller at most."""
@@ -103,7 +107,7 @@ def read_table(
     """
     data, name = _bytes_of(source, name)
     digest = hashlib.sha256(data).hexdigest()
-    size = len(data)
+    size = size_in_use(len(data), data[:2], data[-4:])
     allowance = operator_allowance() if allowance is None else allowance
 
     def stop(extent: Extent) -> None:
@@ -111,7 +115,8 @@ def read_table(
 
     try:
         if data[:2] == b"\x1f\x8b" and reader is None:
-            data = unpack(data, name, min(MAX_BYTES, allowance.memory_for(size) // 2))
+            most = min(MAX_BYTES, allowance.memory_for(size) // 2)
+            data = unpack(data, name, most if size == len(data) else min(most, max(size, LEAST_MEMORY // 2)))
         kind = "released" if reader else _format_of(data, name)
         content = (reader or READERS[kind])(data, name, options or ReadOptions(), stop, progress)
         problems = content.problems + _constant_columns(content.frame)
@@ -298,6 +303,13 @@ def _bytes_of(source: Source, name: str | None) -> tuple[bytes, str]:
     if len(data) > MAX_BYTES:
         raise _too_large(called)
     return data, called
+
+
+def size_in_use(size: int, start: bytes, end: bytes) -> int:
+    """Return the bytes by which it is judged what the reading of a file may take: its own ``size``, or what a gzip file
+    states in its ``end`` (the last four bytes) that it unfolds into, where tables pack so well."""
+    stated = struct.unpack("<I", end)[0] if start == b"\x1f\x8b" and size >= 18 else 0
+    return stated if size < stated <= USUAL_FOLDED * size else size
 
 
 def unpack(data: bytes, name: str, most: int) -> bytes:

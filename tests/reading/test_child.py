@@ -1,7 +1,9 @@
 """Reading in a child: the same table, limits that hold, and a death that is one sentence."""
 
+import gzip
 import json
 import os
+import struct
 import subprocess
 import threading
 from pathlib import Path
@@ -10,11 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.errors import CancelledError, ParameterError, ReadError
+from anonymizer.flow import Flow
 from anonymizer.reading import child
 from anonymizer.reading.child import read_in_child
-from anonymizer.reading.files import ReadOptions, read_table
+from anonymizer.reading.files import ReadOptions, read_table, size_in_use
 from anonymizer.reading.options import MIB, Allowance, operator_allowance
+from anonymizer.reading.samples import hospital
+from anonymizer.schema import Schema
 from tests.conftest import run_python
 from tests.hostile.bombs import READ, REFUSED
 from tests.hostile.make import TABLES
@@ -138,6 +144,28 @@ def test_allowance__cells_are_counted_before_they_are_read() -> None:
         read_table(SLOW, name="t.csv", allowance=Allowance(cells=1000))
 
 
+def test_packed_table__may_take_what_it_may_unpacked(tmp_path: Path) -> None:
+    """An ordinary one: ten times as large unpacked. One that says more, or too little, is judged as it came."""
+    rows = "\n".join(f"{n % 97},{n * 7919 % 10007},Springfield" for n in range(60_000)).encode()
+    packed = gzip.compress(rows, mtime=0)
+    assert 3 * len(packed) < len(rows) < 32 * len(packed)
+    assert size_in_use(len(packed), packed[:2], packed[-4:]) == len(rows)
+    (tmp_path / "t.csv.gz").write_bytes(packed)
+    assert child._size(tmp_path / "t.csv.gz") == len(rows)
+    assert size_in_use(len(rows), rows[:2], rows[-4:]) == len(rows)
+    bomb = gzip.compress(bytes(10 * MIB), mtime=0)
+    assert size_in_use(len(bomb), bomb[:2], bomb[-4:]) == len(bomb)
+    assert child._size(tmp_path) == child._size(tmp_path / "absent.csv") == 0
+
+
+def test_packed_table__that_states_less_than_it_unfolds_into_is_bounded() -> None:
+    most = 600 * MIB
+    bomb = bytearray(gzip.compress(bytes(most), compresslevel=1, mtime=0))
+    bomb[-4:] = struct.pack("<I", 20 * len(bomb))
+    with pytest.raises(ReadError, match="unfolds into more than 536.9 MB"):
+        read_table(bytes(bomb), name="t.csv.gz", allowance=Allowance(memory=4096 * MIB))
+
+
 def test_allowance__grows_with_the_file_and_is_set_by_the_operator() -> None:
     assert Allowance().memory_for(1_000) == 1024 * MIB
     assert Allowance(memory=7).memory_for(1_000_000_000) == 7
@@ -172,3 +200,13 @@ def test_bombs__one_sentence_each_in_little_memory_and_time() -> None:
         assert tuple(outcomes[name]) == shape
     assert max(work for *_, work, _ in answers) < 12  # seconds of processor time, Python's start included
     assert np.max([memory for *_, memory in answers]) < 1.5e9
+
+
+@pytest.mark.parametrize("format", ["sav", "dta", "xpt", "feather"])
+def test_release__read_in_a_child_holds_nothing_beside_its_rows(format: str) -> None:
+    """The child may write no file, and has to write these anew, in memory, to compare their bytes."""
+    table = hospital(60)[["age", "sex", "diagnosis"]]
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    data = Flow(table, schema).but(k=5).release.to_bytes(format)
+    file = ReleasedFile.of_reading(read_in_child(data, name=f"release.{format}", reader=read_released))
+    assert (file.beside, len(file.rows)) == ((), 60)
