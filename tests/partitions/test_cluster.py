@@ -296,9 +296,9 @@ def test_text_and_addresses__are_not_of_a_cluster(
     people(50, 3).to_csv(table, index=False)
     common = ["--schema", str(tmp_path / "roles.json"), "--generalizer", "uniform", "--engine", "dask"]
     assert main(["anonymize", str(table), "--out", str(tmp_path / "out"), *common]) == 2
-    said = capsys.readouterr().err
-    assert "not delimited text" in said
-    assert "--engine local" in said
+    sentence = capsys.readouterr().err
+    assert "not delimited text" in sentence
+    assert "--engine local" in sentence
     with pytest.raises(ParameterError, match="an address of files"):
         anonymize_files("s3://bucket/in", schema, tmp_path / "out", engine="dask", generalizer="uniform")
     assert sorted(os.listdir(tmp_path)) == ["in.csv", "roles.json"]
