@@ -93,7 +93,8 @@ def take_role(page: Page, of: str, role: str) -> None:
 
 
 def download(page: Page, label: str, folder: Path) -> Path:
-    """A file fetched by its button."""
+    """A file fetched by its button, once the page is drawn: its fold comes after what stands above it."""
+    settle(page)
     button, fold = page.get_by_role("button", name=label, exact=True), page.get_by_text("Single files", exact=True)
     if not button.is_visible() and fold.is_visible():
         fold.click()
