@@ -278,7 +278,7 @@ def test_formula_cells__survive_and_stay_harmless(capsys: Capture) -> None:
 
 BAD = {
     "no such file": (["anonymize", "nope.csv", *ROLES], "nope.csv cannot be opened"),
-    "a folder": (["anonymize", ".", *ROLES], "There is no Parquet file at '.'"),
+    "a folder": (["anonymize", ".", *ROLES], "is written into a new folder"),
     "not a table": (["anonymize", "noise.bin", *ROLES], "This is not a text file"),
     "no such sample": (["anonymize", "sample:nope", *ROLES], "no sample 'nope'"),
     "no roles": (["anonymize", "people.csv"], "No column is quasi-identifying"),
