@@ -20,8 +20,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "roles": (
         "Identifying", "Quasi-identifying", "Sensitive", "Insensitive", "Person", "Sampling weight", "Target", "Kind",
-        "Domain",
-        "Public ends", "Group of look-alike records", "Prosecutor", "Homogeneity",
+        "Domain", "Public ends", "Public cuts", "Group of look-alike records", "Prosecutor", "Homogeneity",
     ),
     "tree": (
         "Node", "Split", "Pruning", "Cut", *METHODS, *RISK, *LIMITS, "Information gained by the region",
@@ -33,6 +32,7 @@ WORDS: dict[str, tuple[str, ...]] = {
         *METHODS, *BOXES, *RISK, *LIMITS, "Quasi-identifying", "Box", "Withheld", "Discernibility", TABLES,
         "Coefficients inside the 95 % interval", "Homogeneity", "Containment", "Linking posterior", "Isolation",
         "Rerun", "Look-up", "Blind guess", "Singling out", "Internal report", "Threshold", "Frontier",
+        "Interval overlap", "Hellinger distance", "Suppression",
     ),
     "what_if": (
         "Scenario", "Frontier", "Threshold", *METHODS, *BOXES, *RISK, *LIMITS, "Resistance to being singled out",

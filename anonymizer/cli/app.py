@@ -25,9 +25,11 @@ OVERWRITING = {
     "PYTHONMALLOC": "malloc",
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "GLIBC_TUNABLES": "glibc.malloc.perturb=165:glibc.malloc.tcache_count=0",
+    "LD_BIND_NOW": "1",
 }
 """Has freed memory overwritten, which else keeps records until something new is written there: the C library of most
-Linux systems does that when it is told so before the program starts, and when Python and Arrow leave it every piece."""
+Linux systems does that when it is told so before the program starts, and when Python and Arrow leave it every piece.
+The linker finds every function at the start: later it would put aside what the processor holds of records meanwhile."""
 
 
 I_KNOW, LOGIN = "COPSE_I_KNOW", "COPSE_LOGIN"
