@@ -137,7 +137,7 @@ def suppression_choice(ws: Workspace, page: str) -> None:
         )  # fmt: skip
         ws.set(**{name: value})
     st.caption(
-        "Somebody unlike everybody else makes a box wide for all who share it. Who goes is decided by the "
+        "Somebody unlike everybody else makes a box wide for all who share it. Who of a group goes is decided by the "
         "quasi-identifying columns alone, and counts as lost whole; every promise holds for the rows that are there."
     )
     if ws.settings.suppression and ws.ready("staying"):

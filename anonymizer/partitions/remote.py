@@ -14,13 +14,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
-from anonymizer.drawing.groups import worst_groups
+from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError, Progress, no_progress
-from anonymizer.gate.judge import about_table, judge
-from anonymizer.groups.limits import shortfall_of_all, too_few
+from anonymizer.groups.limits import too_few
 from anonymizer.groups.prune import Pruning
-from anonymizer.groups.recipe import Recipe, group, natural_grouping, recipe_of, used_settings, with_criterion
-from anonymizer.groups.risk import annotate
+from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_criterion
 from anonymizer.growing.grow import grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
 from anonymizer.growing.target import entropy, gini
@@ -35,11 +33,10 @@ from anonymizer.partitions.leaving import Boxed, Routes, Span
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote
 from anonymizer.partitions.records import LEVELS
-from anonymizer.partitions.run import SAMPLE, FilesResult, Unwritten
+from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.shares import Coding, Grown, Share
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
-from anonymizer.releasing.files import replace_folder
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import RUN, Settings
@@ -393,29 +390,18 @@ def release_on(
     recipe = recipe_of(s)
     tree = table.grow(recipe)
     progress(0.4, "Making groups")
-    risk = annotate(tree, coded)
-    grouping = s.grouping or natural_grouping(schema)
-    pruning = group(tree, risk, coded, grouping, s.limits)
-    if not pruning.satisfied:
-        raise shortfall_of_all(tree, risk, coded, s.limits)
-    worst = worst_groups(tree, risk, coded, pruning.cut())
+    grouping, pruning, worst = groups_of(tree, coded, schema, s)
     release = Leaving(table, pruning, s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
-    left = Schema(tuple(schema[name] for name in sample.columns), schema.target)
-    about = about_table(sample, left)
-    keep = Unwritten()
-    try:
-        with replace_folder(folder) as half:
-            manifest = release.write(half, rows, lambda share, what: progress(0.6 + 0.2 * share, what))
-            checked = release.check(half, manifest, rows, lambda share, what: progress(0.8 + 0.2 * share, what))
-            verification = verify_folder(half, schema, manifest=manifest, checked=checked, **s.limits.required)
-            gate = judge(about, sample, left, s, verification).with_reasons(reasons or {})
-            if gate.open or not (verification.passed or override.strip()):
-                raise keep
-        place: Path | None = Path(folder)
-    except Unwritten:
-        place = None
+
+    def write(half: Path) -> tuple[Manifest, Verification]:
+        """Return the manifest of the folder, written and checked by the workers."""
+        manifest = release.write(half, rows, lambda share, what: progress(0.6 + 0.2 * share, what))
+        checked = release.check(half, manifest, rows, lambda share, what: progress(0.8 + 0.2 * share, what))
+        return manifest, verify_folder(half, schema, manifest=manifest, checked=checked, **s.limits.required)
+
+    place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
     progress(1.0, "Done")
     notes = coded.notes
     if source.n_records > SAMPLE:

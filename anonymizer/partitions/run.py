@@ -3,7 +3,7 @@
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
@@ -22,6 +23,7 @@ from anonymizer.groups.limits import shortfall_of_all, too_few
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import group, natural_grouping, recipe_of, used_settings
 from anonymizer.groups.risk import annotate
+from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions.boxes import PartedRelease, grids_of_pieces, release_of_pieces
@@ -170,39 +172,31 @@ def anonymize_files(
     recipe = recipe_of(s)
     tree, leaf = grow_pieces(coded, recipe, rows)
     progress(0.5, "Making groups")
-    risk = annotate(tree, coded.encoded)
-    grouping = s.grouping or natural_grouping(schema)
-    pruning = group(tree, risk, coded.encoded, grouping, s.limits)
-    if not pruning.satisfied:
-        raise shortfall_of_all(tree, risk, coded.encoded, s.limits)
-    worst = worst_groups(tree, risk, coded.encoded, pruning.cut())
+    grouping, pruning, worst = groups_of(tree, coded.encoded, schema, s)
     release, classes = boxed(coded, pruning, leaf, s, rng)
     loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
     del leaf
     progress(0.65, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
-    left = Schema(tuple(schema[name] for name in sample.columns), schema.target)
-    about = about_table(sample, left)
     after = risk_of_classes(classes)
     del classes
-    keep = Unwritten()
-    try:
-        with replace_folder(folder) as half:
-            progress(0.7, "Writing the folder")
-            manifest = write_folder(release, half, rows)
-            progress(0.8, "Checking the folder")
-            before = OriginalRows(coded, release.order)
-            del release
-            verification = verify_folder(
-                half, schema, manifest=manifest, original=before,
-                progress=lambda share, what: progress(0.8 + 0.2 * share, what), **s.limits.required,
-            )  # fmt: skip
-            gate = judge(about, sample, left, s, verification).with_reasons(reasons or {})
-            if gate.open or not (verification.passed or override.strip()):
-                raise keep
-        place: Path | None = Path(folder)
-    except Unwritten:
-        place = None
+    once = [release]  # so that it can be let go before the check
+    del release
+
+    def write(half: Path) -> tuple[Manifest, Verification]:
+        """Return the manifest of the folder, written and checked."""
+        release = once.pop()
+        progress(0.7, "Writing the folder")
+        manifest = write_folder(release, half, rows)
+        progress(0.8, "Checking the folder")
+        before = OriginalRows(coded, release.order)
+        del release
+        return manifest, verify_folder(
+            half, schema, manifest=manifest, original=before,
+            progress=lambda share, what: progress(0.8 + 0.2 * share, what), **s.limits.required,
+        )  # fmt: skip
+
+    place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
     progress(1.0, "Done")
     notes = coded.encoded.notes
     if coded.n_records > SAMPLE:
@@ -236,6 +230,44 @@ def require_pieces(settings: Settings, schema: Schema) -> None:
         raise ParameterError(
             "Limits on the risk in a population take one table in memory.", remedy="Choose --engine memory."
         )
+
+
+def groups_of(
+    tree: Tree, encoded: EncodedTable, schema: Schema, settings: Settings
+) -> tuple[str, Pruning, tuple[WorstGroup, ...]]:
+    """Return the name of the grouping, the tree pruned by it, and its worst groups. Raises :class:`GuaranteeError` when
+    even all records together fail a limit."""
+    risk = annotate(tree, encoded)
+    grouping = settings.grouping or natural_grouping(schema)
+    pruning = group(tree, risk, encoded, grouping, settings.limits)
+    if not pruning.satisfied:
+        raise shortfall_of_all(tree, risk, encoded, settings.limits)
+    return grouping, pruning, worst_groups(tree, risk, encoded, pruning.cut())
+
+
+def keep_checked(
+    folder: str | Path,
+    write: Callable[[Path], tuple[Manifest, Verification]],
+    sample: pd.DataFrame,
+    schema: Schema,
+    settings: Settings,
+    reasons: Mapping[str, str],
+    override: str,
+) -> tuple[Path | None, Manifest, Verification, Gate]:
+    """Return where a release was written, what was written and found; ``None`` and no folder when something stands in
+    its way. ``write``: writes a folder and checks it; ``sample``: the records at which the gate looks."""
+    left = Schema(tuple(schema[name] for name in sample.columns), schema.target)
+    about = about_table(sample, left)
+    keep = Unwritten()
+    try:
+        with replace_folder(folder) as half:
+            manifest, verification = write(half)
+            gate = judge(about, sample, left, settings, verification).with_reasons(reasons)
+            if gate.open or not (verification.passed or override.strip()):
+                raise keep
+    except Unwritten:
+        return None, manifest, verification, gate
+    return Path(folder), manifest, verification, gate
 
 
 class Unwritten(Exception):

@@ -2,8 +2,8 @@
 
 The tree, its cut and the parts are there; records are left out of parts in some rounds, and parts are made again after
 each. A round stays only when all in all less is lost. Quasi-identifiers alone decide which records of a group go, so
-that being left out says nothing of a sensitive value; as in pruning, limits on sensitive values decide about groups:
-one that would break a limit leaves nobody out.
+that being left out says no more of a sensitive value than the groups do, which are guided by them; as in pruning,
+limits on sensitive values decide about groups: one that would break a limit leaves nobody out.
 """
 
 import math
