@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from anonymizer.disclosure.constraints import Candidate, Knowledge, candidates_of
 from anonymizer.disclosure.maxent import closed_form
@@ -249,6 +248,8 @@ class Counting:
         """Return all tables (s, k, c) with these row sums whose column totals fit the leaf, and the logs of their
         weights.
         """
+        from scipy.special import gammaln
+
         c, n = self.tree.n_classes, int(people.sum())
         if self.knowledge.rates and right == n:
             pure = np.zeros((1, len(people), c), dtype=np.int64)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from anonymizer.disclosure.constraints import Candidate, Knowledge
 from anonymizer.disclosure.multiway import Floats, split_information
@@ -110,6 +109,8 @@ class _Builder:
 
     def matrix(self, width: int) -> Any:
         """Return all rows as one sparse matrix."""
+        from scipy import sparse
+
         if not self.size:
             return sparse.csc_matrix((0, width))
         entries = (np.concatenate(self.values), (np.concatenate(self.rows), np.concatenate(self.columns)))
@@ -231,6 +232,8 @@ def add_groups(
     A constraint says (Z10 (3)): Σ over the candidate's groups of share · impurity >= the same over the children.
     """
     rule = knowledge.rule
+    from scipy import sparse
+
     k, c = len(cells.weight), tree.n_classes
     index: dict[tuple[Any, ...], int] = {}
     entries: list[tuple[int, int, float]] = []
