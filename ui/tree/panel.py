@@ -137,7 +137,7 @@ def surest_sentence(leaves: Leaving | None, name: str) -> str:
     certain = leaves.certain
     sure = f"in {plural(certain, 'group')} everybody shares one" if certain else "in none does everybody share one"
     return (
-        f"In {count(leaves.below_half)} of the {plural(leaves.groups, 'group')} that leave no {plain(name)} is as "
+        f"In {count(leaves.below_half)} of the {plural(leaves.groups, 'group')} that leave, no {plain(name)} is as "
         f"likely as 1 in 2; {sure}."
     )
 
