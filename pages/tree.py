@@ -10,7 +10,7 @@ from ui.gate.view import way_to_release
 from ui.guard import lacks
 from ui.job import groups_ready
 from ui.session import workspace
-from ui.tree.choices import method, view_choices
+from ui.tree.choices import how_to_read, method, view_choices
 from ui.tree.panel import parts_in_view, show_groups, show_node, show_worst, surest_sentence
 from ui.tree.pictures import draw, what_leaves
 from ui.visit import at_first
@@ -40,6 +40,8 @@ def show(ws: Workspace, pruning: Pruning) -> None:
         if state.focus is not None:
             st.button("Whole tree again", icon=":material/unfold_more:", on_click=look_at_all)
     cut, bands, leaves = pruning.cut(state.after), parts_in_view(ws, pruning), what_leaves(ws, pruning)
+    with st.container(key="canvas-sentence"):
+        st.markdown(surest_sentence(leaves, encoded.target.name) or how_to_read(state.view))
     with st.container(horizontal=True, wrap=False, key="canvas-stage"):
         with st.container(key="canvas-picture"):
             extras = draw(ws, pruning, cut, bands, leaves, on_pick=pick, on_open=look_closer)
@@ -49,7 +51,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     smallest, parts = plural(int(tree.persons.n[cut].min()), tree.unit), sum(map(len, bands.values()))
     inside = f" Inside them {plural(parts, 'group')} look alike when they are released." if parts > len(cut) else ""
     steps = f"{plural(len(cut), 'group')} after {plural(state.after, 'step')}; the smallest has {smallest}."
-    st.caption(f"{steps}{inside} {surest_sentence(leaves, encoded.target.name)}")
+    st.caption(f"{steps}{inside}")
     show_worst(ws, pruning, cut, pick)
     extras()
     title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"

@@ -81,7 +81,9 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 }
 [data-testid="stMainBlockContainer"]:has(.st-key-canvas) { padding: 3.8rem 1rem 1rem; max-width: none; }
 [data-testid="stMainBlockContainer"]:has(.st-key-canvas) > [data-testid="stVerticalBlock"] { gap: .2rem; }
-.st-key-canvas-main { --copse-around: 12.2rem; min-width: 0; gap: .4rem; }
+.st-key-canvas-main { --copse-around: 13.1rem; min-width: 0; gap: .4rem; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-canvas-sentence) { margin: -.65rem 0; }
+.st-key-canvas-sentence p { font-size: .85rem; line-height: 1.25; white-space: nowrap; overflow: hidden; }
 .st-key-canvas-picture { min-width: 0; flex: 1 1 0; gap: .4rem; }
 .st-key-canvas-controls { gap: .7rem; }
 .st-key-canvas-controls button p { white-space: normal; overflow: visible; }
@@ -94,10 +96,24 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 .st-key-canvas-panel [data-testid="stHeading"] :is(h2, h3) { padding: .2rem 0 .1rem; line-height: 1.25; }
 .st-key-canvas-panel [data-testid="stHeadingWithActionElements"] { margin: 0; }
 .st-key-canvas-panel [data-testid="stMarkdownContainer"] { margin: 0; }
-@media (max-width: 1100px) {
-  [data-testid="stBottomBlockContainer"] { padding: .3rem 1rem .4rem; }
+@media (max-width: 1400px) {
   .st-key-strip [data-testid="stMetricLabel"] p { font-size: .7rem; }
   .st-key-strip [data-testid="stMetricValue"] { font-size: 1rem; }
+}
+@media (max-width: 1100px) {
+  [data-testid="stBottomBlockContainer"] { padding: .3rem 1rem .4rem; }
+  .st-key-strip { gap: .3rem .1rem; }
+  .st-key-strip [data-testid="stMetric"] > div, .st-key-strip [data-testid="stMetric"] { gap: .15rem; }
+  .st-key-strip [data-testid="stMetricLabel"] p { font-size: .62rem; }
+  .st-key-strip [data-testid="stMetricValue"] { font-size: .88rem; }
+  .st-key-strip [data-testid="stTooltipIcon"] svg { width: .8rem; height: .8rem; }
+  :is(a[data-testid="stTopNavLink"], [data-testid="stTopNavSection"]) :is(span, div, p) { font-size: .8rem; }
+  [data-testid="stTopNav"] [data-testid="stIconMaterial"] { font-size: .95rem; }
+  [data-testid="stTopNav"] { padding-inline: .4rem; }
+  [data-testid="stTopNav"] + div { min-width: 9rem; }
+  [data-testid="stTopNavSection"] { padding: 0 .1rem; gap: 0; }
+  [data-testid="stTopNavSection"] svg { width: .9rem; height: .9rem; }
+  [data-testid="stHeaderLogo"] { height: 1.5rem; }
   [data-testid="stBottom"] [data-testid="stCaptionContainer"] p {
     white-space: nowrap; overflow: hidden; text-overflow: ellipsis;
   }
@@ -109,16 +125,16 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   .st-key-canvas-controls > * { flex: 1 1 9rem; width: auto; min-width: 0; }
   .st-key-canvas-controls > :has([data-testid="stCaptionContainer"]) { display: none; }
   .st-key-canvas-controls button p { font-size: .85rem; line-height: 1.25; }
-  .st-key-canvas-main { --copse-around: 21rem; }
+  .st-key-canvas-main { --copse-around: 19.7rem; }
 }
 @media (max-width: 900px) {
   .st-key-frame [data-testid="stCaptionContainer"] p { font-size: .78rem; line-height: 1.3; }
+  .st-key-canvas-sentence p { white-space: normal; height: 2.5em; }
   .st-key-canvas-stage { flex-direction: column; }
   [data-testid="stLayoutWrapper"]:has(> .st-key-canvas-panel) { width: 100%; }
   .st-key-canvas-panel { max-height: none; }
   a[data-testid="stTopNavLink"] > :has([data-testid="stIconMaterial"]) { display: none; }
   a[data-testid="stTopNavLink"] p { font-size: .82rem; }
-  [data-testid="stHeaderLogo"] { height: 1.5rem; }
 }
 </style>"""
 LINE_PERIOD = 2.0  # seconds between two looks whether there is a place for a session that waits

@@ -91,7 +91,7 @@ def readiness(ws: Workspace) -> str:
     """Return whether the release may leave, as far as that is known; a dash as long as nothing is."""
     if ws.ready("judgement"):
         stopping = len(ws.flow.gate.open)
-        return f"{stopping:,} open" if stopping else "Yes"
+        return f"{stopping:,} open" if stopping else "Needs a reason" if ws.flow.gate.failed else "Yes"
     if not ws.ready("about_table"):
         return "–"
     stopping = len(Gate(ws.flow.about_table).with_reasons(ws.reasons).open)

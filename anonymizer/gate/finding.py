@@ -14,6 +14,10 @@ FEWEST_WORDS = 3
 """Words that say something; fewer are no reason."""
 
 
+PROMISE = "promise"
+"""The key of the finding that says what a release is, by the checker."""
+
+
 class Severity(StrEnum):
     """Whether a finding keeps a release from leaving."""
 
@@ -116,9 +120,15 @@ class Gate:
         return tuple(finding for finding in self.findings if finding.is_open)
 
     @property
+    def failed(self) -> bool:
+        """Whether the release fails a check of its own: what it is (:data:`PROMISE`) is then worth a look."""
+        return any(finding.key == PROMISE for finding in self.of(Severity.LOOK))
+
+    @property
     def verdict(self) -> str:
         """Whether the release may leave, in a few words."""
-        return verdict_of(len(self.open), sum(bool(finding.reason) for finding in self.of(Severity.STOPS)))
+        reasons = sum(bool(finding.reason) for finding in self.of(Severity.STOPS))
+        return verdict_of(len(self.open), reasons, failed=self.failed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready: for those who may see the original."""
@@ -223,11 +233,16 @@ def together(findings: Iterable[Finding]) -> tuple[Several, ...]:
     return tuple(Several(tuple(members)) for members in groups.values())
 
 
-def verdict_of(stopping: int, reasons: int = 0) -> str:
-    """Return whether a release may leave: how many things stand in the way, and for how many a reason was given."""
+def verdict_of(stopping: int, reasons: int = 0, *, failed: bool = False) -> str:
+    """Return whether a release may leave: how many things stand in the way, and for how many a reason was given.
+
+    ``failed``: a check, which keeps it only until the reason is stated where the release is taken away.
+    """
     if stopping:
         numbers = ("", "One thing stands", "Two things stand", "Three things stand", "Four things stand")
         return (numbers[stopping] if stopping < len(numbers) else f"{stopping:,} things stand") + " in the way"
+    if failed:
+        return "A check failed: it may leave for a stated reason alone"
     return "Nothing stands in the way" + (f": {reasons:,} reason{'s' * (reasons != 1)} given" if reasons else "")
 
 

@@ -18,7 +18,7 @@ from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.verify import Verification
 from anonymizer.gate.codes import codes, ends, rare_levels
 from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
-from anonymizer.gate.finding import Finding, Gate, Repair, Severity, generalize, leave_out
+from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out
 from anonymizer.gate.looks import looks, persons
 from anonymizer.reading.profile import profile, suggest
 from anonymizer.schema import Kind, Role, Schema
@@ -222,9 +222,7 @@ def promise(schema: Schema, verification: Verification) -> Finding:
     first, _, rest = verification.describe().partition(". ")
     if verification.passed:
         k = f"{verification.k:,}-anonymous" if verification.k_anonymous else "Checked"
-        return Finding("promise", Severity.FINE, k, first.rstrip(".") + ".", rest, schema.quasi_identifying)
+        return Finding(PROMISE, Severity.FINE, k, first.rstrip(".") + ".", rest, schema.quasi_identifying)
     number = len(verification.failed)
     figure = "1 check" if number == 1 else f"{number:,} checks"
-    return Finding(
-        "promise", Severity.LOOK, f"{figure} failed", first.rstrip(".") + ".", rest, schema.quasi_identifying
-    )
+    return Finding(PROMISE, Severity.LOOK, f"{figure} failed", first.rstrip(".") + ".", rest, schema.quasi_identifying)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import number, settle
+from ui.navigation import SIDE_PAGES
 from ui.tree.choices import VIEWS
 
 pytestmark = pytest.mark.browser
@@ -79,6 +80,37 @@ def test_picture__is_most_of_the_window_at_first_sight(map_page: Any, window: tu
     page.locator(".stage[data-scale]").wait_for()
     settle(page)
     assert in_sight(page, ".st-key-canvas-picture") >= share
+
+
+def test_narrow_window__has_one_line_of_figures_and_every_group_of_pages(map_page: Any) -> None:
+    page = map_page
+    page.get_by_role("button", name="Next: check and release").click()
+    expect(number(page, "Two-way tables off")).to_be_visible(timeout=60_000)
+    page.get_by_test_id("stTopNavLink").filter(has_text="Tree").click()
+    page.locator(".stage svg g.node").first.wait_for()
+    for width in (1440, 1280, 1024):
+        page.set_viewport_size({"width": width, "height": 768})
+        settle(page)
+        lines = (
+            page.locator(".st-key-strip").get_by_test_id("stMetric").evaluate_all("all => all.map(m => m.offsetTop)")
+        )
+        assert len(lines) == 8
+        assert len(set(lines)) == 1, width
+        for section in SIDE_PAGES:
+            expect(page.get_by_test_id("stTopNavSection").filter(has_text=section)).to_be_visible()
+        expect(page.get_by_test_id("stTopNavLink").filter(has_text="Release")).to_be_visible()
+        expect(page.get_by_text(re.compile(r"^\d+ more$"))).to_have_count(0)
+
+
+def test_sentence__stands_before_the_picture(map_page: Any) -> None:
+    page = map_page
+    sentence = page.locator(".st-key-canvas-sentence")
+    expect(sentence).to_contain_text("groups that leave, no diagnosis")
+    box, picture = sentence.bounding_box(), page.locator(".canvas").bounding_box()
+    assert box["y"] + box["height"] <= picture["y"]
+    page.get_by_role("slider", name="Pruning steps").press("Home")
+    expect(sentence).to_contain_text("outlined", timeout=30_000)
+    assert page.locator(".canvas").bounding_box() == picture, "another sentence moves nothing"
 
 
 def test_k__moves_nothing_but_what_is_merged(map_page: Any) -> None:

@@ -224,9 +224,13 @@ def test_shared_values__advice_closes_them(column: str, setting: str) -> None:
 def test_promise__is_the_checkers() -> None:
     passed = flow_of(people()).judgement["promise"]
     assert (passed.severity, passed.figure) == (Severity.FINE, "5-anonymous")
+    assert not flow_of(people()).gate.failed
     failed = flow_of(people(), generalizer="tiered", k=7)
-    if not failed.verification.passed:
-        assert failed.judgement["promise"].severity is Severity.LOOK
+    assert not failed.verification.passed
+    assert failed.judgement["promise"].severity is Severity.LOOK
+    assert failed.gate.failed
+    assert not failed.gate.open
+    assert "Nothing stands" not in failed.gate.verdict
 
 
 # Reasons.
@@ -288,6 +292,8 @@ def test_verdict__counts() -> None:
         "Nothing stands in the way", "One thing stands in the way", "Two things stand in the way",
         "7 things stand in the way",
     ]  # fmt: skip
+    assert verdict_of(2, failed=True) == verdict_of(2)
+    assert verdict_of(0, failed=True) == "A check failed: it may leave for a stated reason alone"
     finding = Finding("a", Severity.STOPS, "1", "b")
     assert Gate((finding, replace(finding, reason=WHY))).open == (finding,)
 

@@ -154,6 +154,21 @@ def test_strip__says_as_much_as_is_known(ws: Workspace) -> None:
     assert readiness(ws) == "Yes, so far"
 
 
+def test_check_failed__no_page_says_that_nothing_stands_in_the_way() -> None:
+    table = hospital(200, 3)[["age", "sex", "diagnosis"]]
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["diagnosis"])
+    ws = Workspace(reading=sample_reading("people", table), schema=schema)
+    ws.set(k=7, generalizer="tiered")
+    assert not ws.flow.verification.passed
+    assert not ws.flow.gate.open
+    for page in ("gate", "release"):
+        app = open_page(ws, page)
+        words = text_of(app)
+        assert "Nothing stands in the way" not in words
+        assert "A check failed" in words
+        assert "Needs a reason" in [metric.value for metric in app.metric if metric.label == "Ready to leave?"]
+
+
 def test_tree__tells_the_verdict_at_first_sight(ws: Workspace) -> None:
     app = open_page(ws, "tree")
     assert "1 open so far" in [metric.value for metric in app.metric if metric.label == "Ready to leave?"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from anonymizer.drawing.leaving import Leaving
 from anonymizer.drawing.reasons import explain_leaf
 from anonymizer.drawing.rules import rule_text
 from anonymizer.groups.mondrian import grow_mondrian
@@ -18,6 +19,7 @@ from tests.drawn_trees import table
 from tests.pages.test_data import SHELL, texts
 from ui.controls import count, plain, plural, share
 from ui.tree.choices import GROWTH
+from ui.tree.panel import surest_sentence
 from ui.tree.state import TreeState
 from ui.tree_view import node_of
 from ui.workspace import Workspace, sample_reading
@@ -76,7 +78,7 @@ def test_with_data__says_how_many_groups_there_are() -> None:
     assert sizes.min() >= 8
     likely = largest_shares(ws)
     half, certain = sum(part < 0.5 for part in likely), sum(part == 1 for part in likely)
-    assert f"In {half} of the {len(likely)} groups that leave no illness is as likely as 1 in 2" in texts(app)
+    assert f"In {half} of the {len(likely)} groups that leave, no illness is as likely as 1 in 2" in texts(app)
     assert ("everybody shares one" in texts(app)) == (certain > 0)
     assert not certain or f"in {plural(certain, 'group')} everybody shares one" in texts(app)
     content = app.dataframe[0].value
@@ -483,3 +485,10 @@ def test_closed_panel__leaves_the_picture() -> None:
     next(button for button in app.button if button.label == "Close").click().run()
     assert ws.state(TreeState).node is None
     assert not any("learns" in heading.value for heading in app.subheader)
+
+
+def test_sentence_of_two_classes__says_no_zero() -> None:
+    """Of two classes one is always as likely as 1 in 2."""
+    leaves = Leaving((), 7, 0, 2)
+    says = "In each of the 7 groups that leave, one income is at least as likely as 1 in 2; in 2 groups everybody"
+    assert surest_sentence(leaves, "income").startswith(says)

@@ -162,7 +162,7 @@ def in_the_way(ws: Workspace, gate: Gate) -> None:
         st.error(f"{text} Nothing can be taken away yet.", icon=":material/front_hand:")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if not gate.open:
-            st.markdown(f":material/check_circle: {text}", width="content")
+            st.markdown(f":material/{'rule' if gate.failed else 'check_circle'}: {text}", width="content")
         st.page_link(PAGES / "gate.py", label="See all that was looked for", width="content")
     if gate.open:
         cards(ws, Gate(gate.open), "release")

@@ -26,6 +26,13 @@ PARTS = {
 """The part of the tree that nodes and edges show."""
 
 
+def how_to_read(view: str) -> str:
+    """Return what the shapes of a view are, in one sentence."""
+    if view == "tree":
+        return "Each node is a part of the people; a group has a double border, and what was merged into it is dashed."
+    return "A box is as wide as the people in it; a group is outlined, and what was merged into it is hatched."
+
+
 def method(ws: Workspace) -> None:
     """Draw how the tree is grown and pruned, and what every group must keep: a narrow column."""
     k_slider(ws, "tree")

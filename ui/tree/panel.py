@@ -136,8 +136,11 @@ def surest_sentence(leaves: Leaving | None, name: str) -> str:
         return ""
     certain = leaves.certain
     sure = f"in {plural(certain, 'group')} everybody shares one" if certain else "in none does everybody share one"
+    if not leaves.below_half:
+        every = f"In each of the {plural(leaves.groups, 'group')} that leave, one {plain(name)}"
+        return f"{every} is at least as likely as 1 in 2; {sure}."
     return (
-        f"In {count(leaves.below_half)} of the {plural(leaves.groups, 'group')} that leave no {plain(name)} is as "
+        f"In {count(leaves.below_half)} of the {plural(leaves.groups, 'group')} that leave, no {plain(name)} is as "
         f"likely as 1 in 2; {sure}."
     )
 
