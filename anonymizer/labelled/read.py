@@ -7,7 +7,8 @@ of such a column; of numbers and dates they stand in a column of their own besid
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, ReadError, no_progress
+from anonymizer.labelled.parts import PARTS, PARTS_UNPACKED, RawColumn, read_parts
 from anonymizer.labelled.variable import Code, Variable
 
 KINDS = {"sav": "read_sav", "por": "read_por", "dta": "read_dta", "sas7bdat": "read_sas7bdat", "xpt": "read_xport"}
 """Each format, and the function of pyreadstat that reads it."""
-
-BATCHES = 4
-"""A file is read in so many parts: a part is Python objects, four times the size of the numbers that it becomes."""
-SMALLEST_BATCH = 50_000
 
 DAY = 86_400_000_000
 SPSS_EPOCH = -12_219_379_200_000_000
@@ -52,35 +50,8 @@ class LabelledColumn:
     notes: tuple[tuple[str, str, str], ...] = ()
 
 
-@dataclass(eq=False)
-class _Raw:
-    """A column as it stands in the file, gathered batch by batch: numbers with tags (0 is none), or text."""
-
-    numbers: list[NDArray[np.float64]] = field(default_factory=list)
-    tags: list[NDArray[np.uint8]] = field(default_factory=list)
-    texts: list[pa.Array] = field(default_factory=list)
-
-    def add(self, values: Any, is_text: bool) -> None:
-        if is_text:
-            texts = ["" if value is None else str(value) for value in values]
-            self.texts.append(pa.array(texts, pa.large_string()).dictionary_encode())
-            return
-        try:
-            numbers, tags = np.array(values, dtype=np.float64), np.zeros(0, np.uint8)
-        except ValueError:
-            numbers = np.array([np.nan if isinstance(value, str) else value for value in values], dtype=np.float64)
-            tags = np.array([ord(value[0]) if isinstance(value, str) else 0 for value in values], np.uint8)
-        self.numbers.append(numbers)
-        self.tags.append(tags if len(tags) else np.zeros(len(numbers), np.uint8))
-
-    def take(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        numbers, tags = np.concatenate(self.numbers), np.concatenate(self.tags)
-        self.numbers, self.tags = [], []
-        return numbers, tags
-
-
 def read_labelled(
-    data: bytes,
+    data: bytes | Path,
     kind: str,
     name: str,
     *,
@@ -92,7 +63,7 @@ def read_labelled(
 ) -> list[LabelledColumn]:
     """Return the columns of a file of one of :data:`KINDS`, those of missing values each behind its own.
 
-    ``stop``: called with rows and columns, so that it can raise. ``as_numbers``, ``as_text``: columns that are numbers,
+    ``data``: its bytes, or where it lies. ``stop``: called with rows and columns, so that it can raise. ``as_numbers``, ``as_text``: columns that are numbers,
     or categories, whatever their labels say. Raises :class:`ReadError` for a file that is damaged or has no record.
     """
     import pyreadstat
@@ -101,13 +72,18 @@ def read_labelled(
     options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
     options |= {"encoding": encoding} if encoding and kind != "por" else {}
     options |= {"user_missing": True} if kind in ("sav", "dta", "sas7bdat") else {}
+    most = PARTS_UNPACKED if kind == "sav" and _start(data) == b"$FL3" else PARTS
+
+    def source() -> Any:
+        return io.BytesIO(data) if isinstance(data, bytes) else str(data)
+
     try:
-        _, about = read(io.BytesIO(data), metadataonly=True, **options)
+        _, about = read(source(), metadataonly=True, **options)
         names = list(about.column_names)
         stop(about.number_rows or 0, len(names))
-        raw: dict[str, _Raw] = {label: _Raw() for label in names}
+        raw: dict[str, RawColumn] = {label: RawColumn() for label in names}
         rows = 0
-        for part in _batches(read, data, about.number_rows, options):
+        for part in read_parts(read, source, about.number_rows, len(names), most, options):
             size = len(next(iter(part.values()), ()))
             rows += size
             stop(rows, len(names))
@@ -130,25 +106,15 @@ def read_labelled(
     return _with_free_names(columns)
 
 
-def _batches(
-    read: Callable[..., Any], data: bytes, rows: int | None, options: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows in parts, each column by name; those of a file that does not say how many it has at once.
-
-    Rows that are passed over are unpacked all the same, so that many parts would take longer than few.
-    """
-    size = 0 if not rows or rows < 0 else max(SMALLEST_BATCH, -(-rows // BATCHES))
-    first = 0
-    while True:
-        part, _ = read(io.BytesIO(data), row_offset=first, row_limit=size, **options)
-        count = len(next(iter(part.values()), ()))
-        yield part
-        first += count
-        if not size or count < size or first >= (rows or 0):
-            return
+def _start(data: bytes | Path) -> bytes:
+    """Return the first four bytes."""
+    if isinstance(data, bytes):
+        return data[:4]
+    with data.open("rb") as file:
+        return file.read(4)
 
 
-def _columns(name: str, raw: _Raw, about: Any, kind: str, as_numbers: bool, as_text: bool) -> Iterator[LabelledColumn]:
+def _columns(name: str, raw: RawColumn, about: Any, kind: str, as_numbers: bool, as_text: bool) -> Iterator[LabelledColumn]:
     """Yield a column, and behind it the one of its missing values where it has such."""
     labels = {_code(code, not raw.texts): text for code, text in (about.variable_value_labels.get(name) or {}).items()}
     ranges = about.missing_ranges.get(name) or []
@@ -167,10 +133,9 @@ def _columns(name: str, raw: _Raw, about: Any, kind: str, as_numbers: bool, as_t
         measure="" if measure == "unknown" else measure,
     )
     if raw.texts:
-        yield _text(name, raw.texts, variable, {str(code): text for code, text in labels.items()}, discrete)
+        yield _text(name, raw.take_texts(), variable, {str(code): text for code, text in labels.items()}, discrete)
         return
     numbers, tags = raw.take()
-    numbers += 0.0  # -0.0 and 0.0 are one value
     absent = tags > 0
     for low, high in spans:
         absent |= (numbers >= low) & (numbers <= high)

@@ -12,7 +12,7 @@ import pyreadstat
 import pytest
 
 from anonymizer.errors import ReadError
-from anonymizer.labelled import read
+from anonymizer.labelled import parts, read
 from anonymizer.labelled.variable import Variable
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.child import read_in_child
@@ -147,13 +147,51 @@ def test_sas_dates__by_their_formats() -> None:
     assert read.moment_scale("TIME8", "sav") is None
 
 
-def test_a_file_in_parts__is_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = sav(tmp_path, survey(200))
-    whole = read_table(data)
-    monkeypatch.setattr(read, "SMALLEST_BATCH", 7)
-    parts = read_table(data)
-    assert parts.frame.equals(whole.frame)
-    assert parts.variables == whole.variables
+@pytest.mark.parametrize("kind", ["sav", "zsav", "dta", "xpt", "por"])
+def test_a_file_in_parts__is_the_same_table(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / f"parts.{kind}"
+    table = survey(200)
+    table["plain"] = np.random.default_rng(1).normal(size=200)
+    if kind in ("sav", "zsav"):
+        path.write_bytes(sav(tmp_path, table, compress=kind == "zsav"))
+    elif kind == "dta":
+        table["answer"] = pd.Series(np.resize([1.0, 2.0, "a", np.nan, 3.5], 200), dtype=object).map(
+            lambda value: value if value == "a" else float(value)
+        )
+        pyreadstat.write_dta(table, path, missing_user_values={"answer": ["a"]})
+    else:
+        write = pyreadstat.write_por if kind == "por" else pyreadstat.write_xport
+        write(table, path)
+    whole = read_table(path)
+    monkeypatch.setattr(parts, "SMALLEST_PART", 7 * len(table.columns))
+    again = read_table(path)
+    assert again.frame.equals(whole.frame)
+    assert again.variables == whole.variables
+    assert again.sha256 == read_table(path.read_bytes(), name=path.name).sha256
+
+
+def test_numbers_with_few_values__are_kept_as_codes() -> None:
+    few, many = np.resize([1.0, 7.0, np.nan, -0.0], 5000), np.arange(5000.0)
+    column = parts.RawColumn()
+    for values in (few, many, few):
+        column.add(list(values), is_text=False)
+    assert [codes.dtype for _, codes in column.numbers] == [np.uint8, np.float64, np.uint8]
+    numbers, tags = column.take()
+    assert np.array_equal(numbers, np.concatenate([few, many, few]), equal_nan=True)
+    assert not np.signbit(numbers[numbers == 0]).any()
+    assert not tags.any()
+
+
+def test_a_file_that_is_written_meanwhile__is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "late.sav"
+    path.write_bytes(sav(tmp_path, survey()))
+
+    def write(share: float, words: str) -> None:
+        with path.open("ab") as file:
+            file.write(b"\0")
+
+    with pytest.raises(ReadError, match="changed while it was read"):
+        read_table(path, progress=write)
 
 
 def test_a_missing_column__never_takes_the_name_of_another(tmp_path: Path) -> None:
