@@ -49,7 +49,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
     smallest, parts = plural(int(tree.persons.n[cut].min()), tree.unit), sum(map(len, bands.values()))
     inside = f" Inside them {plural(parts, 'group')} look alike when they are released." if parts > len(cut) else ""
     steps = f"{plural(len(cut), 'group')} after {plural(state.after, 'step')}; the smallest has {smallest}."
-    st.caption(f"{steps}{inside} {surest_sentence(leaves, encoded.target.name)}")
+    st.caption(f"{steps}{inside} {surest_sentence(leaves, encoded.target.title)}")
     show_worst(ws, pruning, cut, pick)
     extras()
     title = "The only group" if len(cut) == 1 else f"All {plural(len(cut), 'group')}, smallest first"
