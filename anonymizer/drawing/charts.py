@@ -178,7 +178,8 @@ def numbers_figure(numeric: "NumericRisk", node: int) -> Any:
             text=[f"{value:.2f}" for value in values[node]], hoverinfo="skip",
         )  # fmt: skip
     labels = [
-        f"{literal(_short(name))}<br>mean {mean_text(numeric, node, place)}" for place, name in enumerate(numeric.titles)
+        f"{literal(_short(name))}<br>mean {mean_text(numeric, node, place)}"
+        for place, name in enumerate(numeric.titles)
     ]
     figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
     figure.update_xaxes(range=[0, max(1.0, float(numeric.spread[node].max()))], title_text="1 = whole table")

@@ -92,14 +92,18 @@ def group_size(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits
 def distinct_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margins of l: different values of each categorical sensitive column."""
     for target, shares in class_columns(tree, encoded):
-        yield Margin("l-diversity", target.name, limits.l, (shares > 0).sum(axis=1).astype(np.float64), True, target.title)
+        yield Margin(
+            "l-diversity", target.name, limits.l, (shares > 0).sum(axis=1).astype(np.float64), True, target.title
+        )
 
 
 def entropy_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margins of entropy l: effective number of values, exp(entropy), of each categorical column."""
     for target, shares in class_columns(tree, encoded):
         logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-        yield Margin("entropy l", target.name, limits.entropy_l, np.exp(-(shares * logs).sum(axis=1)), True, target.title)
+        yield Margin(
+            "entropy l", target.name, limits.entropy_l, np.exp(-(shares * logs).sum(axis=1)), True, target.title
+        )
 
 
 def t_closeness(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:

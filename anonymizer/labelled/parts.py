@@ -20,65 +20,117 @@ SMALLEST_PART = 2_000_000
 """Cells of a part, unless the file has fewer: 64 MB of objects."""
 PROBE = 4096
 """Values that are looked at to see whether a column has few."""
+MOST_CODES = 1 << 16
+"""Distinct values of a column that has few: two bytes each."""
 
 
 @dataclass(eq=False)
 class RawColumn:
     """A column as it stands in the file, gathered part by part: numbers with tags, or text.
 
-    ``numbers``: of each part the distinct ones and their codes, or ``None`` and all. ``tags``: the letters (0 is none)
-    of the parts that have such, by their place. ``texts``: of each part the distinct ones and their codes.
+    ``capacity``: rows there is room for, which grows where the file does not say how many it has; ``size``: those that
+    are here. ``cells``: their codes, or the numbers themselves where they are many. ``place``: the code of each
+    distinct value, NaN as ``None``; ``tags``: the letters of missing numbers (0 is none), where some have such;
+    ``texts``: parts of a column of many texts.
     """
 
-    numbers: list[tuple[NDArray[np.float64] | None, NDArray[Any]]] = field(default_factory=list)
-    tags: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
+    capacity: int = 0
+    size: int = 0
+    cells: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    place: dict[float | str | None, int] | None = field(default_factory=dict)
+    tags: NDArray[np.uint8] | None = None
     texts: list[pa.Array] = field(default_factory=list)
+    is_text: bool = False
 
     def add(self, values: Any, is_text: bool) -> None:
         """Take the values of the next part up."""
+        self.is_text = is_text
+        end = self.size + len(values)
+        self._reserve(end)
         if is_text:
-            texts = pa.array(["" if value is None else str(value) for value in values], pa.large_string())
-            encoded = texts.dictionary_encode()
-            codes = encoded.indices.to_numpy()
-            kind = np.min_scalar_type(max(len(encoded.dictionary) - 1, 0))
-            self.texts.append(pa.DictionaryArray.from_arrays(pa.array(codes.astype(kind)), encoded.dictionary))
-            return
-        try:
-            numbers = np.array(values, dtype=np.float64)
-        except ValueError:
-            numbers = np.array([np.nan if isinstance(value, str) else value for value in values], dtype=np.float64)
-            tags = np.array([ord(value[0]) if isinstance(value, str) else 0 for value in values], np.uint8)
-            self.tags[len(self.numbers)] = tags
-        numbers += 0.0  # -0.0 and 0.0 are one value
-        self.numbers.append(_packed(numbers))
+            texts = pa.array(values, pa.large_string())
+            self._add_texts(texts.fill_null("").dictionary_encode())
+        else:
+            try:
+                numbers = pa.array(values, pa.float64())
+            except pa.ArrowException:  # letters of missing numbers stand between them
+                numbers = pa.array([None if isinstance(value, str) else value for value in values], pa.float64())
+                self.tags = np.zeros(self.capacity, np.uint8) if self.tags is None else self.tags
+                self.tags[self.size : end] = [ord(value[0]) if isinstance(value, str) else 0 for value in values]
+            self._add_numbers(numbers)
+        self.size = end
 
     def take_texts(self) -> list[pa.Array]:
-        """Return the texts, codes of four bytes, and hold them no longer."""
-        texts, self.texts = self.texts, []
-        return [pa.DictionaryArray.from_arrays(part.indices.cast(pa.int32()), part.dictionary) for part in texts]
+        """Return the texts, in one part or many, and hold them no longer."""
+        if self.place is not None:
+            self.texts = [self._text_part()]
+        texts, self.texts, self.cells = self.texts, [], np.zeros(0, np.uint8)
+        return texts
 
-    def take(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """Return the numbers (n,), missing as NaN, and the tags (n,), and hold them no longer."""
-        sizes = [len(codes) for _, codes in self.numbers]
-        numbers, tags = np.empty(sum(sizes)), np.zeros(sum(sizes), np.uint8)
-        first = 0
-        for at, (size, (distinct, codes)) in enumerate(zip(sizes, self.numbers, strict=True)):
-            numbers[first : first + size] = codes if distinct is None else distinct[codes]
-            if at in self.tags:
-                tags[first : first + size] = self.tags[at]
-            first += size
-        self.numbers, self.tags = [], {}
-        return numbers, tags
+    def take(self) -> tuple[NDArray[np.float64], NDArray[Any] | None, NDArray[np.uint8]]:
+        """Return the distinct numbers (m,) and the codes (n,), or all numbers and ``None``, and the tags (n,); missing
+        is NaN. They are held no longer."""
+        tags = np.zeros(self.size, np.uint8) if self.tags is None else self.tags[: self.size]
+        cells = self.cells[: self.size]
+        self.cells, self.tags = np.zeros(0, np.uint8), None
+        return (cells, None, tags) if self.place is None else (self._distinct(), cells, tags)
+
+    def _reserve(self, end: int) -> None:
+        """Make room; what nothing was written to is no memory yet."""
+        if end > self.capacity:
+            self.capacity = max(end, 2 * self.size)
+        if len(self.cells) < self.capacity and not self.texts:
+            self.cells = _longer(self.cells, self.capacity, self.size)
+            self.tags = None if self.tags is None else _longer(self.tags, self.capacity, self.size)
+
+    def _add_numbers(self, numbers: pa.Array) -> None:
+        if self.place is not None and len(numbers[:PROBE].unique()) <= PROBE // 4:
+            encoded = numbers.dictionary_encode(null_encoding="encode")
+            if len(encoded.dictionary) <= MOST_CODES:
+                values = encoded.dictionary.to_pylist()
+                distinct = [None if value is None or value != value else value + 0.0 for value in values]  # no -0.0
+                if self._add_codes(distinct, encoded.indices.to_numpy()):
+                    return
+        if self.place is not None:
+            before = np.take(self._distinct(), self.cells[: self.size])
+            self.cells, self.place = _longer(before, self.capacity, self.size), None
+        self.cells[self.size : self.size + len(numbers)] = numbers.to_numpy(zero_copy_only=False) + 0.0
+
+    def _add_texts(self, encoded: pa.DictionaryArray) -> None:
+        if self.place is not None and len(encoded.dictionary) <= MOST_CODES:
+            if self._add_codes(encoded.dictionary.to_pylist(), encoded.indices.to_numpy()):
+                return
+        if self.place is not None:
+            self.texts, self.place = [self._text_part()] if self.size else [], None
+            self.cells = np.zeros(0, np.uint8)
+        self.texts.append(encoded)
+
+    def _add_codes(self, distinct: list[Any], codes: NDArray[Any]) -> bool:
+        """Take codes of a part up; False where its distinct values are too many with those before."""
+        place = self.place or {}
+        if len(place.keys() | set(distinct)) > MOST_CODES:
+            return False
+        lookup = np.array([place.setdefault(value, len(place)) for value in distinct], np.uint16)
+        kind = np.min_scalar_type(max(len(place) - 1, 0))
+        if kind.itemsize > self.cells.itemsize:
+            self.cells = _longer(self.cells.astype(kind), self.capacity, self.size)
+        np.take(lookup.astype(self.cells.dtype), codes, out=self.cells[self.size : self.size + len(codes)], mode="clip")
+        self.place = place
+        return True
+
+    def _distinct(self) -> NDArray[np.float64]:
+        return np.array([np.nan if value is None else value for value in self.place or {}], np.float64)
+
+    def _text_part(self) -> pa.Array:
+        indices = pa.array(self.cells[: self.size].astype(np.int32))
+        return pa.DictionaryArray.from_arrays(indices, pa.array(list(self.place or {}), pa.large_string()))
 
 
-def _packed(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64] | None, NDArray[Any]]:
-    """Return the distinct numbers and the codes (n,), where that is smaller by half, else ``None`` and the numbers."""
-    if len(np.unique(numbers[:PROBE])) <= PROBE // 4:
-        encoded = pa.array(numbers).dictionary_encode()
-        if 8 * len(encoded.dictionary) <= 2 * len(numbers) and len(encoded.dictionary) <= 1 << 16:
-            kind = np.min_scalar_type(max(len(encoded.dictionary) - 1, 0))
-            return encoded.dictionary.to_numpy(), encoded.indices.to_numpy().astype(kind)
-    return None, numbers
+def _longer(cells: NDArray[Any], capacity: int, size: int) -> NDArray[Any]:
+    """Return the first ``size`` cells, in room for more."""
+    room = np.empty(capacity, cells.dtype)
+    room[:size] = cells[:size]
+    return room
 
 
 def read_parts(

@@ -81,7 +81,7 @@ def read_labelled(
         _, about = read(source(), metadataonly=True, **options)
         names = list(about.column_names)
         stop(about.number_rows or 0, len(names))
-        raw: dict[str, RawColumn] = {label: RawColumn() for label in names}
+        raw: dict[str, RawColumn] = {label: RawColumn(max(about.number_rows or 0, 0)) for label in names}
         rows = 0
         for part in read_parts(read, source, about.number_rows, len(names), most, options):
             size = len(next(iter(part.values()), ()))
@@ -114,9 +114,13 @@ def _start(data: bytes | Path) -> bytes:
         return file.read(4)
 
 
-def _columns(name: str, raw: RawColumn, about: Any, kind: str, as_numbers: bool, as_text: bool) -> Iterator[LabelledColumn]:
+def _columns(
+    name: str, raw: RawColumn, about: Any, kind: str, as_numbers: bool, as_text: bool
+) -> Iterator[LabelledColumn]:
     """Yield a column, and behind it the one of its missing values where it has such."""
-    labels = {_code(code, not raw.texts): text for code, text in (about.variable_value_labels.get(name) or {}).items()}
+    labels = {
+        _code(code, not raw.is_text): text for code, text in (about.variable_value_labels.get(name) or {}).items()
+    }
     ranges = about.missing_ranges.get(name) or []
     discrete = {str(one["lo"]) for one in ranges if isinstance(one, dict) and isinstance(one["lo"], str)}
     discrete |= {one for one in ranges if isinstance(one, str)}
@@ -132,33 +136,36 @@ def _columns(name: str, raw: RawColumn, about: Any, kind: str, as_numbers: bool,
         format=about.original_variable_types.get(name) or "",
         measure="" if measure == "unknown" else measure,
     )
-    if raw.texts:
+    if raw.is_text:
         yield _text(name, raw.take_texts(), variable, {str(code): text for code, text in labels.items()}, discrete)
         return
-    numbers, tags = raw.take()
-    absent = tags > 0
+    numbers, codes_of, tags = raw.take()  # (m,) numbers, each once where codes (n,) say who has it
+    spread = _spread(codes_of)
+    absent = np.zeros(len(numbers), np.bool_)
     for low, high in spans:
         absent |= (numbers >= low) & (numbers <= high)
-    valid = np.unique(numbers[~absent & ~np.isnan(numbers)])
-    reasons = _reasons(numbers, tags, absent)
+    present = ~absent & ~np.isnan(numbers)
+    reasons = _reasons(numbers, tags, absent, spread)
     named = {code: text for code, text in labels.items() if isinstance(code, float) and not _among(code, spans)}
     named_codes = {code: text for code, text in named.items() if text.strip()}
+    valid = np.unique(numbers[present]) if named_codes or as_text else np.zeros(0)
     bare = [float(code) for code in valid if float(code) not in named_codes]
     if as_text or (named_codes and not as_numbers and len(bare) <= len(named_codes)):
         codes: list[Code] = [*sorted({*named, *map(float, valid)}), *_declared(labels, reasons, spans)]
         variable, notes = _with_levels(name, variable, codes, labels, len(codes) - len({*named, *map(float, valid)}))
         place = {code: at for at, (_, code) in enumerate(variable.levels)}
         index = np.full(len(numbers), -1, np.int32)
-        present = ~absent & ~np.isnan(numbers)
         index[present] = np.array([place[float(code)] for code in valid], np.int32)[
             np.searchsorted(valid, numbers[present])
         ]
+        index = spread(index)
         for code, rows in reasons.items():
             index[rows] = place[code]
         yield LabelledColumn(name, variable, _categories(index, variable.domain), notes)
         return
     numbers[absent] = np.nan
     values, notes = _moments(name, numbers, variable.format, kind)
+    values = spread(values)
     if named_codes:
         levels = tuple((text, code) for code, text in sorted(named_codes.items()))
         first = f"{_text_of(levels[0][1])} is {levels[0][0]!r}"
@@ -170,24 +177,32 @@ def _columns(name: str, raw: RawColumn, about: Any, kind: str, as_numbers: bool,
         codes = _declared({code: labels[code] for code in reasons if code in labels}, reasons, spans)
         apart = Variable(label=variable.label, measure="nominal", of=name)
         apart, notes = _with_levels(name, apart, codes, labels, len(codes))
-        index = np.full(len(numbers), -1, np.int32)
+        index = np.full(len(values), -1, np.int32)
         for at, (_, code) in enumerate(apart.levels):
             index[reasons[code]] = at
         sentence = (
-            f"{int(absent.sum()):,} values of column {name!r} are missing for a reason that the file tells: the "
+            f"{sum(map(len, reasons.values())):,} values of column {name!r} are missing for a reason that the file tells: the "
             f"reasons are column {name + '_missing'!r}."
         )
         notes = (*notes, ("info", sentence, "Leave it out if nobody needs it."))
         yield LabelledColumn(f"{name}_missing", apart, _categories(index, apart.domain), notes)
 
 
+def _spread(codes: NDArray[Any] | None) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return what gives each row (n,) its value of those that codes stand for, or has them as they are."""
+    return lambda values: values if codes is None else values[codes]
+
+
 def _reasons(
-    numbers: NDArray[np.float64], tags: NDArray[np.uint8], absent: NDArray[np.bool_]
+    numbers: NDArray[np.float64],
+    tags: NDArray[np.uint8],
+    absent: NDArray[np.bool_],
+    spread: Callable[[NDArray[Any]], NDArray[Any]],
 ) -> dict[Code, NDArray[np.int64]]:
     """Return the rows that are missing for each reason, by its code; none of those where nothing is said."""
     codes: dict[Code, NDArray[np.int64]] = {}
-    for number in np.unique(numbers[absent & (tags == 0)]):
-        codes[float(number)] = np.flatnonzero(absent & (numbers == number))
+    for number in np.unique(numbers[absent]):
+        codes[float(number)] = np.flatnonzero(spread(numbers == number))
     for tag in np.unique(tags[tags > 0]):
         codes[f".{chr(int(tag)).lower()}"] = np.flatnonzero(tags == tag)
     return codes

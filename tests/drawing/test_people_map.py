@@ -136,7 +136,12 @@ def test_target__is_shown_by_its_label_and_what_its_codes_mean() -> None:
     table = pd.DataFrame({"age": np.arange(40) % 8, "v17": ["1", "2"] * 20, "x": np.arange(40.0)})
     columns = (
         Column("age", Role.QUASI_IDENTIFYING, Kind.NUMERIC),
-        Column("v17", Role.SENSITIVE, Kind.CATEGORICAL, variable=Variable("Outcome", meanings=(("1", "Died"), ("2", "Lived")))),
+        Column(
+            "v17",
+            Role.SENSITIVE,
+            Kind.CATEGORICAL,
+            variable=Variable("Outcome", meanings=(("1", "Died"), ("2", "Lived"))),
+        ),
         Column("x", Role.SENSITIVE, Kind.NUMERIC, variable=Variable("Income")),
     )
     flow = Flow(table, Schema(columns, "v17"), Settings(k=4))
@@ -149,4 +154,6 @@ def test_target__is_shown_by_its_label_and_what_its_codes_mean() -> None:
     margins_there = margins(flow.tree, flow.risk, flow.encoded, Limits(k=4, l=2, rsd_min=0.1))
     assert "l-diversity of Outcome (v17)" in " ".join(margin.shortfall(0) for margin in margins_there)
     assert "RSD of Income (x)" in " ".join(margin.shortfall(0) for margin in margins_there)
-    assert "mean of Income (x)" in group_table(flow.tree, flow.risk, flow.encoded.encodings, target.texts, np.array([0]))
+    assert "mean of Income (x)" in group_table(
+        flow.tree, flow.risk, flow.encoded.encodings, target.texts, np.array([0])
+    )

@@ -170,16 +170,30 @@ def test_a_file_in_parts__is_the_same_table(kind: str, tmp_path: Path, monkeypat
     assert again.sha256 == read_table(path.read_bytes(), name=path.name).sha256
 
 
-def test_numbers_with_few_values__are_kept_as_codes() -> None:
-    few, many = np.resize([1.0, 7.0, np.nan, -0.0], 5000), np.arange(5000.0)
-    column = parts.RawColumn()
-    for values in (few, many, few):
+@pytest.mark.parametrize("capacity", [0, 20_000])
+def test_columns_of_few_values__are_kept_as_codes(capacity: int) -> None:
+    few, more, many = np.resize([1.0, 7.0, np.nan, -0.0], 5000), np.arange(5000.0) % 700, np.arange(5000.0)
+    column, sizes = parts.RawColumn(capacity), []
+    for values in (few, more, many, few):
         column.add(list(values), is_text=False)
-    assert [codes.dtype for _, codes in column.numbers] == [np.uint8, np.float64, np.uint8]
-    numbers, tags = column.take()
-    assert np.array_equal(numbers, np.concatenate([few, many, few]), equal_nan=True)
+        sizes.append(column.cells.itemsize)
+    assert sizes == [1, 2, 8, 8]
+    numbers, codes, tags = column.take()
+    assert codes is None
+    assert np.array_equal(numbers, np.concatenate([few, more, many, few]), equal_nan=True)
     assert not np.signbit(numbers[numbers == 0]).any()
     assert not tags.any()
+
+
+def test_columns_of_many_texts__are_kept_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "MOST_CODES", 10)
+    given = [["a", None, "b"], ["b", "c"], [f"text {at}" for at in range(30)], ["a"]]
+    for first in range(len(given)):
+        column = parts.RawColumn()
+        for texts in given[first:]:
+            column.add(texts, is_text=True)
+        taken = [text for part in column.take_texts() for text in part.to_pylist()]
+        assert taken == [text or "" for texts in given[first:] for text in texts]
 
 
 def test_a_file_that_is_written_meanwhile__is_refused(tmp_path: Path) -> None:
