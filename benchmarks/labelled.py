@@ -96,7 +96,8 @@ def measure(how: str, path: Path) -> tuple[float, float, int, int]:
     """Return seconds of work, seconds, bytes at the peak and bytes of the table."""
     command = [sys.executable, "-m", "benchmarks", "labelled", "--child", how, str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdout.readline()
         before = peak = held(process.pid)
         done = threading.Event()

@@ -97,9 +97,9 @@ class RawColumn:
         self.cells[self.size : self.size + len(numbers)] = numbers.to_numpy(zero_copy_only=False) + 0.0
 
     def _add_texts(self, encoded: pa.DictionaryArray) -> None:
-        if self.place is not None and len(encoded.dictionary) <= MOST_CODES:
-            if self._add_codes(encoded.dictionary.to_pylist(), encoded.indices.to_numpy()):
-                return
+        few = self.place is not None and len(encoded.dictionary) <= MOST_CODES
+        if few and self._add_codes(encoded.dictionary.to_pylist(), encoded.indices.to_numpy()):
+            return
         if self.place is not None:
             self.texts, self.place = [self._text_part()] if self.size else [], None
             self.cells = np.zeros(0, np.uint8)

@@ -23,6 +23,9 @@ from anonymizer.labelled.variable import Code, Variable
 KINDS = {"sav": "read_sav", "por": "read_por", "dta": "read_dta", "sas7bdat": "read_sas7bdat", "xpt": "read_xport"}
 """Each format, and the function of pyreadstat that reads it."""
 
+MOST_WIDE = 255
+"""Letters of a column on the screen that are believed."""
+
 DAY = 86_400_000_000
 SPSS_EPOCH = -12_219_379_200_000_000
 STATA_EPOCH = -315_619_200_000_000
@@ -130,11 +133,14 @@ def _columns(
         if not (isinstance(one, str) or isinstance(one, dict) and isinstance(one["lo"], str))
     )
     measure = about.variable_measure.get(name) or ""
+    alignment = about.variable_alignment.get(name) or "unknown"
     variable = Variable(
         label=about.column_names_to_labels.get(name) or "",
         ranges=spans,
         format=about.original_variable_types.get(name) or "",
         measure="" if measure == "unknown" else measure,
+        width=min(abs(about.variable_display_width.get(name) or 0), MOST_WIDE),
+        alignment="" if alignment in ("unknown", "left" if raw.is_text else "right") else alignment,
     )
     if raw.is_text:
         yield _text(name, raw.take_texts(), variable, {str(code): text for code, text in labels.items()}, discrete)

@@ -11,6 +11,8 @@ apart."""
 
 LONGEST_LABEL = 32_000
 MOST_LEVELS = 100_000
+TEXTS = ("label", "format", "measure", "of", "alignment")
+"""The parts of a variable that are one text each."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class Variable:
     ``label``: what it is, in words. ``levels``: each value as the table has it, and its code in the file; of a column
     that stays numbers, those of its numbers that have a label. ``missing``: those levels that the file declares to be
     missing. ``ranges``: codes from and to that it declares so. ``format``: how the file shows values, such as F8.2;
-    ``measure``: "nominal", "ordinal", "scale" or "". ``of``: the column whose missing values this one tells apart.
+    ``measure``: "nominal", "ordinal", "scale" or ""; ``width``: letters that a column takes on the screen, 0 where nothing
+    is said; ``alignment``: "left", "right" or "center" where it is not that of its kind. ``of``: the column whose missing values this one tells apart.
     ``meanings``: what a level means, where a codebook says so of codes that the table shows.
     """
 
@@ -31,6 +34,8 @@ class Variable:
     format: str = ""
     measure: str = ""
     of: str = ""
+    width: int = 0
+    alignment: str = ""
     meanings: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -49,7 +54,7 @@ class Variable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; empty parts are left out."""
-        parts = {name: getattr(self, name) for name in ("label", "format", "measure", "of") if getattr(self, name)}
+        parts = {name: getattr(self, name) for name in (*TEXTS, "width") if getattr(self, name)}
         lists = {"levels": self.levels, "ranges": self.ranges, "meanings": self.meanings}
         parts |= {name: [list(pair) for pair in pairs] for name, pairs in lists.items() if pairs}
         return parts | ({"missing": list(self.missing)} if self.missing else {})
@@ -57,17 +62,14 @@ class Variable:
     @classmethod
     def from_value(cls, value: JsonValue) -> "Variable":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        value.fields(("label", "levels", "missing", "ranges", "format", "measure", "of", "meanings"))
-        texts = {
-            name: value.field(name).text(LONGEST_LABEL)
-            for name in ("label", "format", "measure", "of")
-            if not value.field(name).absent
-        }
+        value.fields((*TEXTS, "width", "levels", "missing", "ranges", "meanings"))
+        texts = {name: value.field(name).text(LONGEST_LABEL) for name in TEXTS if not value.field(name).absent}
         levels, ranges, missing, meanings = (value.field(name) for name in ("levels", "ranges", "missing", "meanings"))
         words = [] if meanings.absent else [pair.items(2, 2) for pair in meanings.items(MOST_LEVELS)]
         pairs = [] if levels.absent else [level.items(2, 2) for level in levels.items(MOST_LEVELS)]
         ends = [] if ranges.absent else [pair.items(2, 2) for pair in ranges.items(10)]
         return cls(
+            width=0 if value.field("width").absent else int(value.field("width").number()),
             levels=tuple((level.text(LONGEST_LABEL), _code(code)) for level, code in pairs),
             ranges=tuple((float(low.number()), float(high.number())) for low, high in ends),
             meanings=tuple((level.text(LONGEST_LABEL), meaning.text(LONGEST_LABEL)) for level, meaning in words),

@@ -67,7 +67,7 @@ def test_spss__comes_with_labels_and_missing_codes(reader: Any, tmp_path: Path) 
         assert (pd.isna(text) and np.isnan(code)) or text == expected[code]
     assert variables["answer"].domain == ("Never", "2", "Always", "Refused", "Don't know")
     assert variables["answer"].missing == ("Refused", "Don't know")
-    assert variables["income"] == Variable("الدخل", ranges=((-9.0, -9.0),), format="F8.2")
+    assert variables["income"] == Variable("الدخل", ranges=((-9.0, -9.0),), format="F8.2", width=8)
     assert frame["income"].isna().sum() == 7
     assert list(frame["income_missing"].notna()) == [True] * 4 + [False] * 56
     assert set(frame["income_missing"].dropna()) == {"Refused"}

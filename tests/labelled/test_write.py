@@ -20,7 +20,8 @@ from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.labelled.read import LabelledColumn, read_labelled
 from anonymizer.labelled.variable import Variable
-from anonymizer.labelled.write import DAYS, FORMATS, labelled_bytes, planned, planned_table
+from anonymizer.labelled.forms import DAYS
+from anonymizer.labelled.write import FORMATS, labelled_bytes, planned, planned_table
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.files import read_table
 from anonymizer.reading.profile import suggest
