@@ -41,6 +41,7 @@ WIDEST = 40
 
 def number_form(own: str, format: str) -> str:
     """Return the format of a column of numbers: its ``own`` where that is one of numbers there, else a plain one."""
+    own = own.removesuffix(".0") if format == "xpt" else own  # there it is written so
     match = OF_NUMBERS[format].fullmatch(own)
     fits = match is not None and moment_scale(own, format) is None
     return own if fits and _has_room(match) else NUMBERS[format]  # type: ignore[arg-type]
@@ -49,6 +50,7 @@ def number_form(own: str, format: str) -> str:
 def moment_form(own: str, format: str, days: bool) -> str:
     """Return the format of a column of dates: its ``own`` where that shows such there, else one of ``days`` alone or of
     moments."""
+    own = own.removesuffix(".0") if format == "xpt" else own
     match, scale = OF_MOMENTS[format].fullmatch(own), moment_scale(own, format)
     if match is None or scale is None or (scale[0] > 1e6 and not days) or not _has_room(match):
         return (DAYS if days else MOMENTS)[format]

@@ -66,8 +66,9 @@ def read_labelled(
 ) -> list[LabelledColumn]:
     """Return the columns of a file of one of :data:`KINDS`, those of missing values each behind its own.
 
-    ``data``: its bytes, or where it lies. ``stop``: called with rows and columns, so that it can raise. ``as_numbers``, ``as_text``: columns that are numbers,
-    or categories, whatever their labels say. Raises :class:`ReadError` for a file that is damaged or has no record.
+    ``data``: its bytes, or where it lies. ``stop``: called with rows and columns, so that it can raise.
+    ``as_numbers``, ``as_text``: columns that are numbers, or categories, whatever their labels say. Raises
+    :class:`ReadError` for a file that is damaged or has no record.
     """
     import pyreadstat
 
@@ -187,8 +188,8 @@ def _columns(
         for at, (_, code) in enumerate(apart.levels):
             index[reasons[code]] = at
         sentence = (
-            f"{sum(map(len, reasons.values())):,} values of column {name!r} are missing for a reason that the file tells: the "
-            f"reasons are column {name + '_missing'!r}."
+            f"{sum(map(len, reasons.values())):,} values of column {name!r} are missing for a reason that the file tells: "
+            f"the reasons are column {name + '_missing'!r}."
         )
         notes = (*notes, ("info", sentence, "Leave it out if nobody needs it."))
         yield LabelledColumn(f"{name}_missing", apart, _categories(index, apart.domain), notes)

@@ -22,9 +22,10 @@ class Variable:
     ``label``: what it is, in words. ``levels``: each value as the table has it, and its code in the file; of a column
     that stays numbers, those of its numbers that have a label. ``missing``: those levels that the file declares to be
     missing. ``ranges``: codes from and to that it declares so. ``format``: how the file shows values, such as F8.2;
-    ``measure``: "nominal", "ordinal", "scale" or ""; ``width``: letters that a column takes on the screen, 0 where nothing
-    is said; ``alignment``: "left", "right" or "center" where it is not that of its kind. ``of``: the column whose missing values this one tells apart.
-    ``meanings``: what a level means, where a codebook says so of codes that the table shows.
+    ``measure``: "nominal", "ordinal", "scale" or "". ``of``: the column whose missing values this one tells apart.
+    ``width``: letters that a column takes on the screen, 0 where nothing is said; ``alignment``: "left", "right" or
+    "center" where it is not that of its kind. ``meanings``: what a level means, where a codebook says so of codes that
+    the table shows.
     """
 
     label: str = ""
