@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, ReadError, no_progress
 from anonymizer.labelled.parts import PARTS, PARTS_UNPACKED, RawColumn, read_parts
-from anonymizer.labelled.variable import Code, Variable
+from anonymizer.labelled.variable import Code, Variable, code_text
 
 KINDS = {"sav": "read_sav", "por": "read_por", "dta": "read_dta", "sas7bdat": "read_sas7bdat", "xpt": "read_xport"}
 """Each format, and the function of pyreadstat that reads it."""
@@ -175,7 +175,7 @@ def _columns(
     values = spread(values)
     if named_codes:
         levels = tuple((text, code) for code, text in sorted(named_codes.items()))
-        first = f"{_text_of(levels[0][1])} is {levels[0][0]!r}"
+        first = f"{code_text(levels[0][1])} is {levels[0][0]!r}"
         sentence = f"Column {name!r} stays numbers, for most of its values have no label; of those that have, {first}."
         remedy = "If its values are codes, have it read as text."
         variable, notes = replace(variable, levels=levels), (*notes, ("info", sentence, remedy))
@@ -188,8 +188,8 @@ def _columns(
         for at, (_, code) in enumerate(apart.levels):
             index[reasons[code]] = at
         sentence = (
-            f"{sum(map(len, reasons.values())):,} values of column {name!r} are missing for a reason that the file tells: "
-            f"the reasons are column {name + '_missing'!r}."
+            f"{sum(map(len, reasons.values())):,} values of column {name!r} are missing for a reason that the file "
+            f"tells: the reasons are column {name + '_missing'!r}."
         )
         notes = (*notes, ("info", sentence, "Leave it out if nobody needs it."))
         yield LabelledColumn(f"{name}_missing", apart, _categories(index, apart.domain), notes)
@@ -241,13 +241,13 @@ def _with_levels(
     name: str, variable: Variable, codes: list[Code], labels: Mapping[Any, str], missing: int
 ) -> tuple[Variable, tuple[tuple[str, str, str], ...]]:
     """Return the variable with a level for each code, all different, and notes; the last ``missing`` mean missing."""
-    texts = [labels.get(code, "").strip() or _text_of(code) for code in codes]
+    texts = [labels.get(code, "").strip() or code_text(code) for code in codes]
     alike = {text for text in texts if texts.count(text) > 1} if len(set(texts)) < len(texts) else set()
-    levels = [f"{text} ({_text_of(code)})" if text in alike else text for text, code in zip(texts, codes, strict=True)]
+    levels = [f"{text} ({code_text(code)})" if text in alike else text for text, code in zip(texts, codes, strict=True)]
     while len(set(levels)) < len(levels):  # a label that looks like another with its code
         levels = [f"{level} ({at + 1})" if levels.count(level) > 1 else level for at, level in enumerate(levels)]
     notes = []
-    bare = [_text_of(code) for code in codes if not labels.get(code, "").strip()]
+    bare = [code_text(code) for code in codes if not labels.get(code, "").strip()]
     if bare and any(labels.values()) and isinstance(codes[0], float | str):
         sentence = f"Column {name!r} has codes without a label, shown as they are: {_few(bare)}."
         notes.append(("info", sentence, "Label them in the file if they mean something."))
@@ -336,10 +336,3 @@ def _code(code: Any, among_numbers: bool) -> Code:
     if not among_numbers:
         return str(code)
     return f".{code.lower()}" if isinstance(code, str) else float(code)
-
-
-def _text_of(code: Code) -> str:
-    """Return a code as text."""
-    if isinstance(code, str):
-        return code
-    return str(int(code)) if code.is_integer() and abs(code) < 1e15 else repr(code)

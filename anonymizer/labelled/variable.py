@@ -1,5 +1,6 @@
 """What a statistician's file says of a column: its label, the labels of its codes, which of them mean missing."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,10 @@ LONGEST_LABEL = 32_000
 MOST_LEVELS = 100_000
 TEXTS = ("label", "format", "measure", "of", "alignment")
 """The parts of a variable that are one text each."""
+LABEL_SHEET, LABEL_HEAD = "labels", ("column", "what", "code", "label")
+"""The sheet of a workbook that has the labels of another's columns, and its first row."""
+LABEL_KINDS = ("variable label", "value label", "missing value")
+"""What a row there tells: the label of the column, of one of its codes, of a code that means missing."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,15 @@ class Variable:
         meaning = dict(self.meanings).get(level)
         return level if meaning is None else f"{level} ({meaning})"
 
+    def entries(self, texts: set[str]) -> list[tuple[str, str, str]]:
+        """Return what a workbook says of the column: of :data:`LABEL_KINDS`, a code and a label each, in their order;
+        of codes, those that are among ``texts``, its cells, or whose labels are."""
+        entries = [(LABEL_KINDS[0], "", self.label)] if self.label.strip() else []
+        pairs = [(code_text(code), level) for level, code in self.levels] + list(self.meanings)
+        words = {(code, label): LABEL_KINDS[1 + (label in self.missing)] for code, label in pairs if code and label}
+        entries += [(word, *pair) for pair, word in words.items() if not texts.isdisjoint(pair) and pair[0] != pair[1]]
+        return sorted({entry[:2]: entry for entry in entries}.values(), key=lambda entry: label_order(*entry[:2]))
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; empty parts are left out."""
         parts = {name: getattr(self, name) for name in (*TEXTS, "width") if getattr(self, name)}
@@ -77,6 +91,19 @@ class Variable:
             missing=() if missing.absent else tuple(one.text(LONGEST_LABEL) for one in missing.items(MOST_LEVELS)),
             **texts,
         )
+
+
+def label_order(kind: str, code: str) -> tuple[int, float, str]:
+    """Return what the rows of a column stand in the order of: its own label, its values, its missing codes."""
+    number = float(code) if re.fullmatch(r"-?\d{1,300}(\.\d{1,20})?(e[+-]?\d{1,2})?", code) else float("inf")
+    return LABEL_KINDS.index(kind), number, code
+
+
+def code_text(code: Code) -> str:
+    """Return a code as text."""
+    if isinstance(code, str):
+        return code
+    return str(int(code)) if code.is_integer() and abs(code) < 1e15 else repr(code)
 
 
 def _code(value: JsonValue) -> Code:

@@ -13,16 +13,19 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
+from python_calamine import CalamineWorkbook
 
 from anonymizer.checking.released_file import read_archive, read_file
 from anonymizer.checking.verify import verify
-from anonymizer.errors import ParameterError
+from anonymizer.checking.workbook_file import SECOND
+from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.labelled.forms import DAYS, code_form, moment_form, number_form
 from anonymizer.labelled.read import LabelledColumn, read_labelled
 from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS, _aligned, labelled_bytes, planned, planned_table
 from anonymizer.pipeline import anonymize
+from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import read_table
 from anonymizer.reading.profile import suggest
 from anonymizer.releasing.files import archive
@@ -217,6 +220,62 @@ def test_forms_of_codes__have_room_for_each() -> None:
     assert code_form("F3.1", "sav", [1.5]) == "F3.1"
     assert code_form("F1.0", "dta", [1.0]) == ""
     assert code_form("%8.0g", "dta", [1.0, ".a"]) == "%8.0g"
+
+
+def labels_of(data: bytes) -> list[list[str]]:
+    return CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_name("labels").to_python()
+
+
+def test_a_workbook__has_a_sheet_of_labels(folder: Path) -> None:
+    release, _ = release_of(folder)
+    data = release.to_bytes("xlsx")
+    assert data == release.to_bytes("xlsx")
+    assert read_file(data).beside == ()
+    head, *rows = labels_of(data)
+    assert head == ["column", "what", "code", "label"]
+    assert ["income", "variable label", "", "الدخل"] in rows
+    assert ["answer", "variable label", "", "Zufriedenheit"] in rows
+    assert ["answer", "value label", "1", "Never"] in rows
+    assert ["answer", "missing value", "-9", "Refused"] in rows
+    assert ["income_missing", "missing value", "-9", "Refused"] in rows
+    assert all(isinstance(text, str) for row in rows for text in row)
+    assert b"<f>" not in read_archive(data)[0][SECOND]
+    again = read_in_child(data, name="release.xlsx")
+    assert not again.questions
+    assert again.options.sheet == "release"
+    assert list(again.frame.columns) == list(release.frame().columns)
+    bare = replace(release, columns=tuple(replace(one, variable=Variable()) for one in release.columns))
+    assert SECOND not in read_archive(bare.to_bytes("xlsx"))[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (">Never<", ">Ada is row 7<", "labels of codes that no row has"),
+        (">الدخل<", "><", None),
+        (">code<", ">note<", "not written as releases are"),
+        (">value label<", ">remark<", "not written as releases are"),
+    ],
+)
+def test_a_sheet_of_labels__hides_nothing(before: str, after: str, words: str | None, folder: Path) -> None:
+    members, _ = read_archive(release_of(folder)[0].to_bytes("xlsx"))
+    sheet = members[SECOND].decode()
+    place = sheet.rfind(before)
+    changed = sheet[:place] + after + sheet[place + len(before) :]
+    data = archive(members | {SECOND: changed.encode()})
+    if words is None:
+        with pytest.raises(ReadError, match="plain cells"):
+            read_file(data)
+    else:
+        assert any(words in sentence for sentence in read_file(data).beside)
+
+
+def test_rows_of_labels__stand_in_one_order(folder: Path) -> None:
+    members, _ = read_archive(release_of(folder)[0].to_bytes("xlsx"))
+    start, first, *rows, last = members[SECOND].decode().split("\n")
+    for wrong in ([*rows[:-2], rows[-1], rows[-2]], [*rows, rows[-1]], []):
+        sheet = "\n".join([start, first, *wrong, last]).encode()
+        assert read_file(archive(members | {SECOND: sheet})).beside
 
 
 @pytest.mark.parametrize("format", FORMATS)
