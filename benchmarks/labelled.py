@@ -81,7 +81,7 @@ def cpu_seconds() -> float:
     return sum(os.times()[:4])
 
 
-def held(parent: int) -> int:
+def memory_in_use(parent: int) -> int:
     """Return the bytes that a process and its children hold: proportional set size, so that shared pages count once."""
     pids, total = [parent], 0
     for pid in pids:
@@ -102,13 +102,13 @@ def measure(how: str, path: Path) -> tuple[float, float, int, int]:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdout.readline()
-        before = peak = held(process.pid)
+        before = peak = memory_in_use(process.pid)
         done = threading.Event()
 
         def watch() -> None:
             nonlocal peak
             while not done.wait(LOOK):
-                peak = max(peak, held(process.pid))
+                peak = max(peak, memory_in_use(process.pid))
 
         watching = threading.Thread(target=watch)
         watching.start()

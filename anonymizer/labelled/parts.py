@@ -144,14 +144,14 @@ def read_parts(
     are passed over take nearly as long as others.
     """
     smallest = max(1, SMALLEST_PART // max(columns, 1))
-    known = rows is not None and rows >= 0
-    size = max(smallest, -(-(rows or 0) // most)) if known else smallest
+    counted = rows is not None and rows >= 0
+    size = max(smallest, -(-(rows or 0) // most)) if counted else smallest
     first = 0
     while True:
         part, _ = read(source(), row_offset=first, row_limit=size, **options)
         count = len(next(iter(part.values()), ()))
         yield part
         first += count
-        if count < size or (known and first >= (rows or 0)):
+        if count < size or (counted and first >= (rows or 0)):
             return
-        size = size if known else first
+        size = size if counted else first

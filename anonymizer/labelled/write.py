@@ -72,8 +72,8 @@ def planned(column: LabelledColumn, format: str, generalized: bool = False) -> L
     label = label if len(label.encode()) <= LABEL[format] else _cut(label, LABEL[format])
     bare = Variable(label=label)
     if format == "sav":
-        shown = replace(variable, alignment="") if generalized else variable
-        bare = replace(bare, measure=variable.measure, width=variable.width, alignment=shown.alignment)
+        own = replace(variable, alignment="") if generalized else variable
+        bare = replace(bare, measure=variable.measure, width=variable.width, alignment=own.alignment)
         if generalized and isinstance(values, pd.Categorical):
             bare = replace(bare, width=screen_width(variable.width, values.categories))
     if not isinstance(values, pd.Categorical):

@@ -187,13 +187,13 @@ def test_columns_of_few_values__are_kept_as_codes(capacity: int) -> None:
 
 def test_columns_of_many_texts__are_kept_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "MOST_CODES", 10)
-    given = [["a", None, "b"], ["b", "c"], [f"text {at}" for at in range(30)], ["a"]]
-    for first in range(len(given)):
+    batches = [["a", None, "b"], ["b", "c"], [f"text {at}" for at in range(30)], ["a"]]
+    for first in range(len(batches)):
         column = parts.RawColumn()
-        for texts in given[first:]:
+        for texts in batches[first:]:
             column.add(texts, is_text=True)
-        taken = [text for part in column.take_texts() for text in part.to_pylist()]
-        assert taken == [text or "" for texts in given[first:] for text in texts]
+        again = [text for part in column.take_texts() for text in part.to_pylist()]
+        assert again == [text or "" for texts in batches[first:] for text in texts]
 
 
 def test_a_file_that_is_written_meanwhile__is_refused(tmp_path: Path) -> None:

@@ -162,11 +162,11 @@ def test_spss__keeps_formats_widths_and_sides(tmp_path: Path) -> None:
     assert {name: variables[name].width for name in widths} == widths
     assert [variables[name].alignment for name in table] == ["center", "", "left", "", "right", ""]
     schema = suggest(reading.frame, reading.variables)
-    kept = dict.fromkeys(("income", "income_missing", "answer", "city", "born"), Role.INSENSITIVE)
-    release = anonymize(reading.frame, schema.with_roles(kept | {"answer": Role.SENSITIVE}), k=5).release
-    written = replace(release, bars=()).to_bytes("sav")
-    assert read_file(written).beside == ()
-    _, about = pyreadstat.read_sav(io.BytesIO(written), metadataonly=True)
+    roles = dict.fromkeys(("income", "income_missing", "answer", "city", "born"), Role.INSENSITIVE)
+    release = anonymize(reading.frame, schema.with_roles(roles | {"answer": Role.SENSITIVE}), k=5).release
+    data = replace(release, bars=()).to_bytes("sav")
+    assert read_file(data).beside == ()
+    _, about = pyreadstat.read_sav(io.BytesIO(data), metadataonly=True)
     assert {name: about.original_variable_types[name] for name in ("income", "born")} == {
         name: formats[name] for name in ("income", "born")
     }
@@ -207,10 +207,10 @@ def test_forms__of_one_program_stay_where_another_has_them(own: str, format: str
     assert moment_form(own, format, days=True) == day
     for form, read_as in ((number, False), (day, True)):
         column = LabelledColumn("a", Variable(format=form), DAY_VALUES if read_as else np.array([1.5, 2.0]))
-        written = labelled_bytes(planned_table([column], format), format)
-        _, about = READERS[format](io.BytesIO(written), metadataonly=True)
+        data = labelled_bytes(planned_table([column], format), format)
+        _, about = READERS[format](io.BytesIO(data), metadataonly=True)
         assert not form or about.original_variable_types["a"] == form
-        assert read_file(written).beside == ()
+        assert read_file(data).beside == ()
 
 
 def test_forms_of_codes__have_room_for_each() -> None:
