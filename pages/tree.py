@@ -41,7 +41,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
             st.button("Whole tree again", icon=":material/unfold_more:", on_click=look_at_all)
     cut, bands, leaves = pruning.cut(state.after), parts_in_view(ws, pruning), what_leaves(ws, pruning)
     with st.container(key="canvas-sentence"):
-        st.markdown(surest_sentence(leaves, encoded.target.name) or how_to_read(state.view))
+        st.markdown(surest_sentence(leaves, encoded.target.title) or how_to_read(state.view))
     with st.container(horizontal=True, wrap=False, key="canvas-stage"):
         with st.container(key="canvas-picture"):
             extras = draw(ws, pruning, cut, bands, leaves, on_pick=pick, on_open=look_closer)

@@ -5,22 +5,21 @@ that no row has, a comment, an index, a line that is written unlike the others, 
 """
 
 import csv
-import html
 import io
-import re
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pandas as pd
 
 from anonymizer.cells import is_date, is_number, kept_text, kept_value, parse_cell
 from anonymizer.checking.released import is_plain
+from anonymizer.checking.workbook_file import refuse_workbook, workbook_rows
 from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
 from anonymizer.json_value import short_text
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
@@ -35,30 +34,6 @@ BESIDE = "warning"
 TYPED = "The columns have types."
 INDEX_NAME = "__index_level_"
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
-SHEET = "xl/worksheets/sheet1.xml"
-_XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-_OFFICE = "http://schemas.openxmlformats.org/"
-_MAIN = f"{_OFFICE}spreadsheetml/2006/main"
-_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-_LINKS = f'{_XML}<Relationships xmlns="{_OFFICE}package/2006/relationships">'
-BOOK_PARTS = {
-    "[Content_Types].xml": f'{_XML}<Types xmlns="{_OFFICE}package/2006/content-types"><Default Extension="rels" '
-    'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" '
-    f'ContentType="{_TYPE}.sheet.main+xml"/><Override PartName="/{SHEET}" ContentType="{_TYPE}.worksheet+xml"/>'
-    "</Types>",
-    "_rels/.rels": f'{_LINKS}<Relationship Id="r1" Type="{_OFFICE}officeDocument/2006/relationships/officeDocument" '
-    'Target="xl/workbook.xml"/></Relationships>',
-    "xl/_rels/workbook.xml.rels": f'{_LINKS}<Relationship Id="r1" '
-    f'Type="{_OFFICE}officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
-    "xl/workbook.xml": f'{_XML}<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}officeDocument/2006/relationships"><sheets>'
-    '<sheet name="release" sheetId="1" r:id="r1"/></sheets></workbook>',
-}
-"""All parts of a workbook but its one sheet, :data:`SHEET`: the only form in which a release is a workbook."""
-SHEET_START = f'{_XML}<worksheet xmlns="{_MAIN}"><sheetData>'
-SHEET_END = "</sheetData></worksheet>"
-_ROW = re.compile(r"<row>((?:<c/>|<c><v>[^<>&]+</v></c>|<c t=\"inlineStr\"><is><t>[^<>]+</t></is></c>)+)</row>\n")
-_CELL = re.compile(r"<c/>|<c><v>([^<>&]+)</v></c>|<c t=\"inlineStr\"><is><t>([^<>]+)</t></is></c>")
-_HIDDEN_LETTER = re.compile(r"_x([0-9A-F]{4})_")
 LARGEST_ARCHIVE = 4 << 30
 """Bytes that the members of an archive may have together."""
 QUOTE = '"'
@@ -102,7 +77,7 @@ class ReleasedFile:
 
 def read_file(source: str | Path | bytes | BinaryIO) -> ReleasedFile:
     """Return what is in a released file: CSV, gzipped CSV, Parquet, Feather, SPSS, Stata, SAS transport, or a workbook
-    of one sheet, told by its content.
+    of plain cells, told by its content.
 
     CSV and workbooks: every column comes back as the text that is in the file, nothing is guessed, and empty cells are
     NA.
@@ -148,8 +123,8 @@ def read_released(
 
 def _read(data: bytes) -> ReleasedFile:
     if data.startswith(WORKBOOKS):
-        rows = _read_workbook(data)
-        return ReleasedFile(rows, tuple(index_columns(rows.columns)), True)
+        rows, sentences = _read_workbook(data)
+        return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), True)
     if data[:4] in (b"PAR1", b"PARE"):
         from anonymizer.checking.parquet_file import parquet_rows
 
@@ -158,8 +133,8 @@ def _read(data: bytes) -> ReleasedFile:
         return ReleasedFile(rows, (*index_columns(rows.columns), *beside), False)
     kind = next((SIGNATURES[start] for start in SIGNATURES if data.startswith(start)), "csv")
     if kind in LABELLED_FORMATS:
-        rows, sentences = read_written(data, kind)
-        return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), False)
+        rows, others = read_written(data, kind)
+        return ReleasedFile(rows, (*index_columns(rows.columns), *others), False)
     if kind == "feather":
         rows = arrow_rows(data)
         other = "The file holds something beside its rows, or is not written as releases are."
@@ -173,58 +148,13 @@ def _read(data: bytes) -> ReleasedFile:
     return ReleasedFile(rows, (*packing, *index_columns(rows.columns), *_beside_lines(data)), True)
 
 
-def _read_workbook(data: bytes) -> pd.DataFrame:
-    """Return the rows of a workbook that has nothing but one sheet of plain cells; refuse any other."""
+def _read_workbook(data: bytes) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows of a workbook that has nothing but plain cells and their labels; refuse any other."""
     try:
         members, beside = read_archive(data)
     except ReadError:
         members, beside = {}, ["unreadable"]
-    sheet = members.get(SHEET, b"").decode("utf-8", "replace")
-    parts = {name: content.decode("utf-8", "replace") for name, content in members.items() if name != SHEET}
-    if beside or parts != BOOK_PARTS or not (sheet.startswith(SHEET_START) and sheet.endswith(SHEET_END)):
-        _refuse_workbook()
-    rows, place, end = [], len(SHEET_START), len(sheet) - len(SHEET_END)
-    while place < end:
-        row = _ROW.match(sheet, place, end)
-        if row is None:
-            _refuse_workbook()
-        rows.append([_cell_text(number, text) for number, text in _CELL.findall(row[1])])
-        place = row.end()
-    if not rows or len({len(row) for row in rows}) != 1 or len(set(rows[0])) != len(rows[0]) or None in rows[0]:
-        _refuse_workbook()
-    columns = {
-        kept_value(str(name)): pd.Categorical(list(cells))
-        for name, cells in zip(rows[0], zip(*rows[1:], strict=True) if rows[1:] else [()] * len(rows[0]), strict=True)
-    }
-    return pd.DataFrame(columns)
-
-
-def _cell_text(number: str, text: str) -> str | None:
-    """Return what a cell of a sheet says, ``None`` where it is empty."""
-    if number:
-        return number if is_number(number) else _refuse_workbook()
-    if not text:
-        return None
-    letters = _HIDDEN_LETTER.sub(lambda code: chr(int(code[1], 16)), html.unescape(text))
-    return letters if sheet_text(letters) == text else _refuse_workbook()
-
-
-def sheet_text(text: str) -> str:
-    """Return a text as it stands in a cell of a sheet, one way: control characters by their number, all else plain."""
-    numbered = re.sub(r"_(?=x[0-9A-Fa-f]{4}_)|[\x00-\x1f\x7f-\x9f\ufffe\uffff]", _numbered, text)
-    return html.escape(numbered, quote=False)
-
-
-def _numbered(letter: "re.Match[str]") -> str:
-    return f"_x{ord(letter[0]):04X}_"
-
-
-def _refuse_workbook() -> NoReturn:
-    raise ReadError(
-        "This workbook is not one of a single sheet of plain cells, as releases are written: sheets, columns, "
-        "comments, names and properties can be hidden in it.",
-        remedy="Bring the file as it was downloaded, not as a spreadsheet program saved it.",
-    )
+    return refuse_workbook() if beside else workbook_rows(members)
 
 
 def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:

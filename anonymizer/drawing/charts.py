@@ -163,7 +163,7 @@ def numbers_sentence(numeric: "NumericRisk", node: int) -> str:
     error = numeric.rsd[node, most]
     if error >= 0.9995:
         return "The means here bring an attacker no closer than the whole table's"
-    return f"{numeric.names[most]}: guessing the mean here leaves {error:.1%} of the squared error of a blind guess"
+    return f"{numeric.titles[most]}: guessing the mean here leaves {error:.1%} of the squared error of a blind guess"
 
 
 def numbers_figure(numeric: "NumericRisk", node: int) -> Any:
@@ -178,7 +178,8 @@ def numbers_figure(numeric: "NumericRisk", node: int) -> Any:
             text=[f"{value:.2f}" for value in values[node]], hoverinfo="skip",
         )  # fmt: skip
     labels = [
-        f"{literal(_short(name))}<br>mean {mean_text(numeric, node, place)}" for place, name in enumerate(numeric.names)
+        f"{literal(_short(name))}<br>mean {mean_text(numeric, node, place)}"
+        for place, name in enumerate(numeric.titles)
     ]
     figure.update_yaxes(tickvals=at, ticktext=labels, autorange="reversed", automargin=True)
     figure.update_xaxes(range=[0, max(1.0, float(numeric.spread[node].max()))], title_text="1 = whole table")

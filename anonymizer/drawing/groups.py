@@ -53,7 +53,7 @@ def worst_groups(
         value = float(margin.achieved[node])
         if value < lowest.get(name, np.inf):
             lowest[name] = value
-            what = f"lowest {name}: {number_text(value)} ({visible_text(margin.column)})"
+            what = f"lowest {name}: {number_text(value)} ({visible_text(margin.title)})"
             worst[name] = WorstGroup(name, margin.column, node, what)
     return tuple(worst.values())
 
@@ -90,7 +90,7 @@ def group_table(
     if risk.numeric is not None:
         numeric = risk.numeric
         table |= {"digression": numeric.digression[cut], "SSE": numeric.sse[cut], "p-value": numeric.p_value[cut]}
-        for position, name in enumerate(numeric.names):
+        for position, name in enumerate(numeric.titles):
             table[f"mean of {name}"] = [mean_text(numeric, int(node), position) for node in cut]
             table[f"RSD of {name}"] = numeric.rsd[cut, position]
             table[f"spread of {name}"] = numeric.spread[cut, position]

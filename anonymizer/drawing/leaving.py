@@ -154,7 +154,7 @@ def _words(encoded: EncodedTable, most: int, size: int, code: int) -> str:
     """Return what is learnt from one group of look-alikes; "" where the target has no classes."""
     if encoded.target.n_classes < 2:
         return ""
-    return f"{chance_text(most / max(size, 1))} {class_name(encoded.target.labels[code], 24)}"
+    return f"{chance_text(most / max(size, 1))} {class_name(encoded.target.texts[code], 24)}"
 
 
 def _stripes(

@@ -147,7 +147,7 @@ def learnt(
         chances = counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1)
         return tuple((chance_text(chance), names[at]) for chance, at in zip(chances.tolist(), largest, strict=True))
     if risk.numeric is not None:
-        numeric, name = risk.numeric, visible_text(risk.numeric.names[0], 24)
+        numeric, name = risk.numeric, visible_text(risk.numeric.titles[0], 24)
         return tuple((f"mean {mean_text(numeric, int(node), 0)}", name) for node in nodes)
     return tuple((f"1 in {size:,}", "") for size in tree.persons.n[nodes].tolist())
 

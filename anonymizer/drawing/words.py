@@ -68,7 +68,7 @@ def number_lines(numeric: "NumericRisk", node: int) -> list[str]:
     """Return the figures of a node on numeric sensitive columns, one line for all and one for each."""
     p_value = "p not defined" if np.isnan(numeric.p_value[node]) else f"p {number_text(numeric.p_value[node])}"
     lines = [f"SSE {number_text(numeric.sse[node])}, digression {number_text(numeric.digression[node])}, {p_value}"]
-    for position, name in enumerate(numeric.names):
+    for position, name in enumerate(numeric.titles):
         rsd, spread = numeric.rsd[node, position], numeric.spread[node, position]
         figures = (
             f"mean {mean_text(numeric, node, position)}, RSD {rsd:.3f}, standard deviation {spread:.0%} of the table's"

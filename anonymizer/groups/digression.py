@@ -29,10 +29,12 @@ class NumericRisk:
 
     Of each column (m, r): ``mean`` in its own unit; ``rsd``, Σ(y − ȳ_t)² / Σ(y − Ȳ)² over the node's records, (10):
     how little closer the node's mean brings an attacker than the file's, 0 is full disclosure; ``spread``: the node's
-    standard deviation as a share of the file's. ``dates``: which of ``names`` are dates, their means in µs since 1970.
+    standard deviation as a share of the file's. ``dates``: which of ``names`` are dates, their means in µs since 1970;
+    ``titles``: what they are called where there is room.
     """
 
     names: tuple[str, ...]
+    titles: tuple[str, ...]
     sse: Floats
     digression: Floats
     branch_sse: Floats
@@ -62,6 +64,7 @@ def annotate_numbers(tree: Tree, target: NumericTarget) -> NumericRisk:
     variance, whole = own / moments[:, :1], own[0] / moments[0, 0]
     return NumericRisk(
         names=target.names,
+        titles=target.titles,
         sse=error,
         digression=digressions,
         branch_sse=branch[:, 0],

@@ -24,13 +24,15 @@ from anonymizer.settings import OF_POPULATION, Limits
 
 @dataclass(frozen=True, eq=False)
 class Margin:
-    """One limit on every node (m,): ``achieved`` and what is ``required``; ``least``: True where more is better."""
+    """One limit on every node (m,): ``achieved`` and what is ``required``; ``least``: True where more is better.
+    ``title``: what the ``column`` is called where there is room."""
 
     limit: str
     column: str
     required: float
     achieved: NDArray[np.float64]
     least: bool
+    title: str = ""
 
     @property
     def passes(self) -> NDArray[np.bool_]:
@@ -43,7 +45,7 @@ class Margin:
     def shortfall(self, node: int) -> str:
         """Return how far off a node is, in words."""
         achieved = float(self.achieved[node])
-        about = f" of {self.column}" if self.column else ""
+        about = f" of {self.title}" if self.title else ""
         bound = "at least" if self.least else "at most"
         return f"{self.limit}{about} is {achieved:.4g}, and {bound} {self.required:.4g} is required"
 
@@ -90,34 +92,38 @@ def group_size(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits
 def distinct_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margins of l: different values of each categorical sensitive column."""
     for target, shares in class_columns(tree, encoded):
-        yield Margin("l-diversity", target.name, limits.l, (shares > 0).sum(axis=1).astype(np.float64), True)
+        yield Margin(
+            "l-diversity", target.name, limits.l, (shares > 0).sum(axis=1).astype(np.float64), True, target.title
+        )
 
 
 def entropy_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margins of entropy l: effective number of values, exp(entropy), of each categorical column."""
     for target, shares in class_columns(tree, encoded):
         logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-        yield Margin("entropy l", target.name, limits.entropy_l, np.exp(-(shares * logs).sum(axis=1)), True)
+        yield Margin(
+            "entropy l", target.name, limits.entropy_l, np.exp(-(shares * logs).sum(axis=1)), True, target.title
+        )
 
 
 def t_closeness(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margins of t: distance of each categorical sensitive column's shares from the whole table's."""
     for target, shares in class_columns(tree, encoded):
-        yield Margin("t-closeness", target.name, limits.t, distances(shares, target.ordered), False)
+        yield Margin("t-closeness", target.name, limits.t, distances(shares, target.ordered), False, target.title)
 
 
 def squared_distance(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margins of RSD, L09 (10), of each numeric sensitive column."""
     if risk.numeric is not None:
-        for position, name in enumerate(risk.numeric.names):
-            yield Margin("RSD", name, limits.rsd_min, risk.numeric.rsd[:, position], True)
+        for position, (name, title) in enumerate(zip(risk.numeric.names, risk.numeric.titles, strict=True)):
+            yield Margin("RSD", name, limits.rsd_min, risk.numeric.rsd[:, position], True, title)
 
 
 def spread(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margins of spread: each numeric sensitive column's standard deviation as a share of the file's."""
     if risk.numeric is not None:
-        for position, name in enumerate(risk.numeric.names):
-            yield Margin("spread", name, limits.spread_min, risk.numeric.spread[:, position], True)
+        for position, (name, title) in enumerate(zip(risk.numeric.names, risk.numeric.titles, strict=True)):
+            yield Margin("spread", name, limits.spread_min, risk.numeric.spread[:, position], True, title)
 
 
 def record_risk(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:

@@ -287,7 +287,8 @@ def encode_sensitive(
     values.flags.writeable = False
     names = tuple(column.name for column in numeric)
     dates = frozenset(column.name for column in numeric if column.kind is Kind.DATE)
-    return NumericTarget(names, values, low, width, centre, missing, dates), others, notes
+    titles = tuple(column.variable.full_name(column.name) for column in numeric)
+    return NumericTarget(names, titles, values, low, width, centre, missing, dates), others, notes
 
 
 def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarget:
@@ -302,6 +303,7 @@ def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarge
         tuple(texts),
         codes.astype(np.uint8 if len(texts) <= 256 else np.uint32),
         column.ordered and column.domain is not None,
+        column.variable,
     )
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.labelled.variable import Variable
+
 Floats = NDArray[np.float64]
 
 
@@ -17,13 +19,24 @@ class ClassTarget:
     """A categorical sensitive column that guides the tree: a record contributes a one-hot class.
 
     ``labels``: the c classes in domain order, ``None`` for missing. ``codes`` (n,): each record's class.
-    ``ordered``: True when the classes stand in a declared order.
+    ``ordered``: True when the classes stand in a declared order. ``variable``: what its file says of it.
     """
 
     name: str
     labels: tuple[str | None, ...]
     codes: NDArray[np.unsignedinteger]
     ordered: bool = False
+    variable: Variable = Variable()
+
+    @property
+    def title(self) -> str:
+        """What it is called where there is room: its label, and its name in brackets."""
+        return self.variable.full_name(self.name)
+
+    @property
+    def texts(self) -> tuple[str | None, ...]:
+        """The c classes as they are shown: codes with what a codebook says that they mean."""
+        return tuple(None if label is None else self.variable.level_text(label) for label in self.labels)
 
     @property
     def n_classes(self) -> int:
@@ -38,10 +51,11 @@ class NumericTarget:
     ``values`` (n, r): scaled to [0, 1] over the whole file (L14; constant columns: 0), less ``centre``, their means, so
     that nothing cancels in sums; missing values are at the centre, 0. ``low``, ``width`` (r,): a value is
     ``low + width · (scaled)`` in the column's own unit (dates: µs since 1970). ``missing`` (r,): how many were missing.
-    ``dates``: which of ``names`` are dates.
+    ``dates``: which of ``names`` are dates. ``titles``: what they are called where there is room.
     """
 
     names: tuple[str, ...]
+    titles: tuple[str, ...]
     values: Floats
     low: Floats
     width: Floats

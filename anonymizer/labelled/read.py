@@ -7,7 +7,8 @@ of such a column; of numbers and dates they stand in a column of their own besid
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, ReadError, no_progress
-from anonymizer.labelled.variable import Code, Variable
+from anonymizer.labelled.parts import PARTS, PARTS_UNPACKED, RawColumn, read_parts
+from anonymizer.labelled.variable import Code, Variable, code_text
 
 KINDS = {"sav": "read_sav", "por": "read_por", "dta": "read_dta", "sas7bdat": "read_sas7bdat", "xpt": "read_xport"}
 """Each format, and the function of pyreadstat that reads it."""
 
-BATCHES = 4
-"""A file is read in so many parts: a part is Python objects, four times the size of the numbers that it becomes."""
-SMALLEST_BATCH = 50_000
+MOST_WIDE = 255
+"""Letters of a column on the screen that are believed."""
 
 DAY = 86_400_000_000
 SPSS_EPOCH = -12_219_379_200_000_000
@@ -52,35 +53,8 @@ class LabelledColumn:
     notes: tuple[tuple[str, str, str], ...] = ()
 
 
-@dataclass(eq=False)
-class _Raw:
-    """A column as it stands in the file, gathered batch by batch: numbers with tags (0 is none), or text."""
-
-    numbers: list[NDArray[np.float64]] = field(default_factory=list)
-    tags: list[NDArray[np.uint8]] = field(default_factory=list)
-    texts: list[pa.Array] = field(default_factory=list)
-
-    def add(self, values: Any, is_text: bool) -> None:
-        if is_text:
-            texts = ["" if value is None else str(value) for value in values]
-            self.texts.append(pa.array(texts, pa.large_string()).dictionary_encode())
-            return
-        try:
-            numbers, tags = np.array(values, dtype=np.float64), np.zeros(0, np.uint8)
-        except ValueError:
-            numbers = np.array([np.nan if isinstance(value, str) else value for value in values], dtype=np.float64)
-            tags = np.array([ord(value[0]) if isinstance(value, str) else 0 for value in values], np.uint8)
-        self.numbers.append(numbers)
-        self.tags.append(tags if len(tags) else np.zeros(len(numbers), np.uint8))
-
-    def take(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        numbers, tags = np.concatenate(self.numbers), np.concatenate(self.tags)
-        self.numbers, self.tags = [], []
-        return numbers, tags
-
-
 def read_labelled(
-    data: bytes,
+    data: bytes | Path,
     kind: str,
     name: str,
     *,
@@ -92,8 +66,9 @@ def read_labelled(
 ) -> list[LabelledColumn]:
     """Return the columns of a file of one of :data:`KINDS`, those of missing values each behind its own.
 
-    ``stop``: called with rows and columns, so that it can raise. ``as_numbers``, ``as_text``: columns that are numbers,
-    or categories, whatever their labels say. Raises :class:`ReadError` for a file that is damaged or has no record.
+    ``data``: its bytes, or where it lies. ``stop``: called with rows and columns, so that it can raise.
+    ``as_numbers``, ``as_text``: columns that are numbers, or categories, whatever their labels say. Raises
+    :class:`ReadError` for a file that is damaged or has no record.
     """
     import pyreadstat
 
@@ -101,13 +76,18 @@ def read_labelled(
     options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
     options |= {"encoding": encoding} if encoding and kind != "por" else {}
     options |= {"user_missing": True} if kind in ("sav", "dta", "sas7bdat") else {}
+    most = PARTS_UNPACKED if kind == "sav" and _start(data) == b"$FL3" else PARTS
+
+    def source() -> Any:
+        return io.BytesIO(data) if isinstance(data, bytes) else str(data)
+
     try:
-        _, about = read(io.BytesIO(data), metadataonly=True, **options)
+        _, about = read(source(), metadataonly=True, **options)
         names = list(about.column_names)
         stop(about.number_rows or 0, len(names))
-        raw: dict[str, _Raw] = {label: _Raw() for label in names}
+        raw: dict[str, RawColumn] = {label: RawColumn(max(about.number_rows or 0, 0)) for label in names}
         rows = 0
-        for part in _batches(read, data, about.number_rows, options):
+        for part in read_parts(read, source, about.number_rows, len(names), most, options):
             size = len(next(iter(part.values()), ()))
             rows += size
             stop(rows, len(names))
@@ -130,27 +110,21 @@ def read_labelled(
     return _with_free_names(columns)
 
 
-def _batches(
-    read: Callable[..., Any], data: bytes, rows: int | None, options: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows in parts, each column by name; those of a file that does not say how many it has at once.
-
-    Rows that are passed over are unpacked all the same, so that many parts would take longer than few.
-    """
-    size = 0 if not rows or rows < 0 else max(SMALLEST_BATCH, -(-rows // BATCHES))
-    first = 0
-    while True:
-        part, _ = read(io.BytesIO(data), row_offset=first, row_limit=size, **options)
-        count = len(next(iter(part.values()), ()))
-        yield part
-        first += count
-        if not size or count < size or first >= (rows or 0):
-            return
+def _start(data: bytes | Path) -> bytes:
+    """Return the first four bytes."""
+    if isinstance(data, bytes):
+        return data[:4]
+    with data.open("rb") as file:
+        return file.read(4)
 
 
-def _columns(name: str, raw: _Raw, about: Any, kind: str, as_numbers: bool, as_text: bool) -> Iterator[LabelledColumn]:
+def _columns(
+    name: str, raw: RawColumn, about: Any, kind: str, as_numbers: bool, as_text: bool
+) -> Iterator[LabelledColumn]:
     """Yield a column, and behind it the one of its missing values where it has such."""
-    labels = {_code(code, not raw.texts): text for code, text in (about.variable_value_labels.get(name) or {}).items()}
+    labels = {
+        _code(code, not raw.is_text): text for code, text in (about.variable_value_labels.get(name) or {}).items()
+    }
     ranges = about.missing_ranges.get(name) or []
     discrete = {str(one["lo"]) for one in ranges if isinstance(one, dict) and isinstance(one["lo"], str)}
     discrete |= {one for one in ranges if isinstance(one, str)}
@@ -160,43 +134,48 @@ def _columns(name: str, raw: _Raw, about: Any, kind: str, as_numbers: bool, as_t
         if not (isinstance(one, str) or isinstance(one, dict) and isinstance(one["lo"], str))
     )
     measure = about.variable_measure.get(name) or ""
+    alignment = about.variable_alignment.get(name) or "unknown"
     variable = Variable(
         label=about.column_names_to_labels.get(name) or "",
         ranges=spans,
         format=about.original_variable_types.get(name) or "",
         measure="" if measure == "unknown" else measure,
+        width=min(abs(about.variable_display_width.get(name) or 0), MOST_WIDE),
+        alignment="" if alignment in ("unknown", "left" if raw.is_text else "right") else alignment,
     )
-    if raw.texts:
-        yield _text(name, raw.texts, variable, {str(code): text for code, text in labels.items()}, discrete)
+    if raw.is_text:
+        yield _text(name, raw.take_texts(), variable, {str(code): text for code, text in labels.items()}, discrete)
         return
-    numbers, tags = raw.take()
-    numbers += 0.0  # -0.0 and 0.0 are one value
-    absent = tags > 0
+    numbers, codes_of, tags = raw.take()  # (m,) numbers, each once where codes (n,) say who has it
+    spread = _spread(codes_of)
+    absent = np.zeros(len(numbers), np.bool_)
     for low, high in spans:
         absent |= (numbers >= low) & (numbers <= high)
-    valid = np.unique(numbers[~absent & ~np.isnan(numbers)])
-    reasons = _reasons(numbers, tags, absent)
+    present = ~absent & ~np.isnan(numbers)
+    reasons = _reasons(numbers, tags, absent, spread)
     named = {code: text for code, text in labels.items() if isinstance(code, float) and not _among(code, spans)}
     named_codes = {code: text for code, text in named.items() if text.strip()}
+    valid = np.unique(numbers[present]) if named_codes or as_text else np.zeros(0)
     bare = [float(code) for code in valid if float(code) not in named_codes]
     if as_text or (named_codes and not as_numbers and len(bare) <= len(named_codes)):
         codes: list[Code] = [*sorted({*named, *map(float, valid)}), *_declared(labels, reasons, spans)]
         variable, notes = _with_levels(name, variable, codes, labels, len(codes) - len({*named, *map(float, valid)}))
         place = {code: at for at, (_, code) in enumerate(variable.levels)}
         index = np.full(len(numbers), -1, np.int32)
-        present = ~absent & ~np.isnan(numbers)
         index[present] = np.array([place[float(code)] for code in valid], np.int32)[
             np.searchsorted(valid, numbers[present])
         ]
+        index = spread(index)
         for code, rows in reasons.items():
             index[rows] = place[code]
         yield LabelledColumn(name, variable, _categories(index, variable.domain), notes)
         return
     numbers[absent] = np.nan
     values, notes = _moments(name, numbers, variable.format, kind)
+    values = spread(values)
     if named_codes:
         levels = tuple((text, code) for code, text in sorted(named_codes.items()))
-        first = f"{_text_of(levels[0][1])} is {levels[0][0]!r}"
+        first = f"{code_text(levels[0][1])} is {levels[0][0]!r}"
         sentence = f"Column {name!r} stays numbers, for most of its values have no label; of those that have, {first}."
         remedy = "If its values are codes, have it read as text."
         variable, notes = replace(variable, levels=levels), (*notes, ("info", sentence, remedy))
@@ -205,24 +184,32 @@ def _columns(name: str, raw: _Raw, about: Any, kind: str, as_numbers: bool, as_t
         codes = _declared({code: labels[code] for code in reasons if code in labels}, reasons, spans)
         apart = Variable(label=variable.label, measure="nominal", of=name)
         apart, notes = _with_levels(name, apart, codes, labels, len(codes))
-        index = np.full(len(numbers), -1, np.int32)
+        index = np.full(len(values), -1, np.int32)
         for at, (_, code) in enumerate(apart.levels):
             index[reasons[code]] = at
         sentence = (
-            f"{int(absent.sum()):,} values of column {name!r} are missing for a reason that the file tells: the "
-            f"reasons are column {name + '_missing'!r}."
+            f"{sum(map(len, reasons.values())):,} values of column {name!r} are missing for a reason that the file "
+            f"tells: the reasons are column {name + '_missing'!r}."
         )
         notes = (*notes, ("info", sentence, "Leave it out if nobody needs it."))
         yield LabelledColumn(f"{name}_missing", apart, _categories(index, apart.domain), notes)
 
 
+def _spread(codes: NDArray[Any] | None) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """Return what gives each row (n,) its value of those that codes stand for, or has them as they are."""
+    return lambda values: values if codes is None else values[codes]
+
+
 def _reasons(
-    numbers: NDArray[np.float64], tags: NDArray[np.uint8], absent: NDArray[np.bool_]
+    numbers: NDArray[np.float64],
+    tags: NDArray[np.uint8],
+    absent: NDArray[np.bool_],
+    spread: Callable[[NDArray[Any]], NDArray[Any]],
 ) -> dict[Code, NDArray[np.int64]]:
     """Return the rows that are missing for each reason, by its code; none of those where nothing is said."""
     codes: dict[Code, NDArray[np.int64]] = {}
-    for number in np.unique(numbers[absent & (tags == 0)]):
-        codes[float(number)] = np.flatnonzero(absent & (numbers == number))
+    for number in np.unique(numbers[absent]):
+        codes[float(number)] = np.flatnonzero(spread(numbers == number))
     for tag in np.unique(tags[tags > 0]):
         codes[f".{chr(int(tag)).lower()}"] = np.flatnonzero(tags == tag)
     return codes
@@ -254,13 +241,13 @@ def _with_levels(
     name: str, variable: Variable, codes: list[Code], labels: Mapping[Any, str], missing: int
 ) -> tuple[Variable, tuple[tuple[str, str, str], ...]]:
     """Return the variable with a level for each code, all different, and notes; the last ``missing`` mean missing."""
-    texts = [labels.get(code, "").strip() or _text_of(code) for code in codes]
+    texts = [labels.get(code, "").strip() or code_text(code) for code in codes]
     alike = {text for text in texts if texts.count(text) > 1} if len(set(texts)) < len(texts) else set()
-    levels = [f"{text} ({_text_of(code)})" if text in alike else text for text, code in zip(texts, codes, strict=True)]
+    levels = [f"{text} ({code_text(code)})" if text in alike else text for text, code in zip(texts, codes, strict=True)]
     while len(set(levels)) < len(levels):  # a label that looks like another with its code
         levels = [f"{level} ({at + 1})" if levels.count(level) > 1 else level for at, level in enumerate(levels)]
     notes = []
-    bare = [_text_of(code) for code in codes if not labels.get(code, "").strip()]
+    bare = [code_text(code) for code in codes if not labels.get(code, "").strip()]
     if bare and any(labels.values()) and isinstance(codes[0], float | str):
         sentence = f"Column {name!r} has codes without a label, shown as they are: {_few(bare)}."
         notes.append(("info", sentence, "Label them in the file if they mean something."))
@@ -349,10 +336,3 @@ def _code(code: Any, among_numbers: bool) -> Code:
     if not among_numbers:
         return str(code)
     return f".{code.lower()}" if isinstance(code, str) else float(code)
-
-
-def _text_of(code: Code) -> str:
-    """Return a code as text."""
-    if isinstance(code, str):
-        return code
-    return str(int(code)) if code.is_integer() and abs(code) < 1e15 else repr(code)

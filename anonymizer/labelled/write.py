@@ -6,6 +6,7 @@ nothing else, so that a file is in order exactly when its columns, as they are r
 
 import os
 import re
+import struct
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError
+from anonymizer.labelled.forms import code_form, moment_form, number_form, screen_width, text_form
 from anonymizer.labelled.read import LabelledColumn, moment_scale, read_labelled
 from anonymizer.labelled.variable import Code, Variable
 
@@ -47,12 +49,12 @@ CODE_LABEL = {"sav": 120, "dta": 32_000, "xpt": 0}
 """Bytes of a code's label; cells that are longer stand as text."""
 TEXT = {"sav": 32_767, "dta": 2_045, "xpt": 200}
 """Bytes of a text."""
-DAYS = {"sav": "DATE11", "dta": "%td", "xpt": "DATE9"}
-MOMENTS = {"sav": "DATETIME23.2", "dta": "%tc", "xpt": "DATETIME20"}
 EXACT = 2**53
 SAS_SIZES = 1e-77, 7e75
 """Between these a number of a transport file has all digits of ours."""
 MOST_DISCRETE = 3
+SCREEN = struct.pack("<iii", 7, 11, 4)
+SIDES = ("left", "right", "center")
 STAMP = re.compile(rb"\d\d[A-Z]{3}\d\d:\d\d:\d\d:\d\d")
 
 
@@ -68,7 +70,12 @@ def planned(column: LabelledColumn, format: str, generalized: bool = False) -> L
         raise _refusal(format, f"no column {name!r}, for {WHAT_NAMES[format]}")
     label = " ".join(variable.label.split())
     label = label if len(label.encode()) <= LABEL[format] else _cut(label, LABEL[format])
-    bare = Variable(label=label, measure=variable.measure if format == "sav" else "")
+    bare = Variable(label=label)
+    if format == "sav":
+        own = replace(variable, alignment="") if generalized else variable
+        bare = replace(bare, measure=variable.measure, width=variable.width, alignment=own.alignment)
+        if generalized and isinstance(values, pd.Categorical):
+            bare = replace(bare, width=screen_width(variable.width, values.categories))
     if not isinstance(values, pd.Categorical):
         return replace(column, variable=_number_plan(name, variable, values, bare, format))
     texts = list(values.categories)
@@ -80,14 +87,15 @@ def planned(column: LabelledColumn, format: str, generalized: bool = False) -> L
         variable = replace(variable, missing=(), ranges=())
     codes = dict(variable.levels)
     fits = all(len(text.encode()) <= CODE_LABEL[format] for text in texts)
+    as_text = bare if generalized else replace(bare, format=text_form(variable.format, format))
     if not fits or not texts or not (generalized or codes):
-        return replace(column, variable=bare)
+        return replace(column, variable=as_text)
     if format == "dta" and len(name) == 32:
         raise _refusal(format, f"no labels of codes of a column whose name has 32 letters, like {name!r}")
     if all(isinstance(codes.get(text), str) and text not in variable.missing for text in texts) and format == "sav":
         if all(len(str(codes[text])) <= 8 for text in texts):
             return replace(column, variable=replace(bare, levels=tuple((text, codes[text]) for text in texts)))
-        return replace(column, variable=bare)
+        return replace(column, variable=as_text)
     whole = {text: _numeric(codes.get(text), format) for text in texts}
     free = int(max([0.0, *(high for _, high in variable.ranges if np.isfinite(high)),
                     *(code for code in map(_number, codes.values()) if code is not None)])) + 1  # fmt: skip
@@ -103,6 +111,7 @@ def planned(column: LabelledColumn, format: str, generalized: bool = False) -> L
     missing = tuple(text for text in texts if text in variable.missing)
     ranges = _ranges(name, variable, levels, missing) if format == "sav" else ()
     order = sorted(levels, key=lambda level: (level[0] in missing, isinstance(level[1], str), level[1]))
+    bare = replace(bare, format=code_form(variable.format, format, [code for _, code in order]))
     return replace(column, variable=replace(bare, levels=tuple(order), missing=missing, ranges=ranges))
 
 
@@ -163,7 +172,7 @@ def _number_plan(name: str, variable: Variable, values: NDArray[Any], bare: Vari
     if values.dtype.kind == "M":
         present = values[~np.isnat(values)]
         days = bool((present == present.astype("datetime64[D]")).all())
-        form = (DAYS if days else MOMENTS)[format]
+        form = moment_form(variable.format, format, days)
         again = _moments(_numbers_of(values, form, format), form, format)
         if not np.array_equal(again, values.astype("datetime64[us]"), equal_nan=True):
             raise _refusal(format, f"no times as exact as those of column {name!r}")
@@ -182,7 +191,7 @@ def _number_plan(name: str, variable: Variable, values: NDArray[Any], bare: Vari
         if code in here and text.isprintable() and len(text.encode()) <= CODE_LABEL[format]
         and (format == "sav" or float(code).is_integer())
     ) if format != "xpt" else ()  # fmt: skip
-    form = variable.format if format == "sav" and _is_plain(variable.format) else ""
+    form = number_form(variable.format, format)
     return replace(bare, levels=levels, format=form, ranges=variable.ranges if format == "sav" else ())
 
 
@@ -241,7 +250,9 @@ def labelled_bytes(columns: Sequence[LabelledColumn], format: str) -> bytes:
     options |= {"variable_format": formats} if formats else {}
     if format == "sav":
         measures = {column.name: column.variable.measure or "unknown" for column in columns}
+        widths = {column.name: column.variable.width for column in columns if column.variable.width}
         options |= {"variable_value_labels": labels, "missing_ranges": missing, "variable_measure": measures}
+        options |= {"variable_display_width": widths} if widths else {}
         options["row_compress"] = True
     elif format == "dta":
         options |= {"variable_value_labels": labels, "missing_user_values": missing}
@@ -250,9 +261,11 @@ def labelled_bytes(columns: Sequence[LabelledColumn], format: str) -> bytes:
         options["file_format_version"] = 8 if long else 5
     write = {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta, "xpt": pyreadstat.write_xport}[format]
     try:
-        return _without_time(_in_memory(write, pd.DataFrame(frame, copy=False), options), format)
+        data = _without_time(_in_memory(write, pd.DataFrame(frame, copy=False), options), format)
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
         raise _refusal(format, f"not this table: {str(error)[:200].rstrip('.')}") from error
+    sides = {column.name: column.variable.alignment for column in columns}
+    return _aligned(data, [sides[name] for name in frame]) if format == "sav" else data
 
 
 def read_written(data: bytes, format: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -361,6 +374,21 @@ def _without_time(data: bytes, format: str) -> bytes:
     return STAMP.sub(b"01JAN70:00:00:00", head, count=4) + rest
 
 
+def _aligned(data: bytes, sides: Sequence[str]) -> bytes:
+    """Return a .sav file whose columns stand at these sides of the screen, "" for the usual one, which pyreadstat does
+    not write: it is the third number of each column in record 7, subtype 11. A file with texts so long that they take
+    several columns there stays as it is."""
+    at = data.find(SCREEN)
+    count = int.from_bytes(data[at + 12 : at + 16], "little")
+    if at < 0 or count != 3 * len(sides) or not any(sides):
+        return data
+    changed = bytearray(data)
+    for position, side in enumerate(sides):
+        if side:
+            changed[at + 24 + 12 * position] = SIDES.index(side)
+    return bytes(changed)
+
+
 def _cut(text: str, most: int) -> str:
     return text.encode()[: most - 3].decode("utf-8", "ignore") + "…"
 
@@ -377,10 +405,6 @@ def _numeric(code: Code | None, format: str) -> float | None:
     if number is None or (format == "dta" and not (number.is_integer() and abs(number) < 2**31 - 200)):
         return None
     return number
-
-
-def _is_plain(form: str) -> bool:
-    return re.fullmatch(r"F\d{1,2}(\.\d{1,2})?", form) is not None
 
 
 def _refusal(format: str, what: str) -> ParameterError:

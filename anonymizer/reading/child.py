@@ -7,6 +7,7 @@ does not wait for Python to start; a program of one thread, such as the command 
 is there at once.
 """
 
+import ctypes
 import faulthandler
 import importlib
 import json
@@ -51,6 +52,9 @@ PAUSE = 0.1
 
 RESERVED = 64 * MIB
 """Bytes of stacks and buffers that the child's threads may take beside what the file may."""
+
+OWN_MAPPING = -3
+"""M_MMAP_THRESHOLD of mallopt(3): what is larger is memory of its own, that goes back when it is freed."""
 
 ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -286,10 +290,11 @@ def _too_slow(name: str, size: int, allowance: Allowance) -> ReadError:
 
 
 def _columns_of(frame: pd.DataFrame) -> Iterator[pa.Array]:
-    for name in frame.columns:
-        values = frame[name]
+    """Yield the columns of a table, and hold none any longer than that."""
+    for name in list(frame.columns):
+        values = frame.pop(name)
         if isinstance(values.dtype, pd.CategoricalDtype):
-            codes = values.cat.codes.to_numpy().astype(np.int32)
+            codes = values.cat.codes.to_numpy()
             indices = pa.array(codes, mask=codes < 0)
             yield pa.DictionaryArray.from_arrays(indices, pa.array(values.cat.categories, pa.large_string()))
         elif isinstance(values.dtype, np.dtype):
@@ -300,7 +305,7 @@ def _columns_of(frame: pd.DataFrame) -> Iterator[pa.Array]:
 
 def _values_of(column: pa.Array) -> Any:
     if pa.types.is_dictionary(column.type):
-        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        codes = np.array(column.indices.fill_null(-1))
         return pd.Categorical.from_codes(codes, categories=pd.Index(column.dictionary.to_pandas(), dtype="str"))
     if pa.types.is_large_string(column.type):
         return pd.Series(column.to_pandas(), dtype="str")
@@ -360,6 +365,7 @@ def _say(pipe: IO[bytes], kind: str, what: Any) -> None:
 
 def main(question: IO[bytes]) -> None:
     """Read the one file that is asked for, and answer on standard output."""
+    _give_back()
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints does not mix with the answer
     line = question.readline()
@@ -397,6 +403,12 @@ def main(question: IO[bytes]) -> None:
         _say(pipe, "error", {"problem": error.problem, **where, "remedy": error.remedy})
         return
     _send_reading(reading, pipe)
+
+
+def _give_back() -> None:
+    """Have the memory of each freed column go back to the system at once, where its C library can be told."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).mallopt(OWN_MAPPING, MIB)
 
 
 def _limit(allowance: Allowance) -> None:

@@ -12,6 +12,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -105,9 +106,11 @@ def read_table(
 
     Raises :class:`ReadError`, and nothing else, when no table can be made of it.
     """
-    data, name = _bytes_of(source, name)
-    digest = hashlib.sha256(data).hexdigest()
-    size = size_in_use(len(data), data[:2], data[-4:])
+    place = None if reader else _place_of(source)
+    data, name = _bytes_of(source, name) if place is None else (b"", name or place.path.name)
+    digest = hashlib.sha256(data).hexdigest() if place is None else place.sha256()
+    length = len(data) if place is None else place.size
+    size = size_in_use(length, data[:2], data[-4:])
     allowance = operator_allowance() if allowance is None else allowance
 
     def stop(extent: Extent) -> None:
@@ -116,9 +119,13 @@ def read_table(
     try:
         if data[:2] == b"\x1f\x8b" and reader is None:
             most = min(MAX_BYTES, allowance.memory_for(size) // 2)
-            data = unpack(data, name, most if size == len(data) else min(most, max(size, LEAST_MEMORY // 2)))
-        kind = "released" if reader else _format_of(data, name)
-        content = (reader or READERS[kind])(data, name, options or ReadOptions(), stop, progress)
+            data = unpack(data, name, most if size == length else min(most, max(size, LEAST_MEMORY // 2)))
+        kind = "released" if reader else _format_of(data, name) if place is None else place.format
+        if place is None:
+            content = (reader or READERS[kind])(data, name, options or ReadOptions(), stop, progress)
+        else:
+            content = read_statistics(place.path, name, options or ReadOptions(), stop, progress)
+            place.refuse_changed(name)
         problems = content.problems + _constant_columns(content.frame)
         pa.default_memory_pool().release_unused()  # what Arrow keeps for its next table is as large as this one
     except ReadError:
@@ -150,9 +157,8 @@ def _format_of(data: bytes, name: str) -> str:
     """Return the format, a key of :data:`READERS`: by the first bytes, or by the name where these say nothing."""
     if not data[:4096].strip() and not data.strip():
         raise ReadError(f"{name} is empty.", remedy="Bring a table with column names and at least one record.")
-    for start, kind in SIGNATURES.items():
-        if data.startswith(start):
-            return kind
+    if kind := _signed(data):
+        return kind
     kind = Path(name.lower().removesuffix(".gz")).suffix[1:]
     if kind in formats_by_name():
         return kind
@@ -203,15 +209,15 @@ def read_delimited(
 
 
 def read_statistics(
-    data: bytes, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
+    data: bytes | Path, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
 ) -> Content:
-    """Return the table of a file of SPSS, Stata or SAS, shown by its labels."""
+    """Return the table of a file of SPSS, Stata or SAS, shown by its labels; ``data``: its bytes, or where it lies."""
 
     def reach(rows: int, width: int) -> None:
         refuse_too_wide(width, name)
         stop(Extent(rows, width, rows * width, 4 * rows * width))
 
-    kind = next((kind for start, kind in SIGNATURES.items() if data.startswith(start)), "por")
+    kind = _signed(data if isinstance(data, bytes) else _start(data)) or "por"
     columns = read_labelled(
         data, kind, name, stop=reach, encoding=options.encoding, as_numbers=options.as_numbers,
         as_text=options.as_text, progress=progress or no_progress,
@@ -258,6 +264,58 @@ SIGNATURES: dict[bytes, str] = {
     bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00\x09\xc7\x31\x8c\x18\x1f\x10\x11": "sas7bdat",
 }
 """The first bytes of formats that have such, and the format."""
+
+LONGEST_SIGNATURE = max(map(len, SIGNATURES))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A statistician's file that is read where it lies, so that its bytes need not stand in memory beside the table.
+
+    ``size``, ``state``: its bytes, and what would differ had it been written meanwhile.
+    """
+
+    path: Path
+    format: str
+    size: int
+    state: tuple[int, int, int]
+
+    def sha256(self) -> str:
+        """Return the digest of its bytes."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def refuse_changed(self, name: str) -> None:
+        """Raise :class:`ReadError` where it was written since."""
+        if _state(self.path) != self.state:
+            raise ReadError(f"{name} was changed while it was read.", remedy="Read it again when it is saved.")
+
+
+def _place_of(source: Source) -> _Place | None:
+    """Return where a statistician's file lies, that is known by its first bytes; ``None`` for anything else."""
+    if not isinstance(source, (str, os.PathLike)):
+        return None
+    with suppress(OSError, ValueError):
+        path = Path(source)
+        kind, state = _signed(_start(path)) if path.is_file() else "", _state(path)
+        if kind in KINDS and state[0] <= MAX_BYTES:
+            return _Place(path, kind, state[0], state)
+    return None
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _start(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(LONGEST_SIGNATURE)
+
+
+def _signed(data: bytes) -> str:
+    """Return the format that the first bytes give away, "" for none."""
+    return next((kind for start, kind in SIGNATURES.items() if data.startswith(start)), "")
 
 
 def _constant_columns(frame: pd.DataFrame) -> list[Problem]:

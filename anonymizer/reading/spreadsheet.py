@@ -12,6 +12,7 @@ import pyarrow as pa
 from python_calamine import CalamineSheet, CalamineWorkbook, SheetTypeEnum
 
 from anonymizer.errors import Progress, ReadError
+from anonymizer.labelled.variable import LABEL_HEAD, LABEL_SHEET
 from anonymizer.reading.delimited import repair_names
 from anonymizer.reading.options import (
     MAX_COLUMNS,
@@ -174,6 +175,8 @@ def _sheet_question(book: CalamineWorkbook, data: bytes, name: str, options: Rea
     if options.sheet is not None or len(titles) < 2:
         return []
     previews = {title: _preview(book, data, name, title) for title in titles[:MOST_SHEETS]}
+    if titles[1:] == [LABEL_SHEET] and (about := previews[LABEL_SHEET]) and about[1] == ", ".join(LABEL_HEAD):
+        return []  # a release has the labels of its columns there
     answers = tuple(Answer(title, (("sheet", title),), (sample,)) for title, sample in previews.items() if sample)
     if len(answers) < 2:
         return []

@@ -17,15 +17,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, is_number, kept_text
-from anonymizer.checking.released_file import BOOK_PARTS, SHEET, SHEET_END, SHEET_START, read_file, sheet_text
+from anonymizer.cells import Cell, kept_text, kept_value
+from anonymizer.checking.released_file import read_file
 from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.labelled.read import LabelledColumn
 from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import labelled_bytes, planned_table
 from anonymizer.reading.parquet import arrow_bytes
-from anonymizer.releasing.files import archive, by_appearance, replace_file
+from anonymizer.releasing.files import by_appearance, replace_file
+from anonymizer.releasing.workbook import (
+    EMPTY,
+    SHEET_COLUMNS,
+    SHEET_ROWS,
+    SHEET_TEXT,
+    label_rows,
+    sheet_cell,
+    workbook_bytes,
+)
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import offer
 from anonymizer.values import value_text
@@ -34,9 +43,6 @@ FORMATS = ("csv", "csv.gz", "parquet", "feather", "xlsx", *LABELLED_FORMATS)
 """What a release can be written as; also the file endings."""
 
 ENDINGS = f"{', '.join(f'.{format}' for format in FORMATS[:-1])} or .{FORMATS[-1]}"
-
-SHEET_ROWS, SHEET_COLUMNS, SHEET_TEXT = (1 << 20) - 1, 1 << 14, 32_767
-"""Records, columns and letters of a cell that a sheet of a workbook has room for."""
 
 ORDERS: dict[str, str] = {
     "content": "Rows are sorted by their own cells, so the place of a row says nothing that the rows do not.",
@@ -330,30 +336,27 @@ def _write_csv(release: Release, sink: BinaryIO) -> None:
 
 
 def _write_workbook(release: Release, sink: BinaryIO) -> None:
-    """Write one sheet and nothing else: kept numbers as numbers, the other cells as the text that CSV has."""
+    """Write a sheet of the rows, kept numbers as numbers, the other cells as the text that CSV has, and one of labels
+    where columns have such."""
     if "xlsx" not in release.formats:
         raise ParameterError(
             "The release does not fit into a sheet of a workbook.", remedy="Write it as .csv, .csv.gz or .parquet."
         )
-    columns = [_sheet_cells(column) for column in release.columns]
-    head = "".join(_sheet_cell(kept_text(column.name)) for column in release.columns)
-    rows = ("".join(row) for row in zip(*columns, strict=True))
-    sheet = "".join([SHEET_START, f"<row>{head}</row>\n", *(f"<row>{row}</row>\n" for row in rows), SHEET_END])
-    sink.write(archive({name: text.encode() for name, text in {**BOOK_PARTS, SHEET: sheet}.items()}))
+    labels = [
+        row
+        for column in release.columns
+        for row in label_rows(column.name, column.variable, set(map(kept_value, written_texts(column))))
+    ]
+    names = [column.name for column in release.columns]
+    sink.write(workbook_bytes(names, list(map(_sheet_cells, release.columns)), labels))
 
 
 def _sheet_cells(column: ReleasedColumn) -> list[str]:
     """Return the n cells of a column as they stand in a sheet."""
     texts, index = _dictionary(column)
     as_number = column.index is None and column.kind is Kind.NUMERIC
-    cells = np.array([*(_sheet_cell(text, as_number) for text in texts.to_pylist()), "<c/>"], dtype=object)
+    cells = np.array([*(sheet_cell(text, as_number) for text in texts.to_pylist()), EMPTY], dtype=object)
     return list(cells[index])
-
-
-def _sheet_cell(text: str, as_number: bool = False) -> str:
-    if as_number and is_number(text):
-        return f"<c><v>{text}</v></c>"
-    return f'<c t="inlineStr"><is><t>{sheet_text(text)}</t></is></c>'
 
 
 def _fits_sheet(column: ReleasedColumn) -> bool:

@@ -47,7 +47,7 @@ def tree_picture(flow: "Flow") -> list[Picture]:
     pruning, encoded = flow.pruning, flow.encoded
     cut = pruning.cut()
     source = dot(
-        pruning.tree, flow.risk, encoded.encodings, encoded.target.labels, cut=cut, max_depth=DEPTH,
+        pruning.tree, flow.risk, encoded.encodings, encoded.target.texts, cut=cut, max_depth=DEPTH,
         max_nodes=MOST_NODES, k=pruning.k,
     )  # fmt: skip
     groups, smallest = len(cut), int(pruning.tree.n[cut].min())

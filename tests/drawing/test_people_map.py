@@ -3,14 +3,22 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from anonymizer.drawing import people_map as module
+from anonymizer.drawing.groups import group_table
+from anonymizer.drawing.leaving import leaving
 from anonymizer.drawing.people_map import learnt, map_states, merge_steps, people_map
 from anonymizer.drawing.rules import step_text
 from anonymizer.drawing.shades import risk_levels, risk_scores
 from anonymizer.drawing.words import chance_text
+from anonymizer.flow import Flow
+from anonymizer.groups.limits import Limits, margins
 from anonymizer.groups.prune import prune
+from anonymizer.labelled.variable import Variable
+from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.settings import Settings
 
 
 @pytest.fixture(params=["least", "error-risk"])
@@ -122,3 +130,30 @@ def test_numbers__have_their_mean(number_tree) -> None:
     ((chance, name),) = learnt(tree, risk, encoded.target.labels, np.array([0]))
     assert name == risk.numeric.names[0]
     assert chance.startswith("mean ")
+
+
+def test_target__is_shown_by_its_label_and_what_its_codes_mean() -> None:
+    table = pd.DataFrame({"age": np.arange(40) % 8, "v17": ["1", "2"] * 20, "x": np.arange(40.0)})
+    columns = (
+        Column("age", Role.QUASI_IDENTIFYING, Kind.NUMERIC),
+        Column(
+            "v17",
+            Role.SENSITIVE,
+            Kind.CATEGORICAL,
+            variable=Variable("Outcome", meanings=(("1", "Died"), ("2", "Lived"))),
+        ),
+        Column("x", Role.SENSITIVE, Kind.NUMERIC, variable=Variable("Income")),
+    )
+    flow = Flow(table, Schema(columns, "v17"), Settings(k=4))
+    target, pruning = flow.encoded.target, flow.pruning
+    words = people_map(flow.tree, flow.risk, flow.encoded.encodings, target.texts).words
+    assert target.title == "Outcome (v17)"
+    assert {what for _, what in words} <= {"1 (Died)", "2 (Lived)"}
+    leaves = leaving(pruning, flow.codes_there, flow.leaf[flow.staying], flow.class_of[flow.staying])
+    assert all("(Died)" in text or "(Lived)" in text for *_, text in leaves.payload())
+    margins_there = margins(flow.tree, flow.risk, flow.encoded, Limits(k=4, l=2, rsd_min=0.1))
+    assert "l-diversity of Outcome (v17)" in " ".join(margin.shortfall(0) for margin in margins_there)
+    assert "RSD of Income (x)" in " ".join(margin.shortfall(0) for margin in margins_there)
+    assert "mean of Income (x)" in group_table(
+        flow.tree, flow.risk, flow.encoded.encodings, target.texts, np.array([0])
+    )

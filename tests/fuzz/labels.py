@@ -1,7 +1,9 @@
 """Statisticians' files and codebooks made from a seed, whole and damaged."""
 
 import random
+import shutil
 import struct
+import subprocess
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,11 +23,22 @@ from anonymizer.reading.options import MIB, Allowance
 from anonymizer.reading.parquet import arrow_bytes
 
 Chance = random.Random
+ROWS = {"sas7bdat": 150}
 ALLOWANCE = Allowance(memory=512 * MIB, cells=10_000_000)
 HUGE = tuple(struct.pack(order + size, 2**bits - 1) for order in "<>" for size, bits in (("i", 31), ("q", 63)))
 BOMB = b'<!DOCTYPE c [<!ENTITY a "ha">' + b"".join(
     b'<!ENTITY %c "%s">' % (98 + at, b"&%c;" % (97 + at) * 10) for at in range(9)
 )
+
+
+@cache
+def sas_table() -> Path | None:
+    """The table of SAS that comes with haven, a package of R, as no library here writes such; ``None`` without it."""
+    if shutil.which("Rscript") is None:
+        return None
+    ask = ["Rscript", "--vanilla", "-e", 'cat(system.file("examples", "iris.sas7bdat", package = "haven"))']
+    answer = subprocess.run(ask, capture_output=True, text=True, check=False, timeout=60)
+    return Path(answer.stdout) if answer.stdout and Path(answer.stdout).is_file() else None
 
 
 @cache
@@ -39,6 +52,10 @@ def whole(kind: str) -> bytes:
         LabelledColumn("day", Variable(), np.datetime64("2020-01-01", "us") + np.arange(30).astype("timedelta64[D]")),
         LabelledColumn("town", Variable(), pd.Categorical(["Ulm", "Köln"] * 15)),
     ]
+    if kind == "sas7bdat":
+        path = sas_table()
+        assert path is not None
+        return path.read_bytes()
     if kind == "feather":
         return arrow_bytes(pd.DataFrame({column.name: column.values for column in columns}))
     if kind in ("zsav", "por"):
@@ -69,7 +86,7 @@ def fault_of_file(r: Chance, kind: str, damage: Any) -> str:
     except AnonymizerError as error:
         clear = error.remedy and "\n" not in str(error)
         return ("a whole file was refused" if data == good else "") if clear else f"unclear: {error}"
-    return "" if data != good or len(reading.frame) == 30 else "a whole file lost rows"
+    return "" if data != good or len(reading.frame) == ROWS.get(kind, 30) else "a whole file lost rows"
 
 
 def fault_of_codebook(r: Chance, kind: str, damage: Any) -> str:
@@ -94,4 +111,4 @@ CODEBOOKS = {
     "codebook csv": b"name,label,role,kind,domain\nage,Age,quasi-identifying,numeric,0..120\n"
     b"sex,Sex,,categorical,1=M|2=F",
 }
-FILES = ("sav", "zsav", "por", "dta", "xpt", "feather")
+FILES = ("sav", "zsav", "por", "dta", "xpt", "feather", "sas7bdat")

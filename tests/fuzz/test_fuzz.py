@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, absent
 from tests.fuzz.cases import KINDS
-from tests.fuzz.labels import FILES
+from tests.fuzz.labels import FILES, sas_table
 from tests.fuzz.trees import WRITERS
 
 CASES = int(os.environ.get("COPSE_FUZZ_CASES", "200"))
@@ -25,7 +25,10 @@ SLOW = 20
 def test_fuzz(kind: str) -> None:
     if writer := WRITERS.get(kind.removesuffix(" tree")):
         pytest.importorskip(writer, reason=f"{writer} is needed to write the file")
-    count = max(1, CASES // 10) if kind in FILES else CASES  # each of these is a process
+    if kind == "sas7bdat" and sas_table() is None:
+        absent("haven", "R has no package haven, whose example of a SAS file is damaged here")
+    few = kind in FILES and kind != "sas7bdat"  # each of these is a process
+    count = max(1, CASES // 10) if few else CASES
     command = [sys.executable, "-m", "tests.fuzz", kind, str(FIRST), str(count)]
     patience = SLOW + 60 + 2 * count
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=patience, check=False)

@@ -12,7 +12,7 @@ import pyreadstat
 import pytest
 
 from anonymizer.errors import ReadError
-from anonymizer.labelled import read
+from anonymizer.labelled import parts, read
 from anonymizer.labelled.variable import Variable
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.child import read_in_child
@@ -67,7 +67,7 @@ def test_spss__comes_with_labels_and_missing_codes(reader: Any, tmp_path: Path) 
         assert (pd.isna(text) and np.isnan(code)) or text == expected[code]
     assert variables["answer"].domain == ("Never", "2", "Always", "Refused", "Don't know")
     assert variables["answer"].missing == ("Refused", "Don't know")
-    assert variables["income"] == Variable("الدخل", ranges=((-9.0, -9.0),), format="F8.2")
+    assert variables["income"] == Variable("الدخل", ranges=((-9.0, -9.0),), format="F8.2", width=8)
     assert frame["income"].isna().sum() == 7
     assert list(frame["income_missing"].notna()) == [True] * 4 + [False] * 56
     assert set(frame["income_missing"].dropna()) == {"Refused"}
@@ -147,13 +147,65 @@ def test_sas_dates__by_their_formats() -> None:
     assert read.moment_scale("TIME8", "sav") is None
 
 
-def test_a_file_in_parts__is_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = sav(tmp_path, survey(200))
-    whole = read_table(data)
-    monkeypatch.setattr(read, "SMALLEST_BATCH", 7)
-    parts = read_table(data)
-    assert parts.frame.equals(whole.frame)
-    assert parts.variables == whole.variables
+@pytest.mark.parametrize("kind", ["sav", "zsav", "dta", "xpt", "por"])
+def test_a_file_in_parts__is_the_same_table(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / f"parts.{kind}"
+    table = survey(200)
+    table["plain"] = np.random.default_rng(1).normal(size=200)
+    if kind in ("sav", "zsav"):
+        path.write_bytes(sav(tmp_path, table, compress=kind == "zsav"))
+    elif kind == "dta":
+        table["answer"] = pd.Series(np.resize([1.0, 2.0, "a", np.nan, 3.5], 200), dtype=object).map(
+            lambda value: value if value == "a" else float(value)
+        )
+        pyreadstat.write_dta(table, path, missing_user_values={"answer": ["a"]})
+    else:
+        write = pyreadstat.write_por if kind == "por" else pyreadstat.write_xport
+        write(table, path)
+    whole = read_table(path)
+    monkeypatch.setattr(parts, "SMALLEST_PART", 7 * len(table.columns))
+    again = read_table(path)
+    assert again.frame.equals(whole.frame)
+    assert again.variables == whole.variables
+    assert again.sha256 == read_table(path.read_bytes(), name=path.name).sha256
+
+
+@pytest.mark.parametrize("capacity", [0, 20_000])
+def test_columns_of_few_values__are_kept_as_codes(capacity: int) -> None:
+    few, more, many = np.resize([1.0, 7.0, np.nan, -0.0], 5000), np.arange(5000.0) % 700, np.arange(5000.0)
+    column, sizes = parts.RawColumn(capacity), []
+    for values in (few, more, many, few):
+        column.add(list(values), is_text=False)
+        sizes.append(column.cells.itemsize)
+    assert sizes == [1, 2, 8, 8]
+    numbers, codes, tags = column.take()
+    assert codes is None
+    assert np.array_equal(numbers, np.concatenate([few, more, many, few]), equal_nan=True)
+    assert not np.signbit(numbers[numbers == 0]).any()
+    assert not tags.any()
+
+
+def test_columns_of_many_texts__are_kept_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "MOST_CODES", 10)
+    batches = [["a", None, "b"], ["b", "c"], [f"text {at}" for at in range(30)], ["a"]]
+    for first in range(len(batches)):
+        column = parts.RawColumn()
+        for texts in batches[first:]:
+            column.add(texts, is_text=True)
+        again = [text for part in column.take_texts() for text in part.to_pylist()]
+        assert again == [text or "" for texts in batches[first:] for text in texts]
+
+
+def test_a_file_that_is_written_meanwhile__is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "late.sav"
+    path.write_bytes(sav(tmp_path, survey()))
+
+    def write(share: float, words: str) -> None:
+        with path.open("ab") as file:
+            file.write(b"\0")
+
+    with pytest.raises(ReadError, match="changed while it was read"):
+        read_table(path, progress=write)
 
 
 def test_a_missing_column__never_takes_the_name_of_another(tmp_path: Path) -> None:

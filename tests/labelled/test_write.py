@@ -13,15 +13,19 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
+from python_calamine import CalamineWorkbook
 
 from anonymizer.checking.released_file import read_archive, read_file
 from anonymizer.checking.verify import verify
-from anonymizer.errors import ParameterError
+from anonymizer.checking.workbook_file import SECOND
+from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
+from anonymizer.labelled.forms import DAYS, code_form, moment_form, number_form
 from anonymizer.labelled.read import LabelledColumn, read_labelled
 from anonymizer.labelled.variable import Variable
-from anonymizer.labelled.write import DAYS, FORMATS, labelled_bytes, planned, planned_table
+from anonymizer.labelled.write import FORMATS, _aligned, labelled_bytes, planned, planned_table
 from anonymizer.pipeline import anonymize
+from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import read_table
 from anonymizer.reading.profile import suggest
 from anonymizer.releasing.files import archive
@@ -33,6 +37,12 @@ from anonymizer.settings import Settings
 from tests.conftest import absent
 from tests.labelled.test_read import ANSWERS, SEXES, sav, survey
 
+OWN = {
+    "día": {"sav": "SDATE10", "dta": "%tdDD/NN/CCYY", "xpt": "YYMMDD10"},
+    "at": {"sav": "YMDHMS19", "dta": "%tcHH:MM", "xpt": "DATETIME22.3"},
+}
+"""Formats that columns had in their file, which are kept."""
+DAY_VALUES = np.array(["2024-02-29", "1970-01-01"], "datetime64[us]")
 READERS = {"sav": pyreadstat.read_sav, "dta": pyreadstat.read_dta, "xpt": pyreadstat.read_xport}
 SCRIPT = """
 suppressMessages(library(haven))
@@ -55,6 +65,7 @@ for (path in list.files(folder, "[.](sav|dta|xpt)$", full.names = TRUE)) {
     missing <- c(attr(x, "na_range"), attr(x, "na_values"))
     shown <- c(attr(x, "format.spss"), attr(x, "format.stata"), attr(x, "format.sas"))
     c(say("column", name), say("label", if (is.null(label)) "" else label),
+      say("width", if (is.null(attr(x, "display_width"))) 0 else attr(x, "display_width")),
       say("format", paste(shown, collapse = " ")), say("missing", paste(missing, collapse = " ")),
       if (length(labels)) say("code", text(labels), names(labels)), say("cell", text(x)))
   })
@@ -140,6 +151,133 @@ def test_stata__keeps_reasons_as_tagged_missing_values(folder: Path) -> None:
     assert set(about.missing_user_values["answer"]) == {"a", "b"}
 
 
+def test_spss__keeps_formats_widths_and_sides(tmp_path: Path) -> None:
+    table = survey(200)
+    widths = {"age": 5, "sex": 21, "answer": 12, "city": 30, "born": 14}
+    formats = {"age": "F3.0", "sex": "F1.0", "income": "DOLLAR9.2", "born": "EDATE10"}
+    data = sav(tmp_path, table, variable_display_width=widths, variable_format=formats)
+    data = _aligned(data, ["center", "", "left", "", "right", ""])
+    reading = read_table(data)
+    variables = reading.variables
+    assert {name: variables[name].width for name in widths} == widths
+    assert [variables[name].alignment for name in table] == ["center", "", "left", "", "right", ""]
+    schema = suggest(reading.frame, reading.variables)
+    roles = dict.fromkeys(("income", "income_missing", "answer", "city", "born"), Role.INSENSITIVE)
+    release = anonymize(reading.frame, schema.with_roles(roles | {"answer": Role.SENSITIVE}), k=5).release
+    data = replace(release, bars=()).to_bytes("sav")
+    assert read_file(data).beside == ()
+    _, about = pyreadstat.read_sav(io.BytesIO(data), metadataonly=True)
+    assert {name: about.original_variable_types[name] for name in ("income", "born")} == {
+        name: formats[name] for name in ("income", "born")
+    }
+    assert about.variable_display_width["born"] == 14
+    assert about.variable_display_width["answer"] == 12
+    assert about.variable_alignment == {
+        "age": "right", "sex": "right", "answer": "left", "income": "right", "city": "right", "born": "right"
+    }  # fmt: skip
+    cells_there = release["sex"].series().dropna().unique()
+    assert about.variable_display_width["sex"] == max(21, min(40, max(map(len, cells_there))))
+    assert about.original_variable_types["sex"] == ("F1.0" if len(about.variable_value_labels["sex"]) < 5 else "F2.0")
+
+
+@pytest.mark.parametrize(
+    ("own", "format", "number", "day"),
+    [
+        ("F4.1", "sav", "F4.1", "DATE11"),
+        ("ADATE8", "sav", "F8.2", "ADATE8"),
+        ("DATE8", "sav", "F8.2", "DATE11"),
+        ("DATETIME41", "sav", "F8.2", "DATE11"),
+        ("F8.9", "sav", "F8.2", "DATE11"),
+        ("%9.2f", "sav", "F8.2", "DATE11"),
+        ("%td", "dta", "", "%td"),
+        ("%tdDD/NN/CCYY", "dta", "", "%tdDD/NN/CCYY"),
+        ("%12.0fc", "dta", "%12.0fc", "%td"),
+        ("%tm", "dta", "%tm", "%td"),
+        ("%td row 7 is Ada", "dta", "", "%td"),
+        ("DATE11", "xpt", "", "DATE11"),
+        ("DATE12", "xpt", "", "DATE9"),
+        ("BEST12", "xpt", "BEST12", "DATE9"),
+        ("F4.0", "xpt", "F4", "DATE9"),
+        ("MONTH9", "sav", "MONTH9", "DATE11"),
+        ("MONTH9", "xpt", "", "MONTH9"),
+    ],
+)
+def test_forms__of_one_program_stay_where_another_has_them(own: str, format: str, number: str, day: str) -> None:
+    assert number_form(own, format) == number
+    assert moment_form(own, format, days=True) == day
+    for form, read_as in ((number, False), (day, True)):
+        column = LabelledColumn("a", Variable(format=form), DAY_VALUES if read_as else np.array([1.5, 2.0]))
+        data = labelled_bytes(planned_table([column], format), format)
+        _, about = READERS[format](io.BytesIO(data), metadataonly=True)
+        assert not form or about.original_variable_types["a"] == form
+        assert read_file(data).beside == ()
+
+
+def test_forms_of_codes__have_room_for_each() -> None:
+    assert code_form("F1.0", "sav", [1.0, 9.0]) == "F1.0"
+    assert code_form("F1.0", "sav", [1.0, 10.0]) == "F2.0"
+    assert code_form("DATE11", "sav", [1.0, -9.0]) == "F8.0"
+    assert code_form("F3.1", "sav", [1.5]) == "F3.1"
+    assert code_form("F1.0", "dta", [1.0]) == ""
+    assert code_form("%8.0g", "dta", [1.0, ".a"]) == "%8.0g"
+
+
+def labels_of(data: bytes) -> list[list[str]]:
+    return CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_name("labels").to_python()
+
+
+def test_a_workbook__has_a_sheet_of_labels(folder: Path) -> None:
+    release, _ = release_of(folder)
+    data = release.to_bytes("xlsx")
+    assert data == release.to_bytes("xlsx")
+    assert read_file(data).beside == ()
+    head, *rows = labels_of(data)
+    assert head == ["column", "what", "code", "label"]
+    assert ["income", "variable label", "", "الدخل"] in rows
+    assert ["answer", "variable label", "", "Zufriedenheit"] in rows
+    assert ["answer", "value label", "1", "Never"] in rows
+    assert ["answer", "missing value", "-9", "Refused"] in rows
+    assert ["income_missing", "missing value", "-9", "Refused"] in rows
+    assert all(isinstance(text, str) for row in rows for text in row)
+    assert b"<f>" not in read_archive(data)[0][SECOND]
+    again = read_in_child(data, name="release.xlsx")
+    assert not again.questions
+    assert again.options.sheet == "release"
+    assert list(again.frame.columns) == list(release.frame().columns)
+    bare = replace(release, columns=tuple(replace(one, variable=Variable()) for one in release.columns))
+    assert SECOND not in read_archive(bare.to_bytes("xlsx"))[0]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (">Never<", ">Ada is row 7<", "labels of codes that no row has"),
+        (">الدخل<", "><", None),
+        (">code<", ">note<", "not written as releases are"),
+        (">value label<", ">remark<", "not written as releases are"),
+    ],
+)
+def test_a_sheet_of_labels__hides_nothing(before: str, after: str, words: str | None, folder: Path) -> None:
+    members, _ = read_archive(release_of(folder)[0].to_bytes("xlsx"))
+    sheet = members[SECOND].decode()
+    place = sheet.rfind(before)
+    changed = sheet[:place] + after + sheet[place + len(before) :]
+    data = archive(members | {SECOND: changed.encode()})
+    if words is None:
+        with pytest.raises(ReadError, match="plain cells"):
+            read_file(data)
+    else:
+        assert any(words in sentence for sentence in read_file(data).beside)
+
+
+def test_rows_of_labels__stand_in_one_order(folder: Path) -> None:
+    members, _ = read_archive(release_of(folder)[0].to_bytes("xlsx"))
+    start, first, *rows, last = members[SECOND].decode().split("\n")
+    for wrong in ([*rows[:-2], rows[-1], rows[-2]], [*rows, rows[-1]], []):
+        sheet = "\n".join([start, first, *wrong, last]).encode()
+        assert read_file(archive(members | {SECOND: sheet})).beside
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_file_with_more_in_it__is_not_in_order(format: str, folder: Path, tmp_path: Path) -> None:
     release, _ = release_of(folder)
@@ -215,7 +353,7 @@ def made_up(case: int) -> list[LabelledColumn]:
     days[::5] = np.datetime64("NaT")
     return [
         [LabelledColumn("sex", codes(*SEXES.values(), measure="nominal"), pick(*SEXES.values()))],
-        [LabelledColumn("día", Variable(label="いつ"), days)],
+        [LabelledColumn("día", Variable(label="いつ", width=17, alignment="center"), days)],
         [LabelledColumn("at", Variable(), days + rng.integers(0, 86_400, n).astype("timedelta64[s]"))],
         [
             LabelledColumn("x", Variable(label="x", ranges=((-9.0, -6.0),)), holes),
@@ -253,6 +391,10 @@ def same(first: Any, second: Any) -> bool:
 def file_of(case: int, format: str) -> tuple[list[LabelledColumn], list[Any], bytes]:
     """A made-up table, as it is planned for a format, and its file."""
     columns = made_up(case)
+    columns = [
+        replace(one, variable=replace(one.variable, format=OWN[one.name][format])) if one.name in OWN else one
+        for one in columns
+    ]
     if format == "xpt":
         if case == 5:
             columns = [replace(columns[0], values=pd.Categorical(["é" * (at + 1) for at in range(40)]))]
@@ -285,6 +427,7 @@ class Column:
 
     label: str = ""
     format: str = ""
+    width: str = ""
     missing: str = ""
     codes: dict[str, str] = field(default_factory=dict)
     cells: list[str] = field(default_factory=list)
@@ -358,11 +501,15 @@ def test_haven__reads_every_cell_label_and_missing_code_as_it_was_written(
             texts = [text_of(value, why) for value in pd.Series(reasons.values).astype(object)]
             expected = [reason or value for value, reason in zip(expected, texts, strict=True)]
         haven = there[column.name]
-        days = plan.variable.format in DAYS.values()
+        days = plan.variable.format in (*DAYS.values(), *OWN["día"].values())
+        if column.name in OWN:
+            assert plan.variable.format == OWN[column.name][format]
         assert haven.cells == [text.removesuffix(" 00:00:00") if days else text for text in expected]
         assert haven.label == plan.variable.label
         assert haven.codes == {text_of(text, codes): text for text in codes}
         ends = [end for low, high in plan.variable.ranges for end in ((low,) if low == high else (low, high))]
         assert haven.missing.split() == [f"{end:g}" for end in ends]
+        if plan.variable.width and plan.variable.width != 8:  # haven leaves the usual one out
+            assert haven.width == str(plan.variable.width)
         if plan.variable.format:
             assert haven.format == plan.variable.format

@@ -276,7 +276,7 @@ def what_changed(ws: Workspace, report: Report) -> None:
         st.plotly_chart(loss_figure(utility.ncp_by_column), key="loss", config=CONFIG)
         sentences = [f"Discernibility: {count(utility.discernibility)} (the sum of squared group sizes)."]
         if utility.error is not None and not ws.flow.encoded.by_numbers:
-            target = plain(ws.flow.encoded.target.name)
+            target = plain(ws.flow.encoded.target.title)
             sentences.insert(
                 0, f"{share(utility.error)} of the rows lack the most frequent {target} of their look-alikes."
             )

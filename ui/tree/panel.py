@@ -82,7 +82,7 @@ def show_node(
     """Draw one node beside the picture: who is in it, what somebody who knows them learns, why they are together, one
     row before and after, and the papers' figures last."""
     encoded, risk, tree, p = ws.flow.encoded, ws.flow.risk, pruning.tree, ws.settings
-    encodings, labels = encoded.encodings, encoded.target.labels
+    encodings, labels = encoded.encodings, encoded.target.texts
     what = "group" if pruning.group_of_node(after)[node] == node else "node"
     with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         if node not in (0, ws.state(TreeState).focus):
@@ -121,7 +121,7 @@ def learnt_sentences(encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, no
         largest = int(counts.argmax())
         here, whole = int(counts[largest]), float(tree.sums[0][largest] / max(int(tree.n[0]), 1))
         sentences.append(
-            f"{target.name}: {class_name(target.labels[largest])}, {here:,} of {plural(int(tree.n[node]), 'record')} "
+            f"{target.title}: {class_name(target.texts[largest])}, {here:,} of {plural(int(tree.n[node]), 'record')} "
             f"({chance_text(here / max(int(tree.n[node]), 1))}; in the whole table {chance_text(whole)})."
         )
     if risk.numeric is not None:
@@ -207,7 +207,7 @@ def measures(risk: NodeRisk, encoded: EncodedTable, node: int) -> list[tuple[str
         ),
     ]
     if encoded.target.n_classes > 1:
-        name = encoded.target.name
+        name = encoded.target.title
         facts.append((f"{count(risk.error[node])} records", f"are not in the largest class of {name} here (E)."))
     return facts if risk.numeric is None else [*facts, *number_measures(risk.numeric, node)]
 
@@ -230,7 +230,7 @@ def number_measures(numeric: NumericRisk, node: int) -> list[tuple[str, str]]:
         if np.isnan(p_value)
         else (f"{p_value:.3g}", f"is the chance {tested}"),
     ]
-    for position, name in enumerate(numeric.names):
+    for position, name in enumerate(numeric.titles):
         rsd, spread = numeric.rsd[node, position], numeric.spread[node, position]
         words = (
             f"is the mean of {name}, for the whole table {mean_text(numeric, 0, position)}. Guessing it "
@@ -249,7 +249,7 @@ def show_groups(
     cut = cut[np.argsort(tree.n[cut], kind="stable")]
     if len(cut) > MOST_GROUPS:
         st.caption(f"The {count(MOST_GROUPS)} smallest of {count(len(cut))} groups.")
-    table = group_table(tree, risk, encoded.encodings, encoded.target.labels, cut[:MOST_GROUPS])
+    table = group_table(tree, risk, encoded.encodings, encoded.target.texts, cut[:MOST_GROUPS])
     if encoded.target.n_classes < 2:
         table = table.drop(columns=["largest class", "its share", "E"])
     key = f"groups {after} {len(table)}"

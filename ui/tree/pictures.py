@@ -37,7 +37,7 @@ def draw(
     sight."""
     state = ws.state(TreeState)
     theme = "dark" if st.context.theme.type == "dark" else "light"
-    tree, risk, labels = pruning.tree, ws.flow.risk, ws.flow.encoded.target.labels
+    tree, risk, labels = pruning.tree, ws.flow.risk, ws.flow.encoded.target.texts
     shades = legend(tree, risk, labels, state.colour, theme, pruning.k)
     if state.view == "tree":
         return nodes_and_edges(ws, pruning, cut, bands, theme, on_pick, on_open)
@@ -86,7 +86,7 @@ def nodes_and_edges(
 ) -> Callable[[], None]:
     """Draw the tree as graphviz lays it out, and return what draws its figures in words and the files of it."""
     state, tree, risk, encoded = ws.state(TreeState), pruning.tree, ws.flow.risk, ws.flow.encoded
-    labels = encoded.target.labels
+    labels = encoded.target.texts
     source_of = partial(
         dot, tree, risk, encoded.encodings, labels, cut=None if state.what == "grown" else cut,
         below_cut=state.what == "both", focus=state.focus, colour_by=state.colour, theme=theme, k=pruning.k,
@@ -105,5 +105,5 @@ def nodes_and_edges(
 
 def colour_title(ws: Workspace, colour: str) -> str:
     """Return what the colours say, in words: how sure an attacker is of diagnosis."""
-    name = ws.flow.encoded.target.name
+    name = ws.flow.encoded.target.title
     return f"{COLOURS[colour].capitalize()}{f' of {name}' if colour == 'sure' and name else ''}"
