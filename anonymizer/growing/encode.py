@@ -29,7 +29,9 @@ class Encoding:
     ``labels``: the value of each code but the missing one (numbers, ``datetime64`` or text), ascending or in
     the declared order. ``low``, ``high``: the smallest and largest number in each code (numeric and dates, dates
     as microseconds since 1970); for categorical columns both are the code itself. ``domain``: the public
-    range (numeric), or (0, number of levels). ``variable``: what the column and its levels are in words.
+    range (numeric), or (0, number of levels). ``variable``: what the column and its levels are in words. ``heights``
+    (b,): of a column with a public hierarchy, how high the node is that holds a code and the one before it. ``point``:
+    how wide a single number is that was rounded.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Encoding:
     domain: tuple[float, float]
     missing: bool
     variable: Variable = Variable()
+    heights: NDArray[np.int16] | None = None
+    point: float = 0.0
 
     @property
     def n_codes(self) -> int:
