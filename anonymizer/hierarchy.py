@@ -53,6 +53,11 @@ class Hierarchy:
         """The values in their order, b of them."""
         return tuple(row[0] for row in self.rows)
 
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """Which group of the lowest level each value is in, from 0."""
+        return tuple((np.cumsum(self.heights > 1) - 1).tolist())
+
     @property
     def n_levels(self) -> int:
         """Number of levels above the values."""
@@ -76,16 +81,16 @@ class Hierarchy:
         """The word of each node of several values, the lowest where it has more than one, and its first and last value.
         All values are not among them where their word is ``*``."""
         words: dict[str, tuple[int, int]] = {}
+        named: set[tuple[int, int]] = set()
         for level in range(1, self.n_levels + 1):
             starts = np.append(np.flatnonzero(self.heights > level), len(self.rows))
             for first, end in pairwise(starts.tolist()):
                 reach = (first, end - 1)
-                if end - first > 1 and reach not in words.values() and not self._is_anything(first, level):
-                    words[self.rows[first][level]] = reach
+                word = self.rows[first][level]
+                if end - first > 1 and reach not in named and word != ANYTHING:
+                    words[word] = reach
+                    named.add(reach)
         return words
-
-    def _is_anything(self, first: int, level: int) -> bool:
-        return self.rows[first][level] == ANYTHING
 
     @cached_property
     def word_of(self) -> dict[tuple[int, int], str]:

@@ -221,7 +221,9 @@ class InMemory:
         """See :class:`RecordSource`."""
         from anonymizer import kernels
 
-        columns = kernels.Columns(self.packed, self.order, self.responses, self.n_codes, self.by_order, self.heights, self.stride)
+        columns = kernels.Columns(
+            self.packed, self.order, self.responses, self.n_codes, self.by_order, self.heights, self.stride
+        )
 
         def branch(position: int) -> Branch:
             node = nodes[position]

@@ -5,10 +5,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from anonymizer.cuts import Cuts
+from anonymizer.cuts import DATE_STEPS, Cuts
 from anonymizer.errors import AnonymizerError, SchemaError
 from anonymizer.growing.encode import Encoding, encode_column
-from anonymizer.schema import DATE_STEPS, Column, Kind, Role
+from anonymizer.schema import Column, Kind, Role
 from anonymizer.values import value_text
 from ui.controls import count, problem
 from ui.workspace import Workspace
