@@ -166,6 +166,8 @@ class Hierarchy:
             _refuse("The hierarchy is not text in UTF-8.", "Save it as a CSV file in UTF-8.")
         if "\0" in text:
             _refuse("The hierarchy is no text file.", "Bring a CSV file, a value and its generalizations in each row.")
+        if not text.strip():
+            _refuse("The hierarchy is empty.", "Write a row for each value.")
         if ";" not in text.partition("\n")[0]:
             _refuse("The hierarchy has no semicolon in its first row.", "Write each row as value;group;*.")
         try:
@@ -184,7 +186,9 @@ def check_rows(rows: Sequence[Sequence[str]]) -> None:
     width = len(rows[0])
     ragged = next((place for place, row in enumerate(rows, 1) if len(row) != width), None)
     if ragged is not None:
-        what = f"Row {ragged:,} of the hierarchy has {len(rows[ragged - 1])} fields, and the first row has {width}."
+        own = len(rows[ragged - 1])
+        fields = "1 field" if own == 1 else f"{own} fields"
+        what = f"Row {ragged:,} of the hierarchy has {fields}, and the first row has {width}."
         _refuse(what, "Give every row the same levels.")
     if not 2 <= width <= MOST_LEVELS + 1:
         _refuse(f"A hierarchy has from 1 to {MOST_LEVELS} levels above its values.", "Write rows as value;group;*.")

@@ -120,8 +120,8 @@ def require_values(values: "pd.Series[Any]", column: Column, hierarchy: Hierarch
     if strange:
         what = "1 value" if strange == 1 else f"{strange:,} different values"
         raise EncodeError(
-            f"{what} of {column.name!r} {'is' if strange == 1 else 'are'} not in its public hierarchy of "
-            f"{len(hierarchy.values):,} values.",
+            f"{what} of {column.name!r} {'is' if strange == 1 else 'are'} not in its public hierarchy, which has "
+            f"{len(hierarchy.values):,}.",
             column=column.name,
             remedy="Add a row for every value that the column may have, or correct the values.",
         )
