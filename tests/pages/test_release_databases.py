@@ -88,7 +88,7 @@ def test_release__becomes_a_new_table_that_reads_back_the_same(file: Path) -> No
 
 
 def test_release__that_may_not_leave_is_not_offered(file: Path) -> None:
-    app = open_page(session(k=3, generalizer="tiered"))
+    app = open_page(session(k=4, generalizer="tiered"))
     assert "Nothing can be written as long as the release may not leave." in plain_text(app)
     assert not any(one.label == "Name of the new table" for one in app.text_input)
 
