@@ -125,7 +125,7 @@ def _number(value: str | None, column: Column) -> float | None:
     if value is None or column.kind is Kind.CATEGORICAL:
         return None
     try:
-        return number_of(value.strip())
+        return float(column.cuts.rounded(np.array(number_of(value.strip()))))
     except AnonymizerError as error:
         form = "a number" if column.kind is Kind.NUMERIC else "a date (2024-05-17)"
         raise ParameterError(
