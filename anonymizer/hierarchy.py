@@ -192,17 +192,19 @@ def check_rows(rows: Sequence[Sequence[str]]) -> None:
         _refuse(what, "Give every row the same levels.")
     if not 2 <= width <= MOST_LEVELS + 1:
         _refuse(f"A hierarchy has from 1 to {MOST_LEVELS} levels above its values.", "Write rows as value;group;*.")
-    seen: dict[str, int] = {}
+    first_row: dict[str, int] = {}
     for place, row in enumerate(rows, 1):
         for word in row:
             _check_word(word, place)
         if row[0] == ANYTHING:
             _refuse(f"Row {place:,} of the hierarchy begins with *, which is no value.", "Take the row out.")
-        if row[0] in seen:
-            same = tuple(rows[seen[row[0]] - 1]) == tuple(row)
+        if row[0] in first_row:
+            same = tuple(rows[first_row[row[0]] - 1]) == tuple(row)
             where = "twice" if same else "under two parents"
-            _refuse(f"Rows {seen[row[0]]:,} and {place:,} of the hierarchy hold one value {where}.", "Write it once.")
-        seen[row[0]] = place
+            _refuse(
+                f"Rows {first_row[row[0]]:,} and {place:,} of the hierarchy hold one value {where}.", "Write it once."
+            )
+        first_row[row[0]] = place
 
 
 def _check_word(word: str, place: int) -> None:

@@ -136,12 +136,12 @@ class Column:
         """Make the values of a public hierarchy the domain. Raises :class:`SchemaError` for a wider one."""
         declared = () if self.domain is None or self.suggested else self.domain
         if self.kind is Kind.CATEGORICAL:
-            outside, domain = set(map(str, declared)) - set(hierarchy.values), cast(Domain, hierarchy.values)
+            outside, domain = len(set(map(str, declared)) - set(hierarchy.values)), cast(Domain, hierarchy.values)
         else:
             domain = float(hierarchy.numbers[0]), float(hierarchy.numbers[-1])
-            outside = {end for end in declared if not domain[0] <= float(end) <= domain[1]}  # type: ignore[assignment]
+            outside = sum(not domain[0] <= float(end) <= domain[1] for end in declared)
         if outside:
-            what = f"{len(outside):,} of the declared domain of {self.name!r} are not in its hierarchy."
+            what = f"{outside:,} of the declared domain of {self.name!r} are not in its hierarchy."
             raise SchemaError(what, column=self.name, remedy="Add them to the hierarchy, or read the domain anew.")
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "suggested", False)

@@ -251,7 +251,8 @@ def _hierarchy_cells(
     """Return for sets of codes (s, b) the words of the smallest nodes that hold them, each once; ``index``: the set of
     each box."""
     hierarchy, values = cast(Hierarchy, encoding.hierarchy), len(encoding.labels)
-    some, missing = present[:, :values].any(axis=1), present[:, values:].any(axis=1)
+    some = np.asarray(present[:, :values].any(axis=1))
+    missing = np.asarray(present[:, values:].any(axis=1))
     low, high = present[:, :values].argmax(axis=1), values - 1 - present[:, :values][:, ::-1].argmax(axis=1)
     first, last = hierarchy.cover(low, high)
     cells = tuple(

@@ -92,8 +92,8 @@ def grouped(values: Sequence[str], keys: Sequence[Hashable], words: Sequence[str
         groups.setdefault(key, []).append(value)
         word.setdefault(key, text)
     named = [group[0] if len(group) == 1 else word[key] for key, group in groups.items()]
-    taken = {value for group in groups.values() if len(group) > 1 for value in group}
-    named = [f"about {name}" if name in taken else name for name in named]
+    inside = {value for group in groups.values() if len(group) > 1 for value in group}
+    named = [f"about {name}" if name in inside else name for name in named]
     return rows_from(groups.values(), named)
 
 

@@ -92,7 +92,7 @@ def test_tree__divides_no_group_as_long_as_it_can_part_groups(seed: int) -> None
     table = people(seed, 600)
     flow = Flow(table, schema_of(table, **BOTH), Settings(k=5))
     tree, encoded = flow.tree, flow.encoded
-    leaf, seen = flow.leaf, 0
+    leaf, cuts = flow.leaf, 0
     for node in np.flatnonzero(tree.feature >= 0):
         j = int(tree.feature[node])
         encoding = encoded.encodings[j]
@@ -103,7 +103,7 @@ def test_tree__divides_no_group_as_long_as_it_can_part_groups(seed: int) -> None
         if len(values) < len(codes):  # missing is beside all values
             assert set(left) in (set(values), set(codes) - set(values))
             continue
-        hierarchy, seen = encoding.hierarchy, seen + 1
+        hierarchy, cuts = encoding.hierarchy, cuts + 1
         whole = slow_cover(hierarchy, int(values[0]), int(values[-1]))
         for side in (left, np.setdiff1d(values, left)):
             first, last = slow_cover(hierarchy, int(side[0]), int(side[-1]))
@@ -112,7 +112,7 @@ def test_tree__divides_no_group_as_long_as_it_can_part_groups(seed: int) -> None
             assert not shared or (first, last) == whole
         both = slow_cover(hierarchy, int(left[-1]), int(np.setdiff1d(values, left)[0]))
         assert both == whole, "neighbours of a cut are parted by the largest group"
-    assert seen > 3
+    assert cuts > 3
 
 
 def test_loss_of_nodes__is_that_of_their_cells() -> None:

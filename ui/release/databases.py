@@ -51,7 +51,7 @@ def into_database(ws: Workspace, release: Release, report: Report, reason: str, 
         elif job is not None and not job.done.is_set():
             watch(job, JOB)
         elif job is not None and job.failure is None:
-            written(ws, job, report, reason)
+            new_table(ws, job, report, reason)
         else:
             if job is not None and job.failure is not None:
                 show_failure(job.failure)
@@ -114,7 +114,7 @@ def begin(ws: Workspace, release: Release, target: Address) -> None:
     start_job(ws, JOB, (release, target.but(password="")), work)
 
 
-def written(ws: Workspace, job: Job, report: Report, reason: str) -> None:
+def new_table(ws: Workspace, job: Job, report: Report, reason: str) -> None:
     """Draw that the table is there, its report, and the way to another one."""
     release, target = job.key
     rows = plural(release.n_records, "row")
