@@ -6,6 +6,7 @@
 ``{a, b}``                      one of these levels, in domain order
 ``{[29, 61], missing}``         in the interval, or missing
 ``{a, missing}``                this level, or missing
+``Nontechnical``                one of a group's levels, where a public hierarchy has that word for them
 ``*``                           withheld: anything in the column's domain
 (empty cell)                    missing
 ``a+b``, ``a:4+b:1``            concatenation, with counts when weighted
@@ -27,7 +28,8 @@ from typing import ClassVar, NoReturn
 import numpy as np
 
 from anonymizer.errors import CellError
-from anonymizer.schema import Kind
+from anonymizer.hierarchy import Hierarchy
+from anonymizer.schema import Column, Kind
 
 MISSING_WORD = "missing"
 WITHHELD_SIGN = "*"
@@ -52,7 +54,8 @@ class Cell:
     infinite where it is open; ``ends``: the same two as they are written, "" where it is open. ``levels``: the possible
     levels. ``missing``: the value may be missing. ``withheld``: anything in the domain. ``joined``: a concatenation;
     ``counts``: how many records have each of its levels (that of "missing" last), empty when not weighted.
-    ``estimate``: the number is a mean or median of several, so it is no bound for anybody's value.
+    ``estimate``: the number is a mean or median of several, so it is no bound for anybody's value. ``word``: what a
+    public hierarchy calls the levels together.
 
     Use the constructors; they refuse what cannot be written.
     """
@@ -66,6 +69,7 @@ class Cell:
     joined: bool = False
     counts: tuple[int, ...] = ()
     estimate: bool = False
+    word: str = ""
 
     WITHHELD: ClassVar["Cell"]
     MISSING: ClassVar["Cell"]
@@ -161,7 +165,7 @@ class Cell:
             inner = inner if low and high else f"{UP_SIGN}{low}" if low else f"{DOWN_SIGN}{high}"
             inner = ESTIMATE_SIGN + inner if self.estimate else inner
             return f"{{{inner}, {MISSING_WORD}}}" if self.missing else inner
-        members = [member_text(level) for level in self.levels]
+        members = [member_text(level) for level in ((self.word,) if self.word else self.levels)]
         if self.missing:
             if not members and not self.counts:
                 return None
@@ -276,6 +280,27 @@ def parse_cell(text: str | None, kind: Kind) -> Cell:
     if text[0] != '"' and "+" not in text and ":" not in text:
         return Cell.of_levels((text,))
     return _concatenation(text)
+
+
+def parse_column_cell(text: str | None, column: Column) -> Cell:
+    """Return the cell that a text says in a column: :func:`parse_cell`, and words of its public hierarchy are all of
+    their levels. Raises :class:`CellError` for anything that is not a cell."""
+    cell = parse_cell(text, column.kind)
+    hierarchy = column.cuts.hierarchy
+    if hierarchy is None or len(cell.levels) != 1 or cell.joined or cell.counts:
+        return cell
+    node = hierarchy.words.get(cell.levels[0])
+    return cell if node is None else hierarchy_cell(hierarchy, *node, cell.missing)
+
+
+def hierarchy_cell(hierarchy: Hierarchy, first: int, last: int, missing: bool = False) -> Cell:
+    """Return the levels from one to another as a public hierarchy says them: by the word of their node; withheld, where
+    they are all levels and have none."""
+    levels = hierarchy.values[first : last + 1]
+    word = hierarchy.word_of.get((first, last), "")
+    if len(levels) > 1 and not word:
+        return Cell.WITHHELD
+    return Cell(levels=levels, missing=missing, word=word)
 
 
 def _number(part: str, missing: bool) -> Cell:

@@ -11,11 +11,11 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, cast
 
-import numpy as np
 import pandas as pd
 
-from anonymizer.cuts import Cuts
+from anonymizer.cuts import Cuts, grid_step
 from anonymizer.errors import SchemaError, check_headers
+from anonymizer.hierarchy import Hierarchy
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.variable import Variable
 
@@ -58,9 +58,6 @@ REASONS = ("reason", "own_reason")
 """The fields of a column that say why it has its role, and change nothing."""
 LONGEST_REASON = 1_000
 
-DATE_STEPS = {"day": 1.0, "week": 7.0, "month": 30.4375, "quarter": 91.3125, "year": 365.25}
-"""The steps of a public grid of dates, and about how many days each has."""
-
 
 @dataclass(frozen=True)
 class Column:
@@ -69,11 +66,11 @@ class Column:
     ``domain``: numeric and date: (lowest, highest), dates as ISO text; categorical: all levels, in their
     order. ``None`` means "read it from the data". ``ordered``: the levels have a natural order, and splits
     respect it. ``reason``: why the role was suggested, in words: "" when it was not, never compared. ``grid``: of
-    numbers and dates, the step of the public grid in which ends are written (a number, or one of :data:`DATE_STEPS`)
+    numbers and dates, the step of the public grid in which ends are written (a number, or one of `DATE_STEPS`)
     and a number that is on it (0 for dates); ``None``: proposed. ``groups``: of categories, the public groups of levels
     that are written together when asked for, each level in one at most; ``None``: proposed. ``suggested``: the domain
     is what some table suggests, and nobody declared it. ``own_reason``: why the steward wants this role. ``variable``:
-    what the file that it came from says of it. ``cuts``: of numbers, the public bands, or top and bottom code.
+    what the file that it came from says of it. ``cuts``: the public cuts; values of a hierarchy are the domain.
     """
 
     name: str
@@ -105,12 +102,13 @@ class Column:
     def _normalize(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
         object.__setattr__(self, "kind", Kind(self.kind))
-        if self.cuts and self.kind is not Kind.NUMERIC:
-            raise SchemaError(f"{self.name!r} has no numbers to cut.", column=self.name, remedy="Make it numeric.")
+        object.__setattr__(self, "cuts", self.cuts.suit(self.name, self.kind))
         if self.grid is not None:
-            object.__setattr__(self, "grid", self._step(*self.grid))
+            object.__setattr__(self, "grid", grid_step(self.name, self.kind, *self.grid))
         if self.groups is not None:
             object.__setattr__(self, "groups", self._groups(self.groups))
+        if self.cuts.hierarchy is not None:
+            self._take_values(self.cuts.hierarchy)
         if self.domain is None:
             object.__setattr__(self, "suggested", False)
             return
@@ -134,20 +132,19 @@ class Column:
                 )
         object.__setattr__(self, "domain", domain)
 
-    def _step(self, step: object, origin: object = 0.0) -> tuple[float | str, float]:
-        """Return the step and the origin of a grid, as they are kept."""
-        if self.kind is Kind.DATE and step in DATE_STEPS:
-            return str(step), 0.0
-        if self.kind is Kind.NUMERIC and not isinstance(step, str):
-            number, start = float(cast(float, step)), float(cast(float, origin))
-            if 0 < number < np.inf and np.isfinite(start):
-                return number, start
-        raise SchemaError(
-            f"The grid of {self.name!r} cannot have the step {str(step)[:40]!r}.",
-            column=self.name,
-            value=step,
-            remedy=f"Give a number above 0, or for dates one of {', '.join(DATE_STEPS)}.",
-        )
+    def _take_values(self, hierarchy: Hierarchy) -> None:
+        """Make the values of a public hierarchy the domain. Raises :class:`SchemaError` for a wider one."""
+        declared = () if self.domain is None or self.suggested else self.domain
+        if self.kind is Kind.CATEGORICAL:
+            outside, domain = len(set(map(str, declared)) - set(hierarchy.values)), cast(Domain, hierarchy.values)
+        else:
+            domain = float(hierarchy.numbers[0]), float(hierarchy.numbers[-1])
+            outside = sum(not domain[0] <= float(end) <= domain[1] for end in declared)
+        if outside:
+            what = f"{outside:,} of the declared domain of {self.name!r} are not in its hierarchy."
+            raise SchemaError(what, column=self.name, remedy="Add them to the hierarchy, or read the domain anew.")
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "suggested", False)
 
     def _groups(self, groups: Iterable[Iterable[str]]) -> tuple[tuple[str, ...], ...]:
         """Return the public groups of levels, as they are kept."""
@@ -187,13 +184,13 @@ class Column:
 
     @property
     def by_order(self) -> bool:
-        """True when splits cut the values in their order (numbers, dates, ordered levels)."""
-        return self.kind is not Kind.CATEGORICAL or self.ordered
+        """True when splits cut the values in their order (numbers, dates, ordered levels, a hierarchy)."""
+        return self.kind is not Kind.CATEGORICAL or self.ordered or self.cuts.hierarchy is not None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; empty parts are left out."""
         parts: dict[str, Any] = {
-            "domain": None if self.domain is None else list(self.domain),
+            "domain": None if self.domain is None or self.cuts.hierarchy else list(self.domain),
             "grid": None if self.grid is None else list(self.grid),
             "groups": None if self.groups is None else [list(group) for group in self.groups],
             **{name: getattr(self, name) or None for name in ("ordered", "suggested", *REASONS)},

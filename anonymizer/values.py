@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError
-from anonymizer.schema import Column, Kind
+from anonymizer.schema import Column, Kind, Role
 
 DAY_OR_MONTH = re.compile(r"\s*[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ][0-9]{2,4}")
 """Dates that do not say which part is the day."""
@@ -82,7 +82,17 @@ def plural(number: int, one: str, many: str = "") -> str:
 
 
 def numbers_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], Any]:
-    """Return the column as numbers (n,), NaN for missing in floats, and a function from numbers back to values."""
+    """Return the column as numbers (n,), NaN for missing in floats, and a function from numbers back to values.
+
+    Those of a quasi-identifying column that is rounded are rounded, for whoever made a release and whoever checks it.
+    """
+    numbers, restore = _plain_numbers(values, column)
+    if column.cuts.rounding is not None and column.role is Role.QUASI_IDENTIFYING:
+        numbers = column.cuts.rounded(numbers)
+    return numbers, restore
+
+
+def _plain_numbers(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[Any], Any]:
     if column.kind is Kind.DATE:
         micro = _moments(values, column)
         numbers = micro.astype(np.int64).astype(np.float64)

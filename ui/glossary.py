@@ -20,7 +20,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "roles": (
         "Identifying", "Quasi-identifying", "Sensitive", "Insensitive", "Person", "Sampling weight", "Target", "Kind",
-        "Domain", "Public ends", "Public cuts", "Group of look-alike records", "Prosecutor", "Homogeneity",
+        "Domain", "Public ends", "Public cuts", "Hierarchy", "Group of look-alike records", "Prosecutor", "Homogeneity",
     ),
     "tree": (
         "Node", "Split", "Pruning", "Cut", *METHODS, *RISK, *LIMITS, "Information gained by the region",

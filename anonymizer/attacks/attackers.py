@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.attacks.outcome import Rate
-from anonymizer.cells import Cell, parse_cell
+from anonymizer.cells import Cell, parse_column_cell
 from anonymizer.checking.linkage import equivalence_classes
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import EncodedTable, Encoding
@@ -111,7 +111,7 @@ class CellColumn:
         """Return the cells of a released column beside the people's values in the original. ``public``: what ends and
         levels stand for, see :func:`anonymizer.releasing.grid.public_parts`."""
         codes, texts = pd.factorize(published.astype(object), use_na_sentinel=False)
-        cells = [parse_cell(None if pd.isna(text) else str(text), column.kind) for text in texts]
+        cells = [parse_column_cell(None if pd.isna(text) else str(text), column) for text in texts]
         of_row = np.asarray(codes, dtype=np.int64)
         values = comparable(original, column)
         ends = np.array([ends_of(cell) for cell in cells], dtype=np.float64)
@@ -368,7 +368,7 @@ def _exact_boxes(encoded: EncodedTable) -> tuple[Rows, NDArray[Any]]:
 def _features(values: "pd.Series[Any]", column: Column, encoding: Encoding) -> Floats:
     """Return the features of the cells of a column, (rows, features)."""
     codes, texts = pd.factorize(values.astype(object), use_na_sentinel=False)
-    cells = [parse_cell(None if pd.isna(text) else str(text), column.kind) for text in texts]
+    cells = [parse_column_cell(None if pd.isna(text) else str(text), column) for text in texts]
     return np.asarray(np.array([features_of(cell, encoding) for cell in cells])[codes])
 
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from anonymizer.attacks.attackers import FITS_AT_ONCE, MOST_FEATURES, CellColumn
 from anonymizer.attacks.outcome import Rate
-from anonymizer.cells import parse_cell
+from anonymizer.cells import parse_column_cell
 from anonymizer.checking.linkage import LookAlikes
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.growing.encode import Encoding
 from anonymizer.measuring.utility import cell_ncp
-from anonymizer.schema import Kind, Schema
+from anonymizer.schema import Schema
 
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -50,7 +50,7 @@ class _Column:
     def of(
         cls, table: pd.DataFrame, released: pd.DataFrame, schema: Schema, encoding: Encoding, first: Rows
     ) -> "_Column":
-        name, kind = encoding.name, schema[encoding.name].kind
+        name = encoding.name
         cells = CellColumn.of(released[name], table[name], schema[name])
         if cells.levels is not None and cells.levels.size > MOST_FEATURES:
             raise ParameterError(
@@ -59,7 +59,7 @@ class _Column:
                 remedy="Attack a sample of the records, or make the column coarser.",
             )
         texts = released[name].iloc[np.unique(cells.of_row, return_index=True)[1]].astype(object)
-        parsed = [parse_cell(None if pd.isna(text) else str(text), Kind(kind)) for text in texts]
+        parsed = [parse_column_cell(None if pd.isna(text) else str(text), schema[name]) for text in texts]
         cell = cells.of_row[first]
         loss = np.array([cell_ncp(one, encoding) for one in parsed])
         return cls(cells, cell, loss[cell], np.array([one.estimate for one in parsed])[cell])

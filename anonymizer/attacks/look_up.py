@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import number_of, parse_cell
+from anonymizer.cells import number_of, parse_column_cell
 from anonymizer.checking.linkage import equivalence_classes
 from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.schema import Column, Kind, Schema
@@ -125,7 +125,7 @@ def _number(value: str | None, column: Column) -> float | None:
     if value is None or column.kind is Kind.CATEGORICAL:
         return None
     try:
-        return number_of(value.strip())
+        return float(column.cuts.rounded(np.array(number_of(value.strip()))))
     except AnonymizerError as error:
         form = "a number" if column.kind is Kind.NUMERIC else "a date (2024-05-17)"
         raise ParameterError(
@@ -141,7 +141,7 @@ def _cells_admit(
 ) -> NDArray[np.bool_]:
     """Return which released cells admit a value."""
     index, texts = pd.factorize(values, use_na_sentinel=False)
-    admits = [parse_cell(None if pd.isna(text) else str(text), column.kind).admits(value, number) for text in texts]
+    admits = [parse_column_cell(None if pd.isna(text) else str(text), column).admits(value, number) for text in texts]
     return np.asarray(np.array(admits, dtype=bool)[index])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from anonymizer.cells import Cell, is_date, number_of, parse_cell
+from anonymizer.cells import Cell, is_date, number_of, parse_column_cell
 from anonymizer.checking.candidates import Original, OriginalColumn
 from anonymizer.checking.evidence import Check, rows_text
 from anonymizer.checking.linkage import LookAlikes
@@ -152,7 +152,7 @@ class _Judge:
     def problem(self, text: str) -> str:
         """Return what is wrong with a cell; "" when nothing is."""
         try:
-            cell = self.ready.get(text) or parse_cell(text, self.column.kind)
+            cell = self.ready.get(text) or parse_column_cell(text, self.column)
         except CellError as error:
             self.readable = False
             return error.problem.rpartition(": ")[2].rstrip(".") or "it is no cell"
@@ -169,6 +169,8 @@ class _Judge:
         if self.place:
             if unknown := [level for level in cell.levels if level not in self.place]:
                 return f"{_excerpt(unknown[0])} is outside the declared domain"
+            if self.column.cuts.hierarchy is not None and len(cell.levels) > 1 and not cell.word:
+                return "it does not keep to the public hierarchy"
             places = [self.place[level] for level in cell.levels]
         else:
             orders = (sorted(cell.levels), sorted(cell.levels, key=level_order(list(cell.levels))))

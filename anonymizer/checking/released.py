@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, is_number, parse_cell
+from anonymizer.cells import Cell, is_number, parse_column_cell
 from anonymizer.errors import SchemaError
 from anonymizer.schema import Schema
 from anonymizer.values import value_text
@@ -31,7 +31,7 @@ def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]
     for name in schema.quasi_identifying:
         require_column(released, name, "release")
         index, texts = texts_of(released[name])
-        cells = tuple(parse_cell(text, schema[name].kind) for text in texts)
+        cells = tuple(parse_column_cell(text, schema[name]) for text in texts)
         columns[name] = ColumnCells(cells, index.astype(np.min_scalar_type(-len(cells) - 1)))
     return columns
 

@@ -19,6 +19,7 @@ from anonymizer.cli.disclosure import add_disclosure
 from anonymizer.cli.evaluate import add_evaluate
 from anonymizer.cli.files import add_engine, engine_of, run_files, run_verify_folder
 from anonymizer.cli.forest import add_forest
+from anonymizer.cli.hierarchy import add_hierarchy
 from anonymizer.cli.options import (
     ONCE_OPTIONS,
     ProgressBar,
@@ -189,6 +190,7 @@ def commands() -> argparse.ArgumentParser:
     add_disclosure(subparsers)
     add_evaluate(subparsers)
     add_risk(subparsers)
+    add_hierarchy(subparsers)
     add_app(subparsers)
     return parser
 

@@ -33,7 +33,11 @@ CHOICES = (
         "--i-know",
     ),
     Choice("COPSE_DATA_FOLDER", "none", "the full path of a folder on the server, of which files may be read"),
-    Choice("COPSE_DATABASES", "none", "addresses of databases, without passwords, of which tables may be read"),
+    Choice(
+        "COPSE_DATABASES",
+        "none",
+        "addresses of databases, without passwords, to read, and where one ends with ?write=new for new tables",
+    ),
     Choice(
         "COPSE_READ_MEMORY",
         "64 × the file, from 1024 to half of the machine's",

@@ -17,9 +17,11 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from anonymizer.checking.verify import Verification
+from anonymizer.cuts import Cuts
 from anonymizer.databases.address import PASSWORD, Address, address_from, is_address
 from anonymizer.databases.read import read_database
 from anonymizer.errors import ParameterError, ReadError, SchemaError
+from anonymizer.hierarchy import MOST_BYTES, Hierarchy
 from anonymizer.labelled.codebook import read_codebook
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.places import is_files_address
@@ -62,11 +64,13 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cuts(parser: argparse.ArgumentParser) -> None:
-    """Add the options that cut columns of numbers in public, before anything is grown; each can be repeated."""
+    """Add the options that cut columns in public, before anything is grown; each can be repeated."""
     for option, values, help_text in (
         ("--bands", "0,18,65", "say a column only in these bands: the first value of each, the last is open"),
         ("--top", "80", "say this value of a column and all above it as so much or more"),
         ("--bottom", "20", "say this value of a column and all below it as so much or less"),
+        ("--round", "5", "say every number of a column as the nearest multiple of this, halves as the one above"),
+        ("--hierarchy", "FILE.csv", "say a column only in the groups of this hierarchy, in ARX's CSV form"),
     ):
         parser.add_argument(option, action="append", default=[], metavar=f"COLUMN={values}", help=help_text)
 
@@ -74,7 +78,10 @@ def add_cuts(parser: argparse.ArgumentParser) -> None:
 def with_cuts(schema: Schema, options: argparse.Namespace) -> Schema:
     """Return the schema with the public cuts of the options. Raises :class:`SchemaError` for an unknown column, or cuts
     that it cannot have."""
-    for option in ("bands", "bottom", "top"):
+    for text in getattr(options, "hierarchy", []):
+        name, _, file = text.rpartition("=")
+        schema = schema.with_column(name, cuts=Cuts(hierarchy=read_hierarchy(file)), domain=None)
+    for option, part in (("bands", "bands"), ("bottom", "bottom"), ("top", "top"), ("round", "rounding")):
         for text in getattr(options, option, []):
             name, _, values = text.rpartition("=")
             try:
@@ -84,9 +91,19 @@ def with_cuts(schema: Schema, options: argparse.Namespace) -> Schema:
             if not numbers or (option != "bands" and len(numbers) > 1):
                 remedy = f"Write it as --{option} age=…, in numbers."
                 raise SchemaError(f"--{option} {text} cannot be read.", value=text, remedy=remedy)
-            cuts = schema[name].cuts.but(**{option: numbers if option == "bands" else numbers[0]})
+            cuts = schema[name].cuts.but(**{part: numbers if option == "bands" else numbers[0]})
             schema = schema.with_column(name, cuts=cuts)
     return schema
+
+
+def read_hierarchy(path: str) -> Hierarchy:
+    """Return the hierarchy in a file of ARX's form. Raises :class:`ReadError` for a file that cannot be opened, and
+    :class:`SchemaError` for one that holds none."""
+    try:
+        with open(path, "rb") as file:
+            return Hierarchy.from_csv(file.read(MOST_BYTES + 1))
+    except OSError as error:
+        raise ReadError(f"The hierarchy {path!r} cannot be opened.", remedy="Give the path of a CSV file.") from error
 
 
 def add_codebook(parser: argparse.ArgumentParser) -> None:

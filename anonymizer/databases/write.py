@@ -15,10 +15,10 @@ import pyarrow as pa
 from anonymizer.checking.released_file import ReleasedFile, read_file
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.databases.address import Address
-from anonymizer.databases.driver import Driver, quoted
+from anonymizer.databases.driver import BATCH, Driver, quoted
 from anonymizer.databases.read import DRIVERS, gather, plain_frame, raise_as_sentence
-from anonymizer.errors import AnonymizerError, GuaranteeError, ParameterError, no_progress
-from anonymizer.reading.options import MIB
+from anonymizer.errors import AnonymizerError, GuaranteeError, ParameterError, Progress, no_progress
+from anonymizer.reading.options import MIB, Extent
 from anonymizer.reading.parquet import arrow_bytes
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Schema
@@ -30,13 +30,15 @@ MEMORY = 1024 * MIB
 
 
 def write_release(
-    release: Release, address: Address, schema: Schema, verification: Verification, limits: Mapping[str, Any]
-) -> str:
+    release: Release, address: Address, schema: Schema, verification: Verification, limits: Mapping[str, Any],
+    progress: Progress = no_progress,
+) -> str:  # fmt: skip
     """Write a release into a new table, and return the digest of its rows: of :func:`rows_bytes`.
 
     Generalized cells and texts become text, whole numbers, numbers and moments columns of their type. ``verification``:
     that of the release. ``schema``, ``limits``: what the checker holds the table against when it is read back, before
-    anybody else can see it.
+    anybody else can see it. ``progress``: called with a share from 0 to 1 and what is being done; an exception that it
+    raises ends the work.
 
     Raises :class:`GuaranteeError` when something stands in the way of the release, or the table read back is another
     or fails a check that the release passed; :class:`ReadError` or :class:`ParameterError` when it cannot be written.
@@ -58,9 +60,18 @@ def write_release(
         connection = driver.open(address, writes=True, memory=MEMORY)
         name = quoted(*address.table)
         driver.execute(connection, statement_of(name, table, driver))
-        driver.insert(connection, name, table)
-        back = gather(driver.rows(connection, f"SELECT * FROM {name}"), address.name, lambda extent: None, no_progress)
+        for start in range(0, len(table), BATCH):
+            progress(0.4 * start / len(table), f"{start:,} of {len(table):,} rows are written")
+            driver.insert(connection, name, table.slice(start, BATCH))
+        rows = driver.rows(connection, f"SELECT * FROM {name}")
+
+        def stop(extent: Extent) -> None:
+            progress(min(0.7, 0.4 + 0.3 * extent.rows / len(table)), f"{extent.rows:,} rows are read back")
+
+        back = gather(rows, address.name, stop, no_progress)
+        progress(0.7, "Checking the rows that were read back")
         check_back(back, table, verification, schema, limits)
+        progress(0.95, "Ending the transaction")
         driver.execute(connection, "COMMIT")
     except AnonymizerError:
         raise

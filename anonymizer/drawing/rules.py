@@ -89,6 +89,10 @@ def condition_text(condition: Condition, encoding: Encoding, *, brief: bool = Fa
     or_missing = " or missing" if condition.missing else ""
     if len(levels) == 1:
         return f"{name} = {levels[0]}{or_missing}"
+    if encoding.hierarchy is not None:
+        levels = [visible_text(word, 22 if brief else 0) for word in encoding.hierarchy.parts(condition.codes)]
+        what = f"= {levels[0]}" if len(levels) == 1 else f"in {_set_text(levels, every, brief)}"
+        return f"{name} {what}{or_missing}"
     if encoding.by_order:
         low, high = condition.codes[0], condition.codes[-1]
         if low == 0:

@@ -41,9 +41,9 @@ def scale_of(encodings: Sequence[Encoding], weight: Floats | None = None) -> Sca
         offset=np.cumsum(n_codes) - n_codes,
         n_codes=n_codes,
         by_order=np.array([encoding.by_order for encoding in encodings]),
-        interval=np.array([encoding.is_interval for encoding in encodings]),
+        interval=np.array([encoding.is_interval or encoding.hierarchy is not None for encoding in encodings]),
         missing_code=np.array([len(e.labels) if e.missing else -1 for e in encodings], np.int64),
-        missing_share=np.array([encoding.missing_share for encoding in encodings]),
+        missing_share=np.array([1 / e.n_codes if e.missing and e.hierarchy else e.missing_share for e in encodings]),
         low=np.concatenate([low for low, _ in ends]),
         high=np.concatenate([high for _, high in ends]),
         weight=np.ones(len(encodings)) if weight is None else weight,
@@ -53,9 +53,17 @@ def scale_of(encodings: Sequence[Encoding], weight: Floats | None = None) -> Sca
 def code_ends(encoding: Encoding) -> tuple[Floats, Floats]:
     """Return the lowest and highest value of each code (b,), as shares of the domain from its lower end.
 
-    A column of one value, and the code for missing, have zeros: no width is read from them.
+    A column of one value, and the code for missing, have zeros: no width is read from them. Values of a public
+    hierarchy stand on a line, the farther apart the more values the group has that holds two neighbours: what a hull
+    loses there is less than what its group does, and more where the group is larger.
     """
+    none = [0.0] * encoding.missing
+    if encoding.hierarchy is not None:
+        b = len(encoding.labels)
+        first, last = encoding.hierarchy.cover(np.arange(b - 1), np.arange(1, b))
+        line = np.append(0.0, np.cumsum(last - first + 1.0))
+        ends = np.append(line / max(line[-1], 1.0), none)
+        return ends, ends
     start, end = encoding.domain
     width = end - start if end > start else np.inf
-    none = [0.0] * encoding.missing
     return np.append((encoding.low - start) / width, none), np.append((encoding.high - start) / width, none)

@@ -6,17 +6,19 @@ for is kept beside it in an :class:`Encoding`. No record's text is kept twice.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError
+from anonymizer.growing.number_codes import cut_codes, number_codes, number_domain, require_values
 from anonymizer.growing.target import ClassTarget, NumericTarget
+from anonymizer.hierarchy import Hierarchy
 from anonymizer.labelled.variable import Variable
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import distinct_numbers, levels_of, numbers_of, value_text
+from anonymizer.values import levels_of, numbers_of, value_text
 
 MAX_CODES = 65_536
 """Most codes of a column (16 bits). Numeric columns with more distinct values share codes between neighbours."""
@@ -30,6 +32,7 @@ class Encoding:
     the declared order. ``low``, ``high``: the smallest and largest number in each code (numeric and dates, dates
     as microseconds since 1970); for categorical columns both are the code itself. ``domain``: the public
     range (numeric), or (0, number of levels). ``variable``: what the column and its levels are in words.
+    ``hierarchy``: the public one, whose values are the codes. ``point``: how wide a single number is that was rounded.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Encoding:
     domain: tuple[float, float]
     missing: bool
     variable: Variable = Variable()
+    hierarchy: Hierarchy | None = None
+    point: float = 0.0
 
     @property
     def n_codes(self) -> int:
@@ -56,6 +61,15 @@ class Encoding:
     def missing_share(self) -> float:
         """Share of the domain that "missing" takes up in a numeric column: that of one of its b codes."""
         return 1.0 / self.n_codes if self.missing and self.is_interval else 0.0
+
+    @property
+    def heights(self) -> NDArray[np.int16] | None:
+        """(b,) of a column with a public hierarchy, how high the node is that holds a code and the one before it:
+        missing stands beside all values."""
+        if self.hierarchy is None:
+            return None
+        above = np.full(int(self.missing), self.hierarchy.n_levels + 2, np.int16)
+        return np.concatenate([self.hierarchy.heights, above])
 
     def text(self, code: int) -> str | None:
         """Return the value of a code as it is written in a release; ``None`` for missing."""
@@ -160,7 +174,9 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
         if note:
             notes.append(note)
         if column.cuts:
-            notes += column.cuts.notes(column.name, numbers_of(table[column.name], column)[0].astype(np.float64))
+            of_numbers = column.kind is Kind.NUMERIC
+            numbers = numbers_of(table[column.name], column)[0].astype(np.float64) if of_numbers else np.empty(0)
+            notes += column.cuts.notes(column.name, numbers)
     widest = np.uint8 if all(encoding.n_codes <= 256 for encoding in encodings) else np.uint16
     matrix = np.empty((len(table), len(columns)), dtype=widest)
     for position, codes in enumerate(column_codes):
@@ -214,6 +230,9 @@ def encode_column(
 
     ``counts`` (n,): how many records have each of the values, where these are not those of one record each.
     """
+    hierarchy, point = column.cuts.hierarchy, 0.0
+    if hierarchy is not None:
+        require_values(values, column, hierarchy)
     if column.kind is Kind.CATEGORICAL:
         codes, labels = levels_of(values, column)
         note = ""
@@ -224,6 +243,9 @@ def encode_column(
         if column.cuts:
             codes, distinct, low, high, domain = cut_codes(numbers.astype(np.float64), column, max_codes)
             labels, note = distinct, ""
+            if column.cuts.rounding is not None and len(distinct) > 1:
+                point = column.cuts.rounding
+                low, high, domain = low - point / 2, high + point / 2, (domain[0] - point / 2, domain[1] + point / 2)
         else:
             codes, distinct, low, high, note = number_codes(numbers, column, max_codes, counts)
             labels = restore(distinct)
@@ -238,8 +260,8 @@ def encode_column(
     if column.kind is Kind.CATEGORICAL:
         domain = (0.0, float(len(labels) + missing))
     small: NDArray[np.unsignedinteger] = codes.astype(np.uint8 if len(labels) + missing <= 256 else np.uint16)
-    encoding = Encoding(column.name, column.kind, column.by_order, labels, low, high, domain, missing, column.variable)
-    return small, encoding, note
+    about = column.name, column.kind, column.by_order, labels, low, high, domain, missing, column.variable
+    return small, Encoding(*about, hierarchy, point), note
 
 
 def whole_table(n: int) -> ClassTarget:
@@ -305,99 +327,6 @@ def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarge
         column.ordered and column.domain is not None,
         column.variable,
     )
-
-
-def number_codes(
-    numbers: NDArray[Any], column: Column, max_codes: int, records: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64], NDArray[np.float64], str]:
-    """Return codes (n,), one value a code, lowest and highest value of each code, and a note when values share
-    codes. ``records`` (n,): how many have each number; one, when not given."""
-    codes, distinct = distinct_numbers(numbers)
-    missing = bool(len(codes) and codes.max() == len(distinct))
-    most = max_codes - missing
-    if len(distinct) <= most:
-        ends = distinct.astype(np.float64)
-        return codes, distinct, ends, ends, ""
-    counts = np.bincount(codes, records, minlength=len(distinct))[: len(distinct)].astype(np.int64)
-    bins = np.minimum((np.cumsum(counts) - counts) * most // counts.sum(), most - 1)
-    bins = np.unique(bins, return_inverse=True)[1]
-    first = np.flatnonzero(np.diff(bins, prepend=-1))
-    last = np.append(first[1:], len(distinct)) - 1
-    note = (
-        f"{column.name!r} has {len(distinct):,} different values; splits see them as {len(first):,} classes of "
-        "neighbours with about equally many records. The released intervals are still exact."
-    )
-    lookup = np.append(bins, len(first))
-    ends = distinct.astype(np.float64)
-    return lookup[codes], distinct[first], ends[first], ends[last], note
-
-
-def cut_codes(
-    numbers: NDArray[np.float64], column: Column, max_codes: int
-) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64], NDArray[np.float64], tuple[float, float]]:
-    """Return codes (n,), one value a code, the lowest and the highest number of each code, and the domain of a column
-    with public cuts: a code for each band, whether anybody is in it or not; or of numbers no higher than the top code,
-    and no lower than the bottom one.
-
-    Raises :class:`EncodeError` for a number below the first band, or outside a declared domain.
-    """
-    present = numbers[~np.isnan(numbers)]
-    if np.isinf(present).any():
-        distinct_numbers(numbers)  # says in which row
-    if not column.cuts.bands:
-        clipped = column.cuts.clip(numbers)
-        codes, distinct, low, high, _ = number_codes(clipped, column, max_codes)
-        domain = number_domain(column, low, high) if column.domain is None else cast(tuple[float, float], column.domain)
-        inside = column.cuts.clip(np.array(domain))
-        if len(low) and not inside[0] <= low[0] <= high[-1] <= inside[1]:
-            number_domain(column, low, high)
-        return codes, distinct, low, high, (float(inside[0]), float(inside[1]))
-    whole = bool(np.all(present % 1 == 0)) and all(start % 1 == 0 for start in column.cuts.bands)
-    low, high = column.cuts.ends(1.0 if whole else 0.0)
-    if len(present) and present.min() < low[0]:
-        raise EncodeError(
-            f"Column {column.name!r} holds {value_text(float(present.min()))}, below its first public band, which "
-            f"begins at {value_text(float(low[0]))}.",
-            column=column.name,
-            value=float(present.min()),
-            remedy="Let the first band begin lower, or correct the value.",
-        )
-    declared = () if column.domain is None else cast(tuple[float, float], column.domain)
-    high[-1] = max(low[-1], *declared, float(present.max()) if len(present) and not declared else low[-1])
-    codes = np.searchsorted(low, np.nan_to_num(numbers, nan=low[0]), side="right").astype(np.int64) - 1
-    codes[np.isnan(numbers)] = len(low)
-    return codes, low.copy(), low, high, (float(low[0]), float(high[-1]))
-
-
-def number_domain(column: Column, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the range against which widths are measured: the declared one, or that of the data."""
-    if not len(low):
-        return (0.0, 0.0)
-    extent = (float(low[0]), float(high[-1]))
-    if column.domain is None:
-        domain = extent
-    elif column.kind is Kind.DATE:
-        ends = [pd.Timestamp(end).as_unit("us").asm8.astype(np.int64) for end in column.domain]
-        domain = (float(ends[0]), float(ends[1]))
-    else:
-        domain = cast(tuple[float, float], column.domain)
-    if not domain[0] <= extent[0] <= extent[1] <= domain[1]:
-        outside = extent[0] if extent[0] < domain[0] else extent[1]
-        raise EncodeError(
-            f"Column {column.name!r} holds {value_text(outside)}, outside its declared range "
-            f"{value_text(domain[0])} to {value_text(domain[1])}.",
-            column=column.name,
-            value=outside,
-            remedy="Widen the range, or correct the value.",
-        )
-    if not np.isfinite(domain[1] - domain[0]):
-        raise EncodeError(
-            f"The values of column {column.name!r} lie too far apart to be measured "
-            f"({value_text(domain[0])} to {value_text(domain[1])}).",
-            column=column.name,
-            remedy="Correct the extreme value, treat it as missing, or make the column categorical.",
-        )
-    return domain
 
 
 def rows_of(encoded: EncodedTable, rows: NDArray[np.int64]) -> EncodedTable:

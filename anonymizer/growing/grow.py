@@ -23,6 +23,7 @@ from anonymizer.growing.records import (
     Node,
     RecordSource,
     Split,
+    heights_of,
 )
 from anonymizer.growing.tree import Persons, Tree
 from anonymizer.settings import offer
@@ -42,6 +43,9 @@ KERNEL_CRITERIA = ("entropy", "gini", "sse")
 TABLE_SIZE = 1 << 14
 ABSENT = 2
 """The side of a level that a node does not hold."""
+
+Orders = tuple[list[bool], NDArray[np.int16]]
+"""Whether each of p columns is cut in its order, and by which public hierarchy: :func:`heights_of`."""
 
 Divisions = dict[int, Division]
 """By the key of a node that was divided from its histograms: how."""
@@ -133,8 +137,8 @@ def grow_from(
         max(1e-12 * max(1.0, impurity), 0.0 if criterion == "sse" else rounding),
         table,
     )
-    by_order = [encoding.by_order for encoding in encodings]
-    nodes, divisions = (divide_in_order if in_order else divide_large)(source, growth, by_order)
+    orders: Orders = [encoding.by_order for encoding in encodings], heights_of(encodings)
+    nodes, divisions = (divide_in_order if in_order else divide_large)(source, growth, orders)
     if in_order:
         growth = growth._replace(min_leaf=root.n)  # nothing is left to divide
     ends = [node for node in nodes.values() if node.key not in divisions]
@@ -142,7 +146,7 @@ def grow_from(
     return finish_tree(join(root, divisions, branches), source, encodings)
 
 
-def divide_large(source: RecordSource, growth: Growth, by_order: list[bool]) -> tuple[dict[int, Node], Divisions]:
+def divide_large(source: RecordSource, growth: Growth, orders: Orders) -> tuple[dict[int, Node], Divisions]:
     """Return all nodes by their keys and the divisions of the large ones, by the split that gains most.
 
     In waves: all nodes that are large enough are divided at once. Of two children the smaller one is counted, and the
@@ -160,7 +164,7 @@ def divide_large(source: RecordSource, growth: Growth, by_order: list[bool]) -> 
         now: list[Division] = []
         waiting: list[tuple[Node, Node, Histograms]] = []
         for node, histograms in wave:
-            choice = choose_split(node, histograms, by_order, growth)
+            choice = choose_split(node, histograms, orders, growth)
             if choice is None:
                 continue
             division = division_of(node, *choice, histograms, growth.criterion, len(nodes))
@@ -179,7 +183,7 @@ def divide_large(source: RecordSource, growth: Growth, by_order: list[bool]) -> 
     return nodes, divisions
 
 
-def divide_in_order(source: RecordSource, growth: Growth, by_order: list[bool]) -> tuple[dict[int, Node], Divisions]:
+def divide_in_order(source: RecordSource, growth: Growth, orders: Orders) -> tuple[dict[int, Node], Divisions]:
     """Return all nodes by their keys and every division: by the first column that gains anything, where it gains
     most."""
     root = source.root()
@@ -192,7 +196,7 @@ def divide_in_order(source: RecordSource, growth: Growth, by_order: list[bool]) 
             only = np.zeros_like(node.active)
             only[column] = 1
             (histograms,) = source.divide([], [node._replace(active=only)])
-            choice = choose_split(node, histograms, by_order, growth)
+            choice = choose_split(node, histograms, orders, growth)
             if choice is not None:
                 division = division_of(node, choice[0], node.active, histograms, growth.criterion, len(nodes))
                 source.divide([division], [])
@@ -222,7 +226,7 @@ def division_of(
 
 
 def choose_split(
-    node: Node, histograms: Histograms, by_order: list[bool], growth: Growth
+    node: Node, histograms: Histograms, orders: Orders, growth: Growth
 ) -> tuple[Split, NDArray[np.uint8]] | None:
     """Return the best split of a node from its histograms and the columns that vary in it; ``None`` when nothing
     gains."""
@@ -236,8 +240,8 @@ def choose_split(
             continue
         side = np.full(len(hist) // len(node.sums), ABSENT, dtype=np.uint8)
         best, code_left, code_right, beats, n_present = kernels.best_split_of_histogram(
-            hist, node.sums, node.n, by_order[j], len(node.sums), growth.min_leaf, growth.criterion,
-            growth.exhaustive_max, growth.table, growth.tolerance, best, side,
+            hist, node.sums, node.n, orders[0][j], orders[1][j], len(node.sums), growth.min_leaf,
+            growth.criterion, growth.exhaustive_max, growth.table, growth.tolerance, best, side,
         )  # fmt: skip
         active[j] = n_present > 1
         if beats:
@@ -314,9 +318,15 @@ def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding,
             middle = np.minimum(middle, np.maximum(encoding.high[below], np.nextafter(next_low, -np.inf)))
             threshold[at] = np.where(above > last, np.inf, middle)
             cut[at] = np.clip(np.searchsorted(encoding.low, threshold[at], side="right"), below + 1, above)
+            if encoding.heights is not None:
+                cut[at] = whole_groups(encoding.heights, below, above, cut[at])
+                ends = encoding.high[cut[at] - 1], encoding.low[np.minimum(cut[at], last)]
+                threshold[at] = np.where(cut[at] > last, np.inf, (ends[0] + ends[1]) / 2)
         else:
             left = at + 1
             cut[at] = np.where(n[left] >= n[at] - n[left], above, below + 1)
+            if encoding.heights is not None:
+                cut[at] = whole_groups(encoding.heights, below, above, cut[at])
     sums = source.sums(branch)
     low, high, levels, has_missing = source.hulls(branch)
     return Tree(
@@ -339,6 +349,19 @@ def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding,
         has_missing=has_missing,
         persons=sums.persons or Persons(n, sums.classes, sums.others),
     )
+
+
+def whole_groups(
+    heights: NDArray[np.int16], below: NDArray[np.int32], above: NDArray[np.int32], cut: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return where to cut (q,) between a last code on the left and a first one on the right so that no node of a public
+    hierarchy is divided that need not be: the place of those that is nearest to ``cut``."""
+    places = []
+    for first, last, near in zip(below.tolist(), above.tolist(), cut.tolist(), strict=True):
+        between = np.arange(first + 1, last + 1)
+        highest = between[heights[between] == heights[between].max()]
+        places.append(int(highest[np.argmin(np.abs(highest - near))]))
+    return np.array(places, np.int32)
 
 
 def sizes_and_depths(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.growing.target import ClassTarget, entropy, gini
 from anonymizer.growing.tree import Persons, Tree
 
@@ -140,6 +140,7 @@ class InMemory:
         self.stride = 1 if self.by_numbers else encoded.target.n_classes
         self.n_codes = np.array([encoding.n_codes for encoding in encoded.encodings], dtype=np.int64)
         self.by_order = np.array([encoding.by_order for encoding in encoded.encodings], dtype=np.bool_)
+        self.heights = heights_of(encoded.encodings)
         cells = int(self.n_codes.max()) * self.stride
         self.packed = np.empty((p, n), dtype=np.uint16 if cells <= 1 << 16 else np.uint32)
         classes = np.zeros(n, dtype=np.uint8) if self.by_numbers else encoded.target.codes
@@ -220,7 +221,9 @@ class InMemory:
         """See :class:`RecordSource`."""
         from anonymizer import kernels
 
-        columns = kernels.Columns(self.packed, self.order, self.responses, self.n_codes, self.by_order, self.stride)
+        columns = kernels.Columns(
+            self.packed, self.order, self.responses, self.n_codes, self.by_order, self.heights, self.stride
+        )
 
         def branch(position: int) -> Branch:
             node = nodes[position]
@@ -297,6 +300,17 @@ class InMemory:
 
         list(in_threads(column, range(p)))
         return low.T, high.T, levels.T, missing.T
+
+
+def heights_of(encodings: Sequence[Encoding]) -> NDArray[np.int16]:
+    """Return the heights of the codes of p columns in their public hierarchies, (p, b): -1 for a column that has none,
+    and b = 0 where no column has one."""
+    some = [encoding.heights for encoding in encodings if encoding.heights is not None]
+    heights = np.full((len(encodings), max(map(len, some), default=0)), -1, np.int16)
+    for row, encoding in zip(heights, encodings, strict=True):
+        if encoding.heights is not None:
+            row[: len(encoding.heights)] = encoding.heights
+    return heights
 
 
 def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:

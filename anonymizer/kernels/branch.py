@@ -31,7 +31,8 @@ class Columns(NamedTuple):
     """The packed records, partitioned in place as the branch grows.
 
     ``packed`` (p, n), ``order`` (n,), ``responses`` (n, r): see :mod:`anonymizer.kernels.partition`. ``n_codes``,
-    ``by_order`` (p,): of each column its codes, and whether they are cut in their order.
+    ``by_order`` (p,): of each column its codes, and whether they are cut in their order; ``heights`` (p, b) by which
+    public hierarchy: see :func:`anonymizer.kernels.splits.best_cut`, b = 0 where no column has one.
     """
 
     packed: Any
@@ -39,6 +40,7 @@ class Columns(NamedTuple):
     responses: Any
     n_codes: Any
     by_order: Any
+    heights: Any
     stride: Any
 
 
@@ -189,9 +191,8 @@ def best_split_of_node(columns, growth, start, end, total, base, active, pool, h
         if n_present == 1:
             active[j] = 0
         score, a, b, beats = best_split_of_column(
-            cells, present, n_present, by_order[j], total, n, width, growth.min_leaf, criterion,
-            growth.exhaustive_max, table, left, right, ordered, side,
-            growth.tolerance, best,
+            cells, present, n_present, by_order[j], columns.heights[j], total, n, width, growth.min_leaf, criterion,
+            growth.exhaustive_max, table, left, right, ordered, side, growth.tolerance, best,
         )  # fmt: skip
         if beats:
             best, feature, code_left, code_right = score, j, a, b

@@ -132,8 +132,22 @@ DE_BRUIJN = _de_bruijn_table()
 
 
 @njit(cache=True, nogil=True)
-def best_cut(hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best):
+def highest_between(heights, first, last):
+    """Return the greatest of the heights of the codes after ``first`` up to ``last``."""
+    highest = 0
+    for code in range(first + 1, last + 1):
+        highest = max(highest, heights[code])
+    return highest
+
+
+@njit(cache=True, nogil=True)
+def best_cut(
+    hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best, heights
+):
     """Return the best cut of an ordered column: (score, position); the first ``position`` present codes go left.
+
+    ``heights`` (b,): of a public hierarchy, how high the node is that holds a code and the one before it; no entry, or
+    a first one below 0, for none. A cut then lies where the highest node of those present has its parts.
 
     Starts from the score ``best``; a position of 0 says that nothing beat it by more than ``tolerance``. With
     classes, a cut inside a run of codes that all hold one and the same class is passed over when both
@@ -145,6 +159,8 @@ def best_cut(hist, present, n_present, total, n, width, min_leaf, criterion, tab
     n_left = 0
     previous = 0
     run_class = -1
+    in_hierarchy = heights.shape[0] > 0 and heights[0] >= 0
+    highest = highest_between(heights, present[0], present[n_present - 1]) if in_hierarchy else 0
     for position in range(n_present):
         cell = present[position] * width
         if criterion == SSE:
@@ -158,8 +174,11 @@ def best_cut(hist, present, n_present, total, n, width, min_leaf, criterion, tab
                 if count > 0:
                     code_class = c if size == 0 else -2
                 size += count
-        if position > 0 and n_left >= min_leaf and n - n_left >= min_leaf:
-            inside = code_class >= 0 and code_class == run_class
+        allowed = position > 0 and n_left >= min_leaf and n - n_left >= min_leaf
+        if allowed and in_hierarchy:
+            allowed = highest_between(heights, present[position - 1], present[position]) == highest
+        if allowed:
+            inside = code_class >= 0 and code_class == run_class and not in_hierarchy
             if not (inside and n_left - previous >= min_leaf and n - n_left - size >= min_leaf):
                 score = purity(left, n_left, criterion, table) + purity(right, n - n_left, criterion, table)
                 if score > best + tolerance:
@@ -299,19 +318,19 @@ def best_subset(hist, present, n_present, total, n, width, min_leaf, criterion, 
 
 @njit(cache=True, nogil=True)
 def best_split_of_column(
-    hist, present, n_present, by_order, total, n, width, min_leaf, criterion, exhaustive_max, table, left, right, order,
-    side, tolerance, best,
+    hist, present, n_present, by_order, heights, total, n, width, min_leaf, criterion, exhaustive_max, table, left,
+    right, order, side, tolerance, best,
 ):  # fmt: skip
     """Return the best split of one column: (score, last left code, first right code, True where it beats ``best``).
 
-    Ordered columns: the two codes on either side of the cut. Categorical columns: ``side[code]`` = 1 for the
-    present codes that go left, and the codes are -1.
+    Ordered columns: the two codes on either side of the cut, which keeps to ``heights``: see :func:`best_cut`.
+    Categorical columns: ``side[code]`` = 1 for the present codes that go left, and the codes are -1.
     """
     if n_present < 2:
         return best, -1, -1, False
     if by_order:
         best, where = best_cut(
-            hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
+            hist, present, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best, heights
         )
         if where == 0:
             return best, -1, -1, False
@@ -328,7 +347,7 @@ def best_split_of_column(
         return best, -1, -1, True
     class_order(hist, present, n_present, width, criterion, order)
     best, where = best_cut(
-        hist, order, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best
+        hist, order, n_present, total, n, width, min_leaf, criterion, table, left, right, tolerance, best, heights[:0]
     )
     if where == 0:
         return best, -1, -1, False
@@ -342,7 +361,7 @@ def best_split_of_column(
 
 @njit(cache=True, nogil=True)
 def best_split_of_histogram(
-    hist, total, n, by_order, width, min_leaf, criterion, exhaustive_max, table, tolerance, best, side
+    hist, total, n, by_order, heights, width, min_leaf, criterion, exhaustive_max, table, tolerance, best, side
 ):
     """Return :func:`best_split_of_column` from a full histogram, and how many codes are present.
 
@@ -354,7 +373,7 @@ def best_split_of_histogram(
     left, right = np.zeros(width, total.dtype), np.zeros(width, total.dtype)
     n_present = present_codes(hist, hist, 0, n_codes, n_codes, 1, width, criterion, no_bits, no_bits, present)
     best, code_left, code_right, beats = best_split_of_column(
-        hist, present, n_present, by_order, total, n, width, min_leaf, criterion, exhaustive_max, table, left, right,
-        ordered, side, tolerance, best,
+        hist, present, n_present, by_order, heights, total, n, width, min_leaf, criterion, exhaustive_max, table, left,
+        right, ordered, side, tolerance, best,
     )  # fmt: skip
     return best, code_left, code_right, beats, n_present

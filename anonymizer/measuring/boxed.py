@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.cells import Cell
+from anonymizer.cuts import Cuts
 from anonymizer.growing.encode import EncodedTable, Encoding, encode_column
 from anonymizer.measuring.predict import cell_of, features_of
 from anonymizer.measuring.utility import cell_ncp
@@ -106,7 +107,8 @@ def values_before(table: pd.DataFrame, column: Column) -> Values:
     """Return what the rows of a table say of a column of numbers or levels."""
     nothing = np.empty(0)
     if column.kind is Kind.NUMERIC:
-        number, of_row = np.unique(numbers_of(table[column.name], column)[0].astype(np.float64), return_inverse=True)
+        plain = replace(column, cuts=Cuts())  # what the table says, before anything is rounded
+        number, of_row = np.unique(numbers_of(table[column.name], plain)[0].astype(np.float64), return_inverse=True)
         present = np.isfinite(number).astype(np.float64)
         return Values(column, of_row.reshape(-1), np.where(present > 0, number, 0.0), present, nothing)
     codes, encoding, _ = encode_column(table[column.name], column)

@@ -28,19 +28,20 @@ Floats = NDArray[np.float64]
 def cell_ncp(cell: Cell, encoding: Encoding) -> float:
     """Return the normalized certainty penalty of one cell, Y19 (11): the share of the domain that it leaves open.
 
-    0 for a single value; interval width / domain width, of what lies in the domain; number of levels / number of levels
-    of the domain; 1 when withheld, and for a mean or median, which bounds nobody's value. "Missing" counts as a level
-    of a categorical column, and as a share w = 1 / b of a numeric domain of b codes: an interval that may also be
-    missing has (1 − w) · width + w. A constant column has 0.
+    0 for a single value, the step where values are rounded; interval width / domain width, of what lies in the domain;
+    number of levels / number of levels of the domain; 1 when withheld, and for a mean or median, which bounds nobody's
+    value. "Missing" counts as a level of a categorical column, and as a share w = 1 / b of a numeric domain of b codes:
+    an interval that may also be missing has (1 − w) · width + w. A constant column has 0.
     """
-    if cell.is_single:
+    if cell.is_single and not (encoding.point and cell.ends):
         return 0.0
     if cell.withheld or cell.estimate:
         return 1.0 if encoding.n_codes > 1 else 0.0
     if cell.low is not None and cell.high is not None:
         w = encoding.missing_share if cell.missing else 0.0
         least, most = encoding.domain
-        low, high = min(max(cell.low, least), most), min(max(cell.high, least), most)
+        half = encoding.point / 2
+        low, high = min(max(cell.low - half, least), most), min(max(cell.high + half, least), most)
         return (1 - w) * _width_share(high - low, encoding) + w
     return (len(cell.levels) + cell.missing) / encoding.domain[1]
 
@@ -92,11 +93,28 @@ def node_ncp(tree: Tree, encodings: Sequence[Encoding]) -> Floats:
     losses = np.zeros((tree.n_nodes, len(encodings)))
     for j, encoding in enumerate(encodings):
         if not encoding.is_interval:
-            several = tree.levels[:, j] > 1
-            losses[several, j] = tree.levels[several, j] / encoding.domain[1]
+            levels = tree.levels[:, j] if encoding.hierarchy is None else hierarchy_levels(encoding, tree, j)
+            losses[levels > 1, j] = levels[levels > 1] / encoding.domain[1]
             continue
-        losses[:, j] = interval_ncp(encoding, tree.low[:, j], tree.high[:, j], tree.has_missing[:, j])
+        low, high = tree.low[:, j].astype(np.int64), tree.high[:, j].astype(np.int64)
+        if encoding.hierarchy is not None:
+            some = low <= high
+            low[some], high[some] = encoding.hierarchy.cover(low[some], high[some])
+        losses[:, j] = interval_ncp(encoding, low, high, tree.has_missing[:, j])
     return losses
+
+
+def hierarchy_levels(encoding: Encoding, tree: Tree, j: int) -> NDArray[np.int64]:
+    """Return how many levels every node's cell leaves open in a column j of levels with a public hierarchy, (m,): those
+    of the smallest group that holds the node's, and missing, as :func:`anonymizer.cells.hierarchy_cell` writes them."""
+    assert encoding.hierarchy is not None
+    low, high, missing = (part[:, j].astype(np.int64) for part in (tree.low, tree.high, tree.has_missing))
+    some = low <= high
+    low[some], high[some] = encoding.hierarchy.cover(low[some], high[some])
+    levels = np.where(some, high - low + 1, 0)
+    every = (levels == len(encoding.labels)) & (levels > 1)
+    named = (0, len(encoding.labels) - 1) in encoding.hierarchy.word_of
+    return np.where(every & (not named), encoding.n_codes, levels + missing)
 
 
 def interval_ncp(

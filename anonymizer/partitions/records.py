@@ -24,6 +24,7 @@ from anonymizer.growing.records import (
     InMemory,
     Node,
     Sums,
+    heights_of,
     in_threads,
 )
 from anonymizer.growing.target import ClassTarget, entropy, gini
@@ -105,7 +106,8 @@ class InPieces:
             for piece, (a, b), start in zip(self.pieces, runs, self.starts, strict=True)
         ]
         order = np.concatenate(orders)
-        columns = kernels.Columns(packed, order, np.empty((node.n, 0)), self.n_codes, self.by_order, self.stride)
+        how = self.n_codes, self.by_order, heights_of(self.encodings)
+        columns = kernels.Columns(packed, order, np.empty((node.n, 0)), *how, self.stride)
         hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=np.int32)
         branch = Branch(*kernels.grow_branch(columns, 0, node.n, node.sums, node.active, node.depth, growth, hist))
         self.order[place : place + node.n] = order

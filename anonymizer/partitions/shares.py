@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from anonymizer.errors import AnonymizerError
 from anonymizer.growing.encode import Encoding
 from anonymizer.growing.grow import linear_algebra
-from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node
+from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
 from anonymizer.partitions.coded import CodedTable, code_values
 from anonymizer.partitions.pieces import PartitionedTable, reading
 from anonymizer.partitions.records import _piece
@@ -382,7 +382,8 @@ def grow_node(
     n_codes = np.array([encoding.n_codes for encoding in coding.encodings], dtype=np.int64)
     by_order = np.array([encoding.by_order for encoding in coding.encodings], dtype=np.bool_)
     order, stride = np.arange(node.n, dtype=np.uint32), encoded.target.n_classes
-    columns = kernels.Columns(packed, order, np.empty((node.n, 0)), n_codes, by_order, stride)
+    orders = n_codes, by_order, heights_of(coding.encodings)
+    columns = kernels.Columns(packed, order, np.empty((node.n, 0)), *orders, stride)
     hist = np.zeros(int(n_codes.max()) * len(node.sums), dtype=np.int32)
     growth = growth._replace(table=np.array(growth.table))
     own = np.array(node.sums), np.array(node.active)

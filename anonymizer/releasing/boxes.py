@@ -4,15 +4,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import compress
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, number_of
+from anonymizer.cells import Cell, hierarchy_cell, number_of
 from anonymizer.errors import EncodeError
 from anonymizer.growing.encode import Encoding
+from anonymizer.hierarchy import Hierarchy
 from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import ReleasedColumn
 from anonymizer.releasing.tiers import Parts
@@ -108,9 +109,12 @@ def interval_cells(
         low, high = np.append(cell, len(grid.low))[low], np.append(cell, -1)[high]
         ends = (grid.low, grid.low_text), (grid.high, grid.high_text)
         return (*_ranges(*ends, low, high, absent, memory or Memory()), domain)
+    if encoding.hierarchy is not None:
+        some = low <= high
+        low[some], high[some] = encoding.hierarchy.cover(low[some], high[some])
     ends_of_codes = np.arange(b), lambda code: value_text(labels[code])
     ranges, index = _ranges(ends_of_codes, ends_of_codes, low, high, absent, memory or Memory())
-    if numbers in ("range", "public"):
+    if numbers in ("range", "public") or encoding.hierarchy is not None:
         return ranges, index, domain
     wide = np.flatnonzero(low < high)
     estimates = centres(exact, codes, boxes, numbers)[wide]
@@ -119,11 +123,18 @@ def interval_cells(
         Cell.estimated(_estimate_text(number, labels, column.kind), bool(missing)) for number, missing in keys
     )
     index[wide] = len(ranges) + which.reshape(-1)
-    # Equal after rounding, or a range that nobody has now: every cell that is used stands once.
+    return *distinct_cells(candidates, index), domain
+
+
+def distinct_cells(
+    candidates: tuple[Cell, ...], index: NDArray[np.int64]
+) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
+    """Return every cell that is used once, and which each box has: cells can be equal after rounding, or be nobody's
+    now."""
     place: dict[Cell, int] = {}
     present, index = np.unique(index, return_inverse=True)
-    number_of_cell = np.array([place.setdefault(candidates[cell], len(place)) for cell in present])
-    return tuple(place), number_of_cell[index], domain
+    number_of_cell = np.array([place.setdefault(candidates[cell], len(place)) for cell in present], np.int64)
+    return tuple(place), number_of_cell[index]
 
 
 End = tuple[NDArray[Any], Callable[[int], str]]
@@ -200,11 +211,12 @@ def level_cells(
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
     """Return the distinct cells of a categorical column, and the cell of every box.
 
-    ``writing``: "sets" (all codes of the domain: withheld), "groups", "concatenate" or "weighted". ``group`` (levels,):
+    A public hierarchy has its own words, however levels are written. ``writing``: "sets" (all codes of the domain:
+    withheld), "groups", "concatenate" or "weighted". ``group`` (levels,):
     the public group of each, of "groups": what is more than one level is written as all levels of the groups it is in.
     ``memory``: of the same column, table and ``writing``.
     """
-    if writing == "weighted":
+    if writing == "weighted" and encoding.hierarchy is None:
         return _count_levels(codes, encoding, boxes)
     from anonymizer.releasing import tier_kernels
 
@@ -213,6 +225,8 @@ def level_cells(
     tier_kernels.level_sets(codes.astype(np.int64), *boxes.arguments(), bits)
     sets, index = _distinct(bits)
     present = np.unpackbits(sets.view(np.uint8), axis=1, count=b, bitorder="little").astype(bool)
+    if encoding.hierarchy is not None:
+        return _hierarchy_cells(present, index, encoding)
     if writing == "groups" and group is not None:
         several = present.sum(axis=1) > 1
         has = present[several, :values] @ (group[:, None] == np.arange(group.max(initial=0) + 1))
@@ -229,6 +243,23 @@ def level_cells(
 
     keys = (row.tobytes() for row in present)
     return tuple(memory.cell(key, partial(cell, key)) for key in keys), index
+
+
+def _hierarchy_cells(
+    present: NDArray[np.bool_], index: NDArray[np.int64], encoding: Encoding
+) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
+    """Return for sets of codes (s, b) the words of the smallest nodes that hold them, each once; ``index``: the set of
+    each box."""
+    hierarchy, values = cast(Hierarchy, encoding.hierarchy), len(encoding.labels)
+    some = np.asarray(present[:, :values].any(axis=1))
+    missing = np.asarray(present[:, values:].any(axis=1))
+    low, high = present[:, :values].argmax(axis=1), values - 1 - present[:, :values][:, ::-1].argmax(axis=1)
+    first, last = hierarchy.cover(low, high)
+    cells = tuple(
+        hierarchy_cell(hierarchy, int(first[at]), int(last[at]), bool(missing[at])) if some[at] else Cell.MISSING
+        for at in range(len(present))
+    )
+    return distinct_cells(cells, index)
 
 
 def _distinct(bits: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:

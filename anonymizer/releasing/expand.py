@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.cells import Cell, parse_cell
+from anonymizer.cells import Cell, parse_column_cell
 from anonymizer.errors import ParameterError
 from anonymizer.schema import Column, Kind, Schema
 
@@ -85,7 +85,7 @@ def _options(
     """Return the distinct cell of each row, where each cell's options start, all options, and their shares."""
     kind = schema[name].kind
     index, texts = pd.factorize(column.astype(object), use_na_sentinel=False)
-    cells = [parse_cell(None if pd.isna(text) else str(text), kind) for text in texts]
+    cells = [parse_column_cell(None if pd.isna(text) else str(text), schema[name]) for text in texts]
     options = [possible(cell, schema[name]) for cell in cells]
     starts = np.concatenate([[0], np.cumsum([len(values) for values, _ in options])]).astype(np.int64)
     flat = [value for values, _ in options for value in values]

@@ -10,14 +10,15 @@ where a coarser step does.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.cuts import DATE_STEPS
 from anonymizer.errors import SchemaError
 from anonymizer.growing.encode import EncodedTable, Encoding
-from anonymizer.schema import DATE_STEPS, Column, Kind, Schema
+from anonymizer.schema import Column, Kind, Schema
 from anonymizer.values import EXACT, value_text
 
 Floats = NDArray[np.float64]
@@ -110,7 +111,7 @@ def ladders_of(encoded: EncodedTable, schema: Schema) -> "dict[str, Ladder]":
     """Return what :func:`grids_of` joins into grids of any k, by column. Raises what that does."""
     ladders = {}
     for encoding, codes in zip(encoded.encodings, encoded.codes.T, strict=True):
-        if encoding.is_interval and bool(np.any(codes < len(encoding.labels))):
+        if encoding.is_interval and encoding.hierarchy is None and bool(np.any(codes < len(encoding.labels))):
             ladders[encoding.name] = ladder_of(encoding, codes, encoded.person, schema[encoding.name])
     return ladders
 
@@ -133,6 +134,9 @@ def public_parts(
         if not encoding.is_interval:
             groups = groups_of_levels(encoding, schema[encoding.name]).tolist()
             parts[encoding.name] = dict(zip(map(value_text, encoding.labels), groups, strict=True))
+    for encoding in encoded.encodings:
+        if encoding.hierarchy is not None and not encoding.is_interval:
+            parts[encoding.name] = dict(zip(encoding.hierarchy.values, encoding.hierarchy.parents, strict=True))
     return parts
 
 
@@ -151,7 +155,7 @@ def on_grids(encoded: EncodedTable, grids: Mapping[str, Grid]) -> EncodedTable:
 
 
 def _on_grid(encoding: Encoding, grid: Grid | None) -> Encoding:
-    if grid is None:
+    if grid is None or encoding.point or encoding.hierarchy is not None:  # as wide as they are written
         return encoding
     last = len(grid.low) - 1  # values of other records of the same encoding can lie beyond
     low = grid.low[np.clip(grid.cells(encoding.low), 0, last)]
@@ -165,7 +169,7 @@ class Ladder:
 
     ``low``, ``high`` (c,): see :class:`Grid`; ``below``, ``above`` (c,): persons in each cell or beyond; ``outer``:
     where joined outermost cells end; ``domain``: the declared one, which no cell leaves; ``open``: whether the lowest
-    and the highest cell are open, by public cuts.
+    and the highest cell are open, by public cuts; ``fixed``: no cells are joined, for a steward said them all.
     """
 
     low: Floats
@@ -177,11 +181,14 @@ class Ladder:
     outer: tuple[float, float]
     domain: tuple[float, float] | None
     open: tuple[bool, bool] = (False, False)
+    fixed: bool = False
 
     def grid(self, k: int) -> Grid:
         """Return the grid whose outermost cells hold at least k persons."""
         if self.step == BANDS:
             return Grid(self.low.copy(), np.append(self.high[:-1], np.inf), self.step, self.kind)
+        if self.fixed:
+            k = 0
         low, high, coded = join_outermost(self.low, self.high, self.below, self.above, k, self.outer)
         if self.domain is not None:
             low, high = np.clip(low, *self.domain), np.clip(high, *self.domain)
@@ -195,6 +202,8 @@ def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | No
         nobody = np.zeros(len(encoding.low), np.int64)
         ends = encoding.domain
         return Ladder(encoding.low, encoding.high, BANDS, column.kind, nobody, nobody, ends, None, (False, True))
+    if column.cuts.rounding is not None:
+        return rounded_ladder(encoding, column)
     present = np.flatnonzero(np.bincount(codes, minlength=encoding.n_codes)[: len(encoding.labels)])
     lowest, highest = encoding.low[present], encoding.high[present]
     ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
@@ -213,6 +222,17 @@ def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | No
     around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
     outer = float(around[0]), float(around[-1] - gap)
     return Ladder(low, high, step, column.kind, *beyond, outer, None if column.domain is None else ends, opens)
+
+
+def rounded_ladder(encoding: Encoding, column: Column) -> Ladder:
+    """Return the cells of a column that is rounded: a number each."""
+    step = cast(float, column.cuts.rounding)
+    ends = encoding.domain[0] + encoding.point / 2, encoding.domain[1] - encoding.point / 2
+    line = column.cuts.rounded(lines(*ends, step, 0.0, column))
+    line = line[(line >= ends[0]) & (line <= ends[1])]
+    nobody, codes = np.zeros(len(line), np.int64), column.cuts.codes
+    opens = codes[0] > -np.inf, codes[1] < np.inf
+    return Ladder(line, line.copy(), step, column.kind, nobody, nobody, ends, None, opens, fixed=True)
 
 
 def cut_cells(low: Floats, high: Floats, gap: float, column: Column) -> tuple[Floats, Floats, tuple[bool, bool]]:

@@ -419,6 +419,8 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
         form = "One level, or the levels a+b of the row's group, one of which holds."
     else:
         form = "One level, or a set {a, b} that holds it. * is any level of the domain."
+        if any(cell.word for cell in column.cells):
+            form = "One level, or the group of a public hierarchy that holds it. * is any level of the domain."
     if column.may_miss:
         form += " An empty cell is a value that was missing in the original."
         if column.generalized:

@@ -6,6 +6,7 @@ import pytest
 
 from anonymizer.attacks.look_up import MISSING_TEXT, Matches, look_up, person
 from anonymizer.cells import number_of, parse_cell
+from anonymizer.cuts import Cuts
 from anonymizer.errors import ParameterError
 from anonymizer.pipeline import anonymize
 from anonymizer.releasing.generalize import GENERALIZERS
@@ -118,3 +119,11 @@ def test_look_up__refuses_what_cannot_be_known() -> None:
     for row in (-1, 300):
         with pytest.raises(ParameterError):
             person(table, schema, row)
+
+
+def test_rounded_column__finds_whoever_has_the_number() -> None:
+    table = pd.DataFrame({"age": [31, 33, 34, 47], "ill": list("xyxy")})
+    schema = Schema.of(table, quasi_identifying=["age"], sensitive=["ill"]).with_column("age", cuts=Cuts(rounding=10))
+    released = table.assign(age=["30", "30", "30", "50"])
+    assert look_up(released, schema, {"age": "33"}).rows == 3
+    assert look_up(released, schema, {"age": "47"}).rows == 1

@@ -31,10 +31,10 @@ def dashboard(postgresql: Cluster, tmp_path_factory: pytest.TempPathFactory) -> 
     postgresql.run("CREATE DATABASE ward", f"CREATE ROLE walker LOGIN PASSWORD '{CANARY}'")
     postgresql.run(
         "CREATE TABLE people AS SELECT 20 + n % 40 AS age, (ARRAY['Ulm','Bonn'])[1 + n % 2] AS city, "
-        "(ARRAY['low','high'])[1 + n % 2] AS income FROM generate_series(1, 40) AS n",
-        "GRANT SELECT ON people TO walker", base="ward",
+        "(ARRAY['low','high'])[1 + n / 2 % 2] AS income FROM generate_series(1, 40) AS n",
+        "GRANT SELECT ON people TO walker", "GRANT CREATE ON SCHEMA public TO walker", base="ward",
     )  # fmt: skip
-    address = f"postgresql:///ward?host={postgresql.folder}&port={postgresql.port}"
+    address = f"postgresql:///ward?host={postgresql.folder}&port={postgresql.port}&write=new"
     log = tmp_path_factory.mktemp("dashboard") / "server.log"
     with serve(COMMAND, ROOT, log, {**os.environ, "COPSE_DATABASES": address}) as running:
         yield running
@@ -81,3 +81,31 @@ def test_table__refused_stopped_read_and_no_password_left(dashboard: Served, pos
     expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
     settle(page)
     assert CANARY not in page.evaluate(TRACES) + " ".join(requests)
+
+
+def test_release__goes_into_a_new_table_and_never_over_another(
+    dashboard: Served, postgresql: Cluster, page: Page
+) -> None:
+    open_page(page, dashboard.address)
+    page.get_by_text("Or a table in a database").click()
+    ask(page, "A table", "people", CANARY)
+    expect(page.get_by_role("heading", name=re.compile("postgresql:.?people"))).to_be_visible(timeout=60_000)
+    step(page, "Roles").click()
+    expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
+    settle(page)
+    step(page, "Release").click()
+    settle(page)
+    page.get_by_text("Into a new table of a database").click()
+    for table, words in {
+        "people": re.compile("There is a table .?.?people.* already; nothing was changed"),
+        "left": re.compile("The table .?left in the database at .* is new and has 40 rows"),
+    }.items():
+        settle(page)
+        page.get_by_label("Name of the new table", exact=True).fill(table)
+        page.get_by_label("Account", exact=True).fill("walker")
+        page.get_by_label("Password", exact=True).fill(CANARY)
+        page.get_by_role("button", name="Write the table").click()
+        expect(page.get_by_text(words)).to_be_visible(timeout=60_000)
+    assert postgresql.run('SELECT count(*) FROM "left"', base="ward") == [(40,)]
+    assert postgresql.run("SELECT count(*) FROM people", base="ward") == [(40,)]
+    assert CANARY not in page.evaluate(TRACES)

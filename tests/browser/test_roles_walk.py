@@ -14,7 +14,7 @@ from anonymizer.reading.samples import visits
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.packet import check_packet
 from anonymizer.schema import Role
-from tests.browser.steps import columns_known, drop, known_text, open_page, settle, step
+from tests.browser.steps import columns_known, download, drop, known_text, open_page, settle, step
 from tests.reporting.test_packet import members_of
 
 pytestmark = pytest.mark.browser
@@ -142,3 +142,48 @@ def type_role(page: Page, row: int, typed: str) -> None:
     page.wait_for_timeout(200)
     page.keyboard.press("Enter")
     settle(page)
+
+
+def test_hierarchy__is_dropped_and_its_words_are_in_the_release(app_server: str, page: Page, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    jobs = {
+        "nurse": "care",
+        "doctor": "care",
+        "cook": "house",
+        "porter": "house",
+        "clerk": "office",
+        "lawyer": "office",
+    }
+    table = pd.DataFrame({
+        "age": rng.integers(20, 60, 200), "job": rng.choice(list(jobs), 200),
+        "diagnosis": rng.choice(["a", "b", "c"], 200),
+    })  # fmt: skip
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_page(page, app_server)
+    drop(page, table.to_csv(index=False).encode(), "ward.csv")
+    page.get_by_role("button", name="Next: give roles").click()
+    expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
+    settle(page)
+    page.get_by_text("Order of levels and public domains").click()
+    settle(page)
+    column = page.get_by_role("combobox", name="Column").last
+    column.click()
+    if column.get_attribute("aria-expanded") != "true":  # the panel was still unfolding, and the click went astray
+        column.press("ArrowDown")
+    page.get_by_role("option", name="job", exact=True).click()
+    expect(page.get_by_role("textbox", name="Levels, one a line")).to_be_visible(timeout=60_000)
+    settle(page)
+    rows = "".join(f"{job};{group};*\n" for job, group in jobs.items())
+    page.get_by_test_id("stFileUploader").locator("input[type=file]").last.set_input_files(
+        {"name": "jobs.csv", "mimeType": "text/csv", "buffer": rows.encode()}
+    )
+    expect(page.get_by_text("Public hierarchy", exact=True)).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Take the hierarchy off")).to_be_visible()
+    settle(page)
+    step(page, "Release").click()
+    settle(page)
+    expect(page.get_by_role("heading", name="Take it away")).to_be_visible(timeout=120_000)
+    path = download(page, "CSV", tmp_path)
+    cells = set(read_release(path)["job"])
+    assert cells <= {*jobs, *jobs.values(), "*"}
+    assert cells & set(jobs.values())

@@ -421,3 +421,38 @@ def test_labels__no_role_has_the_word_of_another_within_it() -> None:
     for role, label in ROLE_LABELS.items():
         assert [r for r in Role if ROLE_NAMES[role].lower() in ROLE_LABELS[r].lower()] in ([role], [])
         assert label.replace(JOINER, "").endswith(ROLE_NAMES[role])
+
+
+def test_hierarchy__is_brought_seen_taken_away_and_taken_off() -> None:
+    def bring(app: AppTest, text: str) -> AppTest:
+        uploader = next(one for one in app.get("file_uploader") if "Hierarchy" in one.proto.label)
+        uploader.set_value(("stages.csv", text.encode(), "text/csv"))
+        return app.run()
+
+    schema = SCHEMA.with_roles({"stage": Role.QUASI_IDENTIFYING})
+    app = open_page(session(schema=schema))
+    next(box for box in app.selectbox if box.label == "Column").set_value("stage").run()
+    app = bring(app, "low;early\nmedium;early\n")
+    assert not app.exception
+    assert "1 value of 'stage' is not in its public hierarchy" in texts(app).replace("\\", "").replace(JOINER, "")
+    assert not session_of(app).schema["stage"].cuts
+    app = bring(app, "low;early;*\nmedium;early;*\nhigh;late;*\n")
+    assert not app.exception
+    column = session_of(app).schema["stage"]
+    assert column.cuts.hierarchy.words == {"early": (0, 1)}
+    assert column.domain == ("low", "medium", "high")
+    levels = next(item.value for item in app.dataframe if "Level" in item.value.columns)
+    assert levels["Such as"].tolist() == ["early, late", "*"]
+    assert any(one.proto.label == "Hierarchy (ARX's CSV)" for one in app.get("download_button"))
+    assert Schema.from_json(session_of(app).schema.to_json()) == session_of(app).schema
+    app = press(app, "Take the hierarchy off")
+    assert not session_of(app).schema["stage"].cuts
+    assert session_of(app).schema["stage"].domain is None
+
+
+def test_rounding__is_declared_beside_the_domain() -> None:
+    app = open_page(session())
+    next(box for box in app.text_input if box.label.startswith("Rounded")).set_value("10")
+    app = press(app, "Declare this domain")
+    assert session_of(app).schema["age"].cuts == Cuts(rounding=10)
+    assert set(session_of(app).flow.encoded.encodings[0].labels) == {20, 30, 40, 60}

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymizer.cells import parse_cell
+from anonymizer.cuts import DATE_STEPS
 from anonymizer.errors import SchemaError
 from anonymizer.flow import Flow
 from anonymizer.groups.hulls import code_ends
@@ -17,7 +18,7 @@ from anonymizer.growing.encode import encode
 from anonymizer.measuring.utility import cell_ncp, cut_gcp
 from anonymizer.releasing.generalize import GENERALIZERS, release_of
 from anonymizer.releasing.grid import DAY, grids_of, on_grids
-from anonymizer.schema import DATE_STEPS, Column, Kind, Schema
+from anonymizer.schema import Column, Kind, Schema
 from anonymizer.settings import Settings
 from anonymizer.values import numbers_of
 from anonymizer.whatif.ends import loss_by_ends, price_of_groups

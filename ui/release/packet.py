@@ -16,6 +16,7 @@ from anonymizer.whatif.project import outward, to_json
 from ui.decisions.project_file import project_of
 from ui.job import Job, answer_of_job
 from ui.release.attacks import outcome_of
+from ui.release.databases import into_database
 from ui.release.downloads import KINDS, file_stem, release_reason, single_files
 from ui.release.reports import statement, statement_of
 from ui.workspace import Workspace
@@ -65,6 +66,7 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
             ":material/task_alt: Read back and checked: every file is the one of its manifest, and the table in each "
             "format passed the checker again. `copse verify` checks it once more, wherever it goes."
         )
+    into_database(ws, release, report, reason, locked)
     with st.expander("Single files", icon=":material/folder_open:", key="single files"):
         single_files(ws, release, report, reason, locked)
         reports(ws, packet, audience)

@@ -5,12 +5,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from anonymizer.cuts import Cuts
+from anonymizer.cuts import DATE_STEPS, Cuts
 from anonymizer.errors import AnonymizerError, SchemaError
 from anonymizer.growing.encode import Encoding, encode_column
-from anonymizer.schema import DATE_STEPS, Column, Kind, Role
+from anonymizer.schema import Column, Kind, Role
 from anonymizer.values import value_text
 from ui.controls import count, problem
+from ui.roles.hierarchy import hierarchy_editor
 from ui.workspace import Workspace
 
 MOST_WHOLE = 2**53
@@ -30,13 +31,17 @@ def domain_editor(ws: Workspace) -> None:
             "A *public* domain is known without looking at the table (ages 0 to 120, the list of all regions). Loss is "
             "measured against it, and a released `*` means the whole of it. What is not declared is read from the "
             "data. Intervals end on multiples of a public step, or with days to years, which can be declared, too; "
-            "so can public cuts of numbers: bands that the tree must keep to, or a top and a bottom code (`≥ 80`)."
+            "so can public cuts: of numbers bands that the tree must keep to, a top and a bottom code (`≥ 80`), or "
+            "rounding; of numbers and levels a hierarchy."
         )
         if not names:
             st.caption("No column is quasi-identifying or sensitive.")
             return
         name = st.selectbox("Column", names, key=f"domain of {ws.edition}")
         column = ws.schema[name]
+        if column.cuts.hierarchy is not None:  # its values are the domain
+            hierarchy_editor(ws, column)
+            return
         _, encoding, _ = encode_column(ws.table[name], Column(name, column.role, column.kind))
         with st.form(f"domain {ws.edition} {ws.version} {name}", border=False):
             domain, ordered = levels(column, encoding) if column.kind is Kind.CATEGORICAL else ends(column, encoding)
@@ -45,6 +50,7 @@ def domain_editor(ws: Workspace) -> None:
             with st.container(horizontal=True):
                 declare = st.form_submit_button("Declare this domain", type="primary")
                 reset = st.form_submit_button("Read it from the data")
+        hierarchy_editor(ws, column)
         if not (declare or reset):
             return
         try:
@@ -118,6 +124,11 @@ def cut_fields(column: Column) -> dict[str, str]:
                 "Top code", "" if cuts.top is None else value_text(cuts.top), placeholder="none",
                 help="This value and all above it are said as so much or more.",
             ),
+            "rounding": st.text_input(
+                "Rounded to multiples of", "" if cuts.rounding is None else value_text(cuts.rounding),
+                placeholder="none; for example 5",
+                help="Every number is said as the nearest multiple, halves as the one above.",
+            ),
         }  # fmt: skip
 
 
@@ -132,8 +143,8 @@ def cuts_of(texts: dict[str, str], column: Column) -> Cuts:
                 f"{text[:40]!r} is no list of numbers.", column=column.name, remedy="Write public cuts as 0,18,65."
             ) from None
         if name != "bands" and len(numbers[name]) > 1:
-            raise SchemaError(f"There is one {name} code.", column=column.name, remedy="Write one number.")
-    codes = {name: next(iter(numbers.get(name, ())), None) for name in ("bottom", "top")}
+            raise SchemaError(f"There is one {name} number.", column=column.name, remedy="Write one number.")
+    codes = {name: next(iter(numbers.get(name, ())), None) for name in ("bottom", "top", "rounding")}
     return Cuts(numbers.get("bands", ()), **codes)
 
 

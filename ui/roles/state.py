@@ -12,7 +12,7 @@ class RolesState:
     ``editor``, ``basis``: the schema that the roles table with this widget key started from: its edits are counted from
     there. ``is_table``: the table is drawn in place of the cards. ``acts``: how often the columns of a card were given
     a role, by its key; ``opened``: the keys of cards that show all columns. ``reverted``: changes taken back.
-    ``is_household``: the person column is said to number households.
+    ``is_household``: the person column is said to number households. ``hierarchies``: how many were brought.
     """
 
     editor: str = ""
@@ -22,3 +22,4 @@ class RolesState:
     opened: set[str] = field(default_factory=set)
     reverted: int = 0
     is_household: bool = False
+    hierarchies: int = 0

@@ -1,4 +1,5 @@
-"""The databases that the operator lists: people may read their tables, and nobody can name another database.
+"""The databases that the operator lists: people may read their tables, write a release into a new one where the list
+says so, and nobody can name another database.
 
 Accounts and passwords are those of the people who type them; what this server's own account knows (its environment, its
 files of passwords) does not count.
@@ -16,6 +17,9 @@ from anonymizer.errors import ParameterError, ReadError
 READ = "COPSE_DATABASES"
 """The environment variable of the operator: addresses with semicolons or line ends between them."""
 
+WRITE, NEW = "write", "new"
+"""What an address says that lets releases be written into new tables: ``?write=new``."""
+
 REMEDY = "Write postgresql://HOST/DATABASE, sqlite:////FILE or duckdb:////FILE, with semicolons between them."
 
 
@@ -24,7 +28,13 @@ def databases(variable: str, environment: Mapping[str, str] = os.environ) -> Map
 
     Raises :class:`ParameterError` for what is no address of a database, or holds more than that.
     """
-    return _listed(environment.get(variable, ""), variable)
+    return {title: address for title, (address, _) in _listed(environment.get(variable, ""), variable).items()}
+
+
+def databases_to_write(variable: str, environment: Mapping[str, str] = os.environ) -> Mapping[str, Address]:
+    """Return those of :func:`databases` in which a release may become a new table. Raises what that raises."""
+    listed = _listed(environment.get(variable, ""), variable)
+    return {title: address for title, (address, writes) in listed.items() if writes}
 
 
 def require_listed() -> None:
@@ -33,16 +43,17 @@ def require_listed() -> None:
 
 
 @lru_cache(maxsize=8)
-def _listed(text: str, variable: str) -> Mapping[str, Address]:
+def _listed(text: str, variable: str) -> Mapping[str, tuple[Address, bool]]:
     addresses = [_address(part.strip(), variable) for part in re.split(r"[;\n]", text) if part.strip()]
-    short = [_title(address) for address in addresses]
+    short = [_title(address) for address, _ in addresses]
     return {
-        title if short.count(title) == 1 else _long_title(address): address
-        for title, address in zip(short, addresses, strict=True)
+        title if short.count(title) == 1 else _long_title(address): (address, writes)
+        for title, (address, writes) in zip(short, addresses, strict=True)
     }
 
 
-def _address(text: str, variable: str) -> Address:
+def _address(text: str, variable: str) -> tuple[Address, bool]:
+    """Return an address of the list, and whether releases may be written there."""
     try:
         address = address_from(text, needs_table=False)
     except ReadError as error:
@@ -55,7 +66,11 @@ def _address(text: str, variable: str) -> Address:
         raise ParameterError(f"{variable} does not say which database.", remedy=REMEDY)
     if address.kind != "postgresql" and not Path(address.database).is_absolute():
         raise ParameterError(f"{variable} names a file without its full path.", remedy=REMEDY)
-    return address.but(by_environment=False)
+    options = dict(address.options)
+    how = options.pop(WRITE, None)
+    if how not in (None, NEW):
+        raise ParameterError(f"{variable} says {WRITE}=, and not {NEW}.", remedy="Write ?write=new, or leave it out.")
+    return address.but(by_environment=False, options=options), how == NEW
 
 
 def _title(address: Address) -> str:
