@@ -39,7 +39,7 @@ from tests.labelled.test_read import ANSWERS, SEXES, sav, survey
 
 OWN = {
     "día": {"sav": "SDATE10", "dta": "%tdDD/NN/CCYY", "xpt": "YYMMDD10"},
-    "at": {"sav": "YMDHMS19", "dta": "%tcHH:MM", "xpt": "DATETIME22.3"},
+    "at": {"sav": "DATETIME20", "dta": "%tcHH:MM", "xpt": "DATETIME22.3"},
 }
 """Formats that columns had in their file, which are kept."""
 DAY_VALUES = np.array(["2024-02-29", "1970-01-01"], "datetime64[us]")
