@@ -220,25 +220,20 @@ def read_apart(source: str | bytes, *, options: ReadOptions | None = None, reade
 
     ``source``: a path, or the bytes. What comes through a pipe is taken here, for it comes once.
     """
-    name, size = None, len(source)
+    name = None
     if isinstance(source, str):
         path = Path(source)
-        name, size = path.name, path.stat().st_size if path.is_file() else 0
+        name = path.name
         if path.exists() and not path.is_file() and not path.is_dir():
             source = path.read_bytes()
-            size = len(source)
-    return read_in_child(
-        source, name=name, options=options, reader=reader, allowance=own_allowance(size), fork=True
-    )  # fmt: skip
+    return read_in_child(source, name=name, options=options, reader=reader, allowance=own_allowance(), fork=True)
 
 
-def own_allowance(size: int) -> Allowance:
-    """Return what the reading of a file of ``size`` bytes may take where nobody else is served: what the operator set,
-    or more than a server gives."""
-    allowance = operator_allowance()
-    memory = max(allowance.memory_for(size), min(OWN_MEMORY, memory_of_computer() // 2))
-    seconds = max(allowance.seconds_for(size), OWN_SECONDS)
-    return replace(allowance, memory=allowance.memory or memory, seconds=allowance.seconds or seconds)
+def own_allowance() -> Allowance:
+    """Return what the reading of a file may take where nobody else is served: what the operator set, or more than a
+    server gives."""
+    least = min(OWN_MEMORY, memory_of_computer() // 2)
+    return replace(operator_allowance(), least_memory=least, least_seconds=OWN_SECONDS)
 
 
 def read_options(options: argparse.Namespace) -> ReadOptions:

@@ -10,25 +10,29 @@ import hashlib
 import io
 import os
 import struct
+import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from anonymizer.errors import Progress, ReadError, no_progress
+from anonymizer.json_value import JsonValue
 from anonymizer.labelled.read import KINDS, read_labelled
 from anonymizer.labelled.variable import Variable
-from anonymizer.reading.delimited import DELIMITERS, find_delimiter, read_columns, repair_names
-from anonymizer.reading.encodings import ENCODINGS, decode
+from anonymizer.reading.delimited import DELIMITERS, ENCODINGS, decode, find_delimiter, read_columns, repair_names
 from anonymizer.reading.options import (
     DEFAULT_MISSING,
     LEAST_MEMORY,
     MAX_COLUMNS,
     Allowance,
+    Answer,
     Content,
     Extent,
     Problem,
@@ -40,7 +44,7 @@ from anonymizer.reading.options import (
     refuse_too_large,
     refuse_too_wide,
 )
-from anonymizer.reading.parquet import read_arrow, read_parquet
+from anonymizer.reading.parquet import parquet_extent, read_arrow, read_parquet
 from anonymizer.reading.parse import TextColumn, infinity_problems, manner_of, plain_text, type_column
 from anonymizer.reading.spreadsheet import read_spreadsheet
 
@@ -107,7 +111,7 @@ def read_table(
     """
     data, name = _bytes_of(source, name)
     digest = hashlib.sha256(data).hexdigest()
-    size = size_in_use(len(data), data[:2], data[-4:])
+    size = size_in_use(data)
     allowance = operator_allowance() if allowance is None else allowance
 
     def stop(extent: Extent) -> None:
@@ -305,11 +309,26 @@ def _bytes_of(source: Source, name: str | None) -> tuple[bytes, str]:
     return data, called
 
 
-def size_in_use(size: int, start: bytes, end: bytes) -> int:
-    """Return the bytes by which it is judged what the reading of a file may take: its own ``size``, or what a gzip file
-    states in its ``end`` (the last four bytes) that it unfolds into, where tables pack so well."""
-    stated = struct.unpack("<I", end)[0] if start == b"\x1f\x8b" and size >= 18 else 0
-    return stated if size < stated <= USUAL_FOLDED * size else size
+def size_in_use(data: bytes) -> int:
+    """Return the bytes by which it is judged what the reading of a file may take: its own size, or what a packed file
+    (gzip, Parquet, a workbook) states that it unfolds into, where tables pack so well."""
+    stated = _stated_size(data)
+    return stated if len(data) < stated <= USUAL_FOLDED * len(data) else len(data)
+
+
+def _stated_size(data: bytes) -> int:
+    """Return the bytes that a packed file says it unfolds into; 0 for what is not packed, or is damaged."""
+    try:
+        if data[:2] == b"\x1f\x8b" and len(data) >= 18:
+            return int(struct.unpack("<I", data[-4:])[0])
+        if data[:4] == b"PAR1":
+            return parquet_extent(pq.ParquetFile(pa.BufferReader(data))).memory
+        if data[:2] == b"PK":
+            with zipfile.ZipFile(io.BytesIO(data)) as packed:
+                return sum(part.file_size for part in packed.infolist())
+    except Exception:  # whoever reads it says what is wrong
+        return 0
+    return 0
 
 
 def unpack(data: bytes, name: str, most: int) -> bytes:
@@ -345,3 +364,77 @@ def _too_large(name: str) -> ReadError:
     return ReadError(
         f"{name} is larger than {MAX_BYTES >> 30} GiB.", remedy="Bring fewer records or columns, or use Parquet."
     )
+
+
+# A reading on its way through a pipe: column by column, so that never more than one is there twice.
+
+
+def _columns_of(frame: pd.DataFrame) -> Iterator[pa.Array]:
+    for name in frame.columns:
+        values = frame[name]
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            codes = values.cat.codes.to_numpy().astype(np.int32)
+            indices = pa.array(codes, mask=codes < 0)
+            yield pa.DictionaryArray.from_arrays(indices, pa.array(values.cat.categories, pa.large_string()))
+        elif isinstance(values.dtype, np.dtype):
+            yield pa.array(values.to_numpy(), from_pandas=False)
+        else:
+            yield pa.array(values, pa.large_string())
+
+
+def _values_of(column: pa.Array) -> Any:
+    if pa.types.is_dictionary(column.type):
+        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return pd.Categorical.from_codes(codes, categories=pd.Index(column.dictionary.to_pandas(), dtype="str"))
+    if pa.types.is_large_string(column.type):
+        return pd.Series(column.to_pandas(), dtype="str")
+    return np.array(column.to_numpy(zero_copy_only=False))
+
+
+def described_reading(reading: Reading) -> dict[str, Any]:
+    """Return all of a reading but the values, JSON-ready."""
+    described = {
+        key: value
+        for key, value in vars(reading).items()
+        if key not in ("frame", "options", "problems", "questions", "variables")
+    }
+    described["options"] = asdict(reading.options)
+    described["problems"] = [asdict(problem) for problem in reading.problems]
+    described["questions"] = [asdict(question) for question in reading.questions]
+    described["variables"] = {name: variable.to_dict() for name, variable in reading.variables.items()}
+    described["columns"] = list(reading.frame.columns)
+    return described
+
+
+def send_values(frame: pd.DataFrame, pipe: IO[bytes]) -> None:
+    """Write the columns of a table into a pipe, as Arrow."""
+    for column in _columns_of(frame):
+        batch = pa.record_batch([column], names=["values"])
+        with pa.ipc.new_stream(pipe, batch.schema) as stream:
+            stream.write_batch(batch)
+    pipe.flush()
+
+
+def reading_from(described: dict[str, Any], pipe: IO[bytes]) -> Reading:
+    """Return the reading that was described, its values taken from a pipe. Raises :class:`ValueError` for others."""
+    values = {}
+    for label in described.pop("columns"):
+        with pa.ipc.open_stream(pipe) as stream:
+            values[label] = _values_of(stream.read_next_batch().column(0))
+            if next(iter(stream), None) is not None:
+                raise ValueError("one batch a column was expected")
+    described["options"] = ReadOptions(**described["options"])
+    described["problems"] = tuple(Problem(**problem) for problem in described["problems"])
+    described["questions"] = tuple(_question(question) for question in described["questions"])
+    described["sheets"] = tuple(described["sheets"])
+    variables = JsonValue(described["variables"], "variables", "file", "Save it again.").fields()
+    described["variables"] = {name: Variable.from_value(value) for name, value in variables.items()}
+    return Reading(pd.DataFrame(values, copy=False), **described)
+
+
+def _question(described: dict[str, Any]) -> Question:
+    answers = [
+        Answer(answer["label"], *(tuple(map(tuple, answer[name])) for name in ("changes", "sample")))
+        for answer in described["answers"]
+    ]
+    return Question(**{**described, "answers": tuple(answers)})
