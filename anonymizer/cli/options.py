@@ -20,11 +20,10 @@ from anonymizer.checking.verify import Verification
 from anonymizer.databases.address import PASSWORD, Address, address_from, is_address
 from anonymizer.databases.read import read_database
 from anonymizer.errors import ParameterError, ReadError, SchemaError
-from anonymizer.labelled.codebook import read_codebook
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.places import is_files_address
 from anonymizer.population.sample import Population
-from anonymizer.reading.child import read_in_child
+from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.files import Reader, Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING, Allowance, memory_of_computer, operator_allowance
 from anonymizer.reading.profile import suggest, with_variable
@@ -290,7 +289,7 @@ def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) 
     if not getattr(options, "codebook", None):
         return schema
     try:
-        codebook = read_codebook(Path(options.codebook).read_bytes())
+        codebook = read_codebook_in_child(Path(options.codebook).read_bytes(), fork=True)
     except OSError as error:
         raise ReadError(f"The codebook cannot be opened: {error.strerror}.", remedy="Check its name.") from error
     own = [replace(one, kind="") if one.name in options.kinds else one for one in codebook]

@@ -78,14 +78,9 @@ def limit(allowance: Allowance, size: int = 0, writes: bool = False) -> None:
         import resource
     except ImportError:  # not on every system; the parent's clock still ends it
         return
-    taken, most = _data_bytes() + RESERVED, USUAL_FOLDED * size
+    most = USUAL_FOLDED * size
+    limit_memory(allowance.memory_for(size), allowance.memory_for(most))
     seconds = int(time.process_time()) + 2
-    adjustment = Path("/proc/self/oom_score_adj")
-    if adjustment.exists():
-        adjustment.write_text("1000")  # where memory runs out all the same, this process ends first
-    resource.setrlimit(
-        resource.RLIMIT_DATA, (taken + int(allowance.memory_for(size)), taken + int(allowance.memory_for(most)))
-    )
     resource.setrlimit(
         resource.RLIMIT_CPU,
         (seconds + int(allowance.seconds_for(size)), seconds + int(allowance.seconds_for(most)) + 5),
@@ -93,7 +88,24 @@ def limit(allowance: Allowance, size: int = 0, writes: bool = False) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if not writes:
         os.nice(5)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, taken + int(allowance.memory_for(most))))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, RESERVED + int(allowance.memory_for(most))))
+
+
+def limit_memory(memory: int, most: int | None = None) -> None:
+    """Hold this process to so many bytes of memory beside those that it has, and make it the first to end where memory
+    runs out all the same. ``most``: to what that can be raised; ``None``: no further."""
+    try:
+        import resource
+    except ImportError:
+        return
+    adjustment = Path("/proc/self/oom_score_adj")
+    if adjustment.exists():
+        adjustment.write_text("1000")
+    taken, hard = _data_bytes() + RESERVED, resource.getrlimit(resource.RLIMIT_DATA)[1]
+    ends = [taken + int(memory), taken + int(memory if most is None else most)]
+    if hard != resource.RLIM_INFINITY:
+        ends = [min(end, hard) for end in ends]
+    resource.setrlimit(resource.RLIMIT_DATA, (ends[0], ends[1]))
 
 
 def allow_more(allowance: Allowance, before: int, size: int) -> None:

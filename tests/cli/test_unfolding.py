@@ -2,6 +2,10 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +16,7 @@ from anonymizer.cli.main import main
 from anonymizer.partitions.folder import Part, write_manifest
 from anonymizer.reading.options import MIB
 from anonymizer.reporting.report import digest
-from tests.conftest import run_python
+from tests.conftest import ROOT, run_python
 from tests.hostile.bombs import plain_text_parquet
 from tests.partitions.tables import people
 
@@ -27,6 +31,19 @@ with contextlib.redirect_stderr(words):
     status = main(json.loads(sys.argv[1]))
 own, children = (resource.getrusage(who).ru_maxrss * 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 print(json.dumps([status, words.getvalue(), own, children]))
+"""
+
+WORKER = """
+import json, resource
+import anonymizer as an
+from anonymizer.partitions.run import anonymize_files
+
+schema = an.Schema((an.Column("a", an.Role.QUASI_IDENTIFYING, an.Kind.CATEGORICAL),))
+cluster = {"workers": 1, "memory": "400MiB", "spill": "spill"}
+try:
+    anonymize_files("in", schema, "out", engine="dask", cluster=cluster, generalizer="uniform")
+except an.AnonymizerError as error:
+    print(json.dumps([str(error), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024]))
 """
 
 
@@ -63,6 +80,33 @@ def test_anonymize__pieces_that_unfold_end_in_one_sentence(folder: Path, monkeyp
     assert "memory" in say(folder, *command)
     monkeypatch.setenv("COPSE_READ_MEMORY", "90")
     assert "1.parquet has 4.7 MB, but would unfold into at least 100.0 MB" in say(folder, *command)
+
+
+def test_a_worker__that_is_asked_to_unfold_ends_the_run_in_one_sentence(folder: Path) -> None:
+    pytest.importorskip("distributed")
+    (folder / "in" / "0.parquet").unlink()
+    (folder / "spill").mkdir()
+    write_bomb(folder / "in" / "1.parquet")
+    problem, memory = json.loads(run_python(["-c", WORKER], folder))
+    assert problem.startswith("1.parquet takes more memory than there is"), problem
+    assert memory < 1100 * MIB
+    assert sorted(os.listdir()) == ["in", "spill"]
+    assert os.listdir("spill") == []
+
+
+def test_a_run_that_is_stopped__leaves_nothing(folder: Path) -> None:
+    people(400_000).to_parquet("in/0.parquet", index=False)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "anonymizer", *RUN], stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while not list(folder.glob(".out.*")) and run.poll() is None and time.monotonic() < until:
+        time.sleep(0.02)
+    os.killpg(run.pid, signal.SIGINT)
+    assert run.communicate(timeout=60)[1].splitlines()[-1] == "copse: stopped; nothing more was written."
+    assert run.returncode == 130
+    assert sorted(os.listdir()) == ["in"]
 
 
 def test_verify__a_folder_that_unfolds_ends_in_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
