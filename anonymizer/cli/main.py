@@ -31,6 +31,7 @@ from anonymizer.cli.options import (
     ask_password,
     close_output,
     escape_unwritable,
+    first_bytes,
     names,
     population_from,
     print_checks,
@@ -314,7 +315,7 @@ def run_verify(options: argparse.Namespace) -> int:
     table = options.input if isinstance(options.input, Address) else None
     if table is None and Path(options.input).is_dir():
         return run_apart(options)
-    if table is None and Path(options.input).is_file() and is_packet(first_bytes(options.input)):
+    if table is None and Path(options.input).is_file() and is_packet(first_bytes(options.input, 100)):
         return verify_packet(options, Path(options.input).read_bytes())
     settings = settings_of(options)
     limits = settings.limits.required
@@ -353,12 +354,6 @@ def run_verify(options: argparse.Namespace) -> int:
         if about:
             print(about)
     return 0 if passed else 1
-
-
-def first_bytes(path: str) -> bytes:
-    """Return what says of what kind a file is."""
-    with Path(path).open("rb") as file:
-        return file.read(100)
 
 
 def released_schema(

@@ -20,6 +20,7 @@ from anonymizer.checking.verify import Verification
 from anonymizer.databases.address import PASSWORD, Address, address_from, is_address
 from anonymizer.databases.read import read_database
 from anonymizer.errors import ParameterError, ReadError, SchemaError
+from anonymizer.json_value import MAX_BYTES
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.places import is_files_address
 from anonymizer.population.sample import Population
@@ -228,6 +229,12 @@ def read_apart(source: str | bytes, *, options: ReadOptions | None = None, reade
     return read_in_child(source, name=name, options=options, reader=reader, allowance=own_allowance(), fork=True)
 
 
+def first_bytes(path: str, most: int = MAX_BYTES + 1) -> bytes:
+    """Return the first bytes of a file: all of it, or enough to see that it is too large."""
+    with Path(path).open("rb") as file:
+        return file.read(most)
+
+
 def own_allowance() -> Allowance:
     """Return what the reading of a file may take where nobody else is served: what the operator set, or more than a
     server gives."""
@@ -289,7 +296,7 @@ def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) 
     if not getattr(options, "codebook", None):
         return schema
     try:
-        codebook = read_codebook_in_child(Path(options.codebook).read_bytes(), fork=True)
+        codebook = read_codebook_in_child(first_bytes(options.codebook), fork=True)
     except OSError as error:
         raise ReadError(f"The codebook cannot be opened: {error.strerror}.", remedy="Check its name.") from error
     own = [replace(one, kind="") if one.name in options.kinds else one for one in codebook]
