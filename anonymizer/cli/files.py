@@ -127,7 +127,7 @@ def run_apart(options: argparse.Namespace) -> int:
         raise
     finally:
         show.end()
-    sys.stderr.write(answer["said"])
+    sys.stderr.write(answer["errors"])
     sys.stdout.write(answer["printed"])
     return int(answer["status"])
 
@@ -137,13 +137,13 @@ def _in_pieces(_: bytes, words: dict[str, Any], progress: Progress) -> dict[str,
     from anonymizer.cli.main import commands
 
     options = commands().parse_args(words["arguments"])
-    said, printed = io.StringIO(), io.TextIOWrapper(io.BytesIO(), words["encoding"], "backslashreplace", "")
-    with redirect_stderr(said), redirect_stdout(printed):
+    errors, printed = io.StringIO(), io.TextIOWrapper(io.BytesIO(), words["encoding"], "backslashreplace", "")
+    with redirect_stderr(errors), redirect_stdout(printed):
         status = (
             run_files(options, progress) if options.command == "anonymize" else run_verify_folder(options, progress)
         )
     printed.seek(0)
-    return {"status": status, "printed": printed.read(), "said": said.getvalue()}
+    return {"status": status, "printed": printed.read(), "errors": errors.getvalue()}
 
 
 def run_files(options: argparse.Namespace, progress: Progress) -> int:

@@ -101,8 +101,8 @@ def limit_memory(memory: int, most: int | None = None) -> None:
     adjustment = Path("/proc/self/oom_score_adj")
     if adjustment.exists():
         adjustment.write_text("1000")
-    taken, hard = _data_bytes() + RESERVED, resource.getrlimit(resource.RLIMIT_DATA)[1]
-    ends = [taken + int(memory), taken + int(memory if most is None else most)]
+    present, hard = _data_bytes() + RESERVED, resource.getrlimit(resource.RLIMIT_DATA)[1]
+    ends = [present + int(memory), present + int(memory if most is None else most)]
     if hard != resource.RLIM_INFINITY:
         ends = [min(end, hard) for end in ends]
     resource.setrlimit(resource.RLIMIT_DATA, (ends[0], ends[1]))
