@@ -1,11 +1,13 @@
 """Reading in a child: the same table, limits that hold, and a death that is one sentence."""
 
 import gzip
+import io
 import json
 import os
 import struct
 import subprocess
 import threading
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,7 @@ from anonymizer.reading.samples import hospital
 from anonymizer.schema import Schema
 from tests.conftest import run_python
 from tests.hostile.bombs import READ, REFUSED
-from tests.hostile.make import TABLES
+from tests.hostile.make import TABLES, xlsx
 
 Process = subprocess.Popen[bytes]
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,6 +155,21 @@ def test_packed_table__may_take_what_it_may_unpacked(tmp_path: Path) -> None:
     assert size_in_use(rows) == len(rows)
     bomb = gzip.compress(bytes(10 * MIB), mtime=0)
     assert size_in_use(bomb) == len(bomb)
+
+
+def test_parquet_and_workbooks__may_take_what_they_state_unpacked() -> None:
+    sink = io.BytesIO()
+    pd.DataFrame({"a": np.arange(200_000) % 7, "b": np.arange(200_000)}).to_parquet(sink, compression="zstd")
+    parquet, book = sink.getvalue(), xlsx({"S": [(f"name {n % 50}", n) for n in range(3000)]})
+    assert size_in_use(parquet) >= 16 * 200_000 > 2 * len(parquet)
+    with zipfile.ZipFile(io.BytesIO(book)) as packed:
+        assert size_in_use(book) == sum(part.file_size for part in packed.infolist()) > 2 * len(book)
+    memory = 64 * len(parquet)  # less than the table of what it states may take
+    allowance = Allowance(least_memory=memory, least_seconds=60.0)
+    assert allowance.memory_for(size_in_use(parquet)) > 2 * memory
+    assert read_in_child(parquet, name="t.parquet", allowance=allowance).frame.shape == (200_000, 2)
+    assert size_in_use(REFUSED["constant parquet"][1]()) < 1 << 20, "one that states more is judged as it came"
+    assert size_in_use(parquet[:-9]) == len(parquet) - 9
 
 
 def test_packed_table__that_states_less_than_it_unfolds_into_is_bounded() -> None:
