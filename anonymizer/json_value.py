@@ -18,6 +18,8 @@ from anonymizer.errors import AnonymizerError, ReadError
 MAX_BYTES = 20 << 20
 LONGEST_TEXT = 10_000
 MOST_ITEMS = 1_000_000
+MOST_VALUES = 2_000_000
+"""Commas and brackets in a text that is parsed: a value takes up to a hundred times its letters."""
 LARGEST = 1 << 53
 GREATEST = sys.float_info.max
 
@@ -135,11 +137,14 @@ class JsonValue:
 def parse(text: str | bytes, document: str, remedy: str) -> JsonValue:
     """Return the value of a JSON text.
 
-    Raises :class:`ReadError` for what is no JSON, is too large or too deep, names a field twice, or holds half a
-    character (a lone surrogate, which cannot be written anywhere).
+    Raises :class:`ReadError` for what is no JSON, is too large or too deep, has too many values, names a field twice,
+    or holds half a character (a lone surrogate, which cannot be written anywhere).
     """
     if len(text) > MAX_BYTES:
         raise ReadError(f"The {document} is larger than {MAX_BYTES >> 20} MiB.", remedy=remedy)
+    marks: tuple[Any, ...] = (",", "[", "{") if isinstance(text, str) else (b",", b"[", b"{")
+    if sum(map(text.count, marks)) > MOST_VALUES:
+        raise ReadError(f"The {document} has more than {MOST_VALUES:,} values.", remedy=remedy)
     try:
         content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_distinct)
         json.dumps(content, ensure_ascii=False).encode("utf-8")

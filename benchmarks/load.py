@@ -199,6 +199,10 @@ def measure(served: Served, n_sessions: int, n_movers: int, seconds: float, in_b
             print(f"  {what:<20}{words(answers)}")
         print(f"  processor           {meter.words(len(moves))}", flush=True)
 
+    if len(crowd.inside) <= n_movers:
+        print(f"\nOnly {len(crowd.inside)} sessions are inside, so {n_movers} cannot work while another waits.")
+        crowd.leave()
+        return
     probe(n_sessions, 0.0, "first page", lambda: first_page(served.address))
     if in_browser:
         with working(crowd.inside):
@@ -228,6 +232,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--browser", action="store_true", help="one first page in Chromium, too")
     parser.add_argument("--turns", type=int, nargs="+", default=[0], help="one server for each; 0: the default")
     options = parser.parse_args(arguments)
+    if not 0 < options.movers < options.sessions:
+        parser.error(
+            f"of {options.sessions} sessions 1 to {options.sessions - 1} can work (--movers), for one more has to wait."
+        )
     if not ADULT.exists():
         print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
         return 1

@@ -28,7 +28,7 @@ PARTICIPLES = {"asked", "chosen", "drawn", "found", "given", "held", "kept", "kn
 WRITES = {"write_text", "write_bytes", "NamedTemporaryFile", "mkstemp", "savefig", "write_html", "write_image", "dump",
           "tofile", "savez", "save"}  # fmt: skip
 """Functions that write a file by its name."""
-WRITERS = {"anonymizer/releasing/files.py", "anonymizer/reading/child.py"}
+WRITERS = {"anonymizer/releasing/files.py", "anonymizer/reading/child.py", "anonymizer/reading/process.py"}
 """Where files are written; the child writes to its pipe, and to the system how soon it may be ended."""
 LONGEST = {"pages": 120, "anonymizer": 450, "ui": 450, "run.py": 450, "app.py": 20}
 

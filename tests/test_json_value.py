@@ -1,6 +1,8 @@
 """JSON from outside: by type and range, or one sentence with its place."""
 
 import json
+import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from anonymizer.disclosure.publish import from_json as tree_from_json
 from anonymizer.errors import ReadError
 from anonymizer.forest.domains import read_domains
-from anonymizer.json_value import MAX_BYTES, JsonValue, parse, read_json
+from anonymizer.json_value import MAX_BYTES, MOST_VALUES, JsonValue, parse, read_json
 from anonymizer.reporting.report import schema_from
 from anonymizer.schema import Schema
 from anonymizer.whatif.project import from_json as project_from_json
@@ -105,3 +107,20 @@ def test_files__that_cannot_be_opened_or_are_too_large(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ReadError):
         read_json(tmp_path / "x.json", "schema", "Give another.")
+
+
+@pytest.mark.parametrize("item", ["[]", '{"":0}', "1.5"])
+def test_parse__takes_little_memory_and_time_whatever_it_is_given(item: str) -> None:
+    marks = 1 + sum(map(item.count, ",[{"))
+    n = min(MOST_VALUES // marks, MAX_BYTES // (len(item.encode()) + 1)) - 1
+    text = "[" + f"{item}," * n + "0]"
+    tracemalloc.start()
+    began = time.process_time()
+    try:
+        assert len(parse(text.encode(), "schema", "Give another.").value) == n + 1
+        assert tracemalloc.get_traced_memory()[1] < 350e6
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - began < 15  # three without the watch on memory
+    with pytest.raises(ReadError, match=r"more than 2,000,000 values|larger than 20 MiB"):
+        parse(text.replace("0]", f"{item}," * 3 + "0]").ljust(MAX_BYTES - 1, ","), "schema", "Give another.")

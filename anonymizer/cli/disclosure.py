@@ -147,7 +147,7 @@ def brought_tree(options: argparse.Namespace, keys: Keys) -> Brought | None:
     if not options.tree:
         return None
     with Path(options.tree).open("rb") as file:
-        return read_tree(file.read(MAX_BYTES + 1), keys)
+        return read_tree(file.read(MAX_BYTES + 1), keys, apart=True, fork=True)
 
 
 def tree_and_knowledge(options: argparse.Namespace, keys: Keys) -> tuple[KeyedTree, Knowledge]:

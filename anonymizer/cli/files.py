@@ -1,7 +1,9 @@
 """``anonymize FOLDER --engine local|dask --out FOLDER``, and ``verify FOLDER``: tables in pieces, from the terminal."""
 
 import argparse
+import io
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from anonymizer.cli.options import (
 )
 from anonymizer.cli.reports import print_gate
 from anonymizer.databases.address import Address
-from anonymizer.errors import ParameterError
+from anonymizer.errors import ParameterError, Progress
 from anonymizer.gate.finding import Severity
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import dictionary_schema, read_manifest
@@ -24,9 +26,11 @@ from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.places import is_delimited, is_remote, local_source
 from anonymizer.partitions.run import FilesResult, anonymize_files
 from anonymizer.partitions.values import first_rows
-from anonymizer.releasing.files import write_file
+from anonymizer.reading.child import call_in_child
+from anonymizer.reading.options import pieces_allowance
+from anonymizer.releasing.files import remove_halves, write_file
 from anonymizer.releasing.release import FORMATS
-from anonymizer.reporting.claim import Claim, roles_text
+from anonymizer.reporting.claim import claim_from, roles_text
 from anonymizer.reporting.report import schema_digest, schema_from
 from anonymizer.settings import RUN, name_of
 from anonymizer.values import plural
@@ -71,7 +75,7 @@ def engine_of(options: argparse.Namespace) -> str:
         is_remote(source) or path.is_dir() or (not path.exists() and any(letter in str(source) for letter in "*?["))
     )
     if not options.engine and not pieces and options.out and not ending and path.is_file():
-        pieces = bool(how_large(path))
+        pieces = bool(look_how_large(path))
     engine = options.engine or ("local" if pieces else "memory")
     if engine != "memory" and ending:
         raise ParameterError(
@@ -89,14 +93,60 @@ def how_large(path: Path) -> str:
     return f"{size >> 20:,} MiB of text" if size >= LARGE_TEXT else ""
 
 
+def look_how_large(path: Path) -> str:
+    """Return what :func:`how_large` returns, found out in a process of its own: a footer is from outside, too."""
+    return str(call_in_child(_how_large, str(path), name=path.name, allowance=pieces_allowance(), fork=True))
+
+
+def _how_large(_: bytes, path: str, progress: Progress) -> str:
+    return how_large(Path(path))
+
+
 def choice_of(source: str) -> str:
     """Return why a table is read in pieces although nobody asked for that, in one line."""
     path = Path(local_source(source))
-    why = (how_large(path) or "One file") if path.is_file() else "Many files"
+    why = (look_how_large(path) or "One file") if path.is_file() else "Many files"
     return f"{why}: the table is read in pieces (--engine local), and written as a folder. One table: --engine memory."
 
 
-def run_files(options: argparse.Namespace) -> int:
+def run_apart(options: argparse.Namespace) -> int:
+    """Run ``anonymize`` or ``verify`` on a table in pieces, in a copy of this process that takes no more than it may;
+    return the exit status. Where that copy ends before it is done, nothing of what it began to write stays."""
+    if options.command == "anonymize" and not options.engine:
+        print(choice_of(options.input), file=sys.stderr)
+    show = ProgressBar()
+    words = {"arguments": options.arguments, "encoding": sys.stdout.encoding or "utf-8"}
+    try:
+        answer = call_in_child(
+            _in_pieces, words, name=Path(options.input).name, progress=show, allowance=pieces_allowance(), fork=True,
+            writes=True,
+        )  # fmt: skip
+    except BaseException:
+        for path in filter(None, (getattr(options, "out", None), options.report)):
+            remove_halves(path)
+        raise
+    finally:
+        show.end()
+    sys.stderr.write(answer["errors"])
+    sys.stdout.write(answer["printed"])
+    return int(answer["status"])
+
+
+def _in_pieces(_: bytes, words: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Return the exit status of a command, and what it printed."""
+    from anonymizer.cli.main import commands
+
+    options = commands().parse_args(words["arguments"])
+    errors, printed = io.StringIO(), io.TextIOWrapper(io.BytesIO(), words["encoding"], "backslashreplace", "")
+    with redirect_stderr(errors), redirect_stdout(printed):
+        status = (
+            run_files(options, progress) if options.command == "anonymize" else run_verify_folder(options, progress)
+        )
+    printed.seek(0)
+    return {"status": status, "printed": printed.read(), "errors": errors.getvalue()}
+
+
+def run_files(options: argparse.Namespace, progress: Progress) -> int:
     """Run ``anonymize`` on files in pieces: write the folder and the report; return the exit status."""
     reading = read_options(options)
     table = open_table(options.input, options=reading)
@@ -116,20 +166,16 @@ def run_files(options: argparse.Namespace) -> int:
     if unfit := [name for name in alone if getattr(options, name, None)]:
         option = "--" + unfit[0].replace("_", "-")
         raise ParameterError(f"{option} takes one table in memory.", remedy="Leave it out, or choose --engine memory.")
-    show = ProgressBar()
     rows = first_rows(table, FIRST, reading)
     schema = schema_of(rows, options)
     if not options.schema:
         require_roles(rows, schema, options.keep)
     reasons = dict(text.partition("=")[::2] for text in options.reason)
-    if not options.engine:
-        print(choice_of(options.input), file=sys.stderr)
     cluster = {name: getattr(options, name) for name in CLUSTER if getattr(options, name) is not None}
     result = anonymize_files(
-        options.input, schema, options.out, options=reading, reasons=reasons, override=options.override, progress=show,
-        engine=engine_of(options), cluster=cluster, **settings_of(options).of(*RUN),
+        options.input, schema, options.out, options=reading, reasons=reasons, override=options.override,
+        progress=progress, engine=options.engine or "local", cluster=cluster, **settings_of(options).of(*RUN),
     )  # fmt: skip
-    show.end()
     if options.report:
         write_file(options.report, result.to_json())
     if options.json:
@@ -155,8 +201,9 @@ def print_files(result: FilesResult) -> None:
         print('Not written, because a check failed. To write it all the same: --override "the reason".')
 
 
-def run_verify_folder(options: argparse.Namespace, claim: Claim | None, limits: dict[str, Any]) -> int:
+def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
     """Run ``verify`` on a released folder, part by part; roles nobody gives are those of its dictionary."""
+    claim = claim_from(options.report) if options.report else None
     if options.original:
         raise ParameterError("A folder is checked alone.", remedy="Leave --original out: the run compared them.")
     manifest = read_manifest(options.input)
@@ -164,7 +211,9 @@ def run_verify_folder(options: argparse.Namespace, claim: Claim | None, limits: 
         raise ParameterError("A folder's dictionary says its roles.", remedy="Give others as --schema.")
     schema = schema_from(options.schema) if options.schema else None
     schema = schema or (claim.schema if claim is not None else dictionary_schema(options.input))
-    verification = verify_folder(options.input, schema, manifest=manifest, **limits)
+    verification = verify_folder(
+        options.input, schema, manifest=manifest, progress=progress, **settings_of(options).limits.required
+    )
     differences = () if claim is None else claim.differences(manifest.sha256, manifest.rows, schema)
     passed = verification.passed and not differences
     if options.json:

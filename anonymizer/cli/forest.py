@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from anonymizer.cli.options import add_codebook, add_reading, described, names, pairs, print_json, reading_of
+from anonymizer.cli.options import (
+    add_codebook,
+    add_reading,
+    described,
+    first_bytes,
+    names,
+    pairs,
+    print_json,
+    reading_of,
+)
 from anonymizer.errors import ParameterError
 from anonymizer.forest.audit import PAIRS, Finding, audit
 from anonymizer.forest.cut_points import buy_cuts
@@ -92,7 +101,7 @@ def public_domains(reading: Reading, options: argparse.Namespace) -> Domains:
         reading.frame, quasi_identifying=[], identifying=options.identifying, person=options.person,
         kinds=options.kinds,
     )  # fmt: skip
-    domains = read_domains(Path(options.domains).read_bytes()) if options.domains else None
+    domains = read_domains(first_bytes(options.domains)) if options.domains else None
     schema = described(schema, reading.frame, options)
     return domains_of(reading.frame, options.target, domains, columns=options.columns, schema=schema)
 

@@ -17,7 +17,7 @@ from anonymizer.checking.verify import verify
 from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
 from anonymizer.cli.evaluate import add_evaluate
-from anonymizer.cli.files import add_engine, engine_of, run_files, run_verify_folder
+from anonymizer.cli.files import add_engine, engine_of, run_apart
 from anonymizer.cli.forest import add_forest
 from anonymizer.cli.hierarchy import add_hierarchy
 from anonymizer.cli.options import (
@@ -32,6 +32,7 @@ from anonymizer.cli.options import (
     ask_password,
     close_output,
     escape_unwritable,
+    first_bytes,
     names,
     population_from,
     print_checks,
@@ -88,7 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     escape_unwritable()
     try:
         try:
-            return run(commands().parse_args(arguments))
+            options = commands().parse_args(arguments)
+            options.arguments = list(sys.argv[1:] if arguments is None else arguments)
+            return run(options)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
@@ -199,7 +202,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     """Run ``anonymize``: write the release and the report; return 1 when a required check fails, or something stands in
     the way that nobody gave a reason for."""
     if engine_of(options) != "memory":
-        return run_files(options)
+        return run_apart(options)
     ending = ending_of(options.out)
     paths, packets, settings = report_paths(options), packet_paths(options), settings_of(options)
     show = ProgressBar()
@@ -312,13 +315,13 @@ def show_compiling() -> None:
 def run_verify(options: argparse.Namespace) -> int:
     """Run ``verify``: print every check; return 1 when a required one fails."""
     table = options.input if isinstance(options.input, Address) else None
-    if table is None and Path(options.input).is_file() and is_packet(data := Path(options.input).read_bytes()):
-        return verify_packet(options, data)
+    if table is None and Path(options.input).is_dir():
+        return run_apart(options)
+    if table is None and Path(options.input).is_file() and is_packet(first_bytes(options.input, 100)):
+        return verify_packet(options, Path(options.input).read_bytes())
     settings = settings_of(options)
     limits = settings.limits.required
     claim = claim_from(options.report) if options.report else None
-    if table is None and Path(options.input).is_dir():
-        return run_verify_folder(options, claim, limits)
     if table is None:
         released = read_apart(options.input, reader=read_released)
         file, content = ReleasedFile.of_reading(released), released.sha256

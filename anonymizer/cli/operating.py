@@ -41,10 +41,10 @@ CHOICES = (
     Choice(
         "COPSE_READ_MEMORY",
         "64 × the file, from 1024 to half of the machine's",
-        "MiB of memory that the reading of one file may take",
+        "MiB of memory that the reading of one file, or the work on a table in pieces, may take",
     ),
-    Choice("COPSE_READ_SECONDS", "2 a MiB of the file, at least 10", "seconds of processor time that reading may take"),
-    Choice("COPSE_READ_CELLS", "1000000000", "rows times columns of one file"),
+    Choice("COPSE_READ_SECONDS", "2 a MiB of the file, at least 10", "seconds of processor time that this may take"),
+    Choice("COPSE_READ_CELLS", "1000000000", "rows times columns of one file, or of a table in pieces"),
     Choice("COPSE_SESSIONS", "40", "sessions that may be open at once; who comes later waits for a place"),
     Choice(
         "COPSE_TURNS",

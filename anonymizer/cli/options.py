@@ -22,11 +22,11 @@ from anonymizer.databases.address import PASSWORD, Address, address_from, is_add
 from anonymizer.databases.read import read_database
 from anonymizer.errors import ParameterError, ReadError, SchemaError
 from anonymizer.hierarchy import MOST_BYTES, Hierarchy
-from anonymizer.labelled.codebook import read_codebook
+from anonymizer.json_value import MAX_BYTES
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.places import is_files_address
 from anonymizer.population.sample import Population
-from anonymizer.reading.child import read_in_child
+from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.files import Reader, Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING, Allowance, memory_of_computer, operator_allowance
 from anonymizer.reading.profile import suggest, with_variable
@@ -237,25 +237,26 @@ def read_apart(source: str | bytes, *, options: ReadOptions | None = None, reade
 
     ``source``: a path, or the bytes. What comes through a pipe is taken here, for it comes once.
     """
-    name, size = None, len(source)
+    name = None
     if isinstance(source, str):
         path = Path(source)
-        name, size = path.name, path.stat().st_size if path.is_file() else 0
+        name = path.name
         if path.exists() and not path.is_file() and not path.is_dir():
             source = path.read_bytes()
-            size = len(source)
-    return read_in_child(
-        source, name=name, options=options, reader=reader, allowance=own_allowance(size), fork=True
-    )  # fmt: skip
+    return read_in_child(source, name=name, options=options, reader=reader, allowance=own_allowance(), fork=True)
 
 
-def own_allowance(size: int) -> Allowance:
-    """Return what the reading of a file of ``size`` bytes may take where nobody else is served: what the operator set,
-    or more than a server gives."""
-    allowance = operator_allowance()
-    memory = max(allowance.memory_for(size), min(OWN_MEMORY, memory_of_computer() // 2))
-    seconds = max(allowance.seconds_for(size), OWN_SECONDS)
-    return replace(allowance, memory=allowance.memory or memory, seconds=allowance.seconds or seconds)
+def first_bytes(path: str, most: int = MAX_BYTES + 1) -> bytes:
+    """Return the first bytes of a file: all of it, or enough to see that it is too large."""
+    with Path(path).open("rb") as file:
+        return file.read(most)
+
+
+def own_allowance() -> Allowance:
+    """Return what the reading of a file may take where nobody else is served: what the operator set, or more than a
+    server gives."""
+    least = min(OWN_MEMORY, memory_of_computer() // 2)
+    return replace(operator_allowance(), least_memory=least, least_seconds=OWN_SECONDS)
 
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
@@ -312,7 +313,7 @@ def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) 
     if not getattr(options, "codebook", None):
         return schema
     try:
-        codebook = read_codebook(Path(options.codebook).read_bytes())
+        codebook = read_codebook_in_child(first_bytes(options.codebook), fork=True)
     except OSError as error:
         raise ReadError(f"The codebook cannot be opened: {error.strerror}.", remedy="Check its name.") from error
     own = [replace(one, kind="") if one.name in options.kinds else one for one in codebook]

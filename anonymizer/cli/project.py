@@ -3,9 +3,8 @@
 import argparse
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
-from anonymizer.cli.options import reading_of, settings_of
+from anonymizer.cli.options import first_bytes, reading_of, settings_of
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.reading.files import Reading
@@ -31,7 +30,7 @@ def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings
     if options.schema or options.codebook or options.quasi_identifying:
         raise ParameterError("Roles come from the project.", remedy="Leave the other options of roles out.")
     try:
-        content = Path(options.project).read_bytes()
+        content = first_bytes(options.project)
     except OSError as error:
         raise ReadError(f"The project cannot be opened: {error.strerror}.", remedy="Check its name.") from error
     project = from_json(content)

@@ -6,7 +6,7 @@ its largest class is refused.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,10 @@ from anonymizer.disclosure.formats import (
 from anonymizer.disclosure.outline import KeyedTree, Keys
 from anonymizer.disclosure.pmml import Document, from_pmml
 from anonymizer.disclosure.publish import FORMAT, from_json, knowledge_of, threshold_from, threshold_value, tree_from
-from anonymizer.errors import ReadError
+from anonymizer.errors import Progress, ReadError
 from anonymizer.growing.encode import Encoding
 from anonymizer.json_value import MAX_BYTES
+from anonymizer.reading.child import call_in_child
 from anonymizer.schema import Kind
 
 ENDINGS = ("json", "skops", "onnx", "pmml", "xml", "txt")
@@ -56,32 +57,57 @@ class Brought:
         return figures_of(self.tree, self.tree.sums[leaf] / self.tree.n[leaf][:, None])
 
 
-def read_tree(content: bytes, keys: Keys) -> Brought:
+def read_tree(content: bytes, keys: Keys, *, apart: bool = False, fork: bool = False) -> Brought:
     """Return the tree of a file with the keys of the table laid into it. What kind of file it is, its first bytes say.
+
+    ``apart``: what another program wrote is read in a process of its own; ``fork``: in a copy of this one, as
+    :func:`anonymizer.reading.child.read_in_child` says.
 
     Raises :class:`ReadError` for a file that is not understood, and :class:`ParameterError` for a tree that was not
     made from this table.
     """
     if not content or len(content) > MAX_BYTES:
         raise ReadError(f"A file of a tree has 1 to {MAX_BYTES >> 20} MiB.", remedy=REMEDY)
-    start = content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if start == b"{":
+    if content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
         document = from_json(content)
         return Brought(tree_from(document, keys), knowledge_of(document), "Copse", False)
-    if start == b"<":
-        sketch = from_pmml(content)
-    elif content[:2] == b"PK":
-        sketch = from_skops(content)
-    elif b"node), split" in content[:100_000]:
-        sketch = from_rpart(content.decode("utf-8", "replace"))
+    if apart:
+        sketch = sketch_from(call_in_child(_described, source=content, name="The file of a tree", fork=fork))
     else:
-        sketch = from_onnx(content)
+        sketch = sketch_of(content)
     document = document_of(sketch, keys)
     tree = tree_from(document, keys)
     knowledge = knowledge_of(document)
     if sketch.shares:
         knowledge = Knowledge(True, knowledge.totals, knowledge.rule)
     return Brought(tree, knowledge, sketch.form, sketch.shares)
+
+
+def sketch_of(content: bytes) -> Sketch:
+    """Return the tree that another program wrote, as its file has it."""
+    if content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<":
+        return from_pmml(content)
+    if content[:2] == b"PK":
+        return from_skops(content)
+    if b"node), split" in content[:100_000]:
+        return from_rpart(content.decode("utf-8", "replace"))
+    return from_onnx(content)
+
+
+def _described(content: bytes, _: Any, progress: Progress) -> dict[str, Any]:
+    return asdict(sketch_of(content))
+
+
+def sketch_from(described: dict[str, Any]) -> Sketch:
+    """Return the sketch that was described: the other way of what :func:`dataclasses.asdict` makes of it."""
+    nodes = []
+    for node in described["nodes"]:
+        branches = []
+        for branch in node["branches"]:
+            sets = {name: branch[name] and tuple(branch[name]) for name in ("values", "others")}
+            branches.append(Branch(**branch | sets))
+        nodes.append(SketchNode(**node | {"branches": tuple(branches)}))
+    return Sketch(**described | {"nodes": nodes})
 
 
 def document_of(sketch: Sketch, keys: Keys) -> Document:

@@ -4,6 +4,7 @@
 histograms are sums, and sums from several places add up.
 """
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -326,6 +327,10 @@ def workers() -> ThreadPoolExecutor:
     """Return the threads that read records, for the whole process: making them anew costs more than a small node's
     records."""
     return ThreadPoolExecutor(WORKERS, thread_name_prefix="records")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=workers.cache_clear)  # the threads are the parent's, and nobody's here
 
 
 def descend(tree: Tree, encoded: EncodedTable) -> NDArray[np.int32]:

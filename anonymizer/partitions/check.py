@@ -3,6 +3,7 @@ there are, in codes, and what is then checked is every distinct row. Beside the 
 own record."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, CellError, ParameterError, Progress, ReadError, no_progress
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.folder import Manifest, Part, beside_parts, part_bytes, read_manifest
+from anonymizer.partitions.pieces import refuse_too_many
 from anonymizer.partitions.values import in_order
 from anonymizer.schema import Column, Role, Schema
 from anonymizer.settings import Limits
@@ -124,9 +126,15 @@ def verify_folder(
 
 def _part_rows(folder: Path, part: Part, before: "_Before | None", start: int) -> PartRows:
     content = part_bytes(folder, part)
-    groups, wrong, rows = [], set[str](), 0
-    try:
+    with _readable(part):
         file = ParquetRows(content)
+        metadata = file.file.metadata
+        largest = max(
+            (metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)), default=0
+        )
+    refuse_too_many(part.name, len(content), metadata.num_rows, len(file.names), largest)
+    groups, wrong, rows = [], set[str](), 0
+    with _readable(part):
         for table in file.groups():
             values, codes = _coded(table)
             if before is not None and rows + len(table) <= part.rows:
@@ -134,11 +142,20 @@ def _part_rows(folder: Path, part: Part, before: "_Before | None", start: int) -
             rows += len(table)
             groups += [GroupRows.of(values, codes)] if len(table) else []
         beside = (*index_columns(file.names), *file.beside())
-    except (AnonymizerError, pa.ArrowException, OSError, ValueError, KeyError, TypeError):
-        raise ReadError(f"{part.name} is no release that can be read.", remedy="Bring it as it was written.") from None
     if rows != part.rows:
         raise ReadError(f"{part.name} has {rows:,} rows; the manifest says {part.rows:,}.")
     return PartRows(tuple(groups), beside, frozenset(wrong))
+
+
+@contextmanager
+def _readable(part: Part) -> Iterator[None]:
+    """Turn whatever a file that is no release makes its reader raise into one :class:`ReadError`."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (AnonymizerError, pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+        raise ReadError(f"{part.name} is no release that can be read.", remedy="Bring it as it was written.") from None
 
 
 def _coded(table: pa.Table) -> tuple[dict[str, pa.Array], list[NDArray[Any]]]:

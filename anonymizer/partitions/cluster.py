@@ -29,6 +29,7 @@ from anonymizer.errors import (
     SchemaError,
 )
 from anonymizer.partitions.shares import Failure, about, forget
+from anonymizer.reading.process import limit_memory
 from anonymizer.releasing.files import MARK
 
 PATIENCE = 60.0
@@ -302,9 +303,10 @@ def spawn(wish: Mapping[str, Any]) -> "subprocess.Popen[str]":
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
-        [sys.executable, "-m", "anonymizer.partitions.cluster"], env={**os.environ, "PYTHONPATH": paths}, text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE if wish["role"] == "scheduler" else subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, start_new_session=True,
+        [sys.executable, "-m", "anonymizer.partitions.cluster"], text=True,
+        env={**os.environ, "PYTHONPATH": paths, "ARROW_DEFAULT_MEMORY_POOL": "system"}, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE if wish["role"] == "scheduler" else subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )  # fmt: skip
     assert process.stdin is not None
     process.stdin.write(json.dumps(wish) + "\n")
@@ -403,6 +405,7 @@ async def serve(wish: dict[str, Any]) -> None:
             sys.stdout.flush()
             await scheduler.finished()
         return
+    limit_memory(wish["memory"])
     async with QuietWorker(
         wish["scheduler"], name=wish["name"], nthreads=1, protocol="tls", host=LOOPBACK, port=0, security=security,
         local_directory=wish["folder"], memory_limit=wish["memory"], death_timeout=WAIT,

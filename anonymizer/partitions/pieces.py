@@ -23,7 +23,7 @@ from anonymizer.partitions.places import (
     text_batches,
 )
 from anonymizer.reading.delimited import repair_names
-from anonymizer.reading.options import ReadOptions, refuse_too_wide
+from anonymizer.reading.options import Extent, ReadOptions, pieces_allowance, refuse_too_large, refuse_too_wide
 from anonymizer.reading.parquet import is_text
 
 BATCH = 1 << 20
@@ -75,8 +75,12 @@ class PartitionedTable:
         """
         labels = [self.labels[name] for name in names]
         if self.delimiter:
+            rows = 0
             with reading(piece.path):
-                yield from text_batches(piece.path, self.delimiter, list(self.types), names, self.options)
+                for batch in text_batches(piece.path, self.delimiter, list(self.types), names, self.options):
+                    rows += batch.num_rows
+                    refuse_too_many(piece.path.name, _size(piece.path), rows, len(self.types))
+                    yield batch
             return
         with reading(piece.path), _parquet(piece.path) as source:
             texts = [self.labels[name] for name in names if pa.types.is_string(self.types[name])]
@@ -92,7 +96,8 @@ class PartitionedTable:
 def open_table(source: str | Path, rows: int = BATCH, options: ReadOptions | None = None) -> PartitionedTable:
     """Return the table in a file of Parquet or delimited text, in all of a folder, in those that a pattern such as
     ``in/*.parquet`` names, or at an address such as ``s3://bucket/folder/``; only their own accounts of themselves, or
-    their first lines, are read. ``rows``: row groups of fewer records share a piece; ``options``: how text is read.
+    their first lines, are read, and a table that reaches further than work in pieces may is refused by them. ``rows``:
+    row groups of fewer records share a piece; ``options``: how text is read.
 
     Raises :class:`ReadError` where there is none, one cannot be read, or two do not have the same columns.
     """
@@ -102,11 +107,16 @@ def open_table(source: str | Path, rows: int = BATCH, options: ReadOptions | Non
     pieces: list[Piece] = []
     first: tuple[File, list[str]] | None = None
     types: dict[str, pa.DataType] = {}
+    records = 0
     for path in paths:
         with reading(path), _parquet(path) as handle:
             file = pq.ParquetFile(handle)
             metadata, schema = file.metadata, file.schema_arrow
-            counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+            groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+            counts = [group.num_rows for group in groups]
+            records += metadata.num_rows
+            largest = max((group.total_byte_size for group in groups), default=0)
+            refuse_too_many(path.name, _size(path), records, len(schema), largest)
         if first is None:
             refuse_too_wide(len(schema), path.name)
             first = path, list(schema.names)
@@ -145,6 +155,16 @@ def _open_text(source: str | Path, paths: Sequence[File], options: ReadOptions) 
     pieces = tuple(Piece(path, (), -1) for path in paths)
     types, labels = dict.fromkeys(here, pa.string()), dict(zip(here, names, strict=True))
     return PartitionedTable(str(source), pieces, types, labels, delimiter, options)
+
+
+def refuse_too_many(name: str, size: int, rows: int, columns: int, unpacked: int = 0) -> None:
+    """Raise :class:`ReadError` for more records than a table in pieces may have. ``name``, ``size``: of the file with
+    which they became so many; ``unpacked``: the bytes of what has to be unpacked at once, as the file states."""
+    refuse_too_large(Extent(rows, columns, rows * columns, unpacked), name, size, pieces_allowance())
+
+
+def _size(file: File) -> int:
+    return file.stat().st_size if isinstance(file, Path) else 0
 
 
 @contextmanager

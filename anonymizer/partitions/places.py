@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from anonymizer.errors import ParameterError, ReadError
-from anonymizer.reading.delimited import BLOCK, find_delimiter, first_record
-from anonymizer.reading.encodings import codec_of
+from anonymizer.reading.delimited import BLOCK, codec_of, find_delimiter, first_record
 from anonymizer.reading.options import ReadOptions
 
 PARQUET, DELIMITED = (".parquet",), (".csv", ".csv.gz", ".tsv", ".txt")

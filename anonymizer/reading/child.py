@@ -1,13 +1,13 @@
-"""Read a file in a process of its own, whose memory and time are limited and whose death is one sentence.
+"""Work on files from outside, in a process of its own, whose memory and time are limited and whose death is one
+sentence.
 
 The parsers of foreign formats are native code: a small file can make them ask for more memory than there is, or end
-the process that they run in. So they run in a child. It gets the file through a pipe, or its path, and sends the table
-back through a pipe, column by column, as Arrow; nothing is written to disk. One child waits ready, so that reading
-does not wait for Python to start; a program of one thread, such as the command line, reads in a copy of itself, which
-is there at once.
+the process that they run in. So they run in a child. It gets the file through a pipe, or its path, and sends what comes
+of it back through a pipe: a table column by column, as Arrow; anything else as JSON. One child waits ready, so that
+reading does not wait for Python to start; a program of one thread, such as the command line, works in a copy of itself,
+which is there at once.
 """
 
-import ctypes
 import faulthandler
 import importlib
 import json
@@ -19,42 +19,44 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Literal
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 
-from anonymizer.errors import CancelledError, Progress, ReadError
-from anonymizer.json_value import JsonValue
-from anonymizer.labelled.variable import Variable
-from anonymizer.reading.files import READERS, Reader, Reading, read_table, size_in_use
-from anonymizer.reading.options import (
-    MIB,
-    Allowance,
-    Answer,
-    Problem,
-    Question,
-    ReadOptions,
-    bytes_text,
-    operator_allowance,
+from anonymizer.errors import AnonymizerError, CancelledError, Progress, ReadError
+from anonymizer.labelled.codebook import read_codebook
+from anonymizer.labelled.description import Description
+from anonymizer.reading.files import (
+    MAX_BYTES,
+    READERS,
+    Reader,
+    Reading,
+    place_of,
+    read_table,
+    size_in_use,
+)
+from anonymizer.reading.options import Allowance, ReadOptions, bytes_text, operator_allowance
+from anonymizer.reading.process import (
+    Child,
+    Copy,
+    allow_more,
+    described_reading,
+    give_back,
+    let_end,
+    limit,
+    reading_from,
+    send_values,
 )
 
 PATIENCE = 6
 """The clock may run so many times as long as the processor time that is allowed: other work goes on beside."""
 
 PAUSE = 0.1
-"""Seconds between two looks at whether the reading is still wanted."""
-
-RESERVED = 64 * MIB
-"""Bytes of stacks and buffers that the child's threads may take beside what the file may."""
-
-OWN_MAPPING = -3
-"""M_MMAP_THRESHOLD of mallopt(3): what is larger is memory of its own, that goes back when it is freed."""
+"""Seconds between two looks at whether the work is still wanted."""
 
 ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -64,7 +66,9 @@ ENVIRONMENT = {
     "PYTHONIOENCODING": "utf-8",
 }
 
-Message = tuple[Literal["progress", "error", "reading", "end"], Any]
+Message = tuple[Literal["progress", "size", "error", "reading", "result", "end"], Any]
+Work = Callable[[bytes, Any, Progress], Any]
+"""What a child may be asked to do: from bytes and a value that JSON can hold, make another such value."""
 
 _waiting: "queue.SimpleQueue[subprocess.Popen[bytes]]" = queue.SimpleQueue()
 
@@ -89,18 +93,77 @@ def read_in_child(
     Raises :class:`ReadError` when no table can be made of the file, or when that takes more than is allowed, and
     :class:`CancelledError` when ``cancelled`` says so, which is asked ten times a second.
     """
+    named = reader and (reader.__module__, reader.__qualname__)
+    what = {"options": asdict(options or ReadOptions()), "reader": named}
+    reading: Reading = _answer(what, source, name, allowance, progress, cancelled, fork)
+    return reading
+
+
+def call_in_child(
+    work: Work,
+    argument: Any = None,
+    *,
+    source: bytes | str | os.PathLike[str] = b"",
+    name: str | None = None,
+    progress: Progress | None = None,
+    allowance: Allowance | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+    fork: bool = False,
+    writes: bool = False,
+) -> Any:
+    """Return what ``work``, a function of a module, makes of ``source`` and ``argument`` in a process of its own.
+
+    ``argument`` and the answer: values that JSON can hold. ``writes``: it may write files, and is asked to end before
+    it is made to, so that it can clear away what it began. The others: of :func:`read_in_child`.
+
+    Raises whatever the work raises, and what :func:`read_in_child` raises.
+    """
+    what = {"work": (work.__module__, work.__qualname__), "argument": argument, "writes": writes}
+    return _answer(what, source, name, allowance, progress, cancelled, fork)
+
+
+def read_codebook_in_child(data: bytes, *, fork: bool = False) -> tuple[Description, ...]:
+    """Return what :func:`anonymizer.labelled.codebook.read_codebook` returns, read in a process of its own."""
+    columns = call_in_child(_codebook, source=data, name="The codebook", fork=fork)
+    return tuple(
+        Description(
+            **{
+                **column,
+                "levels": tuple(map(tuple, column["levels"])),
+                "ends": tuple(column["ends"]),
+                "missing": tuple(column["missing"]),
+            }
+        )
+        for column in columns
+    )
+
+
+def _codebook(source: bytes, _: Any, progress: Progress) -> list[dict[str, Any]]:
+    return list(map(asdict, read_codebook(source)))
+
+
+def _answer(
+    what: dict[str, Any],
+    source: bytes | str | os.PathLike[str],
+    name: str | None,
+    allowance: Allowance | None,
+    progress: Progress | None,
+    cancelled: Callable[[], bool],
+    fork: bool,
+) -> Any:
+    """Return what a child answers to a request."""
     allowance = operator_allowance() if allowance is None else allowance
     path = None if isinstance(source, bytes) else Path(source)
     called = name or (path.name if path else "The table")
-    size = size_in_use(len(source), source[:2], source[-4:]) if isinstance(source, bytes) else _size(source)
+    size = len(source) if isinstance(source, bytes) else _size(Path(source))
+    writes = bool(what.get("writes"))
     request = {
+        **what,
         "name": called,
         "path": None if path is None else str(path.absolute()),
         "size": size,
-        "options": asdict(options or ReadOptions()),
         "readers": {kind: (each.__module__, each.__qualname__) for kind, each in READERS.items()},
-        "reader": reader and (reader.__module__, reader.__qualname__),
-        "allowance": asdict(replace(allowance, memory=allowance.memory_for(size), seconds=allowance.seconds_for(size))),
+        "allowance": asdict(allowance),
     }
     forked = fork and sys.platform == "linux"
     child = _fork() if forked else _take()
@@ -108,19 +171,22 @@ def read_in_child(
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         threading.Thread(target=_send, args=(child, request, source), daemon=True).start()
         threading.Thread(target=_receive, args=(child, messages), daemon=True).start()
-        deadline = time.monotonic() + PATIENCE * allowance.seconds_for(size)
+        began = time.monotonic()
         while True:
-            kind, what = _next(messages, deadline, cancelled, called, size, allowance)
+            kind, answer = _next(messages, began, cancelled, called, size, allowance)
             if kind == "progress" and progress is not None:
-                progress(*what)
+                progress(*answer)
+            elif kind == "size":
+                size = answer
             elif kind == "error":
-                raise ReadError(what.pop("problem"), **what)
-            elif kind == "reading":
-                reading: Reading = what
-                return reading
+                raise _error_of(answer, called, size, allowance, writes)
+            elif kind in ("reading", "result"):
+                return answer
             elif kind == "end":
-                raise _death(child.wait(), called, size, allowance)
+                raise _death(child.wait(), called, size, allowance, writes)
     finally:
+        if writes:
+            let_end(child)
         child.kill()
         child.wait()
         if not forked:
@@ -156,32 +222,8 @@ def _start() -> "subprocess.Popen[bytes]":
     )
 
 
-@dataclass(eq=False)
-class _Copy:
-    """A copy of this process that reads one file, to be talked to as a child is. ``status``: how it ended."""
-
-    pid: int
-    stdin: IO[bytes]
-    stdout: IO[bytes]
-    status: int | None = None
-
-    def kill(self) -> None:
-        """End it, unless that is known to have happened."""
-        if self.status is None:
-            os.kill(self.pid, signal.SIGKILL)
-
-    def wait(self) -> int:
-        """Return how it ended, when it has: minus the signal that ended it."""
-        if self.status is None:
-            self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        return self.status
-
-
-Child = subprocess.Popen[bytes] | _Copy
-
-
-def _fork() -> _Copy:
-    """Return a copy of this process that waits for a file."""
+def _fork() -> Copy:
+    """Return a copy of this process that waits for a request."""
     question, ask = os.pipe()
     answered, answer = os.pipe()
     with warnings.catch_warnings():
@@ -190,7 +232,7 @@ def _fork() -> _Copy:
     if pid:
         os.close(question)
         os.close(answer)
-        return _Copy(pid, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
+        return Copy(pid, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
     with suppress(BaseException):  # nothing of the parent's may go on here
         os.close(ask)
         os.close(answered)
@@ -199,7 +241,7 @@ def _fork() -> _Copy:
 
 
 def _run_copy(question: int, answer: int) -> None:
-    """Read the one file that is asked for, in a copy of another process: what it says goes nowhere but to that."""
+    """Do the one thing that is asked for, in a copy of another process: what it says goes nowhere but to that."""
     faulthandler.disable()
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, signal.SIG_DFL)
@@ -212,14 +254,8 @@ def _run_copy(question: int, answer: int) -> None:
         main(source)
 
 
-def _size(path: str | os.PathLike[str]) -> int:
-    if not Path(path).is_file():
-        return 0  # reading it will say what is wrong
-    with suppress(OSError), open(path, "rb") as file:
-        start, size = file.read(2), file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - 4))
-        return size_in_use(size, start, file.read(4))
-    return 0
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0  # reading it will say what is wrong
 
 
 def _send(child: Child, request: dict[str, Any], source: Any) -> None:
@@ -242,7 +278,7 @@ def _receive(child: Child, messages: "queue.SimpleQueue[Message]") -> None:
     try:
         for line in iter(pipe.readline, b""):
             kind, what = json.loads(line)
-            messages.put((kind, _reading_from(what, pipe) if kind == "reading" else what))
+            messages.put((kind, reading_from(what, pipe) if kind == "reading" else what))
     except (OSError, ValueError):  # it ended in the middle of a sentence
         pass
     messages.put(("end", None))
@@ -250,7 +286,7 @@ def _receive(child: Child, messages: "queue.SimpleQueue[Message]") -> None:
 
 def _next(
     messages: "queue.SimpleQueue[Message]",
-    deadline: float,
+    began: float,
     cancelled: Callable[[], bool],
     name: str,
     size: int,
@@ -263,17 +299,35 @@ def _next(
         except queue.Empty:
             if cancelled():
                 raise CancelledError(f"The reading of {name} was stopped.") from None
-            if time.monotonic() > deadline:
+            if time.monotonic() > began + PATIENCE * allowance.seconds_for(size):
                 raise _too_slow(name, size, allowance) from None
 
 
-def _death(status: int, name: str, size: int, allowance: Allowance) -> ReadError:
+def _error_of(described: dict[str, Any], name: str, size: int, allowance: Allowance, writes: bool) -> Exception:
+    """Return the error that the work raised in the child, as it was described."""
+    kind, error = described.pop("kind"), described.pop("error", None)
+    if kind == "OSError":
+        return OSError(*error)
+    if kind == "MemoryError":
+        return _death(0, name, size, allowance, writes)
+    kinds = {each.__name__: each for each in AnonymizerError.__subclasses__()}
+    return kinds.get(kind, AnonymizerError)(described.pop("problem"), **described)
+
+
+def _death(status: int, name: str, size: int, allowance: Allowance, writes: bool) -> ReadError:
     """Return what is said of a child that ended without a word. ``status``: minus the signal that ended it."""
     if status == -getattr(signal, "SIGXCPU", 0):
         return _too_slow(name, size, allowance)
+    memory = bytes_text(allowance.memory_for(size))
+    if writes:
+        return ReadError(
+            f"The work on {name} takes more than the {memory} of memory that it may, or it was ended from outside; "
+            "nothing was written.",
+            remedy="Bring fewer records or columns, or allow more (COPSE_READ_MEMORY).",
+        )
     return ReadError(
-        f"{name} cannot be read: it takes more than the {bytes_text(allowance.memory_for(size))} of memory that a file "
-        "of its size may, or it is damaged.",
+        f"{name} cannot be read: it takes more than the {memory} of memory that a file of its size may, or it is "
+        "damaged.",
         remedy="Bring fewer records or columns, or save it as CSV.",
     )
 
@@ -286,75 +340,6 @@ def _too_slow(name: str, size: int, allowance: Allowance) -> ReadError:
     )
 
 
-# The table on its way: column by column, so that never more than one is there twice.
-
-
-def _columns_of(frame: pd.DataFrame) -> Iterator[pa.Array]:
-    """Yield the columns of a table, and hold none any longer than that."""
-    for name in list(frame.columns):
-        values = frame.pop(name)
-        if isinstance(values.dtype, pd.CategoricalDtype):
-            codes = values.cat.codes.to_numpy()
-            indices = pa.array(codes, mask=codes < 0)
-            yield pa.DictionaryArray.from_arrays(indices, pa.array(values.cat.categories, pa.large_string()))
-        elif isinstance(values.dtype, np.dtype):
-            yield pa.array(values.to_numpy(), from_pandas=False)
-        else:
-            yield pa.array(values, pa.large_string())
-
-
-def _values_of(column: pa.Array) -> Any:
-    if pa.types.is_dictionary(column.type):
-        codes = np.array(column.indices.fill_null(-1))
-        return pd.Categorical.from_codes(codes, categories=pd.Index(column.dictionary.to_pandas(), dtype="str"))
-    if pa.types.is_large_string(column.type):
-        return pd.Series(column.to_pandas(), dtype="str")
-    return np.array(column.to_numpy(zero_copy_only=False))
-
-
-def _send_reading(reading: Reading, pipe: IO[bytes]) -> None:
-    described = {
-        key: value
-        for key, value in vars(reading).items()
-        if key not in ("frame", "options", "problems", "questions", "variables")
-    }
-    described["options"] = asdict(reading.options)
-    described["problems"] = [asdict(problem) for problem in reading.problems]
-    described["questions"] = [asdict(question) for question in reading.questions]
-    described["variables"] = {name: variable.to_dict() for name, variable in reading.variables.items()}
-    described["columns"] = list(reading.frame.columns)
-    _say(pipe, "reading", described)
-    for column in _columns_of(reading.frame):
-        batch = pa.record_batch([column], names=["values"])
-        with pa.ipc.new_stream(pipe, batch.schema) as stream:
-            stream.write_batch(batch)
-    pipe.flush()
-
-
-def _reading_from(described: dict[str, Any], pipe: IO[bytes]) -> Reading:
-    values = {}
-    for label in described.pop("columns"):
-        with pa.ipc.open_stream(pipe) as stream:
-            values[label] = _values_of(stream.read_next_batch().column(0))
-            if next(iter(stream), None) is not None:
-                raise ValueError("one batch a column was expected")
-    described["options"] = ReadOptions(**described["options"])
-    described["problems"] = tuple(Problem(**problem) for problem in described["problems"])
-    described["questions"] = tuple(_question(question) for question in described["questions"])
-    described["sheets"] = tuple(described["sheets"])
-    variables = JsonValue(described["variables"], "variables", "file", "Save it again.").fields()
-    described["variables"] = {name: Variable.from_value(value) for name, value in variables.items()}
-    return Reading(pd.DataFrame(values, copy=False), **described)
-
-
-def _question(described: dict[str, Any]) -> Question:
-    answers = [
-        Answer(answer["label"], *(tuple(map(tuple, answer[name])) for name in ("changes", "sample")))
-        for answer in described["answers"]
-    ]
-    return Question(**{**described, "answers": tuple(answers)})
-
-
 def _say(pipe: IO[bytes], kind: str, what: Any) -> None:
     pipe.write(json.dumps((kind, what)).encode() + b"\n")
     pipe.flush()
@@ -364,16 +349,15 @@ def _say(pipe: IO[bytes], kind: str, what: Any) -> None:
 
 
 def main(question: IO[bytes]) -> None:
-    """Read the one file that is asked for, and answer on standard output."""
-    _give_back()
+    """Do the one thing that is asked for, and answer on standard output."""
+    give_back()
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever else prints does not mix with the answer
     line = question.readline()
     if not line:
         return
     request = json.loads(line)
-    allowance = Allowance(**request["allowance"])
-    _limit(allowance)
+    limit(Allowance(**request["allowance"]), request["size"], bool(request.get("writes")))
     last = 0.0
 
     def progress(share: float, words: str) -> None:
@@ -382,60 +366,65 @@ def main(question: IO[bytes]) -> None:
             last = time.monotonic()
             _say(pipe, "progress", (share, words))
 
-    for kind, (module, function) in request["readers"].items():
-        if kind not in READERS:  # added from outside, from where the child takes it as well
-            READERS[kind] = getattr(importlib.import_module(module), function)
-    module, function = request["reader"] or ("", "")
-    reader = getattr(importlib.import_module(module), function) if module else None
     try:
-        source = request["path"] or question.read()
-        reading = read_table(
-            source,
-            name=request["name"],
-            options=ReadOptions(**request["options"]),
-            progress=progress,
-            allowance=allowance,
-            reader=reader,
-        )
-    except ReadError as error:
+        if "work" in request:
+            source = question.read() if request["path"] is None else Path(request["path"]).read_bytes()
+            _say(pipe, "result", _named(request["work"])(source, request["argument"], progress))
+            return
+        reading = _read(request, question, pipe, progress)
+    except Exception as error:
+        _say(pipe, "error", _described_error(error))
+        return
+    _say(pipe, "reading", described_reading(reading))
+    send_values(reading.frame, pipe)
+
+
+def _read(request: dict[str, Any], question: IO[bytes], pipe: IO[bytes], progress: Progress) -> Reading:
+    """Return the table that is asked for. A packed file may take what it states it may, once that is known."""
+    for kind, where in request["readers"].items():
+        if kind not in READERS:  # added from outside, from where the child takes it as well
+            READERS[kind] = _named(where)
+    allowance = Allowance(**request["allowance"])
+    source: bytes | Path = question.read() if request["path"] is None else Path(request["path"])
+    lies_there = request["reader"] is None and place_of(source) is not None
+    if isinstance(source, Path) and not lies_there and source.is_file() and source.stat().st_size <= MAX_BYTES:
+        with suppress(OSError):  # reading it will say what is wrong
+            source = source.read_bytes()
+    if isinstance(source, bytes) and (size := size_in_use(source)) > request["size"]:
+        _say(pipe, "size", size)
+        allow_more(allowance, request["size"], size)
+    return read_table(
+        source,
+        name=request["name"],
+        options=ReadOptions(**request["options"]),
+        progress=progress,
+        allowance=allowance,
+        reader=_named(request["reader"]) if request["reader"] else None,
+    )
+
+
+def _named(where: tuple[str, str]) -> Any:
+    """Return the function of a module that a request names."""
+    return getattr(importlib.import_module(where[0]), where[1])
+
+
+def _described_error(error: Exception) -> dict[str, Any]:
+    """Return an error so that JSON can hold it; one that nobody meant, by its kind and place, for its words may hold
+    values."""
+    if isinstance(error, AnonymizerError):
         value = error.value if isinstance(error.value, str | int | float) else None
         where = {"column": error.column, "row": error.row, "value": value}
-        _say(pipe, "error", {"problem": error.problem, **where, "remedy": error.remedy})
-        return
-    _send_reading(reading, pipe)
-
-
-def _give_back() -> None:
-    """Have the memory of each freed column go back to the system at once, where its C library can be told."""
-    with suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).mallopt(OWN_MAPPING, MIB)
-
-
-def _limit(allowance: Allowance) -> None:
-    """Hold this process to the allowance, as far as the system can: memory, processor time, no file, no core dump."""
-    try:
-        import resource
-    except ImportError:  # not on every system; the parent's clock still ends it
-        return
-    memory = int(allowance.memory or 0) + _data_bytes() + RESERVED
-    seconds = int(time.process_time() + (allowance.seconds or 0)) + 1
-    os.nice(5)
-    adjustment = Path("/proc/self/oom_score_adj")
-    if adjustment.exists():
-        adjustment.write_text("1000")  # where memory runs out all the same, this process ends first
-    for what, soft, hard in (
-        ("DATA", memory, memory), ("CPU", seconds, seconds + 5), ("FSIZE", 0, memory), ("CORE", 0, 0)
-    ):  # fmt: skip
-        resource.setrlimit(getattr(resource, f"RLIMIT_{what}"), (soft, hard))
-
-
-def _data_bytes() -> int:
-    """Return the bytes of writable memory that this process has already."""
-    try:
-        text = Path("/proc/self/status").read_text()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("VmData:")), 0)
+        return {"kind": type(error).__name__, "problem": error.problem, **where, "remedy": error.remedy}
+    if isinstance(error, MemoryError):
+        return {"kind": "MemoryError"}
+    if isinstance(error, OSError) and error.filename is not None:
+        return {"kind": "OSError", "error": (error.errno, error.strerror, str(error.filename))}
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" in {Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"
+    problem = f"The work failed: {type(error).__name__}{place}."
+    return {"kind": "ReadError", "problem": problem, "remedy": "Nothing was written. Please report it."}
 
 
 if __name__ == "__main__":

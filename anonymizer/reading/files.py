@@ -10,6 +10,7 @@ import hashlib
 import io
 import os
 import struct
+import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -19,12 +20,12 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from anonymizer.errors import Progress, ReadError, no_progress
 from anonymizer.labelled.read import KINDS, read_labelled
 from anonymizer.labelled.variable import Variable
-from anonymizer.reading.delimited import DELIMITERS, find_delimiter, read_columns, repair_names
-from anonymizer.reading.encodings import ENCODINGS, decode
+from anonymizer.reading.delimited import DELIMITERS, ENCODINGS, decode, find_delimiter, read_columns, repair_names
 from anonymizer.reading.options import (
     DEFAULT_MISSING,
     LEAST_MEMORY,
@@ -41,7 +42,7 @@ from anonymizer.reading.options import (
     refuse_too_large,
     refuse_too_wide,
 )
-from anonymizer.reading.parquet import read_arrow, read_parquet
+from anonymizer.reading.parquet import parquet_extent, read_arrow, read_parquet
 from anonymizer.reading.parse import TextColumn, infinity_problems, manner_of, plain_text, type_column
 from anonymizer.reading.spreadsheet import read_spreadsheet
 
@@ -106,11 +107,11 @@ def read_table(
 
     Raises :class:`ReadError`, and nothing else, when no table can be made of it.
     """
-    place = None if reader else _place_of(source)
+    place = None if reader else place_of(source)
     data, name = _bytes_of(source, name) if place is None else (b"", name or place.path.name)
     digest = hashlib.sha256(data).hexdigest() if place is None else place.sha256()
     length = len(data) if place is None else place.size
-    size = size_in_use(length, data[:2], data[-4:])
+    size = size_in_use(data) if place is None else length
     allowance = operator_allowance() if allowance is None else allowance
 
     def stop(extent: Extent) -> None:
@@ -269,7 +270,7 @@ LONGEST_SIGNATURE = max(map(len, SIGNATURES))
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """A statistician's file that is read where it lies, so that its bytes need not stand in memory beside the table.
 
     ``size``, ``state``: its bytes, and what would differ had it been written meanwhile.
@@ -291,7 +292,7 @@ class _Place:
             raise ReadError(f"{name} was changed while it was read.", remedy="Read it again when it is saved.")
 
 
-def _place_of(source: Source) -> _Place | None:
+def place_of(source: Source) -> Place | None:
     """Return where a statistician's file lies, that is known by its first bytes; ``None`` for anything else."""
     if not isinstance(source, (str, os.PathLike)):
         return None
@@ -299,7 +300,7 @@ def _place_of(source: Source) -> _Place | None:
         path = Path(source)
         kind, state = _signed(_start(path)) if path.is_file() else "", _state(path)
         if kind in KINDS and state[0] <= MAX_BYTES:
-            return _Place(path, kind, state[0], state)
+            return Place(path, kind, state[0], state)
     return None
 
 
@@ -363,11 +364,26 @@ def _bytes_of(source: Source, name: str | None) -> tuple[bytes, str]:
     return data, called
 
 
-def size_in_use(size: int, start: bytes, end: bytes) -> int:
-    """Return the bytes by which it is judged what the reading of a file may take: its own ``size``, or what a gzip file
-    states in its ``end`` (the last four bytes) that it unfolds into, where tables pack so well."""
-    stated = struct.unpack("<I", end)[0] if start == b"\x1f\x8b" and size >= 18 else 0
-    return stated if size < stated <= USUAL_FOLDED * size else size
+def size_in_use(data: bytes) -> int:
+    """Return the bytes by which it is judged what the reading of a file may take: its own size, or what a packed file
+    (gzip, Parquet, a workbook) states that it unfolds into, where tables pack so well."""
+    stated = _stated_size(data)
+    return stated if len(data) < stated <= USUAL_FOLDED * len(data) else len(data)
+
+
+def _stated_size(data: bytes) -> int:
+    """Return the bytes that a packed file says it unfolds into; 0 for what is not packed, or is damaged."""
+    try:
+        if data[:2] == b"\x1f\x8b" and len(data) >= 18:
+            return int(struct.unpack("<I", data[-4:])[0])
+        if data[:4] == b"PAR1":
+            return parquet_extent(pq.ParquetFile(pa.BufferReader(data))).memory
+        if data[:2] == b"PK":
+            with zipfile.ZipFile(io.BytesIO(data)) as packed:
+                return sum(part.file_size for part in packed.infolist())
+    except Exception:  # whoever reads it says what is wrong
+        return 0
+    return 0
 
 
 def unpack(data: bytes, name: str, most: int) -> bytes:

@@ -168,6 +168,7 @@ def refuse_too_wide(width: int, name: str) -> None:
 MIB = 1 << 20
 LEAST_MEMORY = 1024 * MIB
 LEAST_SECONDS = 10.0
+PIECES_SECONDS = 4 * 3600.0
 VARIABLES = {"memory": "COPSE_READ_MEMORY", "seconds": "COPSE_READ_SECONDS", "cells": "COPSE_READ_CELLS"}
 """The environment variables of the operator: MiB, seconds of processor time, and rows times columns."""
 
@@ -176,23 +177,26 @@ VARIABLES = {"memory": "COPSE_READ_MEMORY", "seconds": "COPSE_READ_SECONDS", "ce
 class Allowance:
     """What the reading of one file may take.
 
-    ``memory``: bytes; ``None``: 64 times the size of the file, at least 1 GiB and at most half of this computer's.
-    ``seconds``: of processor time; ``None``: two a MiB of the file, at least ten. ``cells``: rows times columns.
+    ``memory``: bytes; ``None``: 64 times the size of the file, at least ``least_memory`` and at most half of this
+    computer's. ``seconds``: of processor time; ``None``: two a MiB of the file, at least ``least_seconds``. ``cells``:
+    rows times columns.
     """
 
     memory: int | None = None
     seconds: float | None = None
     cells: int = 1_000_000_000
+    least_memory: int = LEAST_MEMORY
+    least_seconds: float = LEAST_SECONDS
 
     def memory_for(self, size: int) -> int:
         """Return the bytes of memory that a file of ``size`` bytes may take."""
         if self.memory is not None:
             return self.memory
-        return max(LEAST_MEMORY, min(64 * size, memory_of_computer() // 2))
+        return max(self.least_memory, min(64 * size, memory_of_computer() // 2))
 
     def seconds_for(self, size: int) -> float:
         """Return the seconds of processor time that a file of ``size`` bytes may take."""
-        return max(LEAST_SECONDS, 2.0 * size / MIB) if self.seconds is None else self.seconds
+        return max(self.least_seconds, 2.0 * size / MIB) if self.seconds is None else self.seconds
 
 
 def memory_of_computer() -> int:
@@ -215,6 +219,18 @@ def operator_allowance(environment: Mapping[str, str] = os.environ) -> Allowance
         standard.seconds if seconds is None else seconds,
         standard.cells if cells is None else int(cells),
     )
+
+
+def pieces_allowance(environment: Mapping[str, str] = os.environ) -> Allowance:
+    """Return what work on a table in pieces may take: what the operator set, or three quarters of this computer's
+    memory, four hours of processor time, and as many cells as bytes, for a cell is kept in one byte at least.
+
+    Raises :class:`ParameterError` for what is no number above zero.
+    """
+    operator = operator_allowance(environment)
+    memory = operator.memory or memory_of_computer() * 3 // 4
+    cells = operator.cells if environment.get(VARIABLES["cells"], "").strip() else memory
+    return replace(operator, memory=memory, seconds=operator.seconds or PIECES_SECONDS, cells=cells)
 
 
 def operator_number(text: str, name: str) -> float | None:

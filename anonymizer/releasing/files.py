@@ -156,6 +156,13 @@ def _remove_left_folders(path: Path) -> None:
                 os.close(lock)
 
 
+def remove_halves(path: str | Path) -> None:
+    """Remove what this user's processes left of a file or folder when they were killed while they made it."""
+    path = Path(os.path.realpath(path))
+    _remove_left(path)
+    _remove_left_folders(path)
+
+
 def require_apart(source: str | Path, folder: str | Path) -> None:
     """Raise :class:`ParameterError` when a folder to be written is, holds, or is inside what is read."""
     one, other = Path(os.path.realpath(source)), Path(os.path.realpath(folder))

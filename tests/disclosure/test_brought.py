@@ -5,6 +5,7 @@ import json
 import random
 import zipfile
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from anonymizer.disclosure.brought import Brought, read_tree
+from anonymizer.disclosure.brought import Brought, read_tree, sketch_from, sketch_of
 from anonymizer.disclosure.constraints import Knowledge
 from anonymizer.disclosure.exposure import assess, figures_of
 from anonymizer.disclosure.formats import from_skops
@@ -58,6 +59,20 @@ def leaves_agree(tree: KeyedTree, apply: Any, table: pd.DataFrame, names: list[s
     theirs = apply(values[names])
     pairs = set(zip(tree.leaf_of_key.tolist(), np.asarray(theirs).tolist(), strict=True))
     assert len(pairs) == len({ours for ours, _ in pairs}) == len({other for _, other in pairs})
+
+
+def test_a_tree__read_apart_is_the_same() -> None:
+    from tests.fuzz.trees import keys_of_form, whole_file
+
+    for form in ("PMML", "rpart", "skops", "ONNX"):
+        with suppress(ImportError):
+            content = whole_file(form)
+            sketch = sketch_of(content)
+            assert sketch_from(json.loads(json.dumps(asdict(sketch)))) == sketch
+            one, other = (read_tree(content, keys_of_form(form), apart=apart, fork=True) for apart in (False, True))
+            assert to_json(publish(one.tree, one.knowledge)) == to_json(publish(other.tree, other.knowledge))
+    with pytest.raises(ReadError, match="holds no tree that can be assessed"):
+        read_tree(whole_file("PMML").replace(b"TreeModel", b"OtherModel"), keys_of_form("PMML"), apart=True, fork=True)
 
 
 def same_as_json(brought: Brought, keys: Keys) -> None:

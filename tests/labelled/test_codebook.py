@@ -7,6 +7,7 @@ import pytest
 from anonymizer.errors import ReadError
 from anonymizer.labelled.codebook import is_codebook, read_codebook
 from anonymizer.labelled.description import Description
+from anonymizer.reading.child import read_codebook_in_child
 
 DDI = """<?xml version="1.0"?>
 <codeBook xmlns="ddi:codebook:2_5" version="2.5"><stdyDscr><citation><titlStmt><titl>x</titl></titlStmt></citation>
@@ -35,6 +36,16 @@ def test_ddi() -> None:
     assert age == Description("age", "Age in years", "quasi-identifying", "numeric", (), ("0", "120"), False, ("-9",))
     assert sex == Description("sex", "Sex", "", "categorical", (*LEVELS, ("9", "not told")), (), False, ("9",))
     assert read_codebook(DDI.replace("?>", ' encoding="UTF-16"?>', 1).encode("utf-16")) == (age, sex)
+
+
+def test_codebook__read_in_a_child_is_the_same_and_takes_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    for text in (DDI, TABLE, json.dumps(FIELDS)):
+        assert read_codebook_in_child(text.encode(), fork=True) == read_codebook(text.encode())
+    with pytest.raises(ReadError, match="damaged or cut off"):
+        read_codebook_in_child(DDI.encode()[:-30], fork=True)
+    monkeypatch.setenv("COPSE_READ_MEMORY", "60")
+    with pytest.raises(ReadError, match="The codebook cannot be read: it takes more than the 62.9 MB of memory"):
+        read_codebook_in_child(b"name\n" + b"," * (19 << 20), fork=True)
 
 
 def test_csv_and_frictionless_say_the_same() -> None:

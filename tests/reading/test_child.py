@@ -1,11 +1,13 @@
 """Reading in a child: the same table, limits that hold, and a death that is one sentence."""
 
 import gzip
+import io
 import json
 import os
 import struct
 import subprocess
 import threading
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +25,7 @@ from anonymizer.reading.samples import hospital
 from anonymizer.schema import Schema
 from tests.conftest import run_python
 from tests.hostile.bombs import READ, REFUSED
-from tests.hostile.make import TABLES
+from tests.hostile.make import TABLES, xlsx
 
 Process = subprocess.Popen[bytes]
 ROOT = Path(__file__).resolve().parents[2]
@@ -149,13 +151,25 @@ def test_packed_table__may_take_what_it_may_unpacked(tmp_path: Path) -> None:
     rows = "\n".join(f"{n % 97},{n * 7919 % 10007},Springfield" for n in range(60_000)).encode()
     packed = gzip.compress(rows, mtime=0)
     assert 3 * len(packed) < len(rows) < 32 * len(packed)
-    assert size_in_use(len(packed), packed[:2], packed[-4:]) == len(rows)
-    (tmp_path / "t.csv.gz").write_bytes(packed)
-    assert child._size(tmp_path / "t.csv.gz") == len(rows)
-    assert size_in_use(len(rows), rows[:2], rows[-4:]) == len(rows)
+    assert size_in_use(packed) == len(rows)
+    assert size_in_use(rows) == len(rows)
     bomb = gzip.compress(bytes(10 * MIB), mtime=0)
-    assert size_in_use(len(bomb), bomb[:2], bomb[-4:]) == len(bomb)
-    assert child._size(tmp_path) == child._size(tmp_path / "absent.csv") == 0
+    assert size_in_use(bomb) == len(bomb)
+
+
+def test_parquet_and_workbooks__may_take_what_they_state_unpacked() -> None:
+    sink = io.BytesIO()
+    pd.DataFrame({"a": np.arange(200_000) % 7, "b": np.arange(200_000)}).to_parquet(sink, compression="zstd")
+    parquet, book = sink.getvalue(), xlsx({"S": [(f"name {n % 50}", n) for n in range(3000)]})
+    assert size_in_use(parquet) >= 16 * 200_000 > 2 * len(parquet)
+    with zipfile.ZipFile(io.BytesIO(book)) as packed:
+        assert size_in_use(book) == sum(part.file_size for part in packed.infolist()) > 2 * len(book)
+    memory = 64 * len(parquet)  # less than the table of what it states may take
+    allowance = Allowance(least_memory=memory, least_seconds=60.0)
+    assert allowance.memory_for(size_in_use(parquet)) > 2 * memory
+    assert read_in_child(parquet, name="t.parquet", allowance=allowance).frame.shape == (200_000, 2)
+    assert size_in_use(REFUSED["constant parquet"][1]()) < 1 << 20, "one that states more is judged as it came"
+    assert size_in_use(parquet[:-9]) == len(parquet) - 9
 
 
 def test_packed_table__that_states_less_than_it_unfolds_into_is_bounded() -> None:
@@ -179,8 +193,8 @@ def test_allowance__grows_with_the_file_and_is_set_by_the_operator() -> None:
 
 def test_limits__the_child_can_write_no_file(tmp_path: Path) -> None:
     script = (
-        "import sys; from anonymizer.reading import child; from anonymizer.reading.options import Allowance\n"
-        "child._limit(Allowance(memory=1 << 30, seconds=10.0))\n"
+        "import sys; from anonymizer.reading.process import limit; from anonymizer.reading.options import Allowance\n"
+        "limit(Allowance(memory=1 << 30, seconds=10.0))\n"
         "try:\n    open(sys.argv[1], 'wb', buffering=0).write(b'x')\nexcept OSError as error:\n    print(error.errno)\n"
     )
     assert int(run_python(["-c", script, str(tmp_path / "out")], ROOT)) == 27

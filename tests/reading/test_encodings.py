@@ -3,7 +3,7 @@
 import pytest
 
 from anonymizer.errors import ReadError
-from anonymizer.reading import encodings
+from anonymizer.reading import delimited as encodings
 from anonymizer.reading.files import ReadOptions, read_table
 from tests.reading.texts import notes, read
 

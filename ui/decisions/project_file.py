@@ -7,7 +7,8 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.json_value import MAX_BYTES
-from anonymizer.labelled.codebook import is_codebook, read_codebook
+from anonymizer.labelled.codebook import is_codebook
+from anonymizer.reading.child import read_codebook_in_child
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Schema
 from anonymizer.whatif.described import with_codebook
@@ -57,7 +58,7 @@ def open_project(ws: Workspace, content: str | bytes, visit: str = "") -> None:
     decisions.note, decisions.problem, decisions.described = "", None, None
     try:
         if isinstance(content, bytes) and is_codebook(content):
-            decisions.codebook = read_codebook(content)
+            decisions.codebook = read_codebook_in_child(content)
             return
         decisions.awaited = Awaited(from_json(content), content, visit)
     except AnonymizerError as error:

@@ -98,7 +98,7 @@ def brought_tree(ws: Workspace, keys: Keys) -> Candidate | None:
         return None
     name, content = state.file
     key = (keys, name, content)
-    brought = ws.answers.get("disclosure brought", key, lambda: read_tree(content, keys))
+    brought = ws.answers.get("disclosure brought", key, lambda: read_tree(content, keys, apart=True))
     st.caption(f"{plain(name)}: a tree of {plain(brought.form)}, {len(brought.tree.outline.leaves):,} leaves.")
     return Candidate(brought.tree, brought.knowledge.rule, key, brought)
 
