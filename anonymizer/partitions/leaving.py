@@ -248,6 +248,7 @@ def rows_in(
     return Rows(part[rows], {name: codes[name][rows] for name in names})
 
 
+@guarded
 def together(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows]) -> Rows:
     """Return the records of a file in the order of its rows."""
     part = np.concatenate([rows.part for rows in of_shares])
@@ -263,14 +264,13 @@ def write(
     coding: Coding,
     boxed: Boxed,
     span: Span,
-    of_shares: list[Rows],
+    rows: Rows,
     folder: str,
     method: str,
     writing: str,
     numbers: str,
 ) -> Part:
-    """Write one file of a release; return its name, rows and digest."""
-    rows = together(coding, boxed, span, of_shares)
+    """Write one file of a release, whose records are these; return its name, rows and digest."""
     columns = []
     for name in coding.table.schema.released:
         if name in boxed.columns:
@@ -284,13 +284,12 @@ def write(
 
 
 @guarded
-def check(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows], folder: str, part: Part) -> PartRows:
-    """Return what one file of a folder holds, each of its rows held against its own record."""
-    own = together(coding, boxed, span, of_shares)
+def check(coding: Coding, own: Rows, folder: str, part: Part) -> PartRows:
+    """Return what one file of a folder holds, read back, each of its rows held against its ``own`` record."""
     schema = coding.table.schema
     columns = {name: CodedColumn(name, coding.table.columns[name].values, codes) for name, codes in own.codes.items()}
     table = CodedTable(schema, columns, coding.table.lookups, coding.table.encoded)
-    before = _Before(OriginalRows(table, np.arange(span.rows)), schema)
+    before = _Before(OriginalRows(table, np.arange(part.rows)), schema)
     return _part_rows(Path(folder), part, before, 0)
 
 

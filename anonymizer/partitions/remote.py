@@ -28,7 +28,7 @@ from anonymizer.partitions import leaving, shares
 from anonymizer.partitions.boxes import kept_of_pieces
 from anonymizer.partitions.check import PartRows, verify_folder
 from anonymizer.partitions.cluster import Cluster, open_cluster
-from anonymizer.partitions.folder import Manifest, write_manifest
+from anonymizer.partitions.folder import Manifest, Part, write_manifest
 from anonymizer.partitions.leaving import Boxed, Routes, Span
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote
@@ -277,27 +277,36 @@ class Leaving:
         )
         self.here: Boxed = self.cluster.answer(self.boxed)
 
-    def rows_in(self, span: Span, names: Sequence[str]) -> list[Any]:
-        """Return a future of the records of each share whose rows stand in a file."""
-        return [
+    def rows_of(self, span: Span) -> Any:
+        """Return a future of the records whose rows stand in a file, in their order."""
+        rows = [
             self.cluster.ask(
-                "rows", leaving.rows_in, share, self.table.coding, part, self.boxed, span, list(names),
+                "rows", leaving.rows_in, share, self.table.coding, part, self.boxed, span, self.table.schema.released,
                 share=share.number,
             )
             for share, part in zip(self.table.shares, self.parts, strict=True)
         ]  # fmt: skip
+        return self.cluster.ask("together", leaving.together, self.table.coding, self.boxed, span, rows)
 
-    def write(self, folder: Path, rows: int, progress: Progress = no_progress) -> Manifest:
-        """Let workers write the files of the release into an empty folder that all of them see; return the manifest."""
+    def write(self, folder: Path, rows: int, progress: Progress = no_progress) -> tuple[Manifest, list[PartRows]]:
+        """Let workers write the files of the release into an empty folder that all of them see, read each back from
+        there and hold its rows against their own records; return the manifest, and what they saw."""
         spans, schema, s = leaving.spans(self.here.class_sizes, rows), self.table.schema, self.settings
-        as_it_is = [name for name in schema.released if schema[name].role is not Role.QUASI_IDENTIFYING]
         how = str(folder), s.generalizer, s.writing, s.numbers
-
-        def one(span: Span) -> Any:
-            futures = self.rows_in(span, as_it_is)
-            return self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, futures, *how)
-
-        parts = self.in_turn(one, spans, progress, "Writing")
+        parts: list[Part] = []
+        checked: list[PartRows] = []
+        width = 2 * len(self.table.shares)  # of few files records are on their way at a time
+        for start in range(0, len(spans), width):
+            progress(start / len(spans), "Writing and checking the folder")
+            written, seen = [], []
+            for span in spans[start : start + width]:
+                own = self.rows_of(span)
+                written.append(self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, own, *how))
+                seen.append(
+                    self.cluster.ask("check", leaving.check, self.table.coding, own, str(folder), written[-1])
+                )  # fmt: skip
+            parts += self.cluster.answers(written)
+            checked += self.cluster.answers(seen)
         table = self.table.here.table
         columns = tuple(
             self.here.columns[name] if name in self.here.columns else kept_of_pieces(table.columns[name], schema[name])
@@ -307,18 +316,7 @@ class Leaving:
         for name in folder.iterdir():  # what a worker that is gone left half written
             if name.name not in {part.name for part in parts}:
                 name.unlink()
-        return write_manifest(folder, parts, release.dictionary())
-
-    def check(self, folder: Path, manifest: Manifest, rows: int, progress: Progress = no_progress) -> list[PartRows]:
-        """Let workers read the files of a folder back and hold each row against its own record."""
-        spans, names = leaving.spans(self.here.class_sizes, rows), self.table.schema.released
-
-        def one(number: int) -> Any:
-            futures, part = self.rows_in(spans[number], names), manifest.parts[number]
-            of = self.table.coding, self.boxed, spans[number], futures
-            return self.cluster.ask("check", leaving.check, *of, str(folder), part)
-
-        return self.in_turn(one, range(len(spans)), progress, "Checking")
+        return write_manifest(folder, parts, release.dictionary()), checked
 
     def risk(self) -> LinkageRisk:
         """Return the linking risk of the rows."""
@@ -329,15 +327,6 @@ class Leaving:
         """Return the mean NCP of each generalized column."""
         parts = Release(tuple(self.here.columns.values()), np.arange(len(self.here.sizes)), self.settings.generalizer)
         return ncp_by_column(parts, self.table.here.encodings, self.here.sizes)
-
-    def in_turn(self, ask: Any, items: Sequence[Any], progress: Progress, what: str) -> list[Any]:
-        """Return the answers of files in their order; of few of them records are on their way at a time."""
-        width = 2 * len(self.table.shares)
-        answers: list[Any] = []
-        for start in range(0, len(items), width):
-            progress(start / len(items), f"{what} the folder")
-            answers += self.cluster.answers([ask(item) for item in items[start : start + width]])
-        return answers
 
 
 def release_elsewhere(
@@ -397,8 +386,7 @@ def release_on(
 
     def write(half: Path) -> tuple[Manifest, Verification]:
         """Return the manifest of the folder, written and checked by the workers."""
-        manifest = release.write(half, rows, lambda share, what: progress(0.6 + 0.2 * share, what))
-        checked = release.check(half, manifest, rows, lambda share, what: progress(0.8 + 0.2 * share, what))
+        manifest, checked = release.write(half, rows, lambda share, what: progress(0.6 + 0.4 * share, what))
         return manifest, verify_folder(half, schema, manifest=manifest, checked=checked, **s.limits.required)
 
     place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
