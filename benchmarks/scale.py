@@ -7,8 +7,9 @@
 
 Adult, resampled, with 14 quasi-identifiers, k = 10, groups of least pruning. Every run is a process of its own, warm
 (it releases a small table first), so its highest memory is that of the run; the stage that reaches it is marked. CPU
-seconds are those of all threads; with ``--engine dask`` of a scheduler and workers, too, started for the run. The peer reads the same file in a process of its own: polars where it is installed,
-else pyarrow. Adult is read from ``../shared/data``; files are made in a folder for temporary files, which is deleted.
+seconds are those of all threads; with ``--engine dask`` of a scheduler and workers, too, which are started for the run.
+The peer reads the same file in a process of its own: polars where it is installed, else pyarrow. Adult is read from
+``../shared/data``; files are made in a folder for temporary files, which is deleted.
 """
 
 import argparse

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError, Progress, no_progress
-from anonymizer.groups.limits import too_few
-from anonymizer.groups.prune import Pruning
+from anonymizer.groups.limits import as_k, too_few
 from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_criterion
-from anonymizer.growing.grow import grow_from, linear_algebra
+from anonymizer.groups.refine import failing, groups_that_keep, join_pieces
+from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
 from anonymizer.growing.target import entropy, gini
 from anonymizer.growing.tree import Tree
@@ -32,17 +32,18 @@ from anonymizer.partitions.folder import Manifest, Part, write_manifest
 from anonymizer.partitions.leaving import Boxed, Routes, Span
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote
-from anonymizer.partitions.records import LEVELS
+from anonymizer.partitions.records import LEVELS, Cuts
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.shares import Coding, Grown, Share
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.release import Release
-from anonymizer.schema import Role, Schema
+from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Settings
 
-ALONE = ("uniform",)
-"""Generalizers that ask for no more of a record than its group."""
+ALONE = ("uniform", "refine")
+"""Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
 BINS = 4
 """Questions in which each worker grows small nodes: so much of its share is on its way at a time."""
 
@@ -97,6 +98,31 @@ class Elsewhere:
         rules = recipe.min_leaf, recipe.max_depth, LEVELS
         with linear_algebra().limit(limits=1, user_api="blas"):
             return grow_from(Records(self, enough), self.here.encodings, str(recipe.criterion), *rules)
+
+    def refine(self, tree: Tree, group: NDArray[np.int32], settings: Settings) -> tuple[Tree, NDArray[np.int32]]:
+        """Return what :func:`anonymizer.groups.refine.refine_nodes` does: each group is cut on one worker, which gets
+        its records from the others."""
+        s, encoded = settings, self.here.table.encoded
+        if s.public_k is not None:
+            encoded = on_grids(encoded, leaving.grids_of_tally(self.here.table, s.k))
+        limits = as_k(s.limits, encoded)
+        limits = limits.but(k=max(s.k, limits.k))
+        parts = self.ask("parts", leaving.parts_of, Routes.of(tree, group))
+        sizes = tree.n[group == np.arange(tree.n_nodes)]
+        most, futures, low = self.n_records / (BINS * len(self.shares)), [], 0
+        ends = np.cumsum(sizes)
+        while low < len(ends):
+            high = max(low + 1, int(np.searchsorted(ends, ends[low] - sizes[low] + most, side="right")))
+            bundles = [
+                self.cluster.ask("members", leaving.members, share, self.coding, part, low, high, share=share.number)
+                for share, part in zip(self.shares, parts, strict=True)
+            ]
+            futures.append(self.cluster.ask("cut", leaving.cut, self.coding, encoded.encodings, limits.k, bundles))
+            low = high
+        cuts = Cuts(tree, group, self.cluster.answers(futures))
+        refined = finish_tree(join_pieces(tree, group, cuts.below, ends - sizes, ends), cuts, encoded.encodings)
+        fails = failing(tree, group, refined, encoded, limits)
+        return refined, groups_that_keep(refined, fails)
 
 
 def shares_of(
@@ -262,9 +288,9 @@ def bins_of(nodes: Sequence[Node], most: float) -> list[list[Node]]:
 class Leaving:
     """A release whose rows are on workers: where its parts are, and their cells here."""
 
-    def __init__(self, table: Elsewhere, pruning: Pruning, settings: Settings) -> None:
+    def __init__(self, table: Elsewhere, tree: Tree, group: NDArray[np.int32], settings: Settings) -> None:
         self.table, self.settings = table, settings
-        routes = Routes.of(pruning)
+        routes = Routes.of(tree, group)
         s, self.cluster = settings, table.cluster
         self.parts = table.ask("parts", leaving.parts_of, routes)
         how = routes.n_parts, s.writing, s.numbers
@@ -380,7 +406,10 @@ def release_on(
     tree = table.grow(recipe)
     progress(0.4, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
-    release = Leaving(table, pruning, s)
+    parted, group = tree, np.asarray(pruning.group_of_node())
+    if s.generalizer == "refine":
+        parted, group = table.refine(tree, group, s)
+    release = Leaving(table, parted, group, s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
 
@@ -406,7 +435,7 @@ def require_groups(settings: Settings, schema: Schema) -> None:
     s, remedy = settings, "Choose --engine local or memory."
     if s.generalizer not in ALONE:
         raise ParameterError(
-            f"{s.generalizer!r} takes one machine.", value=s.generalizer, remedy=f"{remedy[:-1]}, or uniform."
+            f"{s.generalizer!r} takes one machine.", value=s.generalizer, remedy=f"{remedy[:-1]}, or uniform or refine."
         )
     if s.order != "content":
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)

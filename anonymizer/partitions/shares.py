@@ -115,7 +115,7 @@ class Coding:
         """The encodings of the quasi-identifiers."""
         return self.table.encoded.encodings
 
-    def records(self, codes: Mapping[str, Codes], rows: slice = slice(None)) -> CodedTable:
+    def records(self, codes: Mapping[str, Codes], rows: slice | NDArray[np.int64] = slice(None)) -> CodedTable:
         """Return some records, whose values are these, as a table in codes."""
         columns = {
             name: CodedColumn(name, self.table.columns[name].values, of_column[rows])

@@ -36,6 +36,7 @@ CASES: list[dict[str, Any]] = [
     {"generalizer": "uniform", "grouping": "least"},
     {"generalizer": "uniform", "grouping": "error-risk", "numbers": "range", "l": 2},
     {"generalizer": "uniform", "grouping": "least", "numbers": "mean", "writing": "weighted"},
+    {"generalizer": "refine", "grouping": "error-risk", "l": 2, "t": 0.6},
 ]
 CANARY = "Rumpelstiltskin"
 
