@@ -46,11 +46,11 @@ class Meter:
                 self.sent[future.key.rsplit("-", 2)[-2]] += frames_of(answer)
             return answers
 
-        self.cluster.ask, self.cluster.answers = asking, answering  # type: ignore[method-assign]
+        self.cluster.ask, self.cluster.answers = asking, answering  # type: ignore[method-assign, assignment]
         try:
             yield self
         finally:
-            del self.cluster.ask, self.cluster.answers  # type: ignore[method-assign]
+            del self.cluster.ask, self.cluster.answers
             self.nodes = max(map(len, counted.values()), default=0)
 
     def seconds(self) -> list[float]:

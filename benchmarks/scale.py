@@ -89,14 +89,14 @@ def main(arguments: list[str]) -> int:
         print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        engines = [engine for engine in options.engine if engine != "memory"]
-        for rows in options.rows if engines else ():
+        in_pieces = [engine for engine in options.engine if engine != "memory"]
+        for rows in options.rows if in_pieces else ():
             source = Path(folder) / f"adult-{rows}"
             write_pieces(rows, source)
             for generalizer in options.generalizer:
                 passed = ["--child", str(source), "--generalizer", generalizer, "--order", options.order]
                 passed += ["--workers", str(options.workers), "--memory", options.memory]
-                runs = {engine: in_child([*passed, "--engine", engine]) for engine in engines}
+                runs = {engine: in_child([*passed, "--engine", engine]) for engine in in_pieces}
                 if "local" in runs:
                     print_pieces(rows, generalizer, runs["local"])
                 if "dask" in runs:

@@ -17,31 +17,23 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anonymizer.errors import (
-    AnonymizerError,
-    EncodeError,
-    GuaranteeError,
-    ParameterError,
-    ReadError,
-    SchemaError,
-)
-from anonymizer.partitions.shares import Failure, about, forget
+from anonymizer.errors import AnonymizerError, EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError
+from anonymizer.partitions.shares import Failure, R, about, answers_in, forget, keys_in, quiet
 from anonymizer.releasing.files import MARK
 
 PATIENCE = 60.0
 """Seconds that a process has to start, and that a cluster may be without any worker."""
 LOOK = 0.5
 """Seconds between two looks at whether everybody is still there."""
-LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
+LOOPBACK = "127.0.0.1"
+LOCAL_HOSTS = (LOOPBACK, "localhost", "[::1]", "::1")
 KINDS: Mapping[str, type[AnonymizerError]] = {
     kind.__name__: kind for kind in (EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError)
 }
-
-
-LOOPBACK = "127.0.0.1"
 WAIT = "60s"
 """How long a worker looks for its scheduler."""
 
@@ -69,7 +61,9 @@ class ClusterError(AnonymizerError):
 
 
 class Cluster:
-    """A client of a scheduler. ``name``: of this run; it begins every key, and no key holds a value."""
+    """A client of a scheduler. ``name``: of this run; it begins every key, and no key holds a value. ``again``: starts
+    another one when ours has lost its scheduler, once; then every question whose answer is needed is asked again.
+    """
 
     def __init__(self, client: Any, address: str) -> None:
         self.client = client
@@ -77,8 +71,11 @@ class Cluster:
         self.name = f"{MARK}{secrets.token_hex(4)}"
         self.processes: list[subprocess.Popen[str]] = []
         self.folder: Path | None = None
+        self.again: Callable[[], Cluster] | None = None
         self._places: dict[int, str] = {}
         self._steps: dict[str, int] = {}
+        self._asked: dict[str, tuple[Any, ...]] = {}
+        self._renewed: dict[str, Any] = {}
 
     def workers(self) -> list[str]:
         """Return the addresses of the workers that are there, in a fixed order.
@@ -105,23 +102,55 @@ class Cluster:
     def ask(self, step: str, work: Callable[..., Any], *arguments: Any, share: int | None = None) -> Any:
         """Return a future of what a worker answers; ``share``: it should be the one that has this share."""
         self._steps[step] = number = self._steps.get(step, -1) + 1
+        key = f"{self.name}-{step}-{number}"
+        self._asked[key] = work, share, [keys_in(argument) for argument in arguments]  # answers are not held on to
+        return self._keep_on(lambda: self._submit(key))
+
+    def _submit(self, key: str) -> Any:
+        work, share, arguments = self._asked[key]
         place = None if share is None else self.place(share)
         wish = {} if place is None else {"workers": [place], "allow_other_workers": True}
-        key = f"{self.name}-{step}-{number}"
+        own = [answers_in(argument, self._future) for argument in arguments]
         try:
-            return self.client.submit(work, *arguments, key=key, pure=False, **wish)
+            return self.client.submit(work, *own, key=key, pure=False, **wish)
         except Exception as error:
             raise self._gone() from error
+
+    def _future(self, key: str, future: Any) -> Any:
+        """Return the future of a question, from this scheduler."""
+        if future is not None and future.client is self.client:
+            return future
+        if key not in self._renewed:
+            self._renewed[key] = self._submit(key)
+        return self._renewed[key]
+
+    def _keep_on(self, work: Callable[[], R]) -> R:
+        """Return what ``work`` does, done again on another cluster of ours where the scheduler is gone meanwhile."""
+        try:
+            return work()
+        except ClusterError:
+            if self.again is None or not ended(self.processes[0]):
+                raise
+        again, self.again = self.again, None
+        self.close()
+        other = again()
+        self.client, self.address = other.client, other.address
+        self.processes, self.folder = other.processes, other.folder
+        self._places.clear()
+        return work()
 
     def answers(self, futures: Sequence[Any]) -> list[Any]:
         """Return the answers to questions, in their order.
 
         Raises what went wrong there, in its own words, and :class:`ClusterError` when nobody is left to answer.
         """
+        return self._keep_on(lambda: self._answers([self._future(future.key, future) for future in futures]))
+
+    def _answers(self, futures: list[Any]) -> list[Any]:
         self.wait(futures)
         try:
             direct = bool(self.processes)  # else a worker may be where only its scheduler reaches it
-            answers = self.client.gather(list(futures), errors="raise", direct=direct)
+            answers = self.client.gather(futures, errors="raise", direct=direct)
         except Exception as error:
             raise self._lost(error) from None
         for answer in answers:
@@ -302,6 +331,7 @@ def start(workers: int, memory: str, spill: str | Path | None) -> Cluster:
         ) from None
     cluster = Cluster(client, address)
     cluster.processes, cluster.folder = processes, folder
+    cluster.again = partial(start, workers, memory, spill)
     return cluster
 
 
@@ -336,6 +366,13 @@ def first_line(process: "subprocess.Popen[str]") -> str:
     return lines[0]
 
 
+def ended(process: "subprocess.Popen[str]") -> bool:
+    """Return whether a process is gone; its connections close a moment before it is."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(2)
+    return process.poll() is not None
+
+
 def end(processes: Sequence["subprocess.Popen[str]"]) -> None:
     """End processes that were spawned here, workers before their scheduler."""
     for process in reversed(processes):
@@ -348,15 +385,6 @@ def end(processes: Sequence["subprocess.Popen[str]"]) -> None:
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep Dask's own words of what comes and goes from the terminal."""
-    from distributed.utils import silence_logging_cmgr
-
-    with silence_logging_cmgr("CRITICAL"):
-        yield
 
 
 # In a process that was started here.
