@@ -87,7 +87,9 @@ def failing(
 ) -> NDArray[np.bool_]:
     """Return which nodes of a tree with all cuts cannot be groups, (m,); no record is asked for."""
     risk = annotate(refined, encoded)
-    fails = ~np.logical_and.reduce([margin.passes for margin in margins(refined, risk, encoded, limits)])
+    fails: NDArray[np.bool_] = ~np.logical_and.reduce(
+        [margin.passes for margin in margins(refined, risk, encoded, limits)]
+    )
     fails[origin_of(tree, group, refined) >= 0] = False
     return fails
 
