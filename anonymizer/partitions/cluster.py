@@ -74,7 +74,7 @@ class Cluster:
         self.again: Callable[[], Cluster] | None = None
         self._places: dict[int, str] = {}
         self._steps: dict[str, int] = {}
-        self._asked: dict[str, tuple[Any, ...]] = {}
+        self._questions: dict[str, tuple[Any, ...]] = {}
         self._renewed: dict[str, Any] = {}
 
     def workers(self) -> list[str]:
@@ -103,11 +103,11 @@ class Cluster:
         """Return a future of what a worker answers; ``share``: it should be the one that has this share."""
         self._steps[step] = number = self._steps.get(step, -1) + 1
         key = f"{self.name}-{step}-{number}"
-        self._asked[key] = work, share, [keys_in(argument) for argument in arguments]  # answers are not held on to
+        self._questions[key] = work, share, [keys_in(argument) for argument in arguments]  # answers are not held on to
         return self._keep_on(lambda: self._submit(key))
 
     def _submit(self, key: str) -> Any:
-        work, share, arguments = self._asked[key]
+        work, share, arguments = self._questions[key]
         place = None if share is None else self.place(share)
         wish = {} if place is None else {"workers": [place], "allow_other_workers": True}
         own = [answers_in(argument, self._future) for argument in arguments]

@@ -324,15 +324,15 @@ class Leaving:
         width = 2 * len(self.table.shares)  # of few files records are on their way at a time
         for start in range(0, len(spans), width):
             progress(start / len(spans), "Writing and checking the folder")
-            written, seen = [], []
+            files, checks = [], []
             for span in spans[start : start + width]:
                 own = self.rows_of(span)
-                written.append(self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, own, *how))
-                seen.append(
-                    self.cluster.ask("check", leaving.check, self.table.coding, own, str(folder), written[-1])
+                files.append(self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, own, *how))
+                checks.append(
+                    self.cluster.ask("check", leaving.check, self.table.coding, own, str(folder), files[-1])
                 )  # fmt: skip
-            parts += self.cluster.answers(written)
-            checked += self.cluster.answers(seen)
+            parts += self.cluster.answers(files)
+            checked += self.cluster.answers(checks)
         table = self.table.here.table
         columns = tuple(
             self.here.columns[name] if name in self.here.columns else kept_of_pieces(table.columns[name], schema[name])

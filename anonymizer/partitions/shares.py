@@ -78,7 +78,7 @@ def guarded(work: Callable[..., R]) -> Callable[..., R]:
     return guard
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """A question by its key, with its future as long as somebody holds on to that."""
 
     key: str
@@ -86,19 +86,19 @@ class Asked(NamedTuple):
 
 
 def keys_in(argument: Any) -> Any:
-    """Return an argument of a question, :class:`Asked` in the place of futures."""
+    """Return an argument of a question, :class:`Question` in the place of futures."""
     from distributed import Future
 
     if isinstance(argument, list):
         return [keys_in(item) for item in argument]
-    return Asked(str(argument.key), ref(argument)) if isinstance(argument, Future) else argument
+    return Question(str(argument.key), ref(argument)) if isinstance(argument, Future) else argument
 
 
 def answers_in(argument: Any, future: Callable[[str, Any], Any]) -> Any:
     """Return an argument with the ``future`` of each question that is in it."""
     if isinstance(argument, list):
         return [answers_in(item, future) for item in argument]
-    return future(argument.key, argument.future()) if isinstance(argument, Asked) else argument
+    return future(argument.key, argument.future()) if isinstance(argument, Question) else argument
 
 
 @dataclass(frozen=True, eq=False)
