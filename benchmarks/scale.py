@@ -3,11 +3,13 @@
     python run.py bench scale --rows 450000 --format parquet csv
     python run.py bench scale --rows 4500000 --format parquet --generalizer uniform pack
     python run.py bench scale --rows 4500000 45000000 --engine local
+    python run.py bench scale --rows 4500000 --engine local dask --workers 2
 
 Adult, resampled, with 14 quasi-identifiers, k = 10, groups of least pruning. Every run is a process of its own, warm
 (it releases a small table first), so its highest memory is that of the run; the stage that reaches it is marked. CPU
-seconds are those of all threads. The peer reads the same file in a process of its own: polars where it is installed,
-else pyarrow. Adult is read from ``../shared/data``; files are made in a folder for temporary files, which is deleted.
+seconds are those of all threads; with ``--engine dask`` of a scheduler and workers, too, which are started for the run.
+The peer reads the same file in a process of its own: polars where it is installed, else pyarrow. Adult is read from
+``../shared/data``; files are made in a folder for temporary files, which is deleted.
 """
 
 import argparse
@@ -31,6 +33,7 @@ import pandas as pd
 import anonymizer as an
 from anonymizer.flow import Flow
 from anonymizer.settings import RUN, Settings
+from benchmarks._cluster import print_cluster, release_measured
 from benchmarks.flow import ADULT, adult
 
 STAGES = (
@@ -70,7 +73,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--format", nargs="+", choices=("parquet", "csv"), default=["parquet", "csv"])
     parser.add_argument("--generalizer", nargs="+", default=["uniform"])
     parser.add_argument("--order", default="content", choices=("content", "secret"))
-    parser.add_argument("--engine", default="memory", choices=("memory", "local"), help="local: a folder in and out")
+    engines = ("memory", "local", "dask")
+    parser.add_argument("--engine", nargs="+", default=["memory"], choices=engines, help="but memory: a folder in, out")
+    parser.add_argument("--workers", type=int, default=2, help="of --engine dask")
+    parser.add_argument("--memory", default="8GiB", help="of each of these workers")
     parser.add_argument("--no-report", action="store_true", help="stop when the release is written")
     parser.add_argument("--profile", metavar="STAGE", help="print the functions that this stage spends its time in")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
@@ -83,14 +89,22 @@ def main(arguments: list[str]) -> int:
         print(f"The data set {ADULT.name} is not in ../shared/data, so there is nothing to measure.")
         return 1
     with tempfile.TemporaryDirectory() as folder:
-        for rows in options.rows if options.engine == "local" else ():
+        in_pieces = [engine for engine in options.engine if engine != "memory"]
+        for rows in options.rows if in_pieces else ():
             source = Path(folder) / f"adult-{rows}"
             write_pieces(rows, source)
             for generalizer in options.generalizer:
-                run = in_child(["--child", str(source), "--generalizer", generalizer, "--order", options.order])
-                print_pieces(rows, generalizer, run)
+                passed = ["--child", str(source), "--generalizer", generalizer, "--order", options.order]
+                passed += ["--workers", str(options.workers), "--memory", options.memory]
+                runs = {engine: in_child([*passed, "--engine", engine]) for engine in in_pieces}
+                if "local" in runs:
+                    print_pieces(rows, generalizer, runs["local"])
+                if "dask" in runs:
+                    print_cluster(rows, generalizer, runs["dask"], runs.get("local"))
+                if len({run["sha256"] for run in runs.values()}) > 1:
+                    print("The manifests of the engines are NOT the same.")
             shutil.rmtree(source)
-        for rows in options.rows if options.engine == "memory" else ():
+        for rows in options.rows if "memory" in options.engine else ():
             for format in options.format:
                 source = Path(folder) / f"adult-{rows}.{format}"
                 write_input(rows, source)
@@ -183,11 +197,15 @@ def run_child(options: argparse.Namespace) -> None:
     if options.child.is_dir():
         small = options.child.with_name("small")
         write_pieces(5_000, small)
-        release_pieces(small, settings, Stages())
+        if options.engine == ["dask"]:
+            run = release_measured(options.child, small, schema_of, settings, options.workers, options.memory)
+        else:
+            release_pieces(small, settings, Stages())
+            stages = Stages()
+            digest = release_pieces(options.child, settings, stages)
+            run = {"stages": stages.rows, "sha256": digest}
         shutil.rmtree(small)
-        stages = Stages()
-        release_pieces(options.child, settings, stages)
-        print(json.dumps({"stages": stages.rows}))
+        print(json.dumps(run))
         return
     release_of(options.child, settings, Stages(), head=2_000)
     stages = Stages(options.profile)
@@ -224,12 +242,17 @@ def release_of(
     return len(content), hashlib.sha256(content).hexdigest()
 
 
-def release_pieces(source: Path, settings: Settings, stages: Stages) -> None:
-    """Release a folder of files as a folder; every stage is measured, as its progress names it."""
+def schema_of(source: Path) -> an.Schema:
+    """Return the roles of a folder of files: all but the income may be known of somebody."""
     table = pd.read_parquet(sorted(source.iterdir())[0])
     names = [name for name in table.columns if name != "income"]
-    schema = an.Schema.of(table, quasi_identifying=names, sensitive=["income"])
-    del table
+    return an.Schema.of(table, quasi_identifying=names, sensitive=["income"])
+
+
+def release_pieces(source: Path, settings: Settings, stages: Stages) -> str:
+    """Release a folder of files as a folder, and return the SHA-256 of its manifest; every stage is measured, as its
+    progress names it."""
+    schema = schema_of(source)
     running: list[Any] = []
 
     def progress(share: float, what: str) -> None:
@@ -247,6 +270,7 @@ def release_pieces(source: Path, settings: Settings, stages: Stages) -> None:
     shutil.rmtree(target, ignore_errors=True)
     if not result.verification.passed:
         raise SystemExit("The release fails a check.")
+    return result.manifest.sha256
 
 
 def print_pieces(rows: int, generalizer: str, run: dict[str, Any]) -> None:

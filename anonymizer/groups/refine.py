@@ -60,13 +60,18 @@ def refine_nodes(
     tree: Tree, group: NDArray[np.int32], leaf: NDArray[np.int32], encoded: EncodedTable, limits: Limits
 ) -> tuple[Tree, NDArray[np.int32]]:
     """Return the refined tree, and for each of its nodes the group that holds it, -1 above them: see :func:`refine`."""
+    refined, fails = tree_with_cuts(tree, group, leaf, encoded, limits)
+    return refined, groups_that_keep(refined, fails)
+
+
+def groups_that_keep(refined: Tree, fails: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Return for each node of a tree with all cuts the group that holds it, -1 above them; ``fails`` (m,): no group."""
     from anonymizer import kernels
 
-    refined, fails = tree_with_cuts(tree, group, leaf, encoded, limits)
     keeps, _ = splits_to_keep(refined, fails)
     group_of_node = np.empty(refined.n_nodes, dtype=np.int32)
     kernels.groups_below(refined.parent, refined.feature, ~keeps, group_of_node)
-    return refined, group_of_node
+    return group_of_node
 
 
 def tree_with_cuts(
@@ -74,10 +79,19 @@ def tree_with_cuts(
 ) -> tuple[Tree, NDArray[np.bool_]]:
     """Return the tree with all cuts, and which of its nodes cannot be groups; nodes of the old tree always can."""
     refined = with_people(with_cuts(tree, group, leaf, encoded, limits.k), encoded)
+    return refined, failing(tree, group, refined, encoded, limits)
+
+
+def failing(
+    tree: Tree, group: NDArray[np.int32], refined: Tree, encoded: EncodedTable, limits: Limits
+) -> NDArray[np.bool_]:
+    """Return which nodes of a tree with all cuts cannot be groups, (m,); no record is asked for."""
     risk = annotate(refined, encoded)
-    fails = ~np.logical_and.reduce([margin.passes for margin in margins(refined, risk, encoded, limits)])
+    fails: NDArray[np.bool_] = ~np.logical_and.reduce(
+        [margin.passes for margin in margins(refined, risk, encoded, limits)]
+    )
     fails[origin_of(tree, group, refined) >= 0] = False
-    return refined, fails
+    return fails
 
 
 def splits_to_keep(tree: Tree, fails: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
@@ -162,17 +176,10 @@ def join_pieces(
     """
     above = np.flatnonzero(group < 0)
     groups = np.flatnonzero(group == np.arange(tree.n_nodes))
-    roots = np.flatnonzero(below.parent < 0)
-    sizes = np.diff(np.append(roots, len(below.parent)))
-    # In the old preorder, a node above the groups takes one row, a group its piece, everything else none.
-    rows = np.zeros(tree.n_nodes, dtype=np.int64)
-    rows[above], rows[groups] = 1, sizes
-    position = np.cumsum(rows) - rows
-    of_piece = np.repeat(position[groups] - roots, sizes) + np.arange(len(below.parent))
-    of_above = position[above]
+    position, of_above, of_piece = places_of_pieces(tree, group, below.parent)
 
     def merge(from_above: NDArray[Any], from_below: NDArray[Any]) -> NDArray[Any]:
-        values = np.empty(int(rows.sum()), dtype=from_below.dtype)
+        values = np.empty(len(of_above) + len(of_piece), dtype=from_below.dtype)
         values[of_above], values[of_piece] = from_above, from_below
         return values
 
@@ -204,6 +211,23 @@ def join_pieces(
         last=merge(ends[last_group], below.last),
         sums=np.empty((len(parent), 0), dtype=np.int64),
     )
+
+
+def places_of_pieces(
+    tree: Tree, group: NDArray[np.int32], parent: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return where nodes stand in the tree with its cuts: those of the old tree (m,), of these the ones above the
+    groups, and those of the pieces below, of which ``parent`` is -1 at each root."""
+    above = np.flatnonzero(group < 0)
+    groups = np.flatnonzero(group == np.arange(tree.n_nodes))
+    roots = np.flatnonzero(parent < 0)
+    sizes = np.diff(np.append(roots, len(parent)))
+    # In the old preorder, a node above the groups takes one row, a group its piece, everything else none.
+    rows = np.zeros(tree.n_nodes, dtype=np.int64)
+    rows[above], rows[groups] = 1, sizes
+    position = np.cumsum(rows) - rows
+    of_piece = np.repeat(position[groups] - roots, sizes) + np.arange(len(parent))
+    return position, position[above], of_piece
 
 
 def codes_beside_cuts(tree: Tree, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

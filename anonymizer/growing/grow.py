@@ -21,6 +21,7 @@ from anonymizer.growing.records import (
     Histograms,
     InMemory,
     Node,
+    NodeSource,
     RecordSource,
     Split,
     heights_of,
@@ -299,7 +300,7 @@ def node_piece(division: Division) -> Branch:
     )
 
 
-def finish_tree(branch: Branch, source: RecordSource, encodings: tuple[Encoding, ...]) -> Tree:
+def finish_tree(branch: Branch, source: NodeSource, encodings: tuple[Encoding, ...]) -> Tree:
     """Return the tree of a grown piece: with sizes, depths, thresholds and hulls."""
     m = len(branch.parent)
     n = branch.last - branch.first

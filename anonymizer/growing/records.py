@@ -101,7 +101,17 @@ Histograms = list[NDArray[Any] | None]
 """Of each column of a node the sums of its records by code, (b · s,) flat; ``None`` of a column that is not active."""
 
 
-class RecordSource(Protocol):
+class NodeSource(Protocol):
+    """What is asked of the nodes of a grown tree."""
+
+    def sums(self, branch: Branch) -> Sums:
+        """Return what every node's records contribute, whatever guided the growing."""
+
+    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+        """Return low, high, levels and has_missing (m, p) of every node, see :class:`anonymizer.growing.tree.Tree`."""
+
+
+class RecordSource(NodeSource, Protocol):
     """What growing needs of the records, wherever they are. Nodes are known by their keys; everything adds up."""
 
     @property
@@ -119,12 +129,6 @@ class RecordSource(Protocol):
 
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
         """Return the branches of these nodes, grown to their end."""
-
-    def sums(self, branch: Branch) -> Sums:
-        """Return what every node's records contribute, whatever guided the growing."""
-
-    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
-        """Return low, high, levels and has_missing (m, p) of every node, see :class:`anonymizer.growing.tree.Tree`."""
 
 
 class InMemory:

@@ -17,18 +17,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anonymizer.errors import (
-    AnonymizerError,
-    EncodeError,
-    GuaranteeError,
-    ParameterError,
-    ReadError,
-    SchemaError,
-)
-from anonymizer.partitions.shares import Failure, about, forget
+from anonymizer.errors import AnonymizerError, EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError
+from anonymizer.partitions.shares import Failure, R, about, answers_in, forget, keys_in, quiet
 from anonymizer.reading.process import limit_memory
 from anonymizer.releasing.files import MARK
 
@@ -36,13 +30,11 @@ PATIENCE = 60.0
 """Seconds that a process has to start, and that a cluster may be without any worker."""
 LOOK = 0.5
 """Seconds between two looks at whether everybody is still there."""
-LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]", "::1")
+LOOPBACK = "127.0.0.1"
+LOCAL_HOSTS = (LOOPBACK, "localhost", "[::1]", "::1")
 KINDS: Mapping[str, type[AnonymizerError]] = {
     kind.__name__: kind for kind in (EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError)
 }
-
-
-LOOPBACK = "127.0.0.1"
 WAIT = "60s"
 """How long a worker looks for its scheduler."""
 
@@ -52,10 +44,17 @@ CONFIG = {
     "distributed.worker.memory.pause": False,
     "distributed.worker.memory.terminate": False,
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.limit": "1h",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.worker.memory.monitor-interval": "500ms",
     "distributed.comm.compression": None,
     "distributed.logging": {"distributed": "error"},
 }
-"""What this use of Dask needs: rows stay where they are, a full worker does not wait for ever, nothing is recorded."""
+"""What this use of Dask needs: rows stay where they are, a full worker does not wait for ever, nothing is recorded, and
+processes that wait do not look at themselves fifty times a second: that took as much as a tenth of a run."""
 
 
 class ClusterError(AnonymizerError):
@@ -63,7 +62,9 @@ class ClusterError(AnonymizerError):
 
 
 class Cluster:
-    """A client of a scheduler. ``name``: of this run; it begins every key, and no key holds a value."""
+    """A client of a scheduler. ``name``: of this run; it begins every key, and no key holds a value. ``again``: starts
+    another one when ours has lost its scheduler, once; then every question whose answer is needed is asked again.
+    """
 
     def __init__(self, client: Any, address: str) -> None:
         self.client = client
@@ -71,8 +72,11 @@ class Cluster:
         self.name = f"{MARK}{secrets.token_hex(4)}"
         self.processes: list[subprocess.Popen[str]] = []
         self.folder: Path | None = None
+        self.again: Callable[[], Cluster] | None = None
         self._places: dict[int, str] = {}
         self._steps: dict[str, int] = {}
+        self._questions: dict[str, tuple[Any, ...]] = {}
+        self._renewed: dict[str, Any] = {}
 
     def workers(self) -> list[str]:
         """Return the addresses of the workers that are there, in a fixed order.
@@ -99,22 +103,55 @@ class Cluster:
     def ask(self, step: str, work: Callable[..., Any], *arguments: Any, share: int | None = None) -> Any:
         """Return a future of what a worker answers; ``share``: it should be the one that has this share."""
         self._steps[step] = number = self._steps.get(step, -1) + 1
+        key = f"{self.name}-{step}-{number}"
+        self._questions[key] = work, share, [keys_in(argument) for argument in arguments]  # answers are not held on to
+        return self._keep_on(lambda: self._submit(key))
+
+    def _submit(self, key: str) -> Any:
+        work, share, arguments = self._questions[key]
         place = None if share is None else self.place(share)
         wish = {} if place is None else {"workers": [place], "allow_other_workers": True}
-        key = f"{self.name}-{step}-{number}"
+        own = [answers_in(argument, self._future) for argument in arguments]
         try:
-            return self.client.submit(work, *arguments, key=key, pure=False, **wish)
+            return self.client.submit(work, *own, key=key, pure=False, **wish)
         except Exception as error:
             raise self._gone() from error
+
+    def _future(self, key: str, future: Any) -> Any:
+        """Return the future of a question, from this scheduler."""
+        if future is not None and future.client is self.client:
+            return future
+        if key not in self._renewed:
+            self._renewed[key] = self._submit(key)
+        return self._renewed[key]
+
+    def _keep_on(self, work: Callable[[], R]) -> R:
+        """Return what ``work`` does, done again on another cluster of ours where the scheduler is gone meanwhile."""
+        try:
+            return work()
+        except ClusterError:
+            if self.again is None or not ended(self.processes[0]):
+                raise
+        again, self.again = self.again, None
+        self.close()
+        other = again()
+        self.client, self.address = other.client, other.address
+        self.processes, self.folder = other.processes, other.folder
+        self._places.clear()
+        return work()
 
     def answers(self, futures: Sequence[Any]) -> list[Any]:
         """Return the answers to questions, in their order.
 
         Raises what went wrong there, in its own words, and :class:`ClusterError` when nobody is left to answer.
         """
+        return self._keep_on(lambda: self._answers([self._future(future.key, future) for future in futures]))
+
+    def _answers(self, futures: list[Any]) -> list[Any]:
         self.wait(futures)
         try:
-            answers = self.client.gather(list(futures), errors="raise")
+            direct = bool(self.processes)  # else a worker may be where only its scheduler reaches it
+            answers = self.client.gather(futures, errors="raise", direct=direct)
         except Exception as error:
             raise self._lost(error) from None
         for answer in answers:
@@ -215,11 +252,7 @@ def open_cluster(
         raise ParameterError("Dask is not installed.", remedy="Install it: pip install 'copse[dask]'.") from None
     if scheduler is not None and workers is not None:
         raise ParameterError("A scheduler that is there has its own workers.", remedy="Give one of the two.")
-    cluster = (
-        connect(scheduler)
-        if scheduler is not None
-        else start(os.cpu_count() or 1 if workers is None else workers, memory, spill)
-    )
+    cluster = connect(scheduler) if scheduler is not None else start(workers or os.cpu_count() or 1, memory, spill)
     try:
         cluster.require_same_versions()
         yield cluster
@@ -295,6 +328,7 @@ def start(workers: int, memory: str, spill: str | Path | None) -> Cluster:
         ) from None
     cluster = Cluster(client, address)
     cluster.processes, cluster.folder = processes, folder
+    cluster.again = partial(start, workers, memory, spill)
     return cluster
 
 
@@ -330,6 +364,13 @@ def first_line(process: "subprocess.Popen[str]") -> str:
     return lines[0]
 
 
+def ended(process: "subprocess.Popen[str]") -> bool:
+    """Return whether a process is gone; its connections close a moment before it is."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(2)
+    return process.poll() is not None
+
+
 def end(processes: Sequence["subprocess.Popen[str]"]) -> None:
     """End processes that were spawned here, workers before their scheduler."""
     for process in reversed(processes):
@@ -342,15 +383,6 @@ def end(processes: Sequence["subprocess.Popen[str]"]) -> None:
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep Dask's own words of what comes and goes from the terminal."""
-    from distributed.utils import silence_logging_cmgr
-
-    with silence_logging_cmgr("CRITICAL"):
-        yield
 
 
 # In a process that was started here.

@@ -15,12 +15,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import classes_of
-from anonymizer.groups.prune import Pruning
+from anonymizer.groups.hulls import scale_of
+from anonymizer.groups.refine import EVERYBODY
+from anonymizer.growing.encode import Encoding
+from anonymizer.growing.grow import sizes_and_depths
+from anonymizer.growing.records import Branch
+from anonymizer.growing.tree import Tree
 from anonymizer.partitions.boxes import COUNTED, boxed_column, grids_of_pieces, kept_of_pieces, pairs_in
 from anonymizer.partitions.check import OriginalRows, PartRows, _Before, _part_rows
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.folder import GROUP, Part
-from anonymizer.partitions.shares import Coding, Share, cache_of, codes_of, guarded
+from anonymizer.partitions.shares import Bundle, Coding, Grown, Share, cache_of, codes_of, guarded, hulls
 from anonymizer.partitions.values import ROWS, CodedColumn, Codes
 from anonymizer.releasing.files import write_file
 from anonymizer.releasing.grid import Grid
@@ -47,9 +52,8 @@ class Routes(NamedTuple):
         return int(self.part.max()) + 1
 
     @classmethod
-    def of(cls, pruning: Pruning) -> "Routes":
-        """Return the routes to the groups of a pruned tree."""
-        tree, group = pruning.tree, np.asarray(pruning.group_of_node())
+    def of(cls, tree: Tree, group: NDArray[np.int32]) -> "Routes":
+        """Return the routes to the groups of a tree. ``group`` (m,): at or above each node, -1 above them."""
         nodes = np.arange(tree.n_nodes)
         is_leaf = group == nodes
         stays = np.flatnonzero((group < 0) | is_leaf)
@@ -92,6 +96,48 @@ def parts_of(share: Share, coding: Coding, routes: Routes) -> NDArray[np.int32]:
         kernels.route(matrix, 0, len(matrix), feature, right, cut, listed_start, listed, listed_left, leaf)
         part[start : start + ROWS] = of_leaf[leaf]
     return part
+
+
+@guarded
+def members(share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int) -> Bundle:
+    """Return the records of a share in the parts from ``low`` to below ``high``, part by part, each in the order of the
+    table; the first of the ``others`` is the target."""
+    rows = np.flatnonzero((part >= low) & (part < high))
+    rows = rows[np.argsort(part[rows], kind="stable")]
+    records = coding.records(codes_of(share, coding), rows)
+    encoded = records.encoded
+    packed = np.ascontiguousarray(records.rows(slice(None)).codes.T)
+    sizes = np.bincount(part[rows] - low, minlength=high - low)
+    classes = (np.asarray(target.codes) for target in (encoded.target, *encoded.others))
+    return Bundle(packed, tuple(classes), tuple(sizes.tolist()))
+
+
+@guarded
+def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: list[Bundle]) -> Grown:
+    """Return the pieces into which some groups are cut where their hulls lose least, ``least`` records on both sides:
+    see :func:`anonymizer.groups.refine.with_cuts`; the first of the ``others`` counts the target. ``encodings``: as
+    the ends of cells will be written."""
+    from anonymizer.groups import piece_kernels
+
+    place = np.concatenate([np.repeat(np.arange(len(bundle.sizes)), bundle.sizes) for bundle in of_shares])
+    by_part = np.argsort(place, kind="stable")
+    codes = np.concatenate([bundle.packed for bundle in of_shares], axis=1).astype(np.uint16)[:, by_part]
+    codes, order = np.ascontiguousarray(codes), np.arange(len(place), dtype=np.uint32)
+    sizes = np.sum([bundle.sizes for bundle in of_shares], axis=0)
+    ends = np.cumsum(sizes)
+    scale = scale_of(encodings)
+    pieces = piece_kernels.cut_groups(codes, order, EVERYBODY, ends - sizes, ends, scale, least, False)
+    branch = Branch(*(*pieces, np.empty((len(pieces[0]), 0), np.int64)))
+    m, leaves = len(branch.parent), np.flatnonzero(branch.feature < 0)
+    leaf = np.repeat(leaves, (branch.last - branch.first)[leaves])
+    after = np.arange(m) + sizes_and_depths(np.append(-1, branch.parent + 1))[0][1:]  # under one root
+    counts = []
+    for at, target in enumerate((coding.table.encoded.target, *coding.table.encoded.others)):
+        classes = np.concatenate([bundle.others[at] for bundle in of_shares])[by_part][order].astype(np.int64)
+        cells = np.bincount(leaf * target.n_classes + classes, minlength=m * target.n_classes)
+        sums = np.cumsum(np.vstack([np.zeros(target.n_classes, np.int64), cells.reshape(m, -1)]), axis=0)
+        counts.append(sums[after] - sums[:-1])
+    return Grown(branch, tuple(counts), *hulls(encodings, branch, list(codes), 1), ())
 
 
 class Contents(NamedTuple):
@@ -248,6 +294,7 @@ def rows_in(
     return Rows(part[rows], {name: codes[name][rows] for name in names})
 
 
+@guarded
 def together(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows]) -> Rows:
     """Return the records of a file in the order of its rows."""
     part = np.concatenate([rows.part for rows in of_shares])
@@ -263,14 +310,13 @@ def write(
     coding: Coding,
     boxed: Boxed,
     span: Span,
-    of_shares: list[Rows],
+    rows: Rows,
     folder: str,
     method: str,
     writing: str,
     numbers: str,
 ) -> Part:
-    """Write one file of a release; return its name, rows and digest."""
-    rows = together(coding, boxed, span, of_shares)
+    """Write one file of a release, whose records are these; return its name, rows and digest."""
     columns = []
     for name in coding.table.schema.released:
         if name in boxed.columns:
@@ -284,13 +330,12 @@ def write(
 
 
 @guarded
-def check(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows], folder: str, part: Part) -> PartRows:
-    """Return what one file of a folder holds, each of its rows held against its own record."""
-    own = together(coding, boxed, span, of_shares)
+def check(coding: Coding, own: Rows, folder: str, part: Part) -> PartRows:
+    """Return what one file of a folder holds, read back, each of its rows held against its ``own`` record."""
     schema = coding.table.schema
     columns = {name: CodedColumn(name, coding.table.columns[name].values, codes) for name, codes in own.codes.items()}
     table = CodedTable(schema, columns, coding.table.lookups, coding.table.encoded)
-    before = _Before(OriginalRows(table, np.arange(span.rows)), schema)
+    before = _Before(OriginalRows(table, np.arange(part.rows)), schema)
     return _part_rows(Path(folder), part, before, 0)
 
 

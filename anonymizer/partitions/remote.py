@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError, Progress, no_progress
-from anonymizer.groups.limits import too_few
-from anonymizer.groups.prune import Pruning
+from anonymizer.groups.limits import as_k, too_few
 from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_criterion
-from anonymizer.growing.grow import grow_from, linear_algebra
+from anonymizer.groups.refine import failing, groups_that_keep, join_pieces
+from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
 from anonymizer.growing.target import entropy, gini
 from anonymizer.growing.tree import Tree
@@ -28,21 +28,22 @@ from anonymizer.partitions import leaving, shares
 from anonymizer.partitions.boxes import kept_of_pieces
 from anonymizer.partitions.check import PartRows, verify_folder
 from anonymizer.partitions.cluster import Cluster, open_cluster
-from anonymizer.partitions.folder import Manifest, write_manifest
+from anonymizer.partitions.folder import Manifest, Part, write_manifest
 from anonymizer.partitions.leaving import Boxed, Routes, Span
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote
-from anonymizer.partitions.records import LEVELS
+from anonymizer.partitions.records import LEVELS, Cuts
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.shares import Coding, Grown, Share
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.release import Release
-from anonymizer.schema import Role, Schema
+from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Settings
 
-ALONE = ("uniform",)
-"""Generalizers that ask for no more of a record than its group."""
+ALONE = ("uniform", "refine")
+"""Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
 BINS = 4
 """Questions in which each worker grows small nodes: so much of its share is on its way at a time."""
 
@@ -97,6 +98,31 @@ class Elsewhere:
         rules = recipe.min_leaf, recipe.max_depth, LEVELS
         with linear_algebra().limit(limits=1, user_api="blas"):
             return grow_from(Records(self, enough), self.here.encodings, str(recipe.criterion), *rules)
+
+    def refine(self, tree: Tree, group: NDArray[np.int32], settings: Settings) -> tuple[Tree, NDArray[np.int32]]:
+        """Return what :func:`anonymizer.groups.refine.refine_nodes` does: each group is cut on one worker, which gets
+        its records from the others."""
+        s, encoded = settings, self.here.table.encoded
+        if s.public_k is not None:
+            encoded = on_grids(encoded, leaving.grids_of_tally(self.here.table, s.k))
+        limits = as_k(s.limits, encoded)
+        limits = limits.but(k=max(s.k, limits.k))
+        parts = self.ask("parts", leaving.parts_of, Routes.of(tree, group))
+        sizes = tree.n[group == np.arange(tree.n_nodes)]
+        most, futures, low = self.n_records / (BINS * len(self.shares)), [], 0
+        ends = np.cumsum(sizes)
+        while low < len(ends):
+            high = max(low + 1, int(np.searchsorted(ends, ends[low] - sizes[low] + most, side="right")))
+            bundles = [
+                self.cluster.ask("members", leaving.members, share, self.coding, part, low, high, share=share.number)
+                for share, part in zip(self.shares, parts, strict=True)
+            ]
+            futures.append(self.cluster.ask("cut", leaving.cut, self.coding, encoded.encodings, limits.k, bundles))
+            low = high
+        cuts = Cuts(tree, group, self.cluster.answers(futures))
+        refined = finish_tree(join_pieces(tree, group, cuts.below, ends - sizes, ends), cuts, encoded.encodings)
+        fails = failing(tree, group, refined, encoded, limits)
+        return refined, groups_that_keep(refined, fails)
 
 
 def shares_of(
@@ -262,9 +288,9 @@ def bins_of(nodes: Sequence[Node], most: float) -> list[list[Node]]:
 class Leaving:
     """A release whose rows are on workers: where its parts are, and their cells here."""
 
-    def __init__(self, table: Elsewhere, pruning: Pruning, settings: Settings) -> None:
+    def __init__(self, table: Elsewhere, tree: Tree, group: NDArray[np.int32], settings: Settings) -> None:
         self.table, self.settings = table, settings
-        routes = Routes.of(pruning)
+        routes = Routes.of(tree, group)
         s, self.cluster = settings, table.cluster
         self.parts = table.ask("parts", leaving.parts_of, routes)
         how = routes.n_parts, s.writing, s.numbers
@@ -277,27 +303,36 @@ class Leaving:
         )
         self.here: Boxed = self.cluster.answer(self.boxed)
 
-    def rows_in(self, span: Span, names: Sequence[str]) -> list[Any]:
-        """Return a future of the records of each share whose rows stand in a file."""
-        return [
+    def rows_of(self, span: Span) -> Any:
+        """Return a future of the records whose rows stand in a file, in their order."""
+        rows = [
             self.cluster.ask(
-                "rows", leaving.rows_in, share, self.table.coding, part, self.boxed, span, list(names),
+                "rows", leaving.rows_in, share, self.table.coding, part, self.boxed, span, self.table.schema.released,
                 share=share.number,
             )
             for share, part in zip(self.table.shares, self.parts, strict=True)
         ]  # fmt: skip
+        return self.cluster.ask("together", leaving.together, self.table.coding, self.boxed, span, rows)
 
-    def write(self, folder: Path, rows: int, progress: Progress = no_progress) -> Manifest:
-        """Let workers write the files of the release into an empty folder that all of them see; return the manifest."""
+    def write(self, folder: Path, rows: int, progress: Progress = no_progress) -> tuple[Manifest, list[PartRows]]:
+        """Let workers write the files of the release into an empty folder that all of them see, read each back from
+        there and hold its rows against their own records; return the manifest, and what they saw."""
         spans, schema, s = leaving.spans(self.here.class_sizes, rows), self.table.schema, self.settings
-        as_it_is = [name for name in schema.released if schema[name].role is not Role.QUASI_IDENTIFYING]
         how = str(folder), s.generalizer, s.writing, s.numbers
-
-        def one(span: Span) -> Any:
-            futures = self.rows_in(span, as_it_is)
-            return self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, futures, *how)
-
-        parts = self.in_turn(one, spans, progress, "Writing")
+        parts: list[Part] = []
+        checked: list[PartRows] = []
+        width = 2 * len(self.table.shares)  # of few files records are on their way at a time
+        for start in range(0, len(spans), width):
+            progress(start / len(spans), "Writing and checking the folder")
+            files, checks = [], []
+            for span in spans[start : start + width]:
+                own = self.rows_of(span)
+                files.append(self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, own, *how))
+                checks.append(
+                    self.cluster.ask("check", leaving.check, self.table.coding, own, str(folder), files[-1])
+                )  # fmt: skip
+            parts += self.cluster.answers(files)
+            checked += self.cluster.answers(checks)
         table = self.table.here.table
         columns = tuple(
             self.here.columns[name] if name in self.here.columns else kept_of_pieces(table.columns[name], schema[name])
@@ -307,18 +342,7 @@ class Leaving:
         for name in folder.iterdir():  # what a worker that is gone left half written
             if name.name not in {part.name for part in parts}:
                 name.unlink()
-        return write_manifest(folder, parts, release.dictionary())
-
-    def check(self, folder: Path, manifest: Manifest, rows: int, progress: Progress = no_progress) -> list[PartRows]:
-        """Let workers read the files of a folder back and hold each row against its own record."""
-        spans, names = leaving.spans(self.here.class_sizes, rows), self.table.schema.released
-
-        def one(number: int) -> Any:
-            futures, part = self.rows_in(spans[number], names), manifest.parts[number]
-            of = self.table.coding, self.boxed, spans[number], futures
-            return self.cluster.ask("check", leaving.check, *of, str(folder), part)
-
-        return self.in_turn(one, range(len(spans)), progress, "Checking")
+        return write_manifest(folder, parts, release.dictionary()), checked
 
     def risk(self) -> LinkageRisk:
         """Return the linking risk of the rows."""
@@ -329,15 +353,6 @@ class Leaving:
         """Return the mean NCP of each generalized column."""
         parts = Release(tuple(self.here.columns.values()), np.arange(len(self.here.sizes)), self.settings.generalizer)
         return ncp_by_column(parts, self.table.here.encodings, self.here.sizes)
-
-    def in_turn(self, ask: Any, items: Sequence[Any], progress: Progress, what: str) -> list[Any]:
-        """Return the answers of files in their order; of few of them records are on their way at a time."""
-        width = 2 * len(self.table.shares)
-        answers: list[Any] = []
-        for start in range(0, len(items), width):
-            progress(start / len(items), f"{what} the folder")
-            answers += self.cluster.answers([ask(item) for item in items[start : start + width]])
-        return answers
 
 
 def release_elsewhere(
@@ -391,14 +406,16 @@ def release_on(
     tree = table.grow(recipe)
     progress(0.4, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
-    release = Leaving(table, pruning, s)
+    parted, group = tree, np.asarray(pruning.group_of_node())
+    if s.generalizer == "refine":
+        parted, group = table.refine(tree, group, s)
+    release = Leaving(table, parted, group, s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
 
     def write(half: Path) -> tuple[Manifest, Verification]:
         """Return the manifest of the folder, written and checked by the workers."""
-        manifest = release.write(half, rows, lambda share, what: progress(0.6 + 0.2 * share, what))
-        checked = release.check(half, manifest, rows, lambda share, what: progress(0.8 + 0.2 * share, what))
+        manifest, checked = release.write(half, rows, lambda share, what: progress(0.6 + 0.4 * share, what))
         return manifest, verify_folder(half, schema, manifest=manifest, checked=checked, **s.limits.required)
 
     place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
@@ -418,7 +435,7 @@ def require_groups(settings: Settings, schema: Schema) -> None:
     s, remedy = settings, "Choose --engine local or memory."
     if s.generalizer not in ALONE:
         raise ParameterError(
-            f"{s.generalizer!r} takes one machine.", value=s.generalizer, remedy=f"{remedy[:-1]}, or uniform."
+            f"{s.generalizer!r} takes one machine.", value=s.generalizer, remedy=f"{remedy[:-1]}, or uniform or refine."
         )
     if s.order != "content":
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)

@@ -6,13 +6,15 @@ of error, and no value, since whatever a worker raises its log repeats, argument
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Any, NamedTuple, TypeVar
+from weakref import ref
 
 import numpy as np
 import pyarrow as pa
@@ -76,6 +78,29 @@ def guarded(work: Callable[..., R]) -> Callable[..., R]:
     return guard
 
 
+class Question(NamedTuple):
+    """A question by its key, with its future as long as somebody holds on to that."""
+
+    key: str
+    future: Callable[[], Any]
+
+
+def keys_in(argument: Any) -> Any:
+    """Return an argument of a question, :class:`Question` in the place of futures."""
+    from distributed import Future
+
+    if isinstance(argument, list):
+        return [keys_in(item) for item in argument]
+    return Question(str(argument.key), ref(argument)) if isinstance(argument, Future) else argument
+
+
+def answers_in(argument: Any, future: Callable[[str, Any], Any]) -> Any:
+    """Return an argument with the ``future`` of each question that is in it."""
+    if isinstance(argument, list):
+        return [answers_in(item, future) for item in argument]
+    return future(argument.key, argument.future()) if isinstance(argument, Question) else argument
+
+
 @dataclass(frozen=True, eq=False)
 class Share:
     """Consecutive pieces of a table that a worker should have. ``run``: whose they are; ``names``: the columns that
@@ -115,7 +140,7 @@ class Coding:
         """The encodings of the quasi-identifiers."""
         return self.table.encoded.encodings
 
-    def records(self, codes: Mapping[str, Codes], rows: slice = slice(None)) -> CodedTable:
+    def records(self, codes: Mapping[str, Codes], rows: slice | NDArray[np.int64] = slice(None)) -> CodedTable:
         """Return some records, whose values are these, as a table in codes."""
         columns = {
             name: CodedColumn(name, self.table.columns[name].values, of_column[rows])
@@ -183,6 +208,15 @@ def about() -> dict[str, str]:
         except PackageNotFoundError:
             versions[package] = ""
     return versions
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep Dask's own words of what comes and goes from the terminal."""
+    from distributed.utils import silence_logging_cmgr
+
+    with silence_logging_cmgr("CRITICAL"):
+        yield
 
 
 # Values and codes.

@@ -36,6 +36,7 @@ CASES: list[dict[str, Any]] = [
     {"generalizer": "uniform", "grouping": "least"},
     {"generalizer": "uniform", "grouping": "error-risk", "numbers": "range", "l": 2},
     {"generalizer": "uniform", "grouping": "least", "numbers": "mean", "writing": "weighted"},
+    {"generalizer": "refine", "grouping": "error-risk", "l": 2, "t": 0.6},
 ]
 CANARY = "Rumpelstiltskin"
 
@@ -134,11 +135,38 @@ def test_a_worker_that_is_killed__changes_nothing(
         os.kill(cluster.processes[-1].pid, signal.SIGKILL)
         with pytest.raises(ClusterError, match="Every worker is gone"):
             release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
+    assert sorted(os.listdir(tmp_path)) == ["count", "finish", "here", "write"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
+@pytest.mark.parametrize("step", ["count", "write"])
+def test_a_scheduler_that_is_killed__is_started_again_once(
+    tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    folder, schema = source
+    monkeypatch.setattr("anonymizer.partitions.remote.SMALL", 400)  # so that there are waves
+    anonymize_files(folder, schema, tmp_path / "here", rows=900, **CASES[0])
+    with open_cluster(workers=2, memory="2GiB", spill=spill) as cluster:
+        first, ask, killed = cluster.address, cluster.ask, []
+
+        def asking(name: str, *arguments: Any, **more: Any) -> Any:
+            future = ask(name, *arguments, **more)
+            if name == step and not killed:
+                killed.append(cluster.processes[0].pid)
+                os.kill(killed[0], signal.SIGKILL)
+            return future
+
+        monkeypatch.setattr(cluster, "ask", asking)
+        release_on(cluster, open_table(folder, 900), schema, tmp_path / "out", Settings(**CASES[0]), rows=900)
+        assert killed
+        assert cluster.address != first
+        assert same_files(tmp_path / "out", tmp_path / "here")
+        assert len(os.listdir(spill)) == 1  # the folder of the first is gone
         os.kill(cluster.processes[0].pid, signal.SIGKILL)
         cluster.processes[0].wait(20)
         with pytest.raises(ClusterError, match=r"The scheduler at tls://127\.0\.0\.1:\d+ is gone"):
-            release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
-    assert sorted(os.listdir(tmp_path)) == ["count", "finish", "here", "write"]
+            release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**CASES[0]), rows=900)
+    assert not any(map(alive, killed))
 
 
 CLIENT = """
