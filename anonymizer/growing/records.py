@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.target import ClassTarget, entropy, gini
+from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_runs, sse
 from anonymizer.growing.tree import Persons, Tree
 
 WORKERS = 2
@@ -169,6 +169,9 @@ class InMemory:
 
     def impurity(self, criterion: str) -> float:
         """See :class:`RecordSource`."""
+        if self.moves_values:
+            whole = np.zeros(1, np.int64), np.full(1, len(self.responses))
+            return float(sse(moments_of_runs(self.responses, None, *whole))[0])
         if self.by_numbers:
             return float((self.responses**2).sum() - (self.totals[1:] ** 2).sum() / self.totals[0])
         return float(self.totals.sum() * {"entropy": entropy, "gini": gini}[criterion](self.totals))
@@ -244,16 +247,13 @@ class InMemory:
             kernels.count_classes(*runs, target.codes, counts)
             return counts
 
-        numeric, target = self.encoded.numeric, self.encoded.target
-        r = 0 if numeric is None else numeric.n_responses
-        moments = np.zeros((m, 1 + r + r * (r + 1) // 2))
-        if numeric is not None and self.moves_values:  # they stand in the order of the leaves already
-            in_place = np.arange(len(self.order), dtype=np.uint32)
-            kernels.add_moments(*runs[:-1], in_place, self.responses, moments)
-        elif numeric is not None:
-            kernels.add_moments(*runs, numeric.values, moments)
+        target = self.encoded.target
+        if self.encoded.numeric is None:
+            moments = (branch.last - branch.first).astype(np.float64)[:, None]
+        elif self.moves_values:  # they stand in the order of the leaves already
+            moments = moments_of_runs(self.responses, None, branch.first, branch.last)
         else:
-            moments[:, 0] = branch.last - branch.first
+            moments = moments_of_runs(self.encoded.numeric.values, self.order, branch.first, branch.last)
         classes = count(target) if self.by_numbers else branch.sums
         return Sums(classes, moments, tuple(in_threads(count, self.encoded.others)), self.persons(branch))
 

@@ -38,7 +38,7 @@ from anonymizer.partitions.shares import Coding, Grown, Share
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.release import Release
-from anonymizer.schema import Role, Schema
+from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import RUN, Settings
 
 ALONE = ("uniform",)
@@ -424,3 +424,5 @@ def require_groups(settings: Settings, schema: Schema) -> None:
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)
     if schema.person is not None:
         raise ParameterError("Persons are counted in one table in memory.", remedy="Choose --engine memory.")
+    if any(schema[name].kind is not Kind.CATEGORICAL for name in schema.sensitive):
+        raise ParameterError("Sums of sensitive numbers take one machine.", remedy=remedy)
