@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_runs, sse
+from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_all, moments_of_nodes, sse
 from anonymizer.growing.tree import Persons, Tree
 
 WORKERS = 2
@@ -170,8 +170,7 @@ class InMemory:
     def impurity(self, criterion: str) -> float:
         """See :class:`RecordSource`."""
         if self.moves_values:
-            whole = np.zeros(1, np.int64), np.full(1, len(self.responses))
-            return float(sse(moments_of_runs(self.responses, None, *whole))[0])
+            return float(sse(moments_of_all(self.responses))[0])
         if self.by_numbers:
             return float((self.responses**2).sum() - (self.totals[1:] ** 2).sum() / self.totals[0])
         return float(self.totals.sum() * {"entropy": entropy, "gini": gini}[criterion](self.totals))
@@ -248,12 +247,12 @@ class InMemory:
             return counts
 
         target = self.encoded.target
-        if self.encoded.numeric is None:
-            moments = (branch.last - branch.first).astype(np.float64)[:, None]
-        elif self.moves_values:  # they stand in the order of the leaves already
-            moments = moments_of_runs(self.responses, None, branch.first, branch.last)
+        if self.moves_values:  # they stand in the order of the leaves already
+            moments = moments_of(branch, self.responses, None)
         else:
-            moments = moments_of_runs(self.encoded.numeric.values, self.order, branch.first, branch.last)
+            moments = moments_of(
+                branch, None if self.encoded.numeric is None else self.encoded.numeric.values, self.order
+            )
         classes = count(target) if self.by_numbers else branch.sums
         return Sums(classes, moments, tuple(in_threads(count, self.encoded.others)), self.persons(branch))
 
@@ -297,6 +296,19 @@ class InMemory:
 
         list(in_threads(column, range(p)))
         return low.T, high.T, levels.T, missing.T
+
+
+def moments_of(
+    branch: Branch, values: NDArray[np.float64] | None, order: NDArray[np.uint32] | None
+) -> NDArray[np.float64]:
+    """Return the sums of 1, y and yyᵀ of every node: see :func:`anonymizer.growing.target.moments_of_nodes`."""
+    from anonymizer import kernels
+
+    if values is None:
+        return (branch.last - branch.first).astype(np.float64)[:, None]
+    size, depth = (np.full(len(branch.parent), at, dtype=np.int32) for at in (1, 0))
+    kernels.sizes_and_depths(branch.parent, size, depth)
+    return moments_of_nodes(values, order, branch.first, branch.last, size)
 
 
 def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:

@@ -91,23 +91,30 @@ def on_steps(numbers: Floats, n: int) -> Floats:
     return np.asarray(np.ldexp(np.rint(np.ldexp(numbers, bits_of(n))), -bits_of(n)))
 
 
-def moments_of_runs(
-    values: Floats, order: NDArray[np.integer] | None, first: NDArray[np.int64], last: NDArray[np.int64]
+def moments_of_nodes(
+    values: Floats,
+    order: NDArray[np.integer] | None,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    size: NDArray[np.int32],
 ) -> Floats:
-    """Return the sums of 1, y and yyᵀ of runs of records, (m, 1 + r + r(r+1)/2), each rounded once.
+    """Return the sums of 1, y and yyᵀ of m nodes in preorder, (m, 1 + r + r(r+1)/2), each rounded once.
 
-    ``values`` (n, r): those of a :class:`NumericTarget`; ``order`` (n,): the records, each run from ``first`` up to
-    ``last`` (m,); as they stand, when not given. Products are added as two whole numbers, so nothing is lost.
+    ``values`` (n, r): those of a :class:`NumericTarget`; ``order`` (n,): the records, those of each leaf from ``first``
+    up to ``last`` (m,); as they stand, when not given. ``size`` (m,): nodes of each branch. Products are added as two
+    whole numbers, so nothing is lost.
     """
     n, r = values.shape
-    bits = bits_of(n)
+    bits, node = bits_of(n), np.arange(len(size))
     whole = np.ldexp(values, bits).astype(np.int64)
     if order is not None:
         whole = whole[order]
 
     def total(steps: NDArray[np.int64]) -> Floats:
         below = np.concatenate([[0], np.cumsum(steps)])
-        return (below[last] - below[first]).astype(np.float64)
+        of_leaves = np.where(size == 1, below[last] - below[first], 0)
+        above = np.concatenate([[0], np.cumsum(of_leaves)])
+        return (above[node + size] - above[node]).astype(np.float64)
 
     sums = [(last - first).astype(np.float64)]
     sums += [np.ldexp(total(whole[:, j]), -bits) for j in range(r)]
@@ -116,6 +123,11 @@ def moments_of_runs(
         low = total(product & ((1 << bits) - 1))
         sums.append(np.ldexp(total(product >> bits), -bits) + np.ldexp(low, -2 * bits))
     return np.column_stack(sums)
+
+
+def moments_of_all(values: Floats) -> Floats:
+    """Return the sums of 1, y and yyᵀ of all records as one node, (1, ·): see :func:`moments_of_nodes`."""
+    return moments_of_nodes(values, None, np.zeros(1, np.int64), np.full(1, len(values)), np.ones(1, np.int32))
 
 
 def n_responses(moments: Floats) -> int:

@@ -26,8 +26,9 @@ from anonymizer.growing.records import (
     Node,
     Sums,
     in_threads,
+    moments_of,
 )
-from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_runs, sse
+from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_all, sse
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.values import ROWS
@@ -69,8 +70,8 @@ class InPieces:
 
     def impurity(self, criterion: str) -> float:
         """See :class:`anonymizer.growing.records.RecordSource`."""
-        if self.table.encoded.by_numbers:
-            return float(sse(self._moments(np.zeros(1, np.int64), np.full(1, len(self.order))))[0])
+        if self.table.encoded.by_numbers and self.table.encoded.numeric is not None:
+            return float(sse(moments_of_all(self.table.encoded.numeric.values))[0])
         totals = self.root().sums
         return float(totals.sum() * {"entropy": entropy, "gini": gini}[criterion](totals))
 
@@ -132,16 +133,9 @@ class InPieces:
 
         encoded = self.table.encoded
         classes = count(encoded.target) if encoded.by_numbers else branch.sums
-        moments = self._moments(branch.first, branch.last, self.order)
+        values = None if encoded.numeric is None else encoded.numeric.values
+        moments = moments_of(branch, values, self.order)
         return Sums(classes, moments, tuple(in_threads(count, encoded.others)), None)
-
-    def _moments(
-        self, first: NDArray[np.int64], last: NDArray[np.int64], order: NDArray[np.uint32] | None = None
-    ) -> NDArray[np.float64]:
-        numeric = self.table.encoded.numeric
-        if numeric is None:
-            return (last - first).astype(np.float64)[:, None]
-        return moments_of_runs(numeric.values, order, first, last)
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """See :class:`anonymizer.growing.records.RecordSource`."""

@@ -13,7 +13,7 @@ from anonymizer.errors import ParameterError
 from anonymizer.groups.recipe import Recipe, grow_by
 from anonymizer.growing.encode import encode
 from anonymizer.growing.records import descend
-from anonymizer.growing.target import moments_of_runs, on_steps
+from anonymizer.growing.target import moments_of_nodes, on_steps
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
@@ -97,11 +97,12 @@ def test_sensitive_numbers_beside_classes__add_up_to_the_same(tmp_path: Path) ->
 def test_records_in_another_order__have_the_same_moments() -> None:
     rng = np.random.default_rng(0)
     values = on_steps(rng.random((5000, 3)) - 0.5, 5000)
-    ends = np.array([0, 0, 1200, 4999]), np.array([5000, 1200, 4999, 5000])
-    moments = moments_of_runs(values, None, *ends)
+    ends = np.array([0, 0, 1200, 1200, 4999]), np.array([5000, 1200, 5000, 4999, 5000])
+    size = np.array([5, 1, 3, 1, 1], np.int32)
+    moments = moments_of_nodes(values, None, *ends, size)
     for turn in range(3):
         inside = [rng.permutation(np.arange(a, b)) for a, b in ((0, 1200), (1200, 4999), (4999, 5000))]
-        assert moments_of_runs(values, np.concatenate(inside), *ends).tobytes() == moments.tobytes(), turn
+        assert moments_of_nodes(values, np.concatenate(inside), *ends, size).tobytes() == moments.tobytes(), turn
     for row, start, end in zip(moments, *ends, strict=True):
         part = [[Fraction(number) for number in record] for record in values[start:end].tolist()]
         exact = [Fraction(end - start)] + [sum(record[j] for record in part) for j in range(3)]
