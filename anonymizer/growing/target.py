@@ -114,7 +114,7 @@ def moments_of_nodes(
         below = np.concatenate([[0], np.cumsum(steps)])
         of_leaves = np.where(size == 1, below[last] - below[first], 0)
         above = np.concatenate([[0], np.cumsum(of_leaves)])
-        return (above[node + size] - above[node]).astype(np.float64)
+        return np.asarray(above[node + size] - above[node], dtype=np.float64)
 
     sums = [(last - first).astype(np.float64)]
     sums += [np.ldexp(total(whole[:, j]), -bits) for j in range(r)]
@@ -122,7 +122,7 @@ def moments_of_nodes(
         product = whole[:, one] * whole[:, other]
         low = total(product & ((1 << bits) - 1))
         sums.append(np.ldexp(total(product >> bits), -bits) + np.ldexp(low, -2 * bits))
-    return np.column_stack(sums)
+    return np.asarray(np.column_stack(sums))
 
 
 def moments_of_all(values: Floats) -> Floats:
