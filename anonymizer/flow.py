@@ -303,8 +303,8 @@ class Flow:
 
     @stage(*RELEASE)
     def released(self) -> pd.DataFrame:
-        """The released cells as a table."""
-        return self.release.frame()
+        """The released cells as a table, which nobody may write into."""
+        return self.release.frame(shared=True)
 
     @stage(*RELEASE)
     def look_alikes(self) -> LookAlikes:

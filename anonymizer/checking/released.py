@@ -32,7 +32,9 @@ def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]
         require_column(released, name, "release")
         index, texts = texts_of(released[name])
         cells = tuple(parse_column_cell(text, schema[name]) for text in texts)
-        columns[name] = ColumnCells(cells, index.astype(np.min_scalar_type(-len(cells) - 1)))
+        narrow = index.astype(np.min_scalar_type(-len(cells) - 1))
+        held = getattr(released[name].array, "codes", narrow)  # of a categorical: not kept a second time if the same
+        columns[name] = ColumnCells(cells, held if np.array_equal(held, narrow) else narrow)
     return columns
 
 

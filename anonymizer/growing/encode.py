@@ -4,9 +4,10 @@ Every quasi-identifier becomes a column of codes whose order is the order of its
 for is kept beside it in an :class:`Encoding`. No record's text is kept twice.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError
 from anonymizer.growing.number_codes import cut_codes, number_codes, number_domain, require_values
-from anonymizer.growing.target import ClassTarget, NumericTarget
+from anonymizer.growing.target import ClassTarget, NumericTarget, on_steps
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.labelled.variable import Variable
 from anonymizer.schema import Column, Kind, Role, Schema
@@ -282,35 +283,61 @@ def encode_sensitive(
     numeric = [column for column in columns if column.kind is not Kind.CATEGORICAL]
     if not numeric:
         return None, others, ()
-    n, r = len(table), len(numeric)
-    values, low, width, centre = np.zeros((n, r)), np.zeros(r), np.zeros(r), np.zeros(r)
-    missing = np.zeros(r, dtype=np.int64)
-    for position, column in enumerate(numeric):
-        numbers = numbers_of(table[column.name], column)[0].astype(np.float64)
-        absent = np.isnan(numbers)
-        missing[position] = absent.sum()
-        if not absent.all():
-            low[position], high = np.nanmin(numbers), np.nanmax(numbers)
-            width[position] = high - low[position]
-            if not np.isfinite(width[position]):
-                raise EncodeError(
-                    f"The values of column {column.name!r} lie too far apart to be measured.",
-                    column=column.name,
-                    remedy="Correct the extreme value, or treat it as missing.",
-                )
-            scaled = (numbers - low[position]) / width[position] if width[position] > 0 else np.zeros(n)
-            centre[position] = scaled[~absent].mean()
-            values[:, position] = np.where(absent, 0.0, scaled - centre[position])
+    scaled = [scaled_numbers(table[column.name], column) for column in numeric]
+    target, notes = number_target(numeric, scaled, np.column_stack([one.values for one in scaled]))
+    return target, others, notes
+
+
+class Scaled(NamedTuple):
+    """Numbers on the scale of a :class:`NumericTarget`, ``values`` (n,), and what it takes to say what they are."""
+
+    values: NDArray[np.float64]
+    low: float
+    width: float
+    centre: float
+    missing: int
+
+
+def scaled_numbers(values: "pd.Series[Any]", column: Column, counts: NDArray[np.int64] | None = None) -> Scaled:
+    """Return one numeric sensitive column on its scale. ``counts`` (n,): how many records have each of the values; one,
+    when not given. Raises :class:`EncodeError` for values that lie too far apart."""
+    numbers = numbers_of(values, column)[0].astype(np.float64)
+    absent = np.isnan(numbers)
+    each = np.ones(len(numbers), np.int64) if counts is None else counts
+    missing = int(each[absent].sum())
+    if missing == each.sum():
+        return Scaled(np.zeros(len(numbers)), 0.0, 0.0, 0.0, missing)
+    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    width = high - low
+    if not np.isfinite(width):
+        raise EncodeError(
+            f"The values of column {column.name!r} lie too far apart to be measured.",
+            column=column.name,
+            remedy="Correct the extreme value, or treat it as missing.",
+        )
+    scaled = (numbers - low) / width if width > 0 else np.zeros(len(numbers))
+    n = int(each.sum())
+    scaled = on_steps(np.where(absent, 0.0, scaled), n)
+    centre = float(on_steps(np.asarray((scaled * each)[~absent].sum() / (n - missing)), n))
+    return Scaled(np.where(absent, 0.0, scaled - centre), low, width, centre, missing)
+
+
+def number_target(
+    columns: Sequence[Column], scaled: Sequence[Scaled], values: NDArray[np.float64]
+) -> tuple[NumericTarget, tuple[str, ...]]:
+    """Return the numeric sensitive columns together, ``values`` (n, r) of the records, and notes."""
+    _, low, width, centre, missing = zip(*scaled, strict=True)
     notes = tuple(
         f"{column.name!r} is missing for {count:,} rows; they count as if they had its mean."
-        for column, count in zip(numeric, missing.tolist(), strict=True)
+        for column, count in zip(columns, missing, strict=True)
         if count
     )
     values.flags.writeable = False
-    names = tuple(column.name for column in numeric)
-    dates = frozenset(column.name for column in numeric if column.kind is Kind.DATE)
-    titles = tuple(column.variable.full_name(column.name) for column in numeric)
-    return NumericTarget(names, titles, values, low, width, centre, missing, dates), others, notes
+    names = tuple(column.name for column in columns)
+    dates = frozenset(column.name for column in columns if column.kind is Kind.DATE)
+    titles = tuple(column.variable.full_name(column.name) for column in columns)
+    about = np.array(low), np.array(width), np.array(centre), np.array(missing, dtype=np.int64)
+    return NumericTarget(names, titles, values, *about, dates), notes
 
 
 def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarget:
@@ -336,7 +363,7 @@ def rows_of(encoded: EncodedTable, rows: NDArray[np.int64]) -> EncodedTable:
     numeric = encoded.numeric
     if numeric is not None:
         values = numeric.values[rows]
-        middle = values.mean(axis=0)
+        middle = on_steps(values.mean(axis=0), len(values))
         numeric = replace(numeric, values=values - middle, centre=numeric.centre + middle)
     codes = np.ascontiguousarray(encoded.codes[rows])
     person = None if encoded.person is None else encoded.person[rows]

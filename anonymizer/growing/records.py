@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.growing.encode import EncodedTable, Encoding
-from anonymizer.growing.target import ClassTarget, entropy, gini
+from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_all, moments_of_nodes, sse
 from anonymizer.growing.tree import Persons, Tree
 
 WORKERS = 2
@@ -175,6 +175,8 @@ class InMemory:
 
     def impurity(self, criterion: str) -> float:
         """See :class:`RecordSource`."""
+        if self.moves_values:
+            return float(sse(moments_of_all(self.responses))[0])
         if self.by_numbers:
             return float((self.responses**2).sum() - (self.totals[1:] ** 2).sum() / self.totals[0])
         return float(self.totals.sum() * {"entropy": entropy, "gini": gini}[criterion](self.totals))
@@ -252,16 +254,13 @@ class InMemory:
             kernels.count_classes(*runs, target.codes, counts)
             return counts
 
-        numeric, target = self.encoded.numeric, self.encoded.target
-        r = 0 if numeric is None else numeric.n_responses
-        moments = np.zeros((m, 1 + r + r * (r + 1) // 2))
-        if numeric is not None and self.moves_values:  # they stand in the order of the leaves already
-            in_place = np.arange(len(self.order), dtype=np.uint32)
-            kernels.add_moments(*runs[:-1], in_place, self.responses, moments)
-        elif numeric is not None:
-            kernels.add_moments(*runs, numeric.values, moments)
+        target = self.encoded.target
+        if self.moves_values:  # they stand in the order of the leaves already
+            moments = moments_of(branch, self.responses, None)
         else:
-            moments[:, 0] = branch.last - branch.first
+            moments = moments_of(
+                branch, None if self.encoded.numeric is None else self.encoded.numeric.values, self.order
+            )
         classes = count(target) if self.by_numbers else branch.sums
         return Sums(classes, moments, tuple(in_threads(count, self.encoded.others)), self.persons(branch))
 
@@ -305,6 +304,19 @@ class InMemory:
 
         list(in_threads(column, range(p)))
         return low.T, high.T, levels.T, missing.T
+
+
+def moments_of(
+    branch: Branch, values: NDArray[np.float64] | None, order: NDArray[np.uint32] | None
+) -> NDArray[np.float64]:
+    """Return the sums of 1, y and yyᵀ of every node: see :func:`anonymizer.growing.target.moments_of_nodes`."""
+    from anonymizer import kernels
+
+    if values is None:
+        return (branch.last - branch.first).astype(np.float64)[:, None]
+    size, depth = (np.full(len(branch.parent), at, dtype=np.int32) for at in (1, 0))
+    kernels.sizes_and_depths(branch.parent, size, depth)
+    return moments_of_nodes(values, order, branch.first, branch.last, size)
 
 
 def heights_of(encodings: Sequence[Encoding]) -> NDArray[np.int16]:

@@ -49,9 +49,11 @@ class NumericTarget:
     """The r numeric sensitive columns together: a record contributes 1, its values y and their products yyᵀ.
 
     ``values`` (n, r): scaled to [0, 1] over the whole file (L14; constant columns: 0), less ``centre``, their means, so
-    that nothing cancels in sums; missing values are at the centre, 0. ``low``, ``width`` (r,): a value is
-    ``low + width · (scaled)`` in the column's own unit (dates: µs since 1970). ``missing`` (r,): how many were missing.
-    ``dates``: which of ``names`` are dates. ``titles``: what they are called where there is room.
+    that nothing cancels in sums; missing values are at the centre, 0. Scaled values and centres are whole numbers of
+    steps of 2^-:func:`bits_of` (n), at most 30, so that sums are exact and the order of records never shows. ``low``,
+    ``width`` (r,): a value is ``low + width · (scaled)`` in the column's own unit (dates: µs since 1970). ``missing``
+    (r,): how many were missing. ``dates``: which of ``names`` are dates. ``titles``: what they are called where there
+    is room.
     """
 
     names: tuple[str, ...]
@@ -91,6 +93,55 @@ def class_shares(sums: NDArray[np.integer]) -> Floats:
     """Return the share of each class in its node; zeros for an empty node. ``sums`` (m, c) -> (m, c)."""
     totals = sums.sum(axis=-1, keepdims=True)
     return np.asarray(np.divide(sums, totals, out=np.zeros(sums.shape), where=totals > 0))
+
+
+def bits_of(n: int) -> int:
+    """Return b: floats hold every sum of n numbers from -1 to 1 that are whole numbers of steps of 2^-b."""
+    return min(30, 52 - n.bit_length())
+
+
+def on_steps(numbers: Floats, n: int) -> Floats:
+    """Return numbers rounded to whole steps of 2^-:func:`bits_of` (n)."""
+    return np.asarray(np.ldexp(np.rint(np.ldexp(numbers, bits_of(n))), -bits_of(n)))
+
+
+def moments_of_nodes(
+    values: Floats,
+    order: NDArray[np.integer] | None,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    size: NDArray[np.int32],
+) -> Floats:
+    """Return the sums of 1, y and yyᵀ of m nodes in preorder, (m, 1 + r + r(r+1)/2), each rounded once.
+
+    ``values`` (n, r): those of a :class:`NumericTarget`; ``order`` (n,): the records, those of each leaf from ``first``
+    up to ``last`` (m,); as they stand, when not given. ``size`` (m,): nodes of each branch. Products are added as two
+    whole numbers, so nothing is lost.
+    """
+    n, r = values.shape
+    bits, node = bits_of(n), np.arange(len(size))
+    whole = np.ldexp(values, bits).astype(np.int64)
+    if order is not None:
+        whole = whole[order]
+
+    def total(steps: NDArray[np.int64]) -> Floats:
+        below = np.concatenate([[0], np.cumsum(steps)])
+        of_leaves = np.where(size == 1, below[last] - below[first], 0)
+        above = np.concatenate([[0], np.cumsum(of_leaves)])
+        return np.asarray(above[node + size] - above[node], dtype=np.float64)
+
+    sums = [(last - first).astype(np.float64)]
+    sums += [np.ldexp(total(whole[:, j]), -bits) for j in range(r)]
+    for one, other in zip(*np.tril_indices(r), strict=True):
+        product = whole[:, one] * whole[:, other]
+        low = total(product & ((1 << bits) - 1))
+        sums.append(np.ldexp(total(product >> bits), -bits) + np.ldexp(low, -2 * bits))
+    return np.asarray(np.column_stack(sums))
+
+
+def moments_of_all(values: Floats) -> Floats:
+    """Return the sums of 1, y and yyᵀ of all records as one node, (1, ·): see :func:`moments_of_nodes`."""
+    return moments_of_nodes(values, None, np.zeros(1, np.int64), np.full(1, len(values)), np.ones(1, np.int32))
 
 
 def n_responses(moments: Floats) -> int:

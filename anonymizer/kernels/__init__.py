@@ -6,7 +6,6 @@ kept on disk beside the sources after the first use.
 
 from anonymizer.kernels.branch import Columns, grow_branch
 from anonymizer.kernels.nodes import (
-    add_moments,
     add_up,
     branch_sweep,
     column_hull,
@@ -26,7 +25,6 @@ __all__ = [
     "GINI",
     "SSE",
     "Columns",
-    "add_moments",
     "add_records",
     "add_side",
     "add_up",

@@ -58,24 +58,6 @@ def count_distinct(parent, feature, firsts, lasts, order, ids, codes, latest, co
 
 
 @njit(cache=True, nogil=True)
-def add_moments(parent, feature, firsts, lasts, order, values, moments):
-    """Add up 1, y and the lower triangle of yyᵀ of every node's records; ``moments`` is zero before."""
-    r = values.shape[1]
-    for t in range(parent.shape[0]):
-        if feature[t] < 0:
-            for i in range(firsts[t], lasts[t]):
-                y = values[order[i]]
-                moments[t, 0] += 1.0
-                at = 1 + r
-                for a in range(r):
-                    moments[t, 1 + a] += y[a]
-                    for b in range(a + 1):
-                        moments[t, at] += y[a] * y[b]
-                        at += 1
-    add_up(parent, moments)
-
-
-@njit(cache=True, nogil=True)
 def column_hull(row, stride, firsts, lasts, feature, missing_code, count_levels, n_codes, low, high, levels, missing):
     """Write the hulls of one column, nodes in preorder: leaves from their records, inner nodes from their children.
 

@@ -2,7 +2,7 @@
 each record and column. They are those that :func:`anonymizer.growing.encode.encode` makes of the whole table.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,8 +13,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError, ParameterError, Progress, SchemaError, no_progress
-from anonymizer.growing.encode import EncodedTable, Encoding, encode_classes, encode_column, whole_table
-from anonymizer.growing.target import ClassTarget
+from anonymizer.growing.encode import (
+    EncodedTable,
+    Encoding,
+    encode_classes,
+    encode_column,
+    number_target,
+    scaled_numbers,
+    whole_table,
+)
+from anonymizer.growing.target import ClassTarget, NumericTarget
 from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.values import CodedColumn, code_columns
 from anonymizer.reading.options import ReadOptions
@@ -51,7 +59,10 @@ class CodedTable:
         for position in range(len(self.lookups)):
             matrix[:, position] = self.codes(position, rows)
         target = replace(self.encoded.target, codes=self.encoded.target.codes[rows])
-        return EncodedTable(matrix, self.encoded.encodings, target, by_numbers=self.encoded.by_numbers)
+        numeric = self.encoded.numeric
+        if numeric is not None:
+            numeric = replace(numeric, values=numeric.values[rows])
+        return EncodedTable(matrix, self.encoded.encodings, target, numeric=numeric, by_numbers=self.encoded.by_numbers)
 
     @cached_property
     def whole(self) -> EncodedTable:
@@ -97,15 +108,14 @@ def code_values(columns: Mapping[str, CodedColumn], schema: Schema) -> CodedTabl
         encodings.append(encoding)
         notes += [note] if note else []
     n = int(next(iter(columns.values())).counts.sum())
-    numbers = [name for name in schema.sensitive if schema[name].kind is not Kind.CATEGORICAL]
-    if numbers:
-        raise ParameterError(
-            f"Column {numbers[0]!r} is sensitive and holds numbers, whose sums are kept in one table in memory only.",
-            remedy="Choose --engine memory, or make the column categorical.",
-        )
-    target = whole_table(n) if schema.target is None else classes(columns[schema.target], schema)
-    others = tuple(classes(columns[name], schema) for name in schema.sensitive if name != schema.target)
-    encoded = EncodedTable(np.empty((n, 0), np.uint8), tuple(encodings), target, tuple(notes), None, others)
+    by_numbers = schema.by_numbers
+    of_classes = [name for name in schema.sensitive if schema[name].kind is Kind.CATEGORICAL]
+    guide = None if by_numbers else schema.target
+    target = whole_table(n) if guide is None else classes(columns[guide], schema)
+    others = tuple(classes(columns[name], schema) for name in of_classes if name != schema.target)
+    numeric, more = numbers([columns[name] for name in schema.sensitive if name not in of_classes], schema)
+    no_codes = np.empty((n, 0), np.uint8)
+    encoded = EncodedTable(no_codes, tuple(encodings), target, (*notes, *more), numeric, others, by_numbers)
     return CodedTable(schema, columns, tuple(lookups), encoded)
 
 
@@ -114,6 +124,18 @@ def classes(column: CodedColumn, schema: Schema) -> ClassTarget:
     with without_values(column.name, schema):
         target = encode_classes(pd.DataFrame({column.name: column.values}), column.name, schema)
     return replace(target, codes=target.codes[column.codes])
+
+
+def numbers(columns: Sequence[CodedColumn], schema: Schema) -> tuple[NumericTarget | None, tuple[str, ...]]:
+    """Return the numeric sensitive columns together, each record's values, and notes; ``None`` without any."""
+    if not columns:
+        return None, ()
+    scaled = []
+    for column in columns:
+        with without_values(column.name, schema):
+            scaled.append(scaled_numbers(column.values, schema[column.name], column.counts))
+    values = np.column_stack([one.values[column.codes] for one, column in zip(scaled, columns, strict=True)])
+    return number_target([schema[column.name] for column in columns], scaled, values)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Records in pieces while a tree grows: histograms of every piece, added up, and small nodes finished whole.
 
-Only whole numbers are added, so it does not show in how many pieces the records are, or in what order they are added.
+Only whole numbers are added, or numbers in whole steps, so it does not show in how many pieces the records are, or in
+what order they are added.
 """
 
 from collections.abc import Sequence
@@ -27,8 +28,9 @@ from anonymizer.growing.records import (
     Sums,
     heights_of,
     in_threads,
+    moments_of,
 )
-from anonymizer.growing.target import ClassTarget, entropy, gini
+from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_all, sse
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.values import ROWS
@@ -73,6 +75,8 @@ class InPieces:
 
     def impurity(self, criterion: str) -> float:
         """See :class:`anonymizer.growing.records.RecordSource`."""
+        if self.table.encoded.by_numbers and self.table.encoded.numeric is not None:
+            return float(sse(moments_of_all(self.table.encoded.numeric.values))[0])
         totals = self.root().sums
         return float(totals.sum() * {"entropy": entropy, "gini": gini}[criterion](totals))
 
@@ -98,6 +102,7 @@ class InPieces:
         of_key = dict(zip([node.key for node in largest_first], branches, strict=True))
         for piece in self.pieces:
             piece.packed = piece.packed[:, :0].copy()  # a view would keep all of it
+            piece.responses = piece.responses[:0].copy()
         return [of_key[node.key] for node in nodes]
 
     def _branch(self, node: Node, place: int, growth: Growth) -> Branch:
@@ -110,9 +115,12 @@ class InPieces:
             for piece, (a, b), start in zip(self.pieces, runs, self.starts, strict=True)
         ]
         order = np.concatenate(orders)
+        responses = np.empty((node.n, 0))
+        if self.table.encoded.by_numbers:
+            responses = np.concatenate([p.responses[a:b] for p, (a, b) in zip(self.pieces, runs, strict=True)])
         how = self.n_codes, self.by_order, heights_of(self.encodings)
-        columns = kernels.Columns(packed, order, np.empty((node.n, 0)), *how, self.stride)
-        hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=np.int32)
+        columns = kernels.Columns(packed, order, responses, *how, self.stride)
+        hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=self.pieces[0].cell_type)
         branch = Branch(*kernels.grow_branch(columns, 0, node.n, node.sums, node.active, node.depth, growth, hist))
         self.order[place : place + node.n] = order
         return replace(branch, first=branch.first + place, last=branch.last + place)
@@ -129,8 +137,11 @@ class InPieces:
             kernels.count_classes(*runs, target.codes, counts)
             return counts
 
-        moments = (branch.last - branch.first).astype(np.float64)[:, None]
-        return Sums(branch.sums, moments, tuple(in_threads(count, self.table.encoded.others)), None)
+        encoded = self.table.encoded
+        classes = count(encoded.target) if encoded.by_numbers else branch.sums
+        values = None if encoded.numeric is None else encoded.numeric.values
+        moments = moments_of(branch, values, self.order)
+        return Sums(classes, moments, tuple(in_threads(count, encoded.others)), None)
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
@@ -218,7 +229,7 @@ def _piece(table: CodedTable, rows: slice) -> InMemory:
 
 def _wide(histogram: NDArray[Any] | None) -> NDArray[Any] | None:
     """Return a histogram that has room for the sums of many pieces."""
-    return None if histogram is None else histogram.astype(np.int64)
+    return None if histogram is None else histogram.astype(np.result_type(histogram.dtype, np.int64), copy=False)
 
 
 def grow_pieces(
@@ -231,15 +242,16 @@ def grow_pieces(
     recipe that takes the whole table in one place.
     """
     recipe = with_criterion(recipe, table.encoded)
-    if recipe.criterion not in ("entropy", "gini", "in-order"):
+    fitting = ("sse", "in-order") if table.encoded.by_numbers else ("entropy", "gini", "in-order")
+    if recipe.criterion not in fitting:
         what = recipe.mondrian or recipe.criterion
         raise ParameterError(
             f"{what!r} takes one table in memory.",
             value=what,
-            remedy="Choose --engine memory, or the criterion entropy, gini or in-order.",
+            remedy=f"Choose --engine memory, or the criterion {' or '.join(fitting)}.",
         )
     in_order = recipe.criterion == "in-order"
-    criterion = "entropy" if in_order else str(recipe.criterion)
+    criterion = fitting[0] if in_order else str(recipe.criterion)
     source = InPieces(table, rows, enough)
     rules = recipe.min_leaf, recipe.max_depth, LEVELS
     with linear_algebra().limit(limits=1, user_api="blas"):

@@ -39,7 +39,7 @@ from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.release import Release
-from anonymizer.schema import Schema
+from anonymizer.schema import Kind, Schema
 from anonymizer.settings import RUN, Settings
 
 ALONE = ("uniform", "refine")
@@ -441,3 +441,5 @@ def require_groups(settings: Settings, schema: Schema) -> None:
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)
     if schema.person is not None:
         raise ParameterError("Persons are counted in one table in memory.", remedy="Choose --engine memory.")
+    if any(schema[name].kind is not Kind.CATEGORICAL for name in schema.sensitive):
+        raise ParameterError("Sums of sensitive numbers take one machine.", remedy=remedy)

@@ -98,17 +98,18 @@ class ReleasedColumn:
         assert self.values is not None
         return replace(self, values=pd.Series(self.values.array.take(rows), name=self.name))
 
-    def series(self) -> "pd.Series[Any]":
-        """Return the column as text cells (a categorical; missing is NA), or the kept values."""
+    def series(self, shared: bool = False) -> "pd.Series[Any]":
+        """Return the column as text cells (a categorical; missing is NA), or the kept values. ``shared``: with the
+        ``index`` itself where that says the same; nobody may write into it then."""
         if self.index is None:
             assert self.values is not None
             return self.values
         texts = [cell.text() for cell in self.cells]
         place = np.cumsum([text is not None for text in texts]) - 1
         codes = np.where([text is None for text in texts], -1, place).astype(np.min_scalar_type(-len(texts) - 1))
-        codes = codes[self.index] if texts else self.index
+        codes = codes[self.index] if texts and (None in texts or not shared) else self.index
         categories = pd.Index([text for text in texts if text is not None], dtype="str")
-        return pd.Series(pd.Categorical.from_codes(codes, categories), name=self.name)
+        return pd.Series(pd.Categorical.from_codes(codes, categories), name=self.name, copy=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,9 +145,11 @@ class Release:
                 return column
         raise ParameterError(f"The release has no column {name!r}.", column=name)
 
-    def frame(self) -> pd.DataFrame:
-        """Return the release as a table: text cells as categoricals, kept values as they were, missing as NA."""
-        return pd.DataFrame({column.name: column.series() for column in self.columns}, index=range(self.n_records))
+    def frame(self, shared: bool = False) -> pd.DataFrame:
+        """Return the release as a table: text cells as categoricals, kept values as they were, missing as NA.
+        ``shared``: without copies of what is held here already; nobody may write into it then."""
+        columns = {column.name: column.series(shared) for column in self.columns}
+        return pd.DataFrame(columns, index=range(self.n_records), copy=False)
 
     def by_content(self, class_of: NDArray[np.int64] | None = None) -> "Release":
         """Return it with its rows sorted by their own cells: first those of the quasi-identifiers, so that rows that

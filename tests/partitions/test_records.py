@@ -1,9 +1,11 @@
 """A tree grown on pieces is the tree grown on the whole: every array, bit for bit."""
 
 from dataclasses import fields
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -11,10 +13,12 @@ from anonymizer.errors import ParameterError
 from anonymizer.groups.recipe import Recipe, grow_by
 from anonymizer.growing.encode import encode
 from anonymizer.growing.records import descend
+from anonymizer.growing.target import moments_of_nodes, on_steps
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import InPieces, grow_pieces
+from anonymizer.schema import Schema
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 
 
@@ -45,6 +49,65 @@ def test_any_pieces__grow_the_same_tree(tmp_path: Path, criterion: str, classes:
     again, same = grow_pieces(coded, recipe, rows, enough)
     assert_same_tree(again, tree)
     assert same.tolist() == leaf.tolist()
+
+
+def numbered(n: int) -> tuple[pa.Table, Schema]:
+    """Return people with two sensitive numbers, one of them with missing values and whole, and a schema in which these
+    guide the tree."""
+    frame = people(n).assign(
+        cost=np.random.default_rng(1).lognormal(8, 1, n).round(2),
+        visits=pd.array([None if at % 7 == 0 else at % 13 for at in range(n)], "Int64"),
+    )
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    whole = whole_frame(table)
+    return table, schema_of(whole, sensitive=["cost", "visits", "diagnosis"], target="cost")
+
+
+@pytest.mark.parametrize("criterion", ["sse", "in-order"])
+@pytest.mark.parametrize(("rows", "enough"), [(1000, 700), (333, 50), (6000, 10_000), (1, 900)])
+def test_sensitive_numbers_in_any_pieces__grow_the_same_tree(
+    tmp_path: Path, criterion: str, rows: int, enough: int
+) -> None:
+    n = 6000 if rows > 1 else 60
+    table, schema = numbered(n)
+    coded = code_table(open_table(write_pieces(tmp_path, table, [n // 3])), schema)
+    encoded = encode(whole_frame(table), schema)
+    assert coded.encoded.numeric is not None
+    assert encoded.numeric is not None
+    for entry in fields(type(encoded.numeric)):
+        one, two = getattr(coded.encoded.numeric, entry.name), getattr(encoded.numeric, entry.name)
+        assert np.array_equal(one, two), entry.name
+    recipe = Recipe(criterion, 2, 4 if criterion == "in-order" else None)
+    whole = grow_by(recipe, encoded)
+    assert whole.n_nodes > 5
+    tree, leaf = grow_pieces(coded, recipe, rows, enough)
+    assert_same_tree(tree, whole)
+    assert leaf.tolist() == descend(whole, encoded).tolist()
+
+
+def test_sensitive_numbers_beside_classes__add_up_to_the_same(tmp_path: Path) -> None:
+    table, schema = numbered(2000)
+    schema = schema_of(whole_frame(table), sensitive=["diagnosis", "cost", "visits"])
+    coded = code_table(open_table(write_pieces(tmp_path, table, [700])), schema)
+    recipe = Recipe("entropy", 2, None)
+    tree, _ = grow_pieces(coded, recipe, 300, 50)
+    assert_same_tree(tree, grow_by(recipe, encode(whole_frame(table), schema)))
+
+
+def test_records_in_another_order__have_the_same_moments() -> None:
+    rng = np.random.default_rng(0)
+    values = on_steps(rng.random((5000, 3)) - 0.5, 5000)
+    ends = np.array([0, 0, 1200, 1200, 4999]), np.array([5000, 1200, 5000, 4999, 5000])
+    size = np.array([5, 1, 3, 1, 1], np.int32)
+    moments = moments_of_nodes(values, None, *ends, size)
+    for turn in range(3):
+        inside = [rng.permutation(np.arange(a, b)) for a, b in ((0, 1200), (1200, 4999), (4999, 5000))]
+        assert moments_of_nodes(values, np.concatenate(inside), *ends, size).tobytes() == moments.tobytes(), turn
+    for row, start, end in zip(moments, *ends, strict=True):
+        part = [[Fraction(number) for number in record] for record in values[start:end].tolist()]
+        exact = [Fraction(end - start)] + [sum(record[j] for record in part) for j in range(3)]
+        exact += [sum(record[a] * record[b] for record in part) for a in range(3) for b in range(a + 1)]
+        assert np.allclose(row, [float(number) for number in exact], rtol=1e-15, atol=0)
 
 
 def test_a_wave_run_twice_on_another_source__gives_the_same_histograms(tmp_path: Path) -> None:

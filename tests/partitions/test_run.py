@@ -69,6 +69,34 @@ def test_files__are_released_as_the_table_in_memory(tmp_path: Path, changes: dic
     assert result.after.sizes.tolist() == expected.report.after.sizes.tolist()
 
 
+@pytest.mark.parametrize(
+    ("sensitive", "target"), [(["cost", "visits", "diagnosis"], "cost"), (["diagnosis", "cost", "visits"], "diagnosis")]
+)
+def test_files_with_sensitive_numbers__are_released_as_the_table_in_memory(
+    tmp_path: Path, sensitive: list[str], target: str
+) -> None:
+    frame = people(3000, 3).assign(
+        cost=np.random.default_rng(1).lognormal(8, 1, 3000).round(2),
+        visits=pd.array([None if at % 7 == 0 else at % 13 for at in range(3000)], "Int64"),
+    )
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    whole = whole_frame(table)
+    schema = schema_of(whole, sensitive=sensitive, target=target)
+    source = write_pieces(tmp_path / "in", table, [1000, 1000, 2500], 700)
+    settings: dict[str, Any] = {"generalizer": "uniform", "rsd_min": 0.05}
+    expected = an.anonymize(whole, schema, rng=np.random.default_rng(1), **settings)
+    result = anonymize_files(source, schema, tmp_path / "out", rows=900, **settings)
+    assert result.folder is not None, result.gate.open
+    assert result.tree.moments.tobytes() == expected.tree.moments.tobytes()
+    assert result.pruning.cut().tolist() == expected.pruning.cut().tolist()
+    assert same_rows(rows_of(tmp_path / "out"), expected.release.frame())
+    for check in result.verification.checks:
+        if check.name not in ("file", "linking posterior"):
+            other = expected.verification[check.name]
+            assert (check.passed, check.sentence) == (other.passed, other.sentence)
+            assert check.achieved == pytest.approx(other.achieved)
+
+
 def test_the_report__binds_the_folder(tmp_path: Path) -> None:
     table = pa.Table.from_pandas(people(1000), preserve_index=False)
     schema = schema_of(whole_frame(table))
