@@ -249,7 +249,6 @@ class Flow:
     @stage(*PARTS)
     def staying(self) -> NDArray[np.int64]:
         """(n',) the records not left out, ascending. Raises :class:`ParameterError` where none can be left out."""
-        self.require_limits()
         s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
         how = s.generalizer, s.k, s.suppression, s.suppression_weight
         return staying_rows(encoded, self.pruning, *how, **self._dividing)
@@ -263,12 +262,13 @@ class Flow:
 
     @property
     def _dividing(self) -> dict[str, Any]:
+        self.require_limits()
         return {name: getattr(self, name) for name in ("limits", "leaf", "rng", "memory", "progress")}
 
     @property
     def left_out(self) -> int:
         """Number of records that are left out."""
-        return len(self.table) - len(self.staying)
+        return len(self.table) - len(self.staying) if self.settings.suppression else 0
 
     @property
     def codes_there(self) -> EncodedTable:

@@ -102,7 +102,7 @@ def _stacked(columns: "list[NDArray[Any]]", n: int) -> NDArray[Any]:
     stacked = np.empty((n, len(columns)), dtype=widest)
     for position in range(len(columns)):
         stacked[:, position] = columns[position]
-        columns[position] = columns[position][:0]
+        columns[position] = np.empty(0, widest)
     return stacked
 
 

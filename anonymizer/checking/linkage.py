@@ -4,7 +4,7 @@ It reads any table, the original as well as a release, and knows nothing of tree
 they agree on every given column; missing agrees with missing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -99,10 +99,10 @@ def look_alikes(frame: pd.DataFrame, columns: Sequence[str]) -> LookAlikes:
 
     Raises :class:`SchemaError` when a column is not there.
     """
-    return classes_of([_column_key(frame, name) for name in columns], len(frame))
+    return classes_of((_column_key(frame, name) for name in columns), len(frame))
 
 
-def classes_of(keys: Sequence[tuple[NDArray[np.integer[Any]], int]], n: int) -> LookAlikes:
+def classes_of(keys: Iterable[tuple[NDArray[np.integer[Any]], int]], n: int) -> LookAlikes:
     """Return the classes of n records that agree on every key: the codes of a column (n,), and a bound of them."""
     class_of, groups = _dense(_fold(keys, n))
     return LookAlikes(class_of, np.bincount(class_of, minlength=groups).astype(np.int64))
@@ -259,7 +259,7 @@ def _nothing(n: int) -> _Key:
     return np.zeros(n, dtype=np.int64), 1
 
 
-def _fold(keys: Sequence[_Key], n: int) -> _Key:
+def _fold(keys: Iterable[_Key], n: int) -> _Key:
     key = _nothing(n)
     for other in keys:
         key = _join(key, other)
@@ -287,7 +287,7 @@ def _dense(key: _Key) -> tuple[NDArray[np.int64], int]:
         present[codes] = True
         number = np.cumsum(present) - 1
         return number[codes], int(number[-1]) + 1
-    dense, distinct = pd.factorize(codes)
+    dense, distinct = pd.factorize(codes, size_hint=1 << 16)  # mostly few of n; else it makes room for n
     return dense, len(distinct)
 
 

@@ -33,8 +33,8 @@ def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]
         index, texts = texts_of(released[name])
         cells = tuple(parse_column_cell(text, schema[name]) for text in texts)
         narrow = index.astype(np.min_scalar_type(-len(cells) - 1))
-        held = getattr(released[name].array, "codes", narrow)  # of a categorical: not kept a second time if the same
-        columns[name] = ColumnCells(cells, held if np.array_equal(held, narrow) else narrow)
+        own = getattr(released[name].array, "codes", narrow)  # of a categorical: not kept a second time if the same
+        columns[name] = ColumnCells(cells, own if np.array_equal(own, narrow) else narrow)
     return columns
 
 

@@ -168,7 +168,7 @@ def boxed_column(
     return ReleasedColumn(*about, cells, index, variable=column.variable)
 
 
-def sorted_by(keys: Sequence[tuple[NDArray[np.int64], NDArray[np.unsignedinteger]]]) -> NDArray[np.uint32]:
+def sorted_by(keys: Sequence[tuple[NDArray[np.integer[Any]], NDArray[np.unsignedinteger]]]) -> NDArray[np.uint32]:
     """Return n records sorted by the first key, where that is equal by the second, and so on; where all are equal, as
     they stand. A key: a rank from 0 of each code, and the code of each record (n,)."""
     wide: list[tuple[NDArray[Any], int]] = []

@@ -52,12 +52,11 @@ ORDERS: dict[str, str] = {
 
 offer("order", ORDERS)
 
-Key = tuple[NDArray[np.int64], int]
+Key = tuple[NDArray[np.integer[Any]], int]
 """Something that rows are sorted by: a whole number from 0 for each (n,), and what they are all below."""
 
-_WIDEST, _DIGIT = 1 << 62, 1 << 16
-_BATCH = 1 << 17
-_ROW_GROUP = 1 << 18
+_WIDEST, _DIGIT = 1 << 62, 16
+_BATCH, _ROW_GROUP = 1 << 17, 1 << 18
 _MOST_LISTED = 1000
 
 
@@ -158,18 +157,16 @@ class Release:
 
         ``class_of`` (n,): the class of rows that are alike on the quasi-identifiers, from 0, when it is known.
         """
-        ranks = {column.name: ranks_of(column) for column in self.columns if class_of is None or not column.generalized}
-        classes = [ranks[column.name] for column in self.generalized] if class_of is None else []
+        keys = [ranks_of(column) for column in self.generalized] if class_of is None else []
         if class_of is not None and len(class_of):
             first = np.empty(int(class_of.max()) + 1, np.int64)
             first[class_of[::-1]] = np.arange(len(class_of))[::-1]
-            rank = np.empty(len(first), np.int64)
-            rank[sorted_rows([ranks_of(column, first) for column in self.generalized], len(first))] = np.arange(
-                len(rank)
-            )
-            classes = [(rank[class_of], len(rank))]
-        others = [ranks[column.name] for column in self.columns if not column.generalized]
-        rows = sorted_rows([*classes, *others], self.n_records)
+            rank = np.empty(len(first), np.min_scalar_type(len(first)))
+            sort = sorted_rows([ranks_of(column, first) for column in self.generalized], len(first))
+            rank[sort] = np.arange(len(rank))
+            keys = [(rank[class_of], len(rank))]
+        keys += [ranks_of(column) for column in self.columns if not column.generalized]
+        rows = sorted_rows(keys, self.n_records)
         return replace(self, columns=tuple(column.take(rows) for column in self.columns), order=self.order[rows])
 
     def dictionary(self) -> list[dict[str, Any]]:
@@ -256,13 +253,13 @@ def sorted_rows(keys: Sequence[Key], n: int) -> NDArray[np.int64]:
     wide: list[Key] = []
     for ranks, bound in keys:
         if wide and wide[-1][1] * bound < _WIDEST:
-            wide[-1] = wide[-1][0] * bound + ranks, wide[-1][1] * bound
+            wide[-1] = wide[-1][0].astype(np.int64) * bound + ranks, wide[-1][1] * bound
         else:
             wide.append((ranks, bound))
     rows = np.arange(n)
     for ranks, bound in reversed(wide):
-        for shift in range(0, (bound - 1).bit_length(), _DIGIT.bit_length() - 1):
-            digit = (ranks >> shift & (_DIGIT - 1)).astype(np.uint16)
+        for shift in range(0, (bound - 1).bit_length(), _DIGIT):
+            digit = (ranks >> shift).astype(np.uint16)  # the lowest 16 bits of it
             rows = rows[np.argsort(digit[rows], kind="stable")]  # by counting, for numbers of 16 bits
     return rows
 
@@ -273,12 +270,13 @@ def ranks_of(column: ReleasedColumn, rows: NDArray[np.int64] | slice = slice(Non
     if column.index is not None:
         keys = [_cell_key(cell) for cell in column.cells]
         place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
-        return np.array([place[key] for key in keys], np.int64)[column.index[rows]], max(1, len(place))
+        ranks = np.array([place[key] for key in keys], np.min_scalar_type(len(place)))
+        return ranks[column.index[rows]], max(1, len(place))
     values = column.series().iloc[rows]
     if values.dtype == object:  # of any types, which need not compare
         values = values.map(_kept_cell, na_action="ignore")
     codes, distinct = pd.factorize(values)
-    rank = np.empty(len(distinct) + 1, np.int64)
+    rank = np.empty(len(distinct) + 1, np.min_scalar_type(len(distinct)))
     rank[np.argsort(np.asarray(distinct), kind="stable")] = np.arange(len(distinct))
     rank[-1] = len(distinct)
     return rank[codes], len(rank)
