@@ -57,6 +57,7 @@ def figures(ws: Workspace) -> list[Figure]:
     sizes, unit, aimed = tree.persons.n[cut], tree.unit, bool(ws.flow.encoded.target.name)
     records = count(tree.n[0]) + ("" if unit == "record" else f" of {plural(flow.encoded.n_persons, 'person')}")
     groups = smallest = highest = loss = error = "–"
+    fewest = released.smallest if released is not None else int(sizes.min()) if foreseen else None
     if released is not None:
         groups, smallest, highest = count(released.groups), count(released.smallest), share(released.highest)
         records = f"{count(released.records)} of {records}" if flow.left_out else records
@@ -70,7 +71,7 @@ def figures(ws: Workspace) -> list[Figure]:
         loss = share(cut_gcp(tree, ws.flow.node_ncp, cut))
         error = share(cut_error(tree, cut)) if aimed else error
     return [
-        Figure("Ready to leave?", readiness(ws), READY),
+        Figure("Ready to leave?", readiness(ws, fewest), READY),
         Figure("Records", records, "Records in the table, and in the release."),
         Figure(MEASURE["groups"], groups, "Groups of look-alike records in the release."),
         Figure(MEASURE["smallest"], smallest, f"{unit.capitalize()}s in the smallest group. You ask for k = {ws.k}."),
@@ -87,15 +88,18 @@ def figures(ws: Workspace) -> list[Figure]:
     ]
 
 
-def readiness(ws: Workspace) -> str:
-    """Return whether the release may leave, as far as that is known; a dash as long as nothing is."""
+def readiness(ws: Workspace, smallest: int | None = None) -> str:
+    """Return whether the release may leave, as far as that is known; a dash as long as nothing is. ``smallest``: the
+    people of the smallest group, where that is known before there is a release."""
     if ws.ready("judgement"):
         stopping = len(ws.flow.gate.open)
         return f"{stopping:,} open" if stopping else "Needs a reason" if ws.flow.gate.failed else "Yes"
     if not ws.ready("about_table"):
         return "–"
     stopping = len(Gate(ws.flow.about_table).with_reasons(ws.reasons).open)
-    return f"{stopping:,} open so far" if stopping else "Yes, so far"
+    if stopping:
+        return f"{stopping:,} open so far"
+    return "Yes, so far" if smallest is None or smallest >= ws.k else "k is not kept"
 
 
 def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:

@@ -45,7 +45,8 @@ class Margin:
     def shortfall(self, node: int) -> str:
         """Return how far off a node is, in words."""
         achieved = float(self.achieved[node])
-        about = f" of {self.title}" if self.title else ""
+        name = self.title or self.column
+        about = f" of {name}" if name else ""
         bound = "at least" if self.least else "at most"
         return f"{self.limit}{about} is {achieved:.4g}, and {bound} {self.required:.4g} is required"
 

@@ -10,7 +10,7 @@ from tests.groups.test_refine import random_table
 from tests.naive_measures import two_way_mean
 from tests.pages.test_workspace import SCHEMA, TABLE
 from ui.controls import count, share
-from ui.strip import figures, tables
+from ui.strip import figures, readiness, tables
 from ui.workspace import Workspace, sample_reading
 
 
@@ -40,6 +40,13 @@ def test_uniform__is_foreseen_exactly(ws: Workspace) -> None:
     assert foreseen["Detail lost (GCP)"] == share(gcp(ws.flow.release, ws.flow.encoded.encodings))
     ws.flow.compute("after")
     assert values(ws) == foreseen
+
+
+def test_groups_below_k__are_not_ready_so_far(ws: Workspace) -> None:
+    ws.set(k=10)
+    ws.flow.compute("pruning", "about_table")
+    assert values(ws)["Ready to leave?"] == readiness(ws, 10) == "Yes, so far"
+    assert readiness(ws, 9) == "k is not kept"
 
 
 def test_other_generalizers__are_not_guessed(ws: Workspace) -> None:
