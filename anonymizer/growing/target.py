@@ -50,7 +50,7 @@ class NumericTarget:
 
     ``values`` (n, r): scaled to [0, 1] over the whole file (L14; constant columns: 0), less ``centre``, their means, so
     that nothing cancels in sums; missing values are at the centre, 0. Scaled values and centres are whole numbers of
-    steps of 2^-:func:`bits_of` (n), at most 30, so that sums are exact and the order of records never shows. ``low``,
+    steps of 2^-:func:`bits_of` (n), so that sums are exact and the order of records never shows. ``low``,
     ``width`` (r,): a value is ``low + width · (scaled)`` in the column's own unit (dates: µs since 1970). ``missing``
     (r,): how many were missing. ``dates``: which of ``names`` are dates. ``titles``: what they are called where there
     is room.
@@ -97,7 +97,7 @@ def class_shares(sums: NDArray[np.integer]) -> Floats:
 
 def bits_of(n: int) -> int:
     """Return b: floats hold every sum of n numbers from -1 to 1 that are whole numbers of steps of 2^-b."""
-    return min(30, 52 - n.bit_length())
+    return 52 - n.bit_length()
 
 
 def on_steps(numbers: Floats, n: int) -> Floats:
@@ -112,11 +112,12 @@ def moments_of_nodes(
     last: NDArray[np.int64],
     size: NDArray[np.int32],
 ) -> Floats:
-    """Return the sums of 1, y and yyᵀ of m nodes in preorder, (m, 1 + r + r(r+1)/2), each rounded once.
+    """Return the sums of 1, y and yyᵀ of m nodes in preorder, (m, 1 + r + r(r+1)/2).
 
     ``values`` (n, r): those of a :class:`NumericTarget`; ``order`` (n,): the records, those of each leaf from ``first``
-    up to ``last`` (m,); as they stand, when not given. ``size`` (m,): nodes of each branch. Products are added as two
-    whole numbers, so nothing is lost.
+    up to ``last`` (m,); as they stand, when not given. ``size`` (m,): nodes of each branch. Numbers are added as whole
+    numbers of steps, and products in three parts, from halves of their bits: all sums are exact, so what is rounded at
+    last does not depend on the order of records.
     """
     n, r = values.shape
     bits, node = bits_of(n), np.arange(len(size))
@@ -132,10 +133,14 @@ def moments_of_nodes(
 
     sums = [(last - first).astype(np.float64)]
     sums += [np.ldexp(total(whole[:, j]), -bits) for j in range(r)]
+    half = -(-bits // 2)
+    high, low = whole >> half, whole & ((1 << half) - 1)
     for one, other in zip(*np.tril_indices(r), strict=True):
-        product = whole[:, one] * whole[:, other]
-        low = total(product & ((1 << bits) - 1))
-        sums.append(np.ldexp(total(product >> bits), -bits) + np.ldexp(low, -2 * bits))
+        across = total(high[:, one] * low[:, other] + low[:, one] * high[:, other])
+        sums.append(
+            np.ldexp(total(high[:, one] * high[:, other]), 2 * (half - bits))
+            + (np.ldexp(across, half - 2 * bits) + np.ldexp(total(low[:, one] * low[:, other]), -2 * bits))
+        )
     return np.asarray(np.column_stack(sums))
 
 

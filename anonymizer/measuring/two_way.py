@@ -146,7 +146,7 @@ def _bins_of_sensitive(encoded: EncodedTable) -> dict[str, Rows]:
             bins[classes.name] = np.minimum(np.argsort(frequent), MOST_LEVELS)[classes.codes]
     if encoded.numeric is not None:
         tenths = MOST_BINS * (encoded.numeric.values + encoded.numeric.centre)
-        whole_steps = np.round(tenths, 7)  # a value lies up to half a step of 2^-27 or less beside its own place
+        whole_steps = np.round(tenths, 7)  # a value lies up to half a step of 2^-27 beside its own place, or less
         places = np.minimum(whole_steps.astype(np.int64), MOST_BINS - 1)
         bins |= dict(zip(encoded.numeric.names, places.T, strict=True))
     return bins
