@@ -252,7 +252,8 @@ def open_cluster(
         raise ParameterError("Dask is not installed.", remedy="Install it: pip install 'copse[dask]'.") from None
     if scheduler is not None and workers is not None:
         raise ParameterError("A scheduler that is there has its own workers.", remedy="Give one of the two.")
-    cluster = connect(scheduler) if scheduler is not None else start(workers or os.cpu_count() or 1, memory, spill)
+    count = os.cpu_count() or 1 if workers is None else workers
+    cluster = connect(scheduler) if scheduler is not None else start(count, memory, spill)
     try:
         cluster.require_same_versions()
         yield cluster
