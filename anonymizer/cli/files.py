@@ -112,8 +112,11 @@ def choice_of(source: str) -> str:
 def run_apart(options: argparse.Namespace) -> int:
     """Run ``anonymize`` or ``verify`` on a table in pieces, in a copy of this process that takes no more than it may;
     return the exit status. Where that copy ends before it is done, nothing of what it began to write stays."""
-    if options.command == "anonymize" and not options.engine:
-        print(choice_of(options.input), file=sys.stderr)
+    if options.command == "anonymize":
+        if not options.out:
+            raise ParameterError("A table in pieces is written into a new folder.", remedy="Name one: --out FOLDER.")
+        if not options.engine:
+            print(choice_of(options.input), file=sys.stderr)
     show = ProgressBar()
     words = {"arguments": options.arguments, "encoding": sys.stdout.encoding or "utf-8"}
     try:
@@ -150,8 +153,6 @@ def run_files(options: argparse.Namespace, progress: Progress) -> int:
     """Run ``anonymize`` on files in pieces: write the folder and the report; return the exit status."""
     reading = read_options(options)
     table = open_table(options.input, options=reading)
-    if not options.out:
-        raise ParameterError("A table in pieces is written into a new folder.", remedy="Name one: --out FOLDER.")
     alone = [
         "check",
         "project",
