@@ -20,6 +20,7 @@ RUN = ["anonymize", "people.csv", *ROLES, "--k", "3", "--attack-seconds", "1"]
 COMPARISON = ["evaluate", "people.csv", *ROLES, "--k", "3", "--folds", "2", "--groupings", "least"]
 TREE = ["disclosure", "people.csv", *ROLES[:2], "--target", "pay", "--max-depth", "2"]
 FOREST = ["forest", "people.csv", "--target", "pay"]
+HIERARCHY = ["hierarchy", "people.csv", "--codebook", "codes.csv", "--bands", "age=20,24,28", "--column", "age"]
 WRITES = [
     (*RUN, "--out", "x.csv"), (*RUN, "--out", "x.csv.gz"), (*RUN, "--out", "x.parquet"), (*RUN, "--report", "x.json"),
     (*RUN, "--internal", "x.html"), (*RUN, "--internal", "x.pdf"), (*RUN, "--external", "x.html"),
@@ -27,6 +28,7 @@ WRITES = [
     (*COMPARISON, "--out", "x.csv"), (*COMPARISON, "--plot", "x.html"),
     (*TREE, "--out", "x.json"), (*TREE, "--out", "x.txt"), (*TREE, "--out", "x.pmml"),
     (*FOREST, "--rules", "x.json"), (*FOREST, "--rules", "x.csv"), (*FOREST, "--rules", "x.txt"),
+    (*HIERARCHY, "--out", "x.csv"),
 ]  # fmt: skip
 """A command for each file that any command writes; the last two words say which."""
 LIMIT = 40
@@ -68,6 +70,7 @@ def test_every_write__is_tried() -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "people.csv").write_text(ROWS)
+    (tmp_path / "codes.csv").write_text("name,role,kind,domain\nage,quasi-identifying,numeric,20..30\n")
     (tmp_path / "sitecustomize.py").write_text(KILLER)
     return tmp_path
 
