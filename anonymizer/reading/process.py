@@ -86,7 +86,8 @@ def limit(allowance: Allowance, size: int = 0, writes: bool = False) -> None:
     time, no core dump, and no file unless it ``writes``."""
     if writes:
         for one in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(one, _stop)
+            if signal.getsignal(one) is not signal.SIG_IGN:  # as a shell has it for work in the background
+                signal.signal(one, _stop)
     try:
         import resource
     except ImportError:  # not on every system; the parent's clock still ends it

@@ -96,7 +96,8 @@ def download(page: Page, label: str, folder: Path) -> Path:
     """A file fetched by its button, once the page is drawn: its fold comes after what stands above it."""
     settle(page)
     button, fold = page.get_by_role("button", name=label, exact=True), page.get_by_text("Single files", exact=True)
-    if not button.is_visible() and fold.is_visible():
+    button.or_(fold).first.wait_for(timeout=120_000)
+    if not button.is_visible():
         fold.click()
     with page.expect_download(timeout=60_000) as waiting:
         button.click()

@@ -101,6 +101,7 @@ def test_a_run_that_is_stopped__leaves_nothing(folder: Path) -> None:
     run = subprocess.Popen(
         [sys.executable, "-m", "anonymizer", *RUN], stderr=subprocess.PIPE, text=True, start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # tests may run in the background
     )  # fmt: skip
     until = time.monotonic() + 60
     while not list(folder.glob(".out.*")) and run.poll() is None and time.monotonic() < until:
