@@ -61,8 +61,9 @@ def figures_of(ws: Workspace) -> dict[str, str]:
     result = anonymize(TABLE, SCHEMA, k=p.k, grouping=p.grouping, generalizer=p.generalizer)
     risk = linkage_risk(result.release.frame(), QUASI)
     stopping = [finding for finding in about_table(TABLE, SCHEMA) if finding.is_open]
+    so_far = "Yes, so far" if risk.smallest >= p.k else "k is not kept"
     return {
-        "Ready to leave?": f"{len(stopping):,} open so far" if stopping else "Yes, so far",
+        "Ready to leave?": f"{len(stopping):,} open so far" if stopping else so_far,
         "Records": count(risk.records),
         "Groups": count(risk.groups),
         "Smallest group": count(risk.smallest),
