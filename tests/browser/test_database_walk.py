@@ -15,7 +15,7 @@ from tests.databases.cluster import Cluster
 pytestmark = pytest.mark.browser
 
 CANARY = "Zqwx-walking-canary"
-WITHIN = 15
+WITHIN = 60
 """Seconds after which nothing may be left."""
 TRACES = """async () => {
     const texts = [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie, location.href,
