@@ -9,6 +9,7 @@ from anonymizer.checking.verify import MODELS, Check, Verification, verify
 from anonymizer.cli.warm import choose_cache
 from anonymizer.cuts import Cuts
 from anonymizer.databases.read import read_database
+from anonymizer.engines import anonymize_files
 from anonymizer.errors import (
     AnonymizerError,
     CellError,
@@ -27,7 +28,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.labelled.codebook import read_codebook
 from anonymizer.measuring.utility import Utility, measure
 from anonymizer.partitions.check import verify_folder
-from anonymizer.partitions.run import FilesResult, anonymize_files
+from anonymizer.partitions.run import FilesResult
 from anonymizer.pipeline import Result, anonymize
 from anonymizer.reading.files import Reading, ReadOptions, read_table
 from anonymizer.reading.profile import ColumnFacts, profile, suggest

@@ -10,10 +10,10 @@ from typing import Any
 
 import psutil
 
-from anonymizer.partitions.cluster import Cluster, open_cluster
 from anonymizer.partitions.pieces import open_table
-from anonymizer.partitions.remote import release_on
 from anonymizer.settings import Settings
+from anonymizer.workers.cluster import Cluster, open_cluster
+from anonymizer.workers.remote import release_on
 
 GIB = 1 << 30
 

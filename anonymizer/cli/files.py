@@ -18,13 +18,14 @@ from anonymizer.cli.options import (
 )
 from anonymizer.cli.reports import print_gate
 from anonymizer.databases.address import Address
+from anonymizer.engines import anonymize_files
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.gate.finding import Severity
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import dictionary_schema, read_manifest
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.places import is_delimited, is_remote, local_source
-from anonymizer.partitions.run import FilesResult, anonymize_files
+from anonymizer.partitions.run import FilesResult
 from anonymizer.partitions.values import first_rows
 from anonymizer.reading.child import call_in_child
 from anonymizer.reading.options import pieces_allowance

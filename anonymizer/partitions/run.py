@@ -16,7 +16,7 @@ import pandas as pd
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
 from anonymizer.drawing.groups import WorstGroup, worst_groups
-from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.errors import ParameterError, Progress
 from anonymizer.gate.finding import Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import shortfall_of_all, too_few
@@ -31,11 +31,10 @@ from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import CodedTable, code_table
 from anonymizer.partitions.folder import Manifest, write_folder
 from anonymizer.partitions.pieces import PartitionedTable, open_table
-from anonymizer.partitions.places import is_remote, local_source, opened
+from anonymizer.partitions.places import opened
 from anonymizer.partitions.records import grow_pieces
-from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
-from anonymizer.releasing.files import replace_folder, require_apart
+from anonymizer.releasing.files import replace_folder
 from anonymizer.releasing.generalize import (
     NUMBERS,
     WRITINGS,
@@ -120,49 +119,20 @@ class FilesResult:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def anonymize_files(
+def release_here(
     source: str | Path,
     schema: Schema,
     folder: str | Path,
-    *,
-    options: ReadOptions | None = None,
-    rng: np.random.Generator | None = None,
-    reasons: Mapping[str, str] | None = None,
-    override: str = "",
-    progress: Progress = no_progress,
-    rows: int = ROWS,
-    engine: str = "local",
-    cluster: Mapping[str, Any] | None = None,
-    **settings: Any,
+    settings: Settings,
+    options: ReadOptions | None,
+    rng: np.random.Generator | None,
+    reasons: Mapping[str, str],
+    override: str,
+    progress: Progress,
+    rows: int,
 ) -> FilesResult:
-    """Write a verified release of a table in files into a new folder, piece by piece; return what it is.
-
-    ``source``: a file of Parquet or delimited text, a folder, a pattern such as ``in/*.parquet``, or an address that
-    fsspec opens: see :func:`anonymizer.partitions.pieces.open_table`. ``folder``: new, or empty; it is there as a whole
-    or not at all. ``options``: which texts mean missing, and how text is read. ``rng``, ``reasons``, ``settings``: of
-    :func:`anonymizer.pipeline.anonymize`.
-    ``override``: why it is written although a check fails. ``rows``: of a piece, and of a written file.
-    ``engine``: "local", or "dask", where the records are on the workers of a cluster, the one that ``cluster`` says in
-    the words of :func:`anonymizer.partitions.cluster.open_cluster`; then all of them see the files and the folder.
-
-    Records are kept as small numbers, 1 to 4 bytes a column; columns that do not leave are not read. The gate looks at
-    up to 500,000 records, evenly spread.
-
-    Raises :class:`ParameterError` for settings that take one table in memory and a folder that is there already,
-    :class:`ReadError` for a file that cannot be read, by its name, and whatever the stages raise.
-    """
-    s = Settings(**settings)
-    require_pieces(s, schema)
-    if not is_remote(source):
-        require_apart(local_source(source), folder)
-    if engine == "dask":
-        from anonymizer.partitions.remote import release_elsewhere
-
-        return release_elsewhere(
-            source, schema, folder, s, options, rng, reasons or {}, override, progress, rows, **cluster or {}
-        )
-    if engine != "local":
-        raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
+    """Return what :func:`anonymizer.engines.anonymize_files` does, whose arguments these are, on this machine."""
+    s = settings
     progress(0.0, "Reading the pieces")
     table = open_table(source, rows, options)
     coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what))
@@ -196,7 +166,7 @@ def anonymize_files(
             progress=lambda share, what: progress(0.8 + 0.2 * share, what), **s.limits.required,
         )  # fmt: skip
 
-    place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
+    place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons, override)
     progress(1.0, "Done")
     notes = coded.encoded.notes
     if coded.n_records > SAMPLE:

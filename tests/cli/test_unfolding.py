@@ -38,7 +38,7 @@ print(json.dumps([status, words.getvalue(), own, children]))
 WORKER = """
 import json, resource
 import anonymizer as an
-from anonymizer.partitions.run import anonymize_files
+from anonymizer.engines import anonymize_files
 
 schema = an.Schema((an.Column("a", an.Role.QUASI_IDENTIFYING, an.Kind.CATEGORICAL),))
 cluster = {"workers": 1, "memory": "400MiB", "spill": "spill"}

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from anonymizer import engines
 from anonymizer.checking.verify import verify
 from anonymizer.errors import ReadError
 from anonymizer.partitions import check, run
@@ -143,7 +144,7 @@ def boxed_people(tmp_path: Path) -> tuple[Any, Any, Path, Schema]:
     with pytest.MonkeyPatch.context() as patch:
         honest = run.release_of_pieces
         patch.setattr(run, "release_of_pieces", lambda *a: answers.append(honest(*a)) or answers[0])
-        result = run.anonymize_files(
+        result = engines.anonymize_files(
             source, schema, tmp_path / "out", generalizer="uniform", grouping="least", rows=300
         )
     assert result.folder is not None

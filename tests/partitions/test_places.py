@@ -15,12 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonymizer as an
+from anonymizer.engines import anonymize_files
 from anonymizer.errors import EncodeError, ParameterError, ReadError
 from anonymizer.growing.encode import encode
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.places import files_of
-from anonymizer.partitions.run import anonymize_files
 from anonymizer.partitions.values import first_rows
 from anonymizer.reading.files import read_table
 from anonymizer.reading.options import ReadOptions

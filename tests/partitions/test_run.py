@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonymizer as an
+from anonymizer.engines import anonymize_files
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.partitions import run
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import MANIFEST, read_manifest
-from anonymizer.partitions.run import anonymize_files
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 
 

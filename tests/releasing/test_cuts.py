@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from anonymizer.cells import Cell, parse_cell
 from anonymizer.checking.verify import verify
 from anonymizer.cuts import Cuts
+from anonymizer.engines import anonymize_files
 from anonymizer.errors import CellError, EncodeError, ParameterError, SchemaError
 from anonymizer.flow import Flow
 from anonymizer.growing.encode import encode
 from anonymizer.growing.people import codes_of_people
-from anonymizer.partitions.run import anonymize_files
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.report import schema_digest

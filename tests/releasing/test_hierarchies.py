@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from anonymizer.checking.verify import verify
 from anonymizer.cli.main import main
 from anonymizer.cuts import Cuts
+from anonymizer.engines import anonymize_files
 from anonymizer.errors import EncodeError, ParameterError, SchemaError
 from anonymizer.flow import Flow
 from anonymizer.growing.tree import goes_left
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.measuring.utility import ncp_by_column
-from anonymizer.partitions.run import anonymize_files
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.hierarchies import cut_hierarchy, public_hierarchy
 from anonymizer.releasing.release import read_release

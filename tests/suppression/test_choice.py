@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import anonymizer as an
 from anonymizer.attacks.attack import attack_release
 from anonymizer.checking.linkage import look_alikes
+from anonymizer.engines import anonymize_files
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
 from anonymizer.measuring.utility import ncp
-from anonymizer.partitions.run import anonymize_files
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.generalize import GENERALIZERS, LEAVES_OUT
 from anonymizer.reporting.claim import claim_from

@@ -1,6 +1,6 @@
 """The flow of a table whose records are on the workers of a cluster: here are its values, its tree, and its cells.
 
-What is released is what :func:`anonymizer.partitions.run.anonymize_files` releases on one machine, file by file.
+What is released is what :func:`anonymizer.engines.anonymize_files` releases on one machine, file by file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,23 +24,24 @@ from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histogra
 from anonymizer.growing.target import entropy, gini
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import ncp_by_column
-from anonymizer.partitions import leaving, shares
 from anonymizer.partitions.boxes import kept_of_pieces
 from anonymizer.partitions.check import PartRows, verify_folder
-from anonymizer.partitions.cluster import Cluster, open_cluster
 from anonymizer.partitions.folder import Manifest, Part, write_manifest
-from anonymizer.partitions.leaving import Boxed, Routes, Span
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote
-from anonymizer.partitions.records import LEVELS, Cuts
+from anonymizer.partitions.records import LEVELS
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
-from anonymizer.partitions.shares import Coding, Grown, Share
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import RUN, Settings
+from anonymizer.workers import leaving, shares
+from anonymizer.workers.below import Cuts
+from anonymizer.workers.cluster import Cluster, open_cluster
+from anonymizer.workers.leaving import Boxed, Routes, Span
+from anonymizer.workers.shares import Coding, Grown, Share
 
 ALONE = ("uniform", "refine")
 """Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
@@ -368,7 +369,7 @@ def release_elsewhere(
     rows: int,
     **cluster: Any,
 ) -> FilesResult:
-    """Return what :func:`anonymizer.partitions.run.anonymize_files` does, whose arguments these are, on a cluster."""
+    """Return what :func:`anonymizer.engines.anonymize_files` does, whose arguments these are, on a cluster."""
     s = settings
     require_groups(s, schema)
     remedy = "Choose --engine local, or bring Parquet files in a folder that every worker sees."

@@ -17,18 +17,18 @@ import pyarrow as pa
 import pytest
 
 from anonymizer.cli.main import main
+from anonymizer.engines import anonymize_files
 from anonymizer.errors import ParameterError
 from anonymizer.groups.recipe import Recipe
-from anonymizer.partitions import leaving, shares
-from anonymizer.partitions.cluster import Cluster, ClusterError, open_cluster
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import grow_pieces
-from anonymizer.partitions.remote import Elsewhere, release_on
-from anonymizer.partitions.run import anonymize_files
-from anonymizer.partitions.shares import Failure
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.workers import leaving, shares
+from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster
+from anonymizer.workers.remote import Elsewhere, release_on
+from anonymizer.workers.shares import Failure
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree
 
@@ -119,7 +119,7 @@ def test_a_worker_that_is_killed__changes_nothing(
     tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, schema = source
-    monkeypatch.setattr("anonymizer.partitions.remote.SMALL", 400)  # so that there are waves
+    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
     changes = CASES[0]
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
     with open_cluster(workers=4, memory="2GiB", spill=spill) as cluster:
@@ -144,7 +144,7 @@ def test_a_scheduler_that_is_killed__is_started_again_once(
     tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     folder, schema = source
-    monkeypatch.setattr("anonymizer.partitions.remote.SMALL", 400)  # so that there are waves
+    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **CASES[0])
     others = set(os.listdir(spill))
     with open_cluster(workers=2, memory="2GiB", spill=spill) as cluster:
@@ -172,7 +172,7 @@ def test_a_scheduler_that_is_killed__is_started_again_once(
 
 CLIENT = """
 import sys, time
-from anonymizer.partitions.cluster import open_cluster
+from anonymizer.workers.cluster import open_cluster
 with open_cluster(workers=1, memory="1GiB", spill=sys.argv[1]) as cluster:
     print(*[process.pid for process in cluster.processes], flush=True)
     time.sleep(60)

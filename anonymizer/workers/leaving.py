@@ -25,7 +25,6 @@ from anonymizer.partitions.boxes import COUNTED, boxed_column, grids_of_pieces, 
 from anonymizer.partitions.check import OriginalRows, PartRows, _Before, _part_rows
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.folder import GROUP, Part
-from anonymizer.partitions.shares import Bundle, Coding, Grown, Share, cache_of, codes_of, guarded, hulls
 from anonymizer.partitions.values import ROWS, CodedColumn, Codes
 from anonymizer.releasing.files import write_file
 from anonymizer.releasing.grid import Grid
@@ -33,6 +32,7 @@ from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of,
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of
+from anonymizer.workers.shares import Bundle, Coding, Grown, Share, cache_of, codes_of, guarded, hulls
 
 
 class Routes(NamedTuple):

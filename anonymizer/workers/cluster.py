@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.errors import AnonymizerError, EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError
-from anonymizer.partitions.shares import Failure, R, about, answers_in, forget, keys_in, quiet
 from anonymizer.reading.process import limit_memory
 from anonymizer.releasing.files import MARK
+from anonymizer.workers.shares import Failure, R, about, answers_in, forget, keys_in, quiet
 
 PATIENCE = 60.0
 """Seconds that a process has to start, and that a cluster may be without any worker."""
@@ -338,7 +338,7 @@ def spawn(wish: Mapping[str, Any]) -> "subprocess.Popen[str]":
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
-        [sys.executable, "-m", "anonymizer.partitions.cluster"], text=True,
+        [sys.executable, "-m", "anonymizer.workers.cluster"], text=True,
         env={**os.environ, "PYTHONPATH": paths, "ARROW_DEFAULT_MEMORY_POOL": "system"}, stdin=subprocess.PIPE,
         stdout=subprocess.PIPE if wish["role"] == "scheduler" else subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,

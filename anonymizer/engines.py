@@ -1,0 +1,63 @@
+"""The whole flow of a table in files, on one machine or on the workers of a cluster: files in, a checked folder out.
+What is released is what :func:`anonymizer.pipeline.anonymize` releases of the same table."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.partitions.places import is_remote, local_source
+from anonymizer.partitions.run import FilesResult, release_here, require_pieces
+from anonymizer.partitions.values import ROWS
+from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.files import require_apart
+from anonymizer.schema import Schema
+from anonymizer.settings import Settings
+
+
+def anonymize_files(
+    source: str | Path,
+    schema: Schema,
+    folder: str | Path,
+    *,
+    options: ReadOptions | None = None,
+    rng: np.random.Generator | None = None,
+    reasons: Mapping[str, str] | None = None,
+    override: str = "",
+    progress: Progress = no_progress,
+    rows: int = ROWS,
+    engine: str = "local",
+    cluster: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> FilesResult:
+    """Write a verified release of a table in files into a new folder, piece by piece; return what it is.
+
+    ``source``: a file of Parquet or delimited text, a folder, a pattern such as ``in/*.parquet``, or an address that
+    fsspec opens: see :func:`anonymizer.partitions.pieces.open_table`. ``folder``: new, or empty; it is there as a whole
+    or not at all. ``options``: which texts mean missing, and how text is read. ``rng``, ``reasons``, ``settings``: of
+    :func:`anonymizer.pipeline.anonymize`.
+    ``override``: why it is written although a check fails. ``rows``: of a piece, and of a written file.
+    ``engine``: "local", or "dask", where the records are on the workers of a cluster, the one that ``cluster`` says in
+    the words of :func:`anonymizer.workers.cluster.open_cluster`; then all of them see the files and the folder.
+
+    Records are kept as small numbers, 1 to 4 bytes a column; columns that do not leave are not read. The gate looks at
+    up to 500,000 records, evenly spread.
+
+    Raises :class:`ParameterError` for settings that take one table in memory and a folder that is there already,
+    :class:`ReadError` for a file that cannot be read, by its name, and whatever the stages raise.
+    """
+    s = Settings(**settings)
+    require_pieces(s, schema)
+    if not is_remote(source):
+        require_apart(local_source(source), folder)
+    if engine == "dask":
+        from anonymizer.workers.remote import release_elsewhere
+
+        return release_elsewhere(
+            source, schema, folder, s, options, rng, reasons or {}, override, progress, rows, **cluster or {}
+        )
+    if engine != "local":
+        raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
+    return release_here(source, schema, folder, s, options, rng, reasons or {}, override, progress, rows)

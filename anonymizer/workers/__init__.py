@@ -1,0 +1,1 @@
+"""The same pieces on the workers of a cluster."""
