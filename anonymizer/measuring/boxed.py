@@ -98,6 +98,11 @@ class Values:
     levels: tuple[str, ...] = ()
 
     @property
+    def cells(self) -> int:
+        """Number of different cells."""
+        return len(self.number if self.is_number else self.shares)
+
+    @property
     def is_number(self) -> bool:
         """True for a column of numbers, False for one of levels."""
         return self.column.kind is Kind.NUMERIC
@@ -116,14 +121,23 @@ def values_before(table: pd.DataFrame, column: Column) -> Values:
     return Values(column, codes, nothing, nothing, np.eye(len(levels) + 1), levels)
 
 
+def records_of(release: Release) -> Rows:
+    """Return the original rows of a release, ascending, without those that were left out."""
+    there = np.zeros(int(release.order.max(initial=-1)) + 1, dtype=np.bool_)
+    there[release.order] = True
+    return np.flatnonzero(there)
+
+
 def values_after(release: Release, before: Values) -> Values:
     """Return what the released cells say of a column, in the order of the original rows, without those that were left
     out, as :func:`anonymizer.releasing.expand.expand` reads them beside the data dictionary: a withheld level is any of
     the column's, in equal parts."""
     released = release[before.column.name]
     if released.index is None:
-        return replace(before, of_row=before.of_row[np.sort(release.order)])
-    of_row = released.index[np.argsort(release.order)].astype(np.int64)
+        return replace(before, of_row=before.of_row[records_of(release)])
+    place = np.full(int(release.order.max(initial=-1)) + 1, -1, dtype=np.int64)
+    place[release.order] = np.arange(release.n_records)
+    of_row = released.index[place[place >= 0]].astype(np.int64)
     column = before.column if before.is_number else replace(before.column, domain=released.domain or None)
     options = [possible(cell, column) for cell in released.cells]
     if before.is_number:

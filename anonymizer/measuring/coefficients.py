@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.checking.linkage import LookAlikes, look_alikes_in_codes
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.measuring.bins import Bins
 from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
@@ -105,8 +106,11 @@ class Agreement:
 
 def regression_of(encoded: EncodedTable, target: str | None) -> Regression | None:
     """Return the regressions of the target of a table; ``None`` without one, or where there are too few people."""
+    alike = look_alikes_in_codes(encoded.codes, [encoding.n_codes for encoding in encoded.encodings])
     with one_thread():
-        fits = tuple(fit for response in _responses(encoded, target) if (fit := _fit_of(encoded, response)) is not None)
+        fits = tuple(
+            fit for response in _responses(encoded, target) if (fit := _fit_of(encoded, alike, response)) is not None
+        )
     return Regression(target, not encoded.by_numbers, fits) if fits and target is not None else None
 
 
@@ -134,10 +138,11 @@ def _inside(fit: Fit, boxed: BoxedTable, is_logistic: bool) -> NDArray[np.bool_]
 
 
 class Design:
-    """The weighted rows of a regression: a constant, then the terms of every column; made some rows at a time."""
+    """The weighted rows of a regression: a constant, then the terms of every column; made some rows at a time. A row
+    stands for records that are alike, and ``within`` is the squared error of their responses from its own."""
 
-    def __init__(self, terms: Sequence[Term], weights: Floats) -> None:
-        self.terms, self.weights = terms, weights
+    def __init__(self, terms: Sequence[Term], weights: Floats, within: float = 0.0) -> None:
+        self.terms, self.weights, self.within = terms, weights, within
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Return some rows at a time, and all of their terms (rows, terms)."""
@@ -169,7 +174,7 @@ def linear(design: Design, places: Rows, response: Floats, start: Floats) -> tup
     gram = design.gram()[np.ix_(places, places)]
     products = sum(x[:, places].T @ (design.weights[some] * response[some]) for some, x in design.blocks())
     estimate = np.linalg.solve(gram, np.asarray(products))
-    squares = sum(
+    squares = design.within + sum(
         float(design.weights[some] @ (response[some] - x[:, places] @ estimate) ** 2) for some, x in design.blocks()
     )
     freedom = max(design.weights.sum() - len(places), 1.0)
@@ -213,23 +218,28 @@ def _responses(encoded: EncodedTable, target: str | None) -> Iterator[Floats]:
             yield (encoded.target.codes == code).astype(np.float64)
 
 
-def _fit_of(encoded: EncodedTable, response: Floats) -> Fit | None:
+def _fit_of(encoded: EncodedTable, alike: LookAlikes, response: Floats) -> Fit | None:
+    """Return the regression of a response (n,) on what identifies; ``None`` where there are too few people. ``alike``:
+    records with the same codes, which stand in one row of the regression."""
     n = len(response)
     few = not encoded.by_numbers and min(response.sum(), n - response.sum()) < FEWEST
     if few or np.ptp(response) == 0:
         return None
+    first = np.empty(len(alike.sizes), dtype=np.int64)
+    first[alike.class_of] = np.arange(n)
+    mean = np.bincount(alike.class_of, response) / alike.sizes
     of_code, terms = [], []
     for position, encoding in enumerate(encoded.encodings):
         codes = encoded.codes[:, position]
         cells = [cell_of(code, encoding) for code in range(encoding.n_codes)]
         of_code.append(terms_of_codes(encoding, codes, None if encoded.by_numbers else response))
-        terms.append(_term(BoxedColumn(encoding, cells, codes), of_code[-1]))
-    design = Design(terms, np.ones(n))
+        terms.append(_term(BoxedColumn(encoding, cells, codes[first]), of_code[-1]))
+    design = Design(terms, alike.sizes.astype(np.float64), float(((response - mean[alike.class_of]) ** 2).sum()))
     places = independent(design.gram())
     if len(places) < 2 or n < FEWEST * len(places):
         return None
     model: Callable[..., tuple[Floats, Floats]] = linear if encoded.by_numbers else logistic
-    estimate, variance = model(design, places, response, np.zeros(len(places)))
+    estimate, variance = model(design, places, mean, np.zeros(len(places)))
     if np.isnan(estimate).any():
         return None
     reach = _reach(n - len(places) if encoded.by_numbers else None) * np.sqrt(variance)

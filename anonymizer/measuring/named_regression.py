@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import Encoding, encode_column
-from anonymizer.measuring.boxed import Values, values_after, values_before
+from anonymizer.measuring.boxed import Values, records_of, values_after, values_before
 from anonymizer.measuring.coefficients import FEWEST, Design, Term, independent, linear, logistic, terms_of_codes
 from anonymizer.measuring.predict import one_thread
 from anonymizer.population.estimates import Compared, Estimate, Floats, Rows, Sampling, estimate
@@ -154,7 +154,7 @@ def named_regression(
             remedy=f"Name predictors that vary, with at least {FEWEST} rows for each term and for the target.",
         )
     read = [values_after(release, one.before) for one in columns]
-    later = sampling.of(np.sort(release.order))
+    later = sampling.of(records_of(release))
     after = _fit(values_after(release, target), level, read, columns, later, before.places)
     names = [("(constant)", ""), *(name for one in columns for name in one.names)]
     nothing = Estimate(*[float("nan")] * 4)

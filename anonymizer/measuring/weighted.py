@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.measuring.boxed import BoxedTable, Values, values_after, values_before
+from anonymizer.measuring.boxed import BoxedTable, Values, records_of, values_after, values_before
 from anonymizer.measuring.named_regression import NamedRegression, named_regression
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.population.estimates import CONFIDENCE, Compared, Sampling, finite, mean_of, sampling_of, total_of
@@ -99,28 +99,33 @@ def figures_of(before: Values, after: Values, sampling: Sampling, later: Samplin
     """Return the figures of a column: of numbers the mean (Hájek) of those that have a value, and the total
     (Horvitz–Thompson); of each frequent level, and of "missing" where it occurs, the share and the total of people.
     ``later``: how the rows after were drawn, of whom some may be left out."""
-    name, both = before.column.name, ((before, sampling), (after, later))
+    name = before.column.name
+    both = [(one, *design.alike(one.of_row, one.cells)) for one, design in ((before, sampling), (after, later))]
     if before.is_number:
         for what, get in (("mean", mean_of), ("total", total_of)):
-            pair = (get(one.number[one.of_row], one.present[one.of_row], design) for one, design in both)
+            pair = (get(one.number[cell], one.present[cell], design) for one, design, cell in both)
             yield Compared(what, name, "", *pair)
         return
     rows = np.bincount(before.of_row, minlength=len(before.levels) + 1)
     for place in sorted(np.argsort(-rows[:-1], kind="stable")[:MOST_LEVELS].tolist()) + [len(before.levels)]:
-        parts = [(one.shares[one.of_row, place], np.ones(len(one.of_row)), design) for one, design in both]
+        parts = [(one.shares[cell, place], np.ones(len(cell)), design) for one, design, cell in both]
         if any(part.any() for part, _, _ in parts):
             level = before.levels[place] if place < len(before.levels) else "missing"
             for what, get in (("share", mean_of), ("total", total_of)):
                 yield Compared(what, name, level, *(get(*part) for part in parts))
 
 
-def correlation(first: Values, second: Values, weights: Floats) -> float:
+def correlation(first: Values, second: Values, sampling: Sampling) -> float:
     """Return the weighted correlation of two columns of numbers, of the rows that have both; NaN where one of them does
     not vary."""
-    w = weights * first.present[first.of_row] * second.present[second.of_row]
+    both = first.of_row.astype(np.int64) * second.cells + second.of_row
+    design, cell = sampling.alike(both, first.cells * second.cells)
+    of_row = cell // second.cells, cell % second.cells
+    w = design.weights * design.records * first.present[of_row[0]] * second.present[of_row[1]]
     if not w.sum() > 0:
         return float("nan")
-    apart = [one.number[one.of_row] - np.average(one.number[one.of_row], weights=w) for one in (first, second)]
+    numbers = [one.number[cells] for one, cells in zip((first, second), of_row, strict=True)]
+    apart = [number - np.average(number, weights=w) for number in numbers]
     least = [1e-24 * (np.abs(one.number).max() ** 2) * w.sum() for one in (first, second)]
     squares = [float(w @ one**2) for one in apart]
     if any(square <= tiny for square, tiny in zip(squares, least, strict=True)):
@@ -130,7 +135,7 @@ def correlation(first: Values, second: Values, weights: Floats) -> float:
 
 def compare(table: pd.DataFrame, schema: Schema, release: Release, sampling: Sampling) -> Iterator[Compared]:
     """Return the figures of every generalized column of numbers or levels."""
-    later = sampling.of(np.sort(release.order))
+    later = sampling.of(records_of(release))
     for name in schema.quasi_identifying:
         if schema[name].kind is not Kind.DATE:
             before = values_before(table, schema[name])
@@ -142,12 +147,13 @@ def correlations(table: pd.DataFrame, schema: Schema, release: Release, sampling
     columns = [schema[name] for name in schema.released if schema[name].kind is Kind.NUMERIC]
     before = [values_before(table, column) for column in columns]
     after = [values_after(release, values) for values in before]
+    later = sampling.of(records_of(release))
     return tuple(
         Correlation(
             columns[i].name,
             columns[j].name,
-            correlation(before[i], before[j], sampling.weights),
-            correlation(after[i], after[j], sampling.weights[np.sort(release.order)]),
+            correlation(before[i], before[j], sampling),
+            correlation(after[i], after[j], later),
         )
         for i, j in combinations(range(len(columns)), 2)
         if Role.QUASI_IDENTIFYING in (columns[i].role, columns[j].role)

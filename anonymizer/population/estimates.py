@@ -7,6 +7,7 @@ less strata.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,36 +26,70 @@ CONFIDENCE = 0.95
 @dataclass(frozen=True, eq=False)
 class Sampling:
     """How n rows were drawn. ``weights`` (n,): people that each stands for; ``cluster`` (n,): what was drawn with it,
-    from 0; ``stratum`` (clusters,): in which stratum each cluster is. ``words``: what of these is known."""
+    from 0; ``stratum`` (clusters,): in which stratum each cluster is. ``words``: what of these is known. ``records``
+    (n,): how many of one kind, each drawn by itself, a row stands for: one, but after :meth:`alike`."""
 
     weights: Floats
     cluster: Rows
     stratum: Rows
     words: str
+    records: Rows
 
     def of(self, rows: NDArray[np.integer]) -> "Sampling":
         """Return how some of the rows were drawn; each stands for as many people as before."""
-        clusters, cluster = np.unique(self.cluster[rows], return_inverse=True)
-        return Sampling(self.weights[rows], cluster.reshape(-1), self.stratum[clusters], self.words)
+        there = np.zeros(len(self.stratum), dtype=np.bool_)
+        there[self.cluster[rows]] = True
+        cluster = (np.cumsum(there) - 1)[self.cluster[rows]]
+        return Sampling(self.weights[rows], cluster, self.stratum[there], self.words, self.records[rows])
 
-    @property
+    @cached_property
     def freedom(self) -> int:
         """Degrees of freedom: clusters less strata, 1 at the least."""
-        return max(1, len(self.stratum) - len(np.unique(self.stratum)))
+        return max(1, int(self.clusters.sum()) - len(np.unique(self.stratum)))
+
+    @property
+    def clusters(self) -> Rows:
+        """How many clusters each cluster stands for, (clusters,)."""
+        return self.records if len(self.stratum) == len(self.records) else np.ones(len(self.stratum), dtype=np.int64)
+
+    @cached_property
+    def kinds(self) -> tuple[Rows, Rows]:
+        """Which rows have the same weight and stratum: the kind of each row (n,), and a row of each kind."""
+        kind = pd.factorize(self.weights)[0] * (int(self.stratum.max(initial=0)) + 1) + self.stratum[self.cluster]
+        kind = pd.factorize(kind)[0].astype(np.int64)
+        row = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
+        row[kind] = np.arange(len(kind))
+        return kind, row
+
+    def alike(self, cell: NDArray[np.integer], cells: int) -> tuple["Sampling", NDArray[np.integer]]:
+        """Return how rows were drawn that have one of so many cells each, (n,), and the cell of each: rows of the same
+        cell, weight and stratum are one, where that saves any and every row was drawn by itself."""
+        if len(self.stratum) < len(self.weights):
+            return self, cell
+        kind, row = self.kinds
+        if cells * len(row) >= len(cell):
+            return self, cell
+        records = np.bincount(kind * cells + cell, self.records, cells * len(row)).astype(np.int64)
+        some = np.flatnonzero(records)
+        of_kind = row[some // cells]
+        stratum = self.stratum[self.cluster[of_kind]]
+        return Sampling(self.weights[of_kind], np.arange(len(some)), stratum, self.words, records[some]), some % cells
 
     def covariance(self, parts: Floats) -> Floats:
         """Return the covariance (m, m) of the totals of m figures whose linear parts each row contributes, (n, m)."""
-        sizes = np.bincount(self.stratum)
-        if len(self.stratum) < 2:
+        clusters = self.clusters
+        sizes = np.bincount(self.stratum, clusters)
+        if clusters.sum() < 2:
             return np.full((parts.shape[1], parts.shape[1]), np.nan)
         sums = parts
         if len(self.stratum) < len(parts):
             sums = np.column_stack([np.bincount(self.cluster, part, len(self.stratum)) for part in parts.T])
-        means = np.column_stack([np.bincount(self.stratum, part) for part in sums.T]) / np.maximum(sizes, 1)[:, None]
-        means[sizes == 1] = sums.mean(axis=0)
+        totals = np.column_stack([np.bincount(self.stratum, clusters * part) for part in sums.T])
+        means = np.asarray(totals / np.maximum(sizes, 1)[:, None])
+        means[sizes == 1] = np.average(sums, axis=0, weights=clusters)
         apart = sums - means[self.stratum]
         scale = np.divide(sizes, sizes - 1, out=np.ones(len(sizes)), where=sizes > 1)
-        return np.asarray((apart.T * scale[self.stratum]) @ apart)
+        return np.asarray((apart.T * (scale[self.stratum] * clusters)) @ apart)
 
 
 def sampling_of(table: pd.DataFrame, schema: Schema) -> Sampling:
@@ -78,7 +113,8 @@ def sampling_of(table: pd.DataFrame, schema: Schema) -> Sampling:
         for what, name in (("weights", weight), ("strata", stratum), ("households", household))
         if name is not None
     ]
-    return Sampling(weights, cluster, of_cluster, ", ".join(columns) or "no weights: every row is one person")
+    words = ", ".join(columns) or "no weights: every row is one person"
+    return Sampling(weights, cluster, of_cluster, words, np.ones(n, dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -152,10 +188,10 @@ class Compared:
 def mean_of(number: Floats, present: Floats, sampling: Sampling) -> Estimate:
     """Return the weighted mean of numbers (n,), each of them present to a part (n,)."""
     w = sampling.weights * present
-    people = float(w.sum())
+    people = float(w @ sampling.records)
     if not people > 0:
         return Estimate(*[float("nan")] * 4)
-    mean = float(w @ number) / people
+    mean = float((w * sampling.records) @ number) / people
     variance = sampling.covariance((w * (number - mean) / people)[:, None])[0, 0]
     return estimate(mean, np.sqrt(variance), sampling.freedom)
 
@@ -163,7 +199,9 @@ def mean_of(number: Floats, present: Floats, sampling: Sampling) -> Estimate:
 def total_of(number: Floats, present: Floats, sampling: Sampling) -> Estimate:
     """Return the weighted total of numbers (n,), each of them present to a part (n,)."""
     parts = sampling.weights * present * number
-    return estimate(float(parts.sum()), np.sqrt(sampling.covariance(parts[:, None])[0, 0]), sampling.freedom)
+    return estimate(
+        float(parts @ sampling.records), np.sqrt(sampling.covariance(parts[:, None])[0, 0]), sampling.freedom
+    )
 
 
 def finite(number: float) -> float | None:

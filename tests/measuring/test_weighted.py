@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import astuple
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from scipy.stats import t as student
 from anonymizer.errors import SchemaError
 from anonymizer.flow import Flow
 from anonymizer.measuring.weighted import MOST_LEVELS
-from anonymizer.population.estimates import Estimate, overlap, sampling_of
+from anonymizer.population.estimates import Estimate, mean_of, overlap, sampling_of, total_of
 from anonymizer.releasing.expand import expand
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
@@ -96,6 +97,30 @@ def test_mean__without_a_design_has_the_usual_standard_error() -> None:
     assert (clerk.value, clerk.error) == pytest.approx((share, math.sqrt(share * (1 - share) / (len(table) - 1))))
     assert figures["Total of job = missing"].before.value == table["job"].isna().sum()
     assert figures["Mean of age"].before.value == pytest.approx(table["age"].mean())
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.sampled_from([{}, {"weight": "weight"}, {"weight": "weight", "stratum": "region"}]))
+def test_rows_that_are_alike__count_together(seed: int, design: dict[str, str]) -> None:
+    table = survey(seed, 200)
+    sampling = sampling_of(table, schema_of(table, **design))
+    number = np.random.default_rng(seed).normal(size=7)
+    cell = np.random.default_rng(seed).integers(0, 7, 200)
+    merged, cells = sampling.alike(cell, 7)
+    assert len(cells) < 60
+    assert merged.records.sum() == 200
+    assert merged.freedom == sampling.freedom
+    for get in (mean_of, total_of):
+        apart = get(number[cell], (cell > 2) * 0.5, sampling)
+        together = get(number[cells], (cells > 2) * 0.5, merged)
+        assert astuple(together) == pytest.approx(astuple(apart), rel=1e-9)
+
+
+def test_rows_of_households__are_not_put_together() -> None:
+    table = survey(0, 200)
+    sampling = sampling_of(table, schema_of(table, household="home"))
+    cell = np.zeros(200, dtype=np.int64)
+    assert sampling.alike(cell, 1) == (sampling, cell)
 
 
 def test_a_level_that_is_withheld__is_any_of_the_column_in_equal_parts() -> None:
