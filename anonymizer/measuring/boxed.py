@@ -135,9 +135,9 @@ def values_after(release: Release, before: Values) -> Values:
     released = release[before.column.name]
     if released.index is None:
         return replace(before, of_row=before.of_row[records_of(release)])
-    place = np.full(int(release.order.max(initial=-1)) + 1, -1, dtype=np.int64)
-    place[release.order] = np.arange(release.n_records)
-    of_row = released.index[place[place >= 0]].astype(np.int64)
+    row_of = np.full(int(release.order.max(initial=-1)) + 1, -1, dtype=np.int64)
+    row_of[release.order] = np.arange(release.n_records)
+    of_row = released.index[row_of[row_of >= 0]].astype(np.int64)
     column = before.column if before.is_number else replace(before.column, domain=released.domain or None)
     options = [possible(cell, column) for cell in released.cells]
     if before.is_number:
