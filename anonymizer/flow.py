@@ -29,7 +29,6 @@ from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, r
 from anonymizer.groups.risk import NodeRisk, annotate
 from anonymizer.growing.encode import EncodedTable, encode, persons_of, rows_of
 from anonymizer.growing.people import with_reach
-from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.coefficients import Agreement, Regression, agreement, regression_of
@@ -128,7 +127,7 @@ class Flow:
 
     def rows(self, rows: NDArray[np.int64]) -> "Flow":
         """Return the flow of some of the records, in the encoding of all of them."""
-        same: dict[str, Any] = {"against_original": self.against_original, "rng": self.rng, "turn": self.turn}
+        same: dict[str, Any] = {name: getattr(self, name) for name in ("against_original", "rng", "turn")}
         flow = Flow(self.table.iloc[rows], self.schema, self.settings, **same)
         flow._once("encoded", lambda: rows_of(self.encoded, rows))
         return flow
@@ -156,8 +155,6 @@ class Flow:
             return place.get(compute)
         with self.turn(self.is_long(stage)):  # before the place's lock: who waits for a turn must hold nothing up
             return place.get(compute)
-
-    # What follows from schema and settings alone.
 
     @property
     def grouping(self) -> str:
@@ -189,8 +186,6 @@ class Flow:
         """The criterion of a good split of the tree; ``None`` for median cuts."""
         return with_criterion(self.recipe, self.encoded).criterion
 
-    # The stages, in order.
-
     @stage("schema")
     def encoded(self) -> EncodedTable:
         """The table in codes."""
@@ -212,9 +207,14 @@ class Flow:
         return self.encoded if self.settings.public_k is None else on_grids(self.encoded, self.grids)
 
     @stage(*TREE)
+    def growth(self) -> tuple[Tree, NDArray[np.int32]]:
+        """The grown tree, and the leaf of it that each record reaches."""
+        return grow_by(self.recipe, self.encoded)
+
+    @stage(*TREE)
     def tree(self) -> Tree:
         """The grown tree, unpruned."""
-        return grow_by(self.recipe, self.encoded)
+        return self.growth[0]
 
     @stage("schema", "population_asked")
     def reached(self) -> EncodedTable:
@@ -224,7 +224,7 @@ class Flow:
     @stage(*TREE)
     def leaf(self) -> NDArray[np.int32]:
         """(n,) the leaf of the grown tree that each record reaches."""
-        return descend(self.tree, self.encoded)
+        return self.growth[1]
 
     @stage(*TREE)
     def risk(self) -> NodeRisk:
@@ -257,8 +257,8 @@ class Flow:
     def parts(self) -> Parts:
         """The records that share a box, of those that are not left out. Raises what :attr:`staying` raises."""
         s, encoded = self.settings, replace(self.coarse, people=self.reached.people)
-        rows = self.staying if self.left_out else None
-        return divide(encoded, self.pruning, s.generalizer, s.k, rows=rows, **self._dividing)
+        how = {"rows": self.staying if self.left_out else None, **self._dividing}
+        return divide(encoded, self.pruning, s.generalizer, s.k, **how)
 
     @property
     def _dividing(self) -> dict[str, Any]:

@@ -93,8 +93,8 @@ def print_runs(options: argparse.Namespace, runs: dict[str, list[Run]]) -> None:
     print(f"\n{options.rows:,} rows, parquet, {options.generalizer}, medians of {options.runs}\n")
     print("| version | CPU s | wall s | peak, GiB |\n|---|---:|---:|---:|")
     cpu = []
-    for version, taken in runs.items():
-        median = Run(*map(statistics.median, zip(*taken, strict=True)))  # type: ignore[arg-type]
+    for version, costs in runs.items():
+        median = Run(*map(statistics.median, zip(*costs, strict=True)))  # type: ignore[arg-type]
         cpu.append(median.cpu)
         print(f"| {version} | {median.cpu:.2f} | {median.wall:.2f} | {median.memory / GIB:.2f} |")
     print(f"\nnow / {options.revision} = {cpu[1] / cpu[0]:.2f}", flush=True)

@@ -29,7 +29,6 @@ from anonymizer.errors import Progress
 from anonymizer.groups.recipe import group, grow_by
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.records import descend
 from anonymizer.releasing.generalize import divide
 
 if TYPE_CHECKING:
@@ -187,11 +186,10 @@ class Reruns:
         flow, s = self.flow, self.flow.settings
         exact = deal(flow.reached, way)
         coarse = replace(deal(flow.coarse, way), people=exact.people)
-        tree = grow_by(flow.recipe, exact)
+        tree, leaf = grow_by(flow.recipe, exact)
         pruning = group(tree, annotate(tree, exact), exact, flow.grouping, flow.limits)
         if not pruning.satisfied:
             return False
-        leaf = descend(tree, exact)
         if s.generalizer in SECRET:
             if s.generalizer == "pack-persons":
                 return True  # it takes no regions of a tree

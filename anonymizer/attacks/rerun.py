@@ -23,7 +23,6 @@ from anonymizer.errors import Progress
 from anonymizer.groups.recipe import group, grow_by
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.records import descend
 from anonymizer.releasing.generalize import divide
 from anonymizer.releasing.grid import grids_of
 from anonymizer.releasing.tiers import Parts
@@ -150,9 +149,8 @@ def runs(flow: "Flow", others: Rows, seeds: Sequence[int], grid: Grid, codes: Co
     if codes is not None:
         exact = replace(flow.reached, codes=codes)
         encoded = replace(encoded, codes=codes, people=exact.people)
-        tree = grow_by(flow.recipe, exact)
+        tree, leaf = grow_by(flow.recipe, exact)
         pruning = group(tree, annotate(tree, exact), exact, flow.grouping, flow.limits)
-        leaf = descend(tree, exact)
     for seed in seeds if pruning.satisfied else ():
         rng = np.random.default_rng(seed)
         parts = divide(encoded, pruning, s.generalizer, s.k, limits=flow.limits, leaf=leaf, rng=rng)

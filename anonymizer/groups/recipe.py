@@ -7,12 +7,16 @@ baselines, whose trees depend on k and whose leaves are the groups (:data:`anony
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from anonymizer.groups.mondrian import MONDRIAN, grow_mondrian
 from anonymizer.groups.prune import CRITERIA, Pruning, prune
 from anonymizer.groups.risk import NodeRisk
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.grow import grow
+from anonymizer.growing.grow import grow_with_leaves
 from anonymizer.growing.people import with_people
+from anonymizer.growing.records import descend
 from anonymizer.growing.tree import Tree
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Limits, Settings, name_of, offer, setting_names
@@ -74,13 +78,15 @@ def used_settings(recipe: Recipe, encoded: EncodedTable) -> dict[str, Any]:
     return {"criterion": recipe.criterion, "weight": recipe.weight}
 
 
-def grow_by(recipe: Recipe, encoded: EncodedTable) -> Tree:
-    """Return the tree of a recipe. Raises :class:`ParameterError` when the recipe does not fit the target."""
+def grow_by(recipe: Recipe, encoded: EncodedTable) -> tuple[Tree, NDArray[np.int32]]:
+    """Return the tree of a recipe, and the leaf that each record reaches, (n,). Raises :class:`ParameterError` when the
+    recipe does not fit the target."""
     if recipe.mondrian:
-        return grow_mondrian(encoded, recipe.min_leaf, recipe.mondrian)
+        tree = grow_mondrian(encoded, recipe.min_leaf, recipe.mondrian)
+        return tree, descend(tree, encoded)
     recipe = with_criterion(recipe, encoded)
     weight = 0.5 if recipe.weight is None else recipe.weight
-    return grow(encoded, recipe.criterion or "", recipe.min_leaf, recipe.max_depth, weight=weight)
+    return grow_with_leaves(encoded, recipe.criterion or "", recipe.min_leaf, recipe.max_depth, weight=weight)
 
 
 def group(tree: Tree, risk: NodeRisk, encoded: EncodedTable, grouping: str, limits: Limits) -> Pruning:

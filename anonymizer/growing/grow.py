@@ -6,7 +6,7 @@ its own. The same plan serves records in this process and records on several mac
 
 from dataclasses import fields, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from anonymizer.growing.records import (
     RecordSource,
     Split,
     heights_of,
+    leaf_in_order,
 )
 from anonymizer.growing.tree import Persons, Tree
 from anonymizer.settings import offer
@@ -60,7 +61,7 @@ def grow(
     exhaustive_max: int = 8,
     weight: float = 0.5,
 ) -> Tree:
-    """Grow a binary tree on the quasi-identifiers: for classes by ``entropy`` or ``gini``, for numbers by ``sse``.
+    """Return a binary tree on the quasi-identifiers: for classes by ``entropy`` or ``gini``, for numbers by ``sse``.
 
     ``sse`` predicts all numeric sensitive columns at once, each scaled to [0, 1] (L14). The split with the largest
     total gain (n times impurity, bits for entropy; squared error for numbers) wins; gains within
@@ -81,6 +82,18 @@ def grow(
     ``min_leaf``: fewest records of a child. ``max_depth``: longest path, ``None`` for no limit.
     Raises :class:`ParameterError` for an unknown criterion, one that does not fit the target, or a number out of range.
     """
+    return grow_with_leaves(encoded, criterion, min_leaf, max_depth, exhaustive_max, weight)[0]
+
+
+def grow_with_leaves(
+    encoded: EncodedTable,
+    criterion: str = "entropy",
+    min_leaf: int = 2,
+    max_depth: int | None = None,
+    exhaustive_max: int = 8,
+    weight: float = 0.5,
+) -> tuple[Tree, NDArray[np.int32]]:
+    """Return the tree that :func:`grow` grows, whose arguments these are, and the leaf of each record, (n,)."""
     if criterion not in CRITERIA:
         raise ParameterError(f"There is no criterion {criterion!r}.", remedy=f"Choose one of {', '.join(CRITERIA)}.")
     if min_leaf < 1 or (max_depth is not None and max_depth < 0) or not 0 <= exhaustive_max <= 16:
@@ -90,7 +103,7 @@ def grow(
         )
     if criterion == "blend":
         source = InMemory(encoded, blend_responses(encoded, weight))
-        return grow_from(source, encoded.encodings, "sse", min_leaf, max_depth, 0)
+        return grow_from_all(source, "sse", min_leaf, max_depth, 0)
     in_order = criterion == "in-order"
     if in_order:
         criterion = "sse" if encoded.by_numbers else "entropy"
@@ -102,7 +115,13 @@ def grow(
         )
     with linear_algebra().limit(limits=1, user_api="blas"):  # kernels run side by side already; more threads only wait
         rules = min_leaf, max_depth, exhaustive_max
-        return grow_from(InMemory(encoded), encoded.encodings, criterion, *rules, in_order=in_order)
+        return grow_from_all(InMemory(encoded), criterion, *rules, in_order=in_order)
+
+
+def grow_from_all(source: InMemory, *rules: Any, in_order: bool = False) -> tuple[Tree, NDArray[np.int32]]:
+    """Return the tree that :func:`grow_from` grows from all records, and the leaf of each."""
+    tree = grow_from(source, source.encodings, *rules, in_order=in_order)
+    return tree, leaf_in_order(tree, source.first, source.order)
 
 
 @cache

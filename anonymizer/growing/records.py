@@ -151,6 +151,7 @@ class InMemory:
         classes = np.zeros(n, dtype=np.uint8) if self.by_numbers else encoded.target.codes
         kernels.pack(encoded.codes, classes, self.stride, self.packed)
         self.order = np.arange(n, dtype=np.uint32)
+        self.first = np.empty(0, dtype=np.int64)
         self.runs: dict[int, tuple[int, int]] = {0: (0, n)}
         self.responses = np.empty((n, 0))
         self.moves_values = responses is None and encoded.by_numbers
@@ -247,6 +248,7 @@ class InMemory:
         """See :class:`RecordSource`."""
         from anonymizer import kernels
 
+        self.first = branch.first
         m, runs = len(branch.parent), (branch.parent, branch.feature, branch.first, branch.last, self.order)
 
         def count(target: ClassTarget) -> NDArray[np.int64]:
@@ -304,6 +306,16 @@ class InMemory:
 
         list(in_threads(column, range(p)))
         return low.T, high.T, levels.T, missing.T
+
+
+def leaf_in_order(tree: Tree, first: NDArray[np.int64], order: NDArray[np.uint32]) -> NDArray[np.int32]:
+    """Return the leaf of the grown tree that each record reaches, (n,), as growing has left them: in ``order`` (n,),
+    where the records of each node stand one after the other from its ``first`` (m,) place on."""
+    leaves = np.flatnonzero(tree.is_leaf)
+    leaves = leaves[np.argsort(first[leaves], kind="stable")].astype(np.int32)
+    leaf = np.empty(len(order), dtype=np.int32)
+    leaf[order] = np.repeat(leaves, tree.n[leaves])
+    return leaf
 
 
 def moments_of(

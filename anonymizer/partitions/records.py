@@ -27,6 +27,7 @@ from anonymizer.growing.records import (
     Sums,
     heights_of,
     in_threads,
+    leaf_in_order,
     moments_of,
 )
 from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_all, sse
@@ -160,11 +161,7 @@ class InPieces:
 
     def leaf(self, tree: Tree) -> NDArray[np.int32]:
         """Return the leaf of the grown tree that each record reaches, (n,), as growing has left them."""
-        leaves = np.flatnonzero(tree.is_leaf)
-        leaves = leaves[np.argsort(self.first[leaves], kind="stable")]
-        leaf = np.empty(len(self.order), dtype=np.int32)
-        leaf[self.order] = np.repeat(leaves, tree.n[leaves]).astype(np.int32)
-        return leaf
+        return leaf_in_order(tree, self.first, self.order)
 
 
 def _piece(table: CodedTable, rows: slice) -> InMemory:

@@ -10,6 +10,7 @@ from anonymizer.groups.recipe import Recipe, group, grow_by, recipe_of, with_cri
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode
 from anonymizer.growing.grow import grow
+from anonymizer.growing.records import descend
 from anonymizer.reading.samples import employees, hospital
 from anonymizer.schema import Schema
 from anonymizer.settings import Limits, Settings, names_of
@@ -62,17 +63,19 @@ def test_grow_by__is_grow_with_the_recipe() -> None:
         (Recipe("blend", 9, None, 0.3), grow(BY_CLASS, "blend", 9, weight=0.3)),
         (recipe_of(Settings(grouping="infogain-mondrian", k=7)), grow(BY_CLASS, "entropy", 7)),
     ):
-        made = grow_by(recipe, BY_CLASS)
+        made, leaf = grow_by(recipe, BY_CLASS)
         assert np.array_equal(made.feature, plain.feature)
         assert np.array_equal(made.n, plain.n)
-    by_numbers = grow_by(recipe_of(Settings(grouping="regression-mondrian", k=7)), BY_NUMBERS)
+        assert np.array_equal(leaf, descend(made, BY_CLASS))
+    by_numbers, leaf = grow_by(recipe_of(Settings(grouping="regression-mondrian", k=7)), BY_NUMBERS)
+    assert np.array_equal(leaf, descend(by_numbers, BY_NUMBERS))
     assert np.array_equal(by_numbers.n, grow(BY_NUMBERS, "sse", 7).n)
 
 
 @pytest.mark.parametrize("grouping", MONDRIAN)
 def test_group__keeps_further_limits_in_the_baselines_too(grouping: str) -> None:
     encoded = BY_NUMBERS if grouping == "regression-mondrian" else BY_CLASS
-    tree = grow_by(recipe_of(Settings(grouping=grouping, k=5)), encoded)
+    tree, _ = grow_by(recipe_of(Settings(grouping=grouping, k=5)), encoded)
     risk = annotate(tree, encoded)
     free = group(tree, risk, encoded, grouping, Limits(k=5))
     assert free.n_steps == 0
@@ -86,7 +89,7 @@ def test_group__keeps_further_limits_in_the_baselines_too(grouping: str) -> None
 
 def test_group__prunes_by_the_grouping() -> None:
     encoded = encode(employees(), Schema.of(employees(), quasi_identifying=["Age"], sensitive=["Income"]))
-    tree = grow_by(recipe_of(Settings(grouping="error-digression", k=2)), encoded)
+    tree, _ = grow_by(recipe_of(Settings(grouping="error-digression", k=2)), encoded)
     risk = annotate(tree, encoded)
     for grouping in ("least", "error-digression"):
         steps = group(tree, risk, encoded, grouping, Limits(k=3)).steps

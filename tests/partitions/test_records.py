@@ -41,7 +41,7 @@ def test_any_pieces__grow_the_same_tree(tmp_path: Path, criterion: str, classes:
     coded = code_table(open_table(write_pieces(tmp_path, table, [n // 3])), schema)
     encoded = encode(frame, schema)
     recipe = Recipe(criterion, 2, 4 if criterion == "in-order" else None)
-    whole = grow_by(recipe, encoded)
+    whole, _ = grow_by(recipe, encoded)
     assert whole.n_nodes > 5
     tree, leaf = grow_pieces(coded, recipe, rows, enough)
     assert_same_tree(tree, whole)
@@ -78,7 +78,7 @@ def test_sensitive_numbers_in_any_pieces__grow_the_same_tree(
         one, two = getattr(coded.encoded.numeric, entry.name), getattr(encoded.numeric, entry.name)
         assert np.array_equal(one, two), entry.name
     recipe = Recipe(criterion, 2, 4 if criterion == "in-order" else None)
-    whole = grow_by(recipe, encoded)
+    whole, _ = grow_by(recipe, encoded)
     assert whole.n_nodes > 5
     tree, leaf = grow_pieces(coded, recipe, rows, enough)
     assert_same_tree(tree, whole)
@@ -91,7 +91,7 @@ def test_sensitive_numbers_beside_classes__add_up_to_the_same(tmp_path: Path) ->
     coded = code_table(open_table(write_pieces(tmp_path, table, [700])), schema)
     recipe = Recipe("entropy", 2, None)
     tree, _ = grow_pieces(coded, recipe, 300, 50)
-    assert_same_tree(tree, grow_by(recipe, encode(whole_frame(table), schema)))
+    assert_same_tree(tree, grow_by(recipe, encode(whole_frame(table), schema))[0])
 
 
 def test_records_in_another_order__have_the_same_moments() -> None:
