@@ -93,6 +93,13 @@ class LookAlikes:
     class_of: NDArray[np.int64]
     sizes: NDArray[np.int64]
 
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """One record of each class, (groups,)."""
+        record = np.empty(len(self.sizes), dtype=np.int64)
+        record[self.class_of] = np.arange(len(self.class_of))
+        return record
+
 
 def look_alikes(frame: pd.DataFrame, columns: Sequence[str]) -> LookAlikes:
     """Return the classes of ``frame`` on ``columns``, to be found once and handed to whatever asks for them.

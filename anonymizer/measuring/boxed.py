@@ -113,9 +113,11 @@ def values_before(table: pd.DataFrame, column: Column) -> Values:
     nothing = np.empty(0)
     if column.kind is Kind.NUMERIC:
         plain = replace(column, cuts=Cuts())  # what the table says, before anything is rounded
-        number, of_row = np.unique(numbers_of(table[column.name], plain)[0].astype(np.float64), return_inverse=True)
+        of_row, number = pd.factorize(
+            numbers_of(table[column.name], plain)[0].astype(np.float64), use_na_sentinel=False
+        )
         present = np.isfinite(number).astype(np.float64)
-        return Values(column, of_row.reshape(-1), np.where(present > 0, number, 0.0), present, nothing)
+        return Values(column, of_row, np.where(present > 0, number, 0.0), present, nothing)
     codes, encoding, _ = encode_column(table[column.name], column)
     levels = tuple(str(encoding.text(code)) for code in range(len(encoding.labels)))
     return Values(column, codes, nothing, nothing, np.eye(len(levels) + 1), levels)

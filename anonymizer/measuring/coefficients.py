@@ -225,8 +225,7 @@ def _fit_of(encoded: EncodedTable, alike: LookAlikes, response: Floats) -> Fit |
     few = not encoded.by_numbers and min(response.sum(), n - response.sum()) < FEWEST
     if few or np.ptp(response) == 0:
         return None
-    first = np.empty(len(alike.sizes), dtype=np.int64)
-    first[alike.class_of] = np.arange(n)
+    first = alike.first
     mean = np.bincount(alike.class_of, response) / alike.sizes
     of_code, terms = [], []
     for position, encoding in enumerate(encoded.encodings):

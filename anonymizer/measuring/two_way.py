@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.checking.linkage import look_alikes_in_codes
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.measuring.bins import bins_of
 from anonymizer.measuring.boxed import BoxedTable
@@ -93,6 +94,9 @@ def two_way(encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = N
     sizes += [int(bins.max()) + 1 for bins in sensitive.values()]
     with one_thread():
         after = _tables_after(boxed, shares, before[q:], sizes[q:], weights)
+    alike = look_alikes_in_codes(np.column_stack(before), sizes)  # in every bin, so once in every table
+    records = alike.sizes if weights is None else np.bincount(alike.class_of, weights, len(alike.sizes))
+    before = [bins[alike.first] for bins in before]
     starts, gone = np.cumsum([0, *sizes]), boxed.box < 0
     people = encoded.n_records if weights is None else weights.sum()
     left_out = gone.sum() if weights is None else weights[gone].sum()
@@ -101,7 +105,7 @@ def two_way(encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = N
         for second in range(first + 1, len(sizes)):
             shape = sizes[first], sizes[second]
             pairs = before[first] * shape[1] + before[second]
-            table = np.bincount(pairs, weights, minlength=shape[0] * shape[1]).reshape(shape)
+            table = np.bincount(pairs, records, minlength=shape[0] * shape[1]).reshape(shape)
             released = after[starts[first] : starts[first + 1], starts[second] : starts[second + 1]]
             distances[first, second] = (np.abs(released - table).sum() + left_out) / (2 * people)
             roots = np.sqrt(released) - np.sqrt(table)

@@ -8,7 +8,7 @@ A released cell contributes what :func:`anonymizer.releasing.expand.expand` make
 each of its levels in equal parts, a concatenation by its counts, and "missing" the same as one level more.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -133,30 +133,20 @@ def correlation(first: Values, second: Values, sampling: Sampling) -> float:
     return float(np.clip((w * apart[0]) @ apart[1] / np.sqrt(squares[0] * squares[1]), -1, 1))
 
 
-def compare(table: pd.DataFrame, schema: Schema, release: Release, sampling: Sampling) -> Iterator[Compared]:
-    """Return the figures of every generalized column of numbers or levels."""
-    later = sampling.of(records_of(release))
-    for name in schema.quasi_identifying:
-        if schema[name].kind is not Kind.DATE:
-            before = values_before(table, schema[name])
-            yield from figures_of(before, values_after(release, before), sampling, later)
-
-
-def correlations(table: pd.DataFrame, schema: Schema, release: Release, sampling: Sampling) -> tuple[Correlation, ...]:
-    """Return the correlations of all columns of numbers that leave, at least one of each two generalized."""
-    columns = [schema[name] for name in schema.released if schema[name].kind is Kind.NUMERIC]
-    before = [values_before(table, column) for column in columns]
-    after = [values_after(release, values) for values in before]
-    later = sampling.of(records_of(release))
+def correlations(
+    columns: Sequence[tuple[Values, Values]], sampling: Sampling, later: Sampling
+) -> tuple[Correlation, ...]:
+    """Return the correlations of all columns of numbers that leave, before and after, at least one of each two
+    generalized."""
     return tuple(
         Correlation(
-            columns[i].name,
-            columns[j].name,
-            correlation(before[i], before[j], sampling),
-            correlation(after[i], after[j], later),
+            first[0].column.name,
+            second[0].column.name,
+            correlation(first[0], second[0], sampling),
+            correlation(first[1], second[1], later),
         )
-        for i, j in combinations(range(len(columns)), 2)
-        if Role.QUASI_IDENTIFYING in (columns[i].role, columns[j].role)
+        for first, second in combinations([both for both in columns if both[0].is_number], 2)
+        if Role.QUASI_IDENTIFYING in (first[0].column.role, second[0].column.role)
     )
 
 
@@ -171,10 +161,17 @@ def weighted(
     sampling = sampling_of(table, schema)
     if schema.only(Role.WEIGHT) is not None:
         tables = two_way(encoded, boxed, sampling.weights)
+    later = sampling.of(records_of(release))
+    columns = []
+    for column in map(schema.__getitem__, schema.released):
+        if column.kind is Kind.NUMERIC or (column.kind, column.role) == (Kind.CATEGORICAL, Role.QUASI_IDENTIFYING):
+            before = values_before(table, column)
+            columns.append((before, values_after(release, before)))
+    boxes = [both for both in columns if both[0].column.role is Role.QUASI_IDENTIFYING]
     return Weighted(
         sampling.words,
-        tuple(compare(table, schema, release, sampling)),
-        correlations(table, schema, release, sampling),
+        tuple(figure for before, after in boxes for figure in figures_of(before, after, sampling, later)),
+        correlations(columns, sampling, later),
         tables,
         named_regression(regression, table, schema, release, sampling) if regression else None,
     )
