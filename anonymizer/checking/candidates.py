@@ -5,8 +5,9 @@ found by sets of bits, 64 people at a time. The limits below keep memory and tim
 reported, never guessed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,21 +49,25 @@ class Original:
     """A table that releases are compared with, in codes, prepared once: see :func:`prepare`.
 
     ``table`` (n rows), ``schema``: as given. ``codes`` (n, p): of the quasi-identifiers, whose meaning is in
-    ``columns``; ``types``: records that are equal there. ``numbers``: of each kept column of
-    numbers its distinct values, ascending, and the place of each record's among them (n,), missing last. ``person``
-    (n,): whose each record is, -1 for nobody's; ``None`` when every record is a person or the table does not tell.
+    ``columns``. ``numbers``: of each kept column of numbers its distinct values, ascending, and the place of each
+    record's among them (n,), missing last. ``person`` (n,): whose each record is, -1 for nobody's; ``None`` when every
+    record is a person or the table does not tell.
     """
 
     table: pd.DataFrame
     schema: Schema
     codes: NDArray[np.integer[Any]]
     columns: tuple[OriginalColumn, ...]
-    types: LookAlikes
     numbers: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
     person: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.table)
+
+    @cached_property
+    def types(self) -> LookAlikes:
+        """The records that are equal in all quasi-identifiers, for whoever looks at all who fit a row."""
+        return look_alikes_in_codes(self.codes, [column.n_codes for column in self.columns])
 
 
 def prepare(original: pd.DataFrame, schema: Schema) -> Original:
@@ -81,7 +86,6 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
         narrow.append(codes_of_column.astype(np.min_scalar_type(column_of_codes.n_codes)))
         del codes_of_column
     codes = _stacked(narrow, len(original))
-    types = look_alikes_in_codes(codes, [column.n_codes for column in columns])
     kept_numbers = {}
     for column in schema.columns:
         if column.role in KEPT_ROLES and column.name in original.columns and column.kind is not Kind.CATEGORICAL:
@@ -93,7 +97,7 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     person = None
     if schema.person is not None and schema.person in original.columns:
         person = pd.factorize(original[schema.person])[0].astype(np.int64)
-    return Original(original, schema, codes, tuple(columns), types, kept_numbers, person)
+    return Original(original, schema, codes, tuple(columns), kept_numbers, person)
 
 
 def _stacked(columns: "list[NDArray[Any]]", n: int) -> NDArray[Any]:
@@ -118,23 +122,29 @@ def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both tables in codes. ``codes`` (n, columns) of the records, ``types`` of equal ones; ``index``: of each column,
-    the distinct cell of each row (n',), ``classes`` of equal rows; ``cells``: of each column, the codes that each
-    distinct cell allows."""
+    """Both tables in codes. ``codes`` (n, columns) of the records, ``equal``: what returns equal ones; ``index``: of
+    each column, the distinct cell of each row (n',), ``classes`` of equal rows; ``cells``: of each column, the codes
+    that each distinct cell allows."""
 
     codes: NDArray[np.integer[Any]]
-    types: LookAlikes
+    equal: Callable[[], LookAlikes]
     index: tuple[NDArray[np.integer[Any]], ...]
     classes: LookAlikes
     cells: tuple["AllowedCodes", ...]
+
+    @property
+    def types(self) -> LookAlikes:
+        """The records that are equal."""
+        return self.equal()
 
     def with_column(self, codes: NDArray[np.int32], index: NDArray[np.int32], n_codes: int) -> "Sides":
         """Return both tables with one more column, in which every row allows just its own code, below ``n_codes``."""
         each = np.arange(n_codes, dtype=np.int32)
         cells = AllowedCodes(n_codes, each, each, np.zeros(n_codes + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
+        types = look_alikes(pd.DataFrame({"type": self.types.class_of, "code": codes}), ("type", "code"))
         return Sides(
             np.column_stack([self.codes, codes]),
-            look_alikes(pd.DataFrame({"type": self.types.class_of, "code": codes}), ("type", "code")),
+            lambda: types,
             (*self.index, index),
             look_alikes(pd.DataFrame({"class": self.classes.class_of, "code": index}), ("class", "code")),
             (*self.cells, cells),
@@ -306,7 +316,8 @@ def sides_of(
     cells = cells or read_cells(released, original.schema)
     index = tuple(cells[name].index for name in names)
     allowed = [allowed_codes(cells[name].cells, column) for name, column in zip(names, original.columns, strict=True)]
-    return Sides(original.codes, original.types, index, classes or look_alikes(released, names), tuple(allowed))
+    alike = classes or look_alikes(released, names)
+    return Sides(original.codes, lambda: original.types, index, alike, tuple(allowed))
 
 
 def original_column(original: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int32], OriginalColumn]:

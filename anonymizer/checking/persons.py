@@ -276,7 +276,7 @@ def fitting(released: pd.DataFrame, classes: LookAlikes, schema: Schema, reach: 
     sizes = np.bincount(people.types.class_of, weights=reach.counts, minlength=len(people.types.sizes))
     weighted = LookAlikes(people.types.class_of, sizes.astype(np.int64))
     sides = sides_of(released[list(schema.quasi_identifying)], people, classes)
-    graph = graph_of(replace(sides, types=weighted), MAX_EDGES, MAX_PAIRS)
+    graph = graph_of(replace(sides, equal=lambda: weighted), MAX_EDGES, MAX_PAIRS)
     if graph.records_per_class is None:
         raise ParameterError(
             f"The release was not compared with the population: {graph.reason}.",
