@@ -225,6 +225,14 @@ def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[
     return rank[first_codes], np.asarray(uniques)[order]
 
 
+def count_codes(codes: NDArray[np.integer[Any]], n_codes: int) -> NDArray[np.int64]:
+    """Return how many records have each code from 0, (n_codes,); those beyond, and -1, which is missing, count
+    nowhere."""
+    places = codes.astype(np.int64)
+    places += 1
+    return np.bincount(places, minlength=n_codes + 1)[1 : n_codes + 1].astype(np.int64, copy=False)
+
+
 def ranks_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the place of each record's number among the distinct ones (n,), missing last, and these, ascending."""
     numbers = numbers_of(values, column)[0]

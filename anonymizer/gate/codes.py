@@ -1,6 +1,7 @@
 """Values that stand out: codes among numbers, levels and ends that only one person has."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from anonymizer.errors import EncodeError
 from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import ranks_of, value_text
+from anonymizer.values import count_codes, ranks_of, value_text
 
 CODES = (*range(1, 10), *(digit * ones for ones in (11, 111, 1111, 11111, 111111) for digit in (7, 8, 9)))
 """Numbers that surveys write for "not asked", "refused" and the like: negative ones, or those of two digits and more
@@ -23,17 +24,27 @@ FAR = 0.1
 """An end is one person's when the next value is at least this share of the range away."""
 
 
-def codes(table: pd.DataFrame, schema: Schema) -> Iterable[Finding]:
-    """Yield the columns of numbers that leave and hold codes among their numbers."""
-    for column in leaving(schema, Kind.NUMERIC):
-        numbers = numbers_or_none(table[column.name], column)
-        if numbers is None:
-            continue
-        codes_, own = numbers
-        counts = np.bincount(codes_, minlength=len(own))[: len(own)]
-        marks = sentinels(own, counts)
-        if not marks:
-            continue
+def of_numbers(
+    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None
+) -> tuple[list[Finding], list[Finding]]:
+    """Return the columns of numbers that leave and hold codes among their numbers, and those of numbers and dates whose
+    ends are one person's. ``person`` (n,): whose each record is, when rows are not persons."""
+    with_codes: list[Finding] = []
+    with_ends: list[Finding] = []
+    for column in leaving(schema, Kind.NUMERIC, Kind.DATE):
+        with suppress(EncodeError):  # it holds others than numbers
+            places, own = ranks_of(table[column.name], column)
+            with_codes += codes(column, places, own) if column.kind is Kind.NUMERIC else ()
+            with_ends += ends(column, places, own, person)
+    return with_codes, with_ends
+
+
+def codes(column: Column, places: NDArray[np.int64], own: NDArray[np.float64]) -> Iterable[Finding]:
+    """Yield that a column holds codes among its numbers. ``places`` (n,): of each record's number among ``own``, the
+    distinct ones, ascending; missing last."""
+    counts = count_codes(places, len(own))
+    marks = sentinels(own, counts)
+    if marks:
         rows = int(counts[np.isin(own, marks)].sum())
         texts = tuple(value_text(mark) for mark in marks)
         signs = ", ".join(text.replace("-", "−") for text in texts)
@@ -72,24 +83,21 @@ def sentinels(values: NDArray[np.float64], counts: NDArray[np.int64]) -> list[fl
     return sorted(float(mark) for mark in marks)
 
 
-def ends(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None) -> Iterable[Finding]:
-    """Yield the columns of numbers and dates that leave and whose lowest or highest value is one person's, far from all
-    others. ``person`` (n,): whose each record is, when rows are not persons."""
-    for column in leaving(schema, Kind.NUMERIC, Kind.DATE):
-        numbers = numbers_or_none(table[column.name], column)
-        if numbers is None or len(numbers[1]) < FEWEST:
-            continue
-        codes_, own = numbers
-        present = codes_ < len(own)
-        holders = holders_of(codes_[present], len(own), None if person is None else person[present])
-        width = own[-1] - own[0]
-        sides = [
-            name
-            for name, at, gap in (("lowest", 0, own[1] - own[0]), ("highest", -1, own[-1] - own[-2]))
-            if holders[at] == 1 and gap >= FAR * width
-        ]
-        if not sides:
-            continue
+def ends(
+    column: Column, places: NDArray[np.int64], own: NDArray[np.float64], person: NDArray[np.integer[Any]] | None
+) -> Iterable[Finding]:
+    """Yield that the lowest or highest value of a column is one person's, far from all others. ``places``, ``own``: as
+    of :func:`codes`; ``person``: as of :func:`of_numbers`."""
+    if len(own) < FEWEST:
+        return
+    holders = holders_of(places, len(own), person)
+    width = own[-1] - own[0]
+    sides = [
+        name
+        for name, at, gap in (("lowest", 0, own[1] - own[0]), ("highest", -1, own[-1] - own[-2]))
+        if holders[at] == 1 and gap >= FAR * width
+    ]
+    if sides:
         boxed = column.role is Role.QUASI_IDENTIFYING
         share = max((own[1] - own[0]) * ("lowest" in sides), (own[-1] - own[-2]) * ("highest" in sides)) / width
         how = "stands at the end of a box" if boxed else "leaves unchanged"
@@ -110,8 +118,7 @@ def rare_levels(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[
     boxed: dict[str, int] = {}
     for column in leaving(schema, Kind.CATEGORICAL):
         codes_, n_levels = texts_in(table[column.name])
-        present = codes_ >= 0
-        holders = holders_of(codes_[present], n_levels, None if person is None else person[present])
+        holders = holders_of(codes_, n_levels, person)
         alone, levels = int((holders == 1).sum()), int((holders > 0).sum())
         if not alone:
             continue
@@ -157,14 +164,6 @@ def leaving(schema: Schema, *kinds: Kind) -> list[Column]:
     return [schema[name] for name in schema.released if schema[name].kind in kinds]
 
 
-def numbers_or_none(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-    """Return a column as :func:`anonymizer.values.ranks_of` does; ``None`` where it holds others than numbers."""
-    try:
-        return ranks_of(values, column)
-    except EncodeError:
-        return None
-
-
 def texts_in(values: "pd.Series[Any]") -> tuple[NDArray[np.integer[Any]], int]:
     """Return a number for the text of each value (n,), -1 for missing, and what they are below."""
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -177,12 +176,13 @@ def texts_in(values: "pd.Series[Any]") -> tuple[NDArray[np.integer[Any]], int]:
 def holders_of(
     codes_: NDArray[np.integer[Any]], n_codes: int, person: NDArray[np.integer[Any]] | None
 ) -> NDArray[np.int64]:
-    """Return how many persons have each value (d,); a record of nobody's is a person of its own."""
+    """Return how many persons have each value (d,), of those from 0 on and below ``n_codes``; a record of nobody's is a
+    person of its own."""
     if person is None:
-        return np.bincount(codes_, minlength=n_codes).astype(np.int64)
+        return count_codes(codes_, n_codes)
     pairs = pd.DataFrame({"value": codes_, "person": person})
     once = pairs[(pairs["person"] < 0) | ~pairs.duplicated()]
-    return np.bincount(once["value"], minlength=n_codes).astype(np.int64)
+    return count_codes(once["value"].to_numpy(), n_codes)
 
 
 def between(values: NDArray[np.float64]) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from anonymizer.checking.evidence import Check
 from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.verify import Verification
-from anonymizer.gate.codes import codes, ends, rare_levels
+from anonymizer.gate.codes import of_numbers, rare_levels
 from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
 from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out
 from anonymizer.gate.looks import looks, persons
@@ -45,14 +45,15 @@ def about_table(
     facts = profile(table)
     names = tuple(looks(table, schema, suggest(table, facts=facts), facts))
     named = {name for finding in names for name in finding.columns}
+    with_codes, with_ends = of_numbers(table, schema, person)
     apart = tuple(finding for finding in rare_levels(table, schema, person) if not named & set(finding.columns))
     return (
         *(names or nameless(schema)),
         *undone(table, schema, named),
         *persons(schema, facts),
-        *codes(table, schema),
+        *with_codes,
         *apart,
-        *ends(table, schema, person),
+        *with_ends,
     )
 
 

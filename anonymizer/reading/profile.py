@@ -36,6 +36,7 @@ from anonymizer.reading.patterns import (
     speaks_of_persons,
 )
 from anonymizer.schema import LEFT_OUT, ONCE, POINTING, REASONS, Column, Kind, Role, Schema, kind_of
+from anonymizer.values import count_codes
 
 LOOKED_AT = 400
 """Different values of a column that are held against patterns, spread evenly; all counts are of all values."""
@@ -281,16 +282,14 @@ def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:
 def _distinct(values: "pd.Series[Any]") -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the different values, missing left out, and how many records have each."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        codes = values.cat.codes.to_numpy()
-        counts = np.bincount(codes[codes >= 0], minlength=len(values.cat.categories))
+        counts = count_codes(values.cat.codes.to_numpy(), len(values.cat.categories))
         used = np.flatnonzero(counts)
         return np.asarray(values.cat.categories, dtype=object)[used], counts[used]
     try:
         codes, labels = pd.factorize(values)
     except TypeError:  # lists and the like cannot be compared: their text can
         codes, labels = pd.factorize(values.map(str, na_action="ignore"))
-    counts = np.bincount(codes[codes >= 0], minlength=len(labels))
-    return np.asarray(labels), counts
+    return np.asarray(labels), count_codes(codes, len(labels))
 
 
 def _spread(n: int) -> NDArray[np.int64]:
