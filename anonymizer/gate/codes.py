@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError
 from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out
+from anonymizer.reading.profile import ColumnFacts
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import count_codes, ranks_of, value_text
 
@@ -25,17 +26,21 @@ FAR = 0.1
 
 
 def of_numbers(
-    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None
+    table: pd.DataFrame, schema: Schema, facts: Iterable[ColumnFacts], person: NDArray[np.integer[Any]] | None
 ) -> tuple[list[Finding], list[Finding]]:
     """Return the columns of numbers that leave and hold codes among their numbers, and those of numbers and dates whose
-    ends are one person's. ``person`` (n,): whose each record is, when rows are not persons."""
+    ends are one person's. ``facts``: what each column holds; ``person`` (n,): whose each record is, when rows are not
+    persons."""
+    alone = with_unique(facts, person)
     with_codes: list[Finding] = []
     with_ends: list[Finding] = []
     for column in leaving(schema, Kind.NUMERIC, Kind.DATE):
+        if column.kind is Kind.DATE and column.name not in alone:
+            continue
         with suppress(EncodeError):  # it holds others than numbers
             places, own = ranks_of(table[column.name], column)
             with_codes += codes(column, places, own) if column.kind is Kind.NUMERIC else ()
-            with_ends += ends(column, places, own, person)
+            with_ends += ends(column, places, own, person) if column.name in alone else ()
     return with_codes, with_ends
 
 
@@ -112,11 +117,22 @@ def ends(
         )
 
 
-def rare_levels(table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None) -> Iterable[Finding]:
+def with_unique(facts: Iterable[ColumnFacts], person: NDArray[np.integer[Any]] | None) -> set[str]:
+    """Return the columns that may have a value that is one person's: of records, those with a value that one of them
+    has; ``person``: where rows are not persons, all."""
+    return {fact.name for fact in facts if person is not None or fact.unique}
+
+
+def rare_levels(
+    table: pd.DataFrame, schema: Schema, facts: Iterable[ColumnFacts], person: NDArray[np.integer[Any]] | None
+) -> Iterable[Finding]:
     """Yield the columns of levels that leave unchanged and have levels that one person has; and those in boxes, where a
-    box names its levels, as one finding."""
+    box names its levels, as one finding. ``facts``, ``person``: as of :func:`of_numbers`."""
+    alone_in = with_unique(facts, person)
     boxed: dict[str, int] = {}
     for column in leaving(schema, Kind.CATEGORICAL):
+        if column.name not in alone_in:
+            continue
         codes_, n_levels = texts_in(table[column.name])
         holders = holders_of(codes_, n_levels, person)
         alone, levels = int((holders == 1).sum()), int((holders > 0).sum())

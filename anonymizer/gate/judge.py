@@ -45,8 +45,8 @@ def about_table(
     facts = profile(table)
     names = tuple(looks(table, schema, suggest(table, facts=facts), facts))
     named = {name for finding in names for name in finding.columns}
-    with_codes, with_ends = of_numbers(table, schema, person)
-    apart = tuple(finding for finding in rare_levels(table, schema, person) if not named & set(finding.columns))
+    with_codes, with_ends = of_numbers(table, schema, facts, person)
+    apart = tuple(finding for finding in rare_levels(table, schema, facts, person) if not named & set(finding.columns))
     return (
         *(names or nameless(schema)),
         *undone(table, schema, named),

@@ -1,7 +1,7 @@
 """What columns that leave look like: names, addresses, numbers of people, and persons who are counted as several."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -40,7 +40,10 @@ def looks(table: pd.DataFrame, schema: Schema, suggested: Schema, facts: tuple[C
         if column.role in LEFT_OUT or (column.role is Role.QUASI_IDENTIFYING and column.kind is not Kind.CATEGORICAL):
             continue
         own = suggested[fact.name]
-        texts = texts_of(table[fact.name]) if fact.kind is Kind.CATEGORICAL else []
+        texts: Sequence[str] = []
+        if fact.kind is Kind.CATEGORICAL:
+            all_there = len(fact.looked_at) == fact.distinct
+            texts = fact.looked_at if all_there else texts_of(table[fact.name])
         names = fact.distinct_share > DIFFERENT and sum(map(is_person_name, texts)) >= HALF * max(1, len(texts))
         if own.role in LEFT_OUT or names:
             yield identifying(fact, column.role, own.reason if own.role in LEFT_OUT else "", names)
@@ -75,7 +78,7 @@ def identifying(fact: ColumnFacts, role: Role, reason: str, names: bool) -> Find
     )
 
 
-def holding(values: "pd.Series[Any]", name: str, texts: list[str]) -> Iterable[Finding]:
+def holding(values: "pd.Series[Any]", name: str, texts: Sequence[str]) -> Iterable[Finding]:
     """Yield what reaches a person in some of the values of a column; ``texts``: its different ones."""
     for what, holds in HOLDS.items():
         some = [text for text in texts if holds(text)]

@@ -57,7 +57,8 @@ class ColumnFacts:
 
     ``distinct``: different values; ``unique``: records whose value nobody else has; ``low``, ``high``: ends of
     numbers and dates as text; ``top``: the most frequent levels of a categorical column with their records;
-    ``pattern``: what the values look like, in words.
+    ``pattern``: what the values look like, in words; ``looked_at``: some of the different values of a categorical
+    column as text, evenly spread, all of them where they are at most :data:`LOOKED_AT`.
     """
 
     name: str
@@ -70,6 +71,7 @@ class ColumnFacts:
     high: str | None = None
     top: tuple[tuple[str, int], ...] = ()
     pattern: str = ""
+    looked_at: tuple[str, ...] = ()
 
     @property
     def present(self) -> int:
@@ -250,7 +252,9 @@ def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:
     missing = int(len(values) - counts.sum())
     low = high = None
     top: tuple[tuple[str, int], ...] = ()
+    looked_at: tuple[str, ...] = ()
     if kind is Kind.CATEGORICAL:
+        looked_at = tuple(str(labels[position]) for position in _spread(len(labels)))
         texts = [_text(labels[position]) for position in _spread(len(labels))]
         order = np.argsort(-counts, kind="stable")[:TOP]
         top = tuple((_text(labels[position]), int(counts[position])) for position in order)
@@ -276,6 +280,7 @@ def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:
         high=high,
         top=top,
         pattern=pattern,
+        looked_at=looked_at,
     )
 
 
@@ -312,8 +317,7 @@ def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]") -> Column:
     order, ordered = None, False
     if kind is Kind.CATEGORICAL and 3 <= fact.distinct <= 60:
         if fact.kind is Kind.CATEGORICAL:
-            labels, _ = _distinct(values)
-            order = natural_order(sorted(map(str, labels)))
+            order = natural_order(sorted(fact.looked_at))
             ordered = order is not None
         else:  # levels that are numbers are sorted as numbers
             ordered = bool(header_phrases(fact.name) & SCALE_WORDS) and _no_gap(fact)
@@ -431,8 +435,7 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
             return f"{unique}, so it is as good as a name."
     if fact.kind is not Kind.CATEGORICAL or fact.present < 20:
         return ""
-    labels, _ = _distinct(values)
-    texts = [str(labels[position]) for position in _spread(len(labels))]
+    texts = fact.looked_at
     if share > 0.3 and sum(map(is_person_name, texts)) >= ENOUGH * len(texts):
         return "Its values look like names of people."
     if share > 0.3 and sum(map(len, texts)) > 60 * len(texts):
