@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from anonymizer.attacks.attackers import ends_of
 from anonymizer.attacks.outcome import Rate
-from anonymizer.checking.candidates import Original, OriginalColumn, prepare
+from anonymizer.checking.candidates import Original, OriginalColumn, columns_of, prepare
 from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.releasing.grid import Grid
@@ -90,7 +90,7 @@ def isolation(
     of_ends = of_levels = (0, 0)
     everybody: Flags = np.zeros(n, dtype=np.bool_)
     by_column = {}
-    for name, codes, column in zip(names, original.codes.T, original.columns, strict=True):
+    for name, codes, column in zip(names, columns_of(original.codes), original.columns, strict=True):
         measure = alone_in_set if schema[name].kind is Kind.CATEGORICAL else alone_at_end
         alone, ends, levels = measure(cells[name], codes[order], column, classes, (public or {}).get(name))
         by_column[name] = Rate(int(alone.sum()), n)

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.cells import Cell, kept_value
-from anonymizer.checking.linkage import LookAlikes, look_alikes, look_alikes_in_codes
+from anonymizer.checking.linkage import LookAlikes, classes_of, look_alikes
 from anonymizer.checking.released import ColumnCells, read_cells, require_column, texts_of
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.schema import Column, Kind, Role, Schema
@@ -48,15 +48,15 @@ class OriginalColumn:
 class Original:
     """A table that releases are compared with, in codes, prepared once: see :func:`prepare`.
 
-    ``table`` (n rows), ``schema``: as given. ``codes`` (n, p): of the quasi-identifiers, whose meaning is in
-    ``columns``. ``numbers``: of each kept column of numbers its distinct values, ascending, and the place of each
-    record's among them (n,), missing last. ``person`` (n,): whose each record is, -1 for nobody's; ``None`` when every
-    record is a person or the table does not tell.
+    ``table`` (n rows), ``schema``: as given. ``codes`` (n,): of the p quasi-identifiers, as of :func:`side_by_side`,
+    whose meaning is in ``columns``. ``numbers``: of each kept column of numbers its distinct values, ascending, and the
+    place of each record's among them (n,), missing last. ``person`` (n,): whose each record is, -1 for nobody's;
+    ``None`` when every record is a person or the table does not tell.
     """
 
     table: pd.DataFrame
     schema: Schema
-    codes: NDArray[np.integer[Any]]
+    codes: NDArray[np.void]
     columns: tuple[OriginalColumn, ...]
     numbers: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
     person: NDArray[np.int64] | None = None
@@ -67,7 +67,8 @@ class Original:
     @cached_property
     def types(self) -> LookAlikes:
         """The records that are equal in all quasi-identifiers, for whoever looks at all who fit a row."""
-        return look_alikes_in_codes(self.codes, [column.n_codes for column in self.columns])
+        bounds = [column.n_codes for column in self.columns]
+        return classes_of(zip(columns_of(self.codes), bounds, strict=True), len(self))
 
 
 def prepare(original: pd.DataFrame, schema: Schema) -> Original:
@@ -85,7 +86,7 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
         columns.append(column_of_codes)
         narrow.append(codes_of_column.astype(np.min_scalar_type(column_of_codes.n_codes)))
         del codes_of_column
-    codes = _stacked(narrow, len(original))
+    codes = side_by_side(narrow)
     kept_numbers = {}
     for column in schema.columns:
         if column.role in KEPT_ROLES and column.name in original.columns and column.kind is not Kind.CATEGORICAL:
@@ -100,14 +101,29 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     return Original(original, schema, codes, tuple(columns), kept_numbers, person)
 
 
-def _stacked(columns: "list[NDArray[Any]]", n: int) -> NDArray[Any]:
-    """Return columns (n,) as one array (n, p), in as few bits as the widest needs; the list is emptied."""
-    widest = np.result_type(np.uint8, *{column.dtype for column in columns})
-    stacked = np.empty((n, len(columns)), dtype=widest)
-    for position in range(len(columns)):
-        stacked[:, position] = columns[position]
-        columns[position] = np.empty(0, widest)
-    return stacked
+def side_by_side(columns: "list[NDArray[Any]]") -> NDArray[np.void]:
+    """Return p columns (n,) as one array (n,), whose items hold the values of all columns, each in its own width; the
+    list is emptied. So the values of a record lie together, in as few bytes as they need."""
+    fields = [(str(place), column.dtype) for place, column in enumerate(columns)]
+    codes = np.empty(len(columns[0]) if columns else 0, dtype=fields)
+    for name, _ in fields:
+        codes[name] = columns.pop(0)
+    return codes
+
+
+def rows_wide(codes: NDArray[np.void], rows: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+    """Return some rows of columns that lie :func:`side_by_side`, as loops take them, (rows, p)."""
+    flat = codes.view(np.uint8).reshape(len(codes), -1)
+    some = np.take(flat, rows, axis=0).reshape(-1).view(codes.dtype)
+    wide = np.empty((len(rows), len(codes.dtype.names or ())), dtype=np.int32)
+    for place, column in enumerate(columns_of(some)):
+        wide[:, place] = column
+    return wide
+
+
+def columns_of(codes: NDArray[np.void]) -> list[NDArray[Any]]:
+    """Return the columns that lie :func:`side_by_side`, p of (n,)."""
+    return [codes[name] for name in codes.dtype.names or ()]
 
 
 def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:
@@ -122,11 +138,11 @@ def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Both tables in codes. ``codes`` (n, columns) of the records, ``equal``: what returns equal ones; ``index``: of
-    each column, the distinct cell of each row (n',), ``classes`` of equal rows; ``cells``: of each column, the codes
-    that each distinct cell allows."""
+    """Both tables in codes. ``codes`` (n,) of the records, as of :func:`side_by_side`, ``equal``: what returns equal
+    ones; ``index``: of each column, the distinct cell of each row (n',), ``classes`` of equal rows; ``cells``: of each
+    column, the codes that each distinct cell allows."""
 
-    codes: NDArray[np.integer[Any]]
+    codes: NDArray[np.void]
     equal: Callable[[], LookAlikes]
     index: tuple[NDArray[np.integer[Any]], ...]
     classes: LookAlikes
@@ -143,7 +159,7 @@ class Sides:
         cells = AllowedCodes(n_codes, each, each, np.zeros(n_codes + 1, dtype=np.int64), np.empty(0, dtype=np.int32))
         types = look_alikes(pd.DataFrame({"type": self.types.class_of, "code": codes}), ("type", "code"))
         return Sides(
-            np.column_stack([self.codes, codes]),
+            side_by_side([*columns_of(self.codes), codes]),
             lambda: types,
             (*self.index, index),
             look_alikes(pd.DataFrame({"class": self.classes.class_of, "code": index}), ("class", "code")),
@@ -169,8 +185,10 @@ class Sides:
         )
         for start in range(0, len(order), ROWS):  # codes are widened for some rows at a time
             rows = slice(start, start + ROWS)
-            before = self.codes[order[rows]].astype(np.int32)
-            after = np.column_stack([index[rows] for index in self.index]).astype(np.int32, order="C")
+            before = rows_wide(self.codes, order[rows])
+            after = np.empty(before.shape, dtype=np.int32)
+            for place, index in enumerate(self.index):
+                after[:, place] = index[rows]
             kernels.misfits(before, after, np.arange(len(after)), first_cell, low, high, starts, codes, wrong[rows])
         return wrong
 
@@ -212,7 +230,7 @@ def graph_of(sides: Sides, max_edges: int, max_pairs: int) -> Graph:
             "check does"
         )
         return Graph(*vertices, None, None, None, None, reason)
-    codes = sides.codes[example_types].astype(np.int32)
+    codes = rows_wide(sides.codes, example_types)
     index = np.column_stack([column[example_classes] for column in sides.index]).astype(np.int32)
     widths = [
         cells.n_codes if not np.any((np.diff(cells.listed_starts) > 0) & (cells.low <= cells.high)) else 0

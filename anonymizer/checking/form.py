@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.cells import Cell, is_date, number_of, parse_column_cell
-from anonymizer.checking.candidates import Original, OriginalColumn
+from anonymizer.checking.candidates import Original, OriginalColumn, columns_of
 from anonymizer.checking.evidence import Check, rows_text
 from anonymizer.checking.linkage import LookAlikes
 from anonymizer.checking.released import ColumnCells, is_plain, texts_of
@@ -101,10 +101,11 @@ def cells_check(
     for column in schema.columns:
         if column.name not in released.columns or column.role in LEFT_OUT:
             continue
-        index, texts = texts_of(released[column.name])
+        own = None if cells is None else cells.get(column.name)
+        index, texts = (own.index, list(own.texts)) if own and own.texts else texts_of(released[column.name])
         if column.role is Role.QUASI_IDENTIFYING:
             have = None if original is None else original.columns[schema.quasi_identifying.index(column.name)]
-            ready = {} if cells is None else dict(zip(texts, cells[column.name].cells, strict=True))
+            ready = {} if own is None else dict(zip(texts, own.cells, strict=True))
             judge = _Judge(column, have, ready)
             problems = {place: problem for place, text in enumerate(texts) if text and (problem := judge.problem(text))}
             problems |= _wrong_counts(judge.cells, texts, index, classes, problems)
@@ -224,7 +225,7 @@ def _strange(
     position = original.schema.quasi_identifying.index(column.name)
     have = original.columns[position]
     has_counts = any(cell.counts for cell in cells.values())
-    records = np.bincount(original.codes[:, position] if has_counts else [], minlength=have.n_codes)
+    records = np.bincount(columns_of(original.codes)[position] if has_counts else [], minlength=have.n_codes)
     declared = set(map(str, column.domain or ()))
     strange: dict[int, str] = {}
     for place, text in enumerate(texts):

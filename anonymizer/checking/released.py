@@ -16,10 +16,12 @@ from anonymizer.values import value_text
 
 @dataclass(frozen=True, eq=False)
 class ColumnCells:
-    """One released column: its distinct ``cells``, and the place among them of each row's (n,), ``index``."""
+    """One released column: its distinct ``cells``, and the place among them of each row's (n,), ``index``; ``texts``: how
+    they are written, ``None`` for nothing, when they were read."""
 
     cells: tuple[Cell, ...]
     index: NDArray[np.integer[Any]]
+    texts: tuple[str | None, ...] = ()
 
 
 def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]:
@@ -34,7 +36,7 @@ def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]
         cells = tuple(parse_column_cell(text, schema[name]) for text in texts)
         narrow = index.astype(np.min_scalar_type(-len(cells) - 1))
         own = getattr(released[name].array, "codes", narrow)  # of a categorical: not kept a second time if the same
-        columns[name] = ColumnCells(cells, own if np.array_equal(own, narrow) else narrow)
+        columns[name] = ColumnCells(cells, own if np.array_equal(own, narrow) else narrow, tuple(texts))
     return columns
 
 

@@ -17,7 +17,7 @@ from anonymizer.checking.candidates import Original, original_of, prepare
 from anonymizer.checking.consistency import Consistency, consistency
 from anonymizer.checking.evidence import Check, Evidence, class_histograms, class_spread, rows_text
 from anonymizer.checking.form import cells_check, file_check, records_check, sensitive_check
-from anonymizer.checking.linkage import LookAlikes, look_alikes, sizes_of
+from anonymizer.checking.linkage import LookAlikes, classes_of, look_alikes, sizes_of
 from anonymizer.checking.persons import count_persons, sample_of
 from anonymizer.checking.privacy_models import MODELS
 from anonymizer.checking.released import ColumnCells
@@ -174,6 +174,8 @@ def verify(
     names = list(schema.quasi_identifying)
     if not names:
         raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
+    if classes is None and cells is not None:
+        classes = classes_of([(cells[name].index, len(cells[name].cells)) for name in names], len(released))
     classes = classes or look_alikes(released, names)
     classes = LookAlikes(classes.class_of, sizes_of(classes, counts))
     class_of, sizes = classes.class_of, classes.sizes
