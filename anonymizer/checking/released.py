@@ -16,8 +16,8 @@ from anonymizer.values import value_text
 
 @dataclass(frozen=True, eq=False)
 class ColumnCells:
-    """One released column: its distinct ``cells``, and the place among them of each row's (n,), ``index``; ``texts``: how
-    they are written, ``None`` for nothing, when they were read."""
+    """One released column: its distinct ``cells``, how they are written (``texts``, ``None`` for nothing; () when they
+    were not read), and the place among them of each row's (n,), ``index``."""
 
     cells: tuple[Cell, ...]
     index: NDArray[np.integer[Any]]
