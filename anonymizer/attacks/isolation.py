@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from anonymizer.attacks.attackers import ends_of
 from anonymizer.attacks.outcome import Rate
-from anonymizer.checking.candidates import Original, OriginalColumn, columns_of, prepare
-from anonymizer.checking.linkage import LookAlikes, look_alikes
+from anonymizer.checking.candidates import Original, OriginalColumn, prepare
+from anonymizer.checking.linkage import LookAlikes, columns_of, look_alikes
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.releasing.grid import Grid
 from anonymizer.schema import Kind, Schema

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.cells import Cell, kept_value
-from anonymizer.checking.linkage import LookAlikes, classes_of, look_alikes
+from anonymizer.checking.linkage import LookAlikes, classes_of, columns_of, look_alikes, rows_wide, side_by_side
 from anonymizer.checking.released import ColumnCells, read_cells, require_column, texts_of
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.schema import Column, Kind, Role, Schema
@@ -99,31 +99,6 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     if schema.person is not None and schema.person in original.columns:
         person = pd.factorize(original[schema.person])[0].astype(np.int64)
     return Original(original, schema, codes, tuple(columns), kept_numbers, person)
-
-
-def side_by_side(columns: "list[NDArray[Any]]") -> NDArray[np.void]:
-    """Return p columns (n,) as one array (n,), whose items hold the values of all columns, each in its own width; the
-    list is emptied. So the values of a record lie together, in as few bytes as they need."""
-    fields = [(str(place), column.dtype) for place, column in enumerate(columns)]
-    codes = np.empty(len(columns[0]) if columns else 0, dtype=fields)
-    for name, _ in fields:
-        codes[name] = columns.pop(0)
-    return codes
-
-
-def rows_wide(codes: NDArray[np.void], rows: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
-    """Return some rows of columns that lie :func:`side_by_side`, as loops take them, (rows, p)."""
-    flat = codes.view(np.uint8).reshape(len(codes), -1)
-    some = np.take(flat, rows, axis=0).reshape(-1).view(codes.dtype)
-    wide = np.empty((len(rows), len(codes.dtype.names or ())), dtype=np.int32)
-    for place, column in enumerate(columns_of(some)):
-        wide[:, place] = column
-    return wide
-
-
-def columns_of(codes: NDArray[np.void]) -> list[NDArray[Any]]:
-    """Return the columns that lie :func:`side_by_side`, p of (n,)."""
-    return [codes[name] for name in codes.dtype.names or ()]
 
 
 def original_of(original: pd.DataFrame | Original, schema: Schema) -> Original:

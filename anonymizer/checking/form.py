@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.cells import Cell, is_date, number_of, parse_column_cell
-from anonymizer.checking.candidates import Original, OriginalColumn, columns_of
+from anonymizer.checking.candidates import Original, OriginalColumn
 from anonymizer.checking.evidence import Check, rows_text
-from anonymizer.checking.linkage import LookAlikes
+from anonymizer.checking.linkage import LookAlikes, columns_of
 from anonymizer.checking.released import ColumnCells, is_plain, texts_of
 from anonymizer.errors import AnonymizerError, CellError
 from anonymizer.schema import LEFT_OUT, Column, Kind, Role, Schema

@@ -256,12 +256,12 @@ def sorted_rows(keys: Sequence[Key], n: int) -> NDArray[np.int64]:
             wide[-1] = wide[-1][0].astype(np.int64) * bound + ranks, wide[-1][1] * bound
         else:
             wide.append((ranks, bound))
-    rows = np.arange(n)
+    rows = np.arange(n, dtype=np.min_scalar_type(n))
     for ranks, bound in reversed(wide):
         for shift in range(0, (bound - 1).bit_length(), _DIGIT):
-            digit = (ranks >> shift).astype(np.uint16)  # the lowest 16 bits of it
-            rows = rows[np.argsort(digit[rows], kind="stable")]  # by counting, for numbers of 16 bits
-    return rows
+            digit = np.take((ranks >> shift).astype(np.uint16), rows)  # the lowest 16 bits of it
+            rows = np.take(rows, np.argsort(digit, kind="stable"))  # by counting, for numbers of 16 bits
+    return rows.astype(np.int64)
 
 
 def ranks_of(column: ReleasedColumn, rows: NDArray[np.int64] | slice = slice(None)) -> Key:
