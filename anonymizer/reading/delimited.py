@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
@@ -80,9 +81,9 @@ def read_columns(
             f"The table has {len(first):,} columns; at most {MAX_COLUMNS:,} can be handled.",
             remedy="Leave out columns that need not be released, or check the delimiter.",
         )
-    rows = max(text.count(b"\n"), text.count(b"\r"))
+    rows = max(count_byte(text, b"\n"), count_byte(text, b"\r"))
     stop(Extent(rows, len(first), rows * len(first), len(text)))
-    if text.count(b'"') % 2:
+    if count_byte(text, b'"') % 2:
         _refuse_open_quote(text, delimiter)
     try:
         names, chunks = _parse(text, delimiter, header, len(first), min(BLOCK, len(text) + 1), progress)
@@ -120,6 +121,14 @@ def read_columns(
     return names, columns, problems
 
 
+def count_byte(text: bytes, byte: bytes) -> int:
+    """Return how often a byte stands in a text: as ``text.count`` does, in a third of the time where it is frequent."""
+    if byte not in text:
+        return 0
+    values, step = np.frombuffer(text, np.uint8), 1 << 18
+    return sum(int(np.count_nonzero(values[at : at + step] == byte[0])) for at in range(0, len(text), step))
+
+
 def repair_names(names: list[str]) -> tuple[list[str], list[Problem]]:
     """Return column names that are text, not empty and distinct, and a problem for each that had to be changed."""
     problems: list[Problem] = []
@@ -155,7 +164,7 @@ def _parse(
     labels = [f"c{position}" for position in range(width)]
     reader = pacsv.open_csv(
         pa.BufferReader(text.lstrip(b"\r\n")),
-        read_options=pacsv.ReadOptions(column_names=labels, block_size=max(block, 64)),
+        read_options=pacsv.ReadOptions(column_names=labels, block_size=max(block, 64), use_threads=False),
         parse_options=pacsv.ParseOptions(
             delimiter=delimiter, newlines_in_values=b'"' in text, ignore_empty_lines=width > 1
         ),

@@ -8,6 +8,7 @@ is doubtful stays text, and a :class:`Problem` says why.
 import calendar
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,9 @@ class TextColumn:
         """Number of records n."""
         return len(self.texts) if self.codes is None else len(self.codes)
 
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Return the number of records that have each text."""
+        """The number of records that have each text."""
         if self.codes is None:
             return np.ones(len(self.texts), dtype=np.int64)
         return np.bincount(self.codes, minlength=len(self.texts))
@@ -208,7 +210,7 @@ def as_text(column: TextColumn, absent: NDArray[np.bool_]) -> Any:
         texts = column.texts if not absent.any() else pc.if_else(pa.array(absent), None, column.texts)
         return pd.Series(texts.to_pandas(), dtype="str")
     texts = np.asarray(column.texts.to_pylist(), dtype=object)
-    used = np.flatnonzero(~absent & (column.counts() > 0))
+    used = np.flatnonzero(~absent & (column.counts > 0))
     order = used[np.argsort(texts[used].astype(str), kind="stable")] if len(used) else used
     rank = np.full(len(texts), -1, dtype=np.int32)
     rank[order] = np.arange(len(order))
@@ -313,7 +315,7 @@ def _text_problems(
     if _all_match(present, SHORT_YEAR):
         text = f"Column {name!r} looks like dates with two-digit years. It stays text."
         return [Problem("warning", text, name, remedy="Write dates as year-month-day with four-digit years.")]
-    counts = column.counts()[~absent]
+    counts = column.counts[~absent]
     share = float(counts[numeric].sum() / max(1, counts.sum()))
     if not MOSTLY <= share < 1:
         return []
@@ -328,7 +330,7 @@ def _text_problems(
 
 
 def _missing_problem(name: str, column: TextColumn, absent: NDArray[np.bool_], is_text: bool) -> Problem:
-    counts = column.counts()
+    counts = column.counts
     tally: dict[str, int] = {}
     for position in np.flatnonzero(absent):
         mark = column.texts[int(position)].as_py() if column.codes is not None else None

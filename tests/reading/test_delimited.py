@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from anonymizer.errors import ReadError
 from anonymizer.reading import delimited
+from anonymizer.reading.delimited import count_byte
 from anonymizer.reading.files import ReadOptions, read_table
 from tests.reading.texts import notes, read
 
@@ -105,3 +106,14 @@ def test_read__what_pandas_writes_comes_back(rows: list[tuple[int, str]]) -> Non
     frame = read_table(table.to_csv(index=False).encode(), options=ReadOptions(delimiter=",")).frame
     assert frame["n"].tolist() == table["n"].tolist()
     assert frame["text"].astype(str).tolist() == table["text"].tolist()
+
+
+@settings(max_examples=50)
+@given(st.binary(max_size=300), st.sampled_from([b"\n", b"\r", b'"', b"\x00"]), st.integers(0, 3))
+def test_count_byte__is_what_bytes_count(text: bytes, byte: bytes, times: int) -> None:
+    assert count_byte(text + byte * times, byte) == (text + byte * times).count(byte)
+
+
+def test_count_byte__of_several_blocks() -> None:
+    text = b"a\n" * 400_000
+    assert count_byte(text, b"\n") == text.count(b"\n")
