@@ -325,13 +325,13 @@ def _write_csv(release: Release, sink: BinaryIO) -> None:
 
     dictionaries = [_dictionary(column) for column in release.columns]
     schema = pa.schema([(kept_text(column.name), pa.string()) for column in release.columns])
-    # A line with nothing on it is no record to most readers, so a lone column writes its missing cells as "".
-    lone = len(release.columns) == 1
+    lone = len(release.columns) == 1  # it writes missing cells as "", for a line with nothing on it is no record
     with pyarrow.csv.CSVWriter(sink, schema) as writer:
         for first in range(0, release.n_records, _BATCH):
             columns = []
             for texts, index in dictionaries:
-                part = texts.take(pa.array(index[first : first + _BATCH], mask=index[first : first + _BATCH] < 0))
+                rows = index[first : first + _BATCH]
+                part = texts.take(pa.array(rows, mask=rows < 0))
                 columns.append(part.fill_null("") if lone else part)
             writer.write_batch(pa.record_batch(columns, schema=schema))
 
@@ -383,15 +383,15 @@ def written_texts(column: ReleasedColumn) -> list[str]:
     return list(_dictionary(column)[0].to_pylist())
 
 
-def _dictionary(column: ReleasedColumn) -> tuple[Any, NDArray[np.int64]]:
+def _dictionary(column: ReleasedColumn) -> tuple[Any, NDArray[np.integer[Any]]]:
     """Return the distinct texts of a column as an Arrow array, and the text of each row (n,), -1 for missing."""
     import pyarrow as pa
 
     if column.index is not None:
-        cells = column.series()
-        return pa.array(cells.cat.categories, pa.string()), cells.cat.codes.to_numpy().astype(np.int64)
+        cells = column.series(shared=True)
+        return pa.array(cells.cat.categories, pa.string()), cells.cat.codes.to_numpy()
     codes, distinct = pd.factorize(column.series())
-    return pa.array([_kept_cell(value) for value in distinct], pa.string()), codes.astype(np.int64)
+    return pa.array(map(_kept_cell, distinct), pa.string()), codes.astype(np.min_scalar_type(-len(distinct) - 1))
 
 
 def _kept_cell(value: Any) -> str:
