@@ -130,16 +130,21 @@ def records_of(release: Release) -> Rows:
     return np.flatnonzero(there)
 
 
-def values_after(release: Release, before: Values) -> Values:
+def rows_of_records(release: Release) -> Rows:
+    """Return the released row of each record, in the order of the records, without those that were left out."""
+    row_of = np.full(int(release.order.max(initial=-1)) + 1, -1, dtype=np.int64)
+    row_of[release.order] = np.arange(release.n_records)
+    return row_of if len(row_of) == release.n_records else row_of[row_of >= 0]
+
+
+def values_after(release: Release, before: Values, rows: Rows | None = None) -> Values:
     """Return what the released cells say of a column, in the order of the original rows, without those that were left
     out, as :func:`anonymizer.releasing.expand.expand` reads them beside the data dictionary: a withheld level is any of
-    the column's, in equal parts."""
+    the column's, in equal parts. ``rows``: what :func:`rows_of_records` returns, where it is known."""
     released = release[before.column.name]
     if released.index is None:
         return replace(before, of_row=before.of_row[records_of(release)])
-    row_of = np.full(int(release.order.max(initial=-1)) + 1, -1, dtype=np.int64)
-    row_of[release.order] = np.arange(release.n_records)
-    of_row = released.index[row_of[row_of >= 0]].astype(np.int64)
+    of_row = np.take(released.index, rows_of_records(release) if rows is None else rows)
     column = before.column if before.is_number else replace(before.column, domain=released.domain or None)
     options = [possible(cell, column) for cell in released.cells]
     if before.is_number:

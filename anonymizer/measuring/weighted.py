@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.measuring.boxed import BoxedTable, Values, records_of, values_after, values_before
+from anonymizer.measuring.boxed import BoxedTable, Values, records_of, rows_of_records, values_after, values_before
 from anonymizer.measuring.named_regression import NamedRegression, named_regression
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.population.estimates import CONFIDENCE, Compared, Sampling, finite, mean_of, sampling_of, total_of
@@ -162,11 +162,11 @@ def weighted(
     if schema.only(Role.WEIGHT) is not None:
         tables = two_way(encoded, boxed, sampling.weights)
     later = sampling.of(records_of(release))
-    columns = []
+    columns, rows = [], rows_of_records(release)
     for column in map(schema.__getitem__, schema.released):
         if column.kind is Kind.NUMERIC or (column.kind, column.role) == (Kind.CATEGORICAL, Role.QUASI_IDENTIFYING):
             before = values_before(table, column)
-            columns.append((before, values_after(release, before)))
+            columns.append((before, values_after(release, before, rows)))
     boxes = [both for both in columns if both[0].column.role is Role.QUASI_IDENTIFYING]
     return Weighted(
         sampling.words,

@@ -53,6 +53,11 @@ class Sampling:
         return self.records if len(self.stratum) == len(self.records) else np.ones(len(self.stratum), dtype=np.int64)
 
     @cached_property
+    def is_single(self) -> bool:
+        """True when every row stands for itself alone."""
+        return bool((self.records == 1).all())
+
+    @cached_property
     def kinds(self) -> tuple[Rows, Rows]:
         """Which rows have the same weight and stratum: the kind of each row (n,), and a row of each kind."""
         kind = pd.factorize(self.weights)[0] * (int(self.stratum.max(initial=0)) + 1) + self.stratum[self.cluster]
@@ -69,7 +74,9 @@ class Sampling:
         kind, row = self.kinds
         if cells * len(row) >= len(cell):
             return self, cell
-        records = np.bincount(kind * cells + cell, self.records, cells * len(row)).astype(np.int64)
+        key = cell if len(row) == 1 else kind * cells + cell
+        weights = None if self.is_single else self.records
+        records = np.bincount(key, weights, cells * len(row)).astype(np.int64)
         some = np.flatnonzero(records)
         of_kind = row[some // cells]
         stratum = self.stratum[self.cluster[of_kind]]
