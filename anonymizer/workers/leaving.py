@@ -32,7 +32,8 @@ from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of,
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of
-from anonymizer.workers.shares import Bundle, Coding, Grown, Share, cache_of, codes_of, guarded, hulls
+from anonymizer.workers.questions import Share, guarded
+from anonymizer.workers.shares import Bundle, Coding, Grown, cache_of, codes_of, hulls
 
 
 class Routes(NamedTuple):

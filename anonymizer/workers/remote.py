@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.groups.limits import as_k, too_few
@@ -23,10 +22,8 @@ from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
 from anonymizer.growing.target import entropy, gini
 from anonymizer.growing.tree import Tree
-from anonymizer.measuring.utility import ncp_by_column
-from anonymizer.partitions.boxes import kept_of_pieces
-from anonymizer.partitions.check import PartRows, verify_folder
-from anonymizer.partitions.folder import Manifest, Part, write_manifest
+from anonymizer.partitions.check import verify_folder
+from anonymizer.partitions.folder import Manifest
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote
 from anonymizer.partitions.records import LEVELS
@@ -34,14 +31,15 @@ from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_check
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.grid import on_grids
-from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import RUN, Settings
 from anonymizer.workers import leaving, shares
 from anonymizer.workers.below import Cuts
 from anonymizer.workers.cluster import Cluster, open_cluster
-from anonymizer.workers.leaving import Boxed, Routes, Span
-from anonymizer.workers.shares import Coding, Grown, Share
+from anonymizer.workers.folder import Leaving
+from anonymizer.workers.leaving import Routes
+from anonymizer.workers.questions import Share
+from anonymizer.workers.shares import Coding, Grown
 
 ALONE = ("uniform", "refine")
 """Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
@@ -284,76 +282,6 @@ def bins_of(nodes: Sequence[Node], most: float) -> list[list[Node]]:
         bins[place].append(node)
         records[place] += node.n
     return bins
-
-
-class Leaving:
-    """A release whose rows are on workers: where its parts are, and their cells here."""
-
-    def __init__(self, table: Elsewhere, tree: Tree, group: NDArray[np.int32], settings: Settings) -> None:
-        self.table, self.settings = table, settings
-        routes = Routes.of(tree, group)
-        s, self.cluster = settings, table.cluster
-        self.parts = table.ask("parts", leaving.parts_of, routes)
-        how = routes.n_parts, s.writing, s.numbers
-        of_shares = [
-            self.cluster.ask("contents", leaving.contents, share, table.coding, part, *how, share=share.number)
-            for share, part in zip(table.shares, self.parts, strict=True)
-        ]
-        self.boxed = self.cluster.ask(
-            "box", leaving.box, token_hex(4), table.coding, of_shares, routes.n_parts, s.k, s.writing, s.numbers
-        )
-        self.here: Boxed = self.cluster.answer(self.boxed)
-
-    def rows_of(self, span: Span) -> Any:
-        """Return a future of the records whose rows stand in a file, in their order."""
-        rows = [
-            self.cluster.ask(
-                "rows", leaving.rows_in, share, self.table.coding, part, self.boxed, span, self.table.schema.released,
-                share=share.number,
-            )
-            for share, part in zip(self.table.shares, self.parts, strict=True)
-        ]  # fmt: skip
-        return self.cluster.ask("together", leaving.together, self.table.coding, self.boxed, span, rows)
-
-    def write(self, folder: Path, rows: int, progress: Progress = no_progress) -> tuple[Manifest, list[PartRows]]:
-        """Let workers write the files of the release into an empty folder that all of them see, read each back from
-        there and hold its rows against their own records; return the manifest, and what they saw."""
-        spans, schema, s = leaving.spans(self.here.class_sizes, rows), self.table.schema, self.settings
-        how = str(folder), s.generalizer, s.writing, s.numbers
-        parts: list[Part] = []
-        checked: list[PartRows] = []
-        width = 2 * len(self.table.shares)  # of few files records are on their way at a time
-        for start in range(0, len(spans), width):
-            progress(start / len(spans), "Writing and checking the folder")
-            files, checks = [], []
-            for span in spans[start : start + width]:
-                own = self.rows_of(span)
-                files.append(self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, own, *how))
-                checks.append(
-                    self.cluster.ask("check", leaving.check, self.table.coding, own, str(folder), files[-1])
-                )  # fmt: skip
-            parts += self.cluster.answers(files)
-            checked += self.cluster.answers(checks)
-        table = self.table.here.table
-        columns = tuple(
-            self.here.columns[name] if name in self.here.columns else kept_of_pieces(table.columns[name], schema[name])
-            for name in schema.released
-        )
-        release = Release(columns, np.arange(self.table.n_records), s.generalizer, s.writing, s.numbers)
-        for name in folder.iterdir():  # what a worker that is gone left half written
-            if name.name not in {part.name for part in parts}:
-                name.unlink()
-        return write_manifest(folder, parts, release.dictionary()), checked
-
-    def risk(self) -> LinkageRisk:
-        """Return the linking risk of the rows."""
-        sizes = self.here.class_sizes
-        return risk_of_classes(LookAlikes(np.empty(0, np.int64), sizes))
-
-    def losses(self) -> dict[str, float]:
-        """Return the mean NCP of each generalized column."""
-        parts = Release(tuple(self.here.columns.values()), np.arange(len(self.here.sizes)), self.settings.generalizer)
-        return ncp_by_column(parts, self.table.here.encodings, self.here.sizes)
 
 
 def release_elsewhere(

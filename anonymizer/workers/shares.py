@@ -5,113 +5,29 @@ can answer any question twice, and the answer is the same. What goes wrong is an
 of error, and no value, since whatever a worker raises its log repeats, arguments and all.
 """
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from functools import cached_property
 from threading import Lock, RLock
-from typing import Any, NamedTuple, TypeVar
-from weakref import ref
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from anonymizer.errors import AnonymizerError
 from anonymizer.growing.encode import Encoding
-from anonymizer.growing.grow import linear_algebra
 from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
 from anonymizer.partitions.coded import CodedTable, code_values
-from anonymizer.partitions.pieces import PartitionedTable, reading
+from anonymizer.partitions.pieces import reading
 from anonymizer.partitions.records import _piece
 from anonymizer.partitions.values import ROWS, CodedColumn, Codes, PieceValues, codes_among, values_of
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Schema
-from anonymizer.version import VERSION
+from anonymizer.workers.questions import Share, guarded
 
-PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "dask", "distributed")
 RUNS = 4
 """Runs of which a worker keeps something; one that was killed may have left some of it."""
-R = TypeVar("R")
-
-
-class Failure(NamedTuple):
-    """What went wrong on a worker, in words that hold no value. ``kind``: the name of an error."""
-
-    kind: str
-    problem: str
-    column: str | None = None
-    remedy: str = ""
-
-
-def guarded(work: Callable[..., R]) -> Callable[..., R]:
-    """Return ``work`` as a worker does it: it never raises, but returns a :class:`Failure`, also one that it is
-    given."""
-
-    @wraps(work)
-    def guard(*arguments: Any) -> Any:
-        for argument in arguments:
-            for item in argument if isinstance(argument, list) else (argument,):
-                if isinstance(item, Failure):
-                    return item
-        try:
-            with linear_algebra().limit(limits=1, user_api="blas"):
-                return work(*arguments)
-        except AnonymizerError as error:
-            return Failure(type(error).__name__, error.problem, error.column, error.remedy)
-        except Exception as error:
-            place, trace = "", error.__traceback__
-            while trace is not None:
-                place = f"{Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"
-                trace = trace.tb_next
-            share = next((f" of share {item.number}" for item in arguments if isinstance(item, Share)), "")
-            return Failure(
-                "ClusterError",
-                f"The step {work.__name__!r}{share} failed on a worker: {type(error).__name__} in {place}.",
-                remedy="Nothing was written. If it happens again, run it with --engine local.",
-            )
-
-    return guard
-
-
-class Question(NamedTuple):
-    """A question by its key, with its future as long as somebody holds on to that."""
-
-    key: str
-    future: Callable[[], Any]
-
-
-def keys_in(argument: Any) -> Any:
-    """Return an argument of a question, :class:`Question` in the place of futures."""
-    from distributed import Future
-
-    if isinstance(argument, list):
-        return [keys_in(item) for item in argument]
-    return Question(str(argument.key), ref(argument)) if isinstance(argument, Future) else argument
-
-
-def answers_in(argument: Any, future: Callable[[str, Any], Any]) -> Any:
-    """Return an argument with the ``future`` of each question that is in it."""
-    if isinstance(argument, list):
-        return [answers_in(item, future) for item in argument]
-    return future(argument.key, argument.future()) if isinstance(argument, Question) else argument
-
-
-@dataclass(frozen=True, eq=False)
-class Share:
-    """Consecutive pieces of a table that a worker should have. ``run``: whose they are; ``names``: the columns that
-    leave; ``start``: the number of the first record."""
-
-    run: str
-    number: int
-    table: PartitionedTable
-    names: tuple[str, ...]
-    options: ReadOptions
-    start: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,26 +113,6 @@ def forget(run: str) -> None:
     with _lock:
         for key in [key for key in _caches if key[0].startswith(run)]:
             del _caches[key]
-
-
-def about() -> dict[str, str]:
-    """Return the versions that must be the same everywhere, by what they are of."""
-    versions = {"Copse": VERSION, "Python": "{}.{}.{}".format(*sys.version_info[:3])}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = ""
-    return versions
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep Dask's own words of what comes and goes from the terminal."""
-    from distributed.utils import silence_logging_cmgr
-
-    with silence_logging_cmgr("CRITICAL"):
-        yield
 
 
 # Values and codes.

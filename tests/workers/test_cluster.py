@@ -25,10 +25,10 @@ from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
-from anonymizer.workers import leaving, shares
+from anonymizer.workers import leaving, questions, shares
 from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster
+from anonymizer.workers.questions import Failure, Share
 from anonymizer.workers.remote import Elsewhere, release_on
-from anonymizer.workers.shares import Failure
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree
 
@@ -230,7 +230,7 @@ def test_sockets_listen_on_the_loopback_address__and_logs_hold_no_value(
 
 
 def test_what_goes_wrong__is_an_answer_without_values() -> None:
-    @shares.guarded
+    @questions.guarded
     def spoil(value: str) -> str:
         raise ValueError(f"{value} is no number")
 
@@ -238,13 +238,13 @@ def test_what_goes_wrong__is_an_answer_without_values() -> None:
     assert isinstance(answer, Failure)
     assert CANARY not in str(answer)
     assert "ValueError" in answer.problem
-    again: Any = shares.guarded(lambda values: values)([answer])
+    again: Any = questions.guarded(lambda values: values)([answer])
     assert again is answer
 
 
 def test_other_versions__are_named(two: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     two.require_same_versions()
-    monkeypatch.setattr(shares, "VERSION", "0.0.1")
+    monkeypatch.setattr(questions, "VERSION", "0.0.1")
     with pytest.raises(ParameterError, match=r"has Copse .*; here it is 0\.0\.1"):
         two.require_same_versions()
 
@@ -274,7 +274,7 @@ def test_a_question__asked_twice_and_of_another_worker_has_one_answer(
         }
 
 
-def again(share: shares.Share, coding: shares.Coding) -> dict[str, Any]:
+def again(share: Share, coding: shares.Coding) -> dict[str, Any]:
     return dict(shares.codes_of(share, coding))
 
 
