@@ -4,6 +4,7 @@ Contributions add up: the sum of a node is the sum of its children's. Everything
 sums, vectorised over nodes: arrays of shape (m, c) in, arrays of shape (m,) out.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -168,6 +169,19 @@ def moments_of_steps(steps: NDArray[np.int64], bits: int) -> Floats:
 def moments_of_all(values: Floats) -> Floats:
     """Return the sums of 1, y and yyᵀ of all records as one node, (1, ·): see :func:`moments_of_nodes`."""
     return moments_of_nodes(values, None, np.zeros(1, np.int64), np.full(1, len(values)), np.ones(1, np.int32))
+
+
+def sse_of_tallies(values: Sequence[Floats], counts: Sequence[NDArray[np.int64]], n: int) -> float:
+    """Return the squared error of n records around their means, summed over columns: :func:`sse` of all records.
+    ``values``, ``counts`` (d,): of each column, its distinct values on their steps, and how many records have each."""
+    bits = bits_of(n)
+    half, errors = -(-bits // 2), []
+    for numbers, count in zip(values, counts, strict=True):
+        whole = np.ldexp(numbers, bits).astype(np.int64)
+        high, low = whole >> half, whole & ((1 << half) - 1)
+        steps = [n, whole @ count, (high * high) @ count, (2 * high * low) @ count, (low * low) @ count]
+        errors.append(float(sse(moments_of_steps(np.array([steps], np.int64), bits))[0]))
+    return float(np.array([errors]).sum(axis=-1)[0])
 
 
 def n_responses(moments: Floats) -> int:

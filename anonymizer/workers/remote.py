@@ -3,7 +3,7 @@
 What is released is what :func:`anonymizer.engines.anonymize_files` releases on one machine, file by file.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
@@ -20,18 +20,18 @@ from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_crit
 from anonymizer.groups.refine import failing, groups_that_keep, join_pieces
 from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
-from anonymizer.growing.target import entropy, gini
+from anonymizer.growing.target import bits_of, entropy, gini, moments_of_steps, sse_of_tallies
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import Manifest
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote
-from anonymizer.partitions.records import LEVELS
+from anonymizer.partitions.records import LEVELS, wide
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.grid import on_grids
-from anonymizer.schema import Kind, Schema
+from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Settings
 from anonymizer.workers import leaving, shares
 from anonymizer.workers.below import Cuts
@@ -87,12 +87,13 @@ class Elsewhere:
     def grow(self, recipe: Recipe, enough: int | None = None) -> Tree:
         """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table."""
         recipe = with_criterion(recipe, self.here.table.encoded)
-        if recipe.criterion not in ("entropy", "gini"):
+        fitting = ("sse",) if self.schema.by_numbers else ("entropy", "gini")
+        if recipe.criterion not in fitting:
             what = recipe.mondrian or recipe.criterion
             raise ParameterError(
                 f"{what!r} takes one machine.",
                 value=what,
-                remedy="Choose --engine local or memory, or the criterion entropy or gini.",
+                remedy=f"Choose --engine local or memory, or the criterion {' or '.join(fitting)}.",
             )
         rules = recipe.min_leaf, recipe.max_depth, LEVELS
         with linear_algebra().limit(limits=1, user_api="blas"):
@@ -160,8 +161,11 @@ class Records:
     def root(self) -> Node:
         """See :class:`anonymizer.growing.records.RecordSource`."""
         encoded, columns = self.table.here.table.encoded, self.table.here.table.columns
-        sums = np.array([self.table.n_records], np.int64)
-        if self.table.schema.target is not None:
+        sums: NDArray[Any] = np.array([self.table.n_records], np.int64)
+        if encoded.by_numbers:
+            totals = [values @ counts for values, counts in self._tallies()]  # in steps, so exact
+            sums = np.array([self.table.n_records, *totals], np.float64)
+        elif self.table.schema.target is not None:
             counts = columns[self.table.schema.target].counts
             sums = np.zeros(encoded.target.n_classes, np.int64)
             np.add.at(sums, encoded.target.codes, counts)
@@ -169,8 +173,16 @@ class Records:
 
     def impurity(self, criterion: str) -> float:
         """See :class:`anonymizer.growing.records.RecordSource`."""
+        if self.table.here.table.encoded.by_numbers:
+            values, counts = zip(*self._tallies(), strict=True)
+            return sse_of_tallies(values, counts, self.table.n_records)
         totals = self.root().sums
         return float(totals.sum() * {"entropy": entropy, "gini": gini}[criterion](totals))
+
+    def _tallies(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        """Yield of each numeric sensitive column its values on its scale, and how many records have each."""
+        for name, values in self.table.here.scaled.items():
+            yield values, self.table.here.table.columns[name].counts
 
     def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
@@ -183,7 +195,7 @@ class Records:
                 for j, cells in enumerate(part):
                     if cells is not None:
                         before = histograms[j]
-                        histograms[j] = cells.astype(np.int64) if before is None else before + cells
+                        histograms[j] = wide(cells) if before is None else before + cells
         return whole
 
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
@@ -215,8 +227,15 @@ class Records:
             for place, (left, right) in reversed(children.items()):
                 counts[place][0] = counts[left][0] + counts[right][0]
             others.append(np.concatenate(counts))
-        moments = (branch.last - branch.first).astype(np.float64)[:, None]
-        return Sums(branch.sums, moments, tuple(others), None)
+        width = max(piece.steps.shape[1] for piece in pieces if piece is not None)
+        steps = [np.zeros((1, width), np.int64) if piece is None else piece.steps for piece in pieces]
+        for place, (left, right) in reversed(children.items()):
+            steps[place][0] = steps[left][0] + steps[right][0]
+        n = branch.last - branch.first
+        classes = n[:, None] if self.table.here.table.encoded.by_numbers else branch.sums
+        return Sums(
+            classes, moments_of_steps(np.concatenate(steps), bits_of(self.table.n_records)), tuple(others), None
+        )
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
@@ -370,5 +389,3 @@ def require_groups(settings: Settings, schema: Schema) -> None:
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)
     if schema.person is not None:
         raise ParameterError("Persons are counted in one table in memory.", remedy="Choose --engine memory.")
-    if any(schema[name].kind is not Kind.CATEGORICAL for name in schema.sensitive):
-        raise ParameterError("Sums of sensitive numbers take one machine.", remedy=remedy)

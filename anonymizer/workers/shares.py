@@ -16,14 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from anonymizer.growing.encode import Encoding
+from anonymizer.growing.encode import Encoding, scaled_numbers
+from anonymizer.growing.grow import sizes_and_depths
 from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
+from anonymizer.growing.target import bits_of, steps_of_nodes
 from anonymizer.partitions.coded import CodedTable, code_values
 from anonymizer.partitions.pieces import reading
 from anonymizer.partitions.records import _piece
 from anonymizer.partitions.values import ROWS, CodedColumn, Codes, PieceValues, codes_among, values_of
 from anonymizer.reading.options import ReadOptions
-from anonymizer.schema import Schema
+from anonymizer.schema import Kind, Schema
 from anonymizer.workers.questions import Share, guarded
 
 RUNS = 4
@@ -45,11 +47,13 @@ class TalliedColumn(CodedColumn):
 @dataclass(frozen=True, eq=False)
 class Coding:
     """What codes mean, the same on every worker. ``table``: encodings and lookups, with the distinct values of each
-    column where others have records; ``distinct``: these in Arrow; ``missing``: columns that some record misses."""
+    column where others have records; ``distinct``: these in Arrow; ``missing``: columns that some record misses;
+    ``scaled``: of each numeric sensitive column, what each of its values is on its scale."""
 
     table: CodedTable
     distinct: Mapping[str, pa.Array]
     missing: Mapping[str, bool]
+    scaled: Mapping[str, NDArray[np.float64]]
 
     @property
     def encodings(self) -> tuple[Encoding, ...]:
@@ -64,14 +68,18 @@ class Coding:
         }
         n = len(next(iter(columns.values())).codes)
         encoded, schema = self.table.encoded, self.table.schema
-        others = [name for name in schema.sensitive if name != schema.target]
+        others, numeric = [target.name for target in encoded.others], encoded.numeric
+        guide = None if encoded.by_numbers else schema.target
         return CodedTable(schema, columns, self.table.lookups, replace(
             encoded,
             codes=np.empty((n, 0), np.uint8),
             target=replace(
                 encoded.target,
-                codes=np.zeros(n, np.uint8) if schema.target is None
-                else np.array(encoded.target.codes)[columns[schema.target].codes],
+                codes=np.zeros(n, np.uint8) if guide is None
+                else np.array(encoded.target.codes)[columns[guide].codes],
+            ),
+            numeric=None if numeric is None else replace(
+                numeric, values=np.column_stack([self.scaled[name][columns[name].codes] for name in numeric.names])
             ),
             others=tuple(
                 replace(other, codes=np.array(other.codes)[columns[name].codes])
@@ -164,11 +172,16 @@ def merge(reads: list[Any], schema: Schema, types: Mapping[str, pa.DataType], op
         texts = values_of(name, types[name], whole, missing[name], options)
         places = np.arange(len(texts), dtype=np.min_scalar_type(max(len(texts) - 1, 0)))
         columns[name] = TalliedColumn(name, texts, places, tally[: len(texts)])
-    table = code_values(columns, schema)
-    if schema.target is None:
+    of_numbers = [name for name in schema.sensitive if schema[name].kind is not Kind.CATEGORICAL]
+    hollow = {name: replace(columns[name], codes=np.empty(0, np.uint8)) for name in of_numbers}
+    table = replace(code_values({**columns, **hollow}, schema), columns=columns)
+    scaled = {
+        name: scaled_numbers(columns[name].values, schema[name], columns[name].counts).values for name in of_numbers
+    }
+    if schema.target is None or schema.by_numbers:
         target = replace(table.encoded.target, codes=np.empty(0, np.uint8))
         table = replace(table, encoded=replace(table.encoded, target=target))
-    return Coding(table, distinct, missing)
+    return Coding(table, distinct, missing, scaled)
 
 
 def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
@@ -195,19 +208,21 @@ def sample(share: Share, coding: Coding, rows: NDArray[np.int64]) -> dict[str, C
 
 class Bundle(NamedTuple):
     """The records of some nodes in a share, node after node: packed (p, n), their classes in the other sensitive
-    columns, and how many each node has."""
+    columns, their numbers (n, r), and how many each node has."""
 
     packed: NDArray[Any]
     others: tuple[NDArray[Any], ...]
+    values: NDArray[np.float64]
     sizes: tuple[int, ...]
 
 
 class Grown(NamedTuple):
-    """A branch that was grown to its end: with the counts of the other sensitive columns, the hulls of its nodes, (p,
-    m) each, and the codes of each column that its records have."""
+    """A branch that was grown to its end: with the counts of the other sensitive columns, the sums of numbers before
+    any is rounded, the hulls of its nodes, (p, m) each, and the codes of each column that its records have."""
 
     branch: Branch
     others: tuple[NDArray[np.int64], ...]
+    steps: NDArray[np.int64]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     levels: NDArray[np.int32]
@@ -226,7 +241,8 @@ def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list
         for start in range(0, n, ROWS):
             records = coding.records(codes, slice(start, start + ROWS))
             chunk = _piece(records, slice(None))
-            chunk.encoded = replace(chunk.encoded, others=records.encoded.others)
+            numeric = None if chunk.by_numbers else records.encoded.numeric
+            chunk.encoded = replace(chunk.encoded, others=records.encoded.others, numeric=numeric)
             here.chunks.append(chunk)
     chunks, new = here.chunks, [_own(division) for division in history[len(here.history) :]]
     if new:
@@ -282,8 +298,16 @@ def take(share: Share, coding: Coding, history: Sequence[Division], keys: Sequen
             np.concatenate([chunk.encoded.others[place].codes[chunk.order[a:b]] for chunk, a, b in runs])
             for place in range(len(coding.table.encoded.others))
         )
+        values = np.concatenate([_numbers(*run) for run in runs])
         sizes = tuple(sum(chunk.runs[key][1] - chunk.runs[key][0] for chunk in chunks) for key in keys)
-        return Bundle(packed, others, sizes)
+        return Bundle(packed, others, values, sizes)
+
+
+def _numbers(chunk: InMemory, start: int, end: int) -> NDArray[np.float64]:
+    """Return the numbers of some records of a chunk, (n, r)."""
+    if chunk.by_numbers or chunk.encoded.numeric is None:
+        return chunk.responses[start:end]
+    return chunk.encoded.numeric.values[chunk.order[start:end]]
 
 
 @guarded
@@ -298,12 +322,18 @@ def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, takes: list[Bu
             np.concatenate([bundle.others[at][rows] for bundle, rows in zip(takes, slices, strict=True)])
             for at in range(len(coding.table.encoded.others))
         ]
-        grown.append(grow_node(coding, node, growth, packed, others))
+        values = np.concatenate([bundle.values[rows] for bundle, rows in zip(takes, slices, strict=True)])
+        grown.append(grow_node(coding, node, growth, packed, others, values))
     return grown
 
 
 def grow_node(
-    coding: Coding, node: Node, growth: Growth, packed: NDArray[Any], others: Sequence[NDArray[Any]]
+    coding: Coding,
+    node: Node,
+    growth: Growth,
+    packed: NDArray[Any],
+    others: Sequence[NDArray[Any]],
+    values: NDArray[np.float64],
 ) -> Grown:
     """Return the branch of one node, grown to its end."""
     from anonymizer import kernels
@@ -313,8 +343,9 @@ def grow_node(
     by_order = np.array([encoding.by_order for encoding in coding.encodings], dtype=np.bool_)
     order, stride = np.arange(node.n, dtype=np.uint32), encoded.target.n_classes
     orders = n_codes, by_order, heights_of(coding.encodings)
-    columns = kernels.Columns(packed, order, np.empty((node.n, 0)), *orders, stride)
-    hist = np.zeros(int(n_codes.max()) * len(node.sums), dtype=np.int32)
+    moved = encoded.by_numbers
+    columns = kernels.Columns(packed, order, values if moved else np.empty((node.n, 0)), *orders, stride)
+    hist = np.zeros(int(n_codes.max()) * len(node.sums), dtype=np.float64 if moved else np.int32)
     growth = growth._replace(table=np.array(growth.table))
     own = np.array(node.sums), np.array(node.active)
     branch = Branch(*kernels.grow_branch(columns, 0, node.n, *own, node.depth, growth, hist))
@@ -325,7 +356,9 @@ def grow_node(
         counts.append(counted)
     low, high, levels, missing = hulls(coding.encodings, branch, list(packed), stride)
     present = tuple(np.flatnonzero(np.bincount(row // stride, minlength=1)).astype(np.uint16) for row in packed)
-    return Grown(branch, tuple(counts), low, high, levels, missing, present)
+    ends = branch.first, branch.last, sizes_and_depths(branch.parent)[0]
+    steps = steps_of_nodes(values, None if moved else order, *ends, bits_of(coding.table.n_records))
+    return Grown(branch, tuple(counts), steps, low, high, levels, missing, present)
 
 
 def hulls(

@@ -30,7 +30,7 @@ from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster
 from anonymizer.workers.questions import Failure, Share
 from anonymizer.workers.remote import Elsewhere, release_on
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
-from tests.partitions.test_records import assert_same_tree
+from tests.partitions.test_records import assert_same_tree, numbered
 
 CASES: list[dict[str, Any]] = [
     {"generalizer": "uniform", "grouping": "least"},
@@ -84,6 +84,46 @@ def test_a_cluster__writes_the_files_of_one_machine(
     assert result.loss == expected.loss
     assert result.after.sizes.tolist() == expected.after.sizes.tolist()
     assert result.to_dict()["provenance"]["engine"] == "dask"
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_pieces(tmp_path_factory.mktemp("numbers") / "in", numbered(3000)[0], [900, 900, 2100], 500)
+
+
+@pytest.mark.parametrize("target", ["cost", "diagnosis", None])
+def test_sensitive_numbers_on_a_cluster__grow_the_tree_of_one_machine(
+    two: Cluster, numbers: Path, target: str | None
+) -> None:
+    schema = schema_of(whole_frame(numbered(3000)[0]), sensitive=["cost", "visits", "diagnosis"], target=target)
+    table = open_table(numbers, 600)
+    there, coded = Elsewhere(two, table, schema), code_table(table, schema)
+    for enough in (300, 10_000):
+        expected, _ = grow_pieces(coded, Recipe(None, 2), 700, enough)
+        assert expected.n_nodes > 5
+        assert expected.moments.shape[1] == 6
+        assert_same_tree(there.grow(Recipe(None, 2), enough), expected)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"generalizer": "uniform", "grouping": "error-digression"},
+        {"generalizer": "uniform", "grouping": "least", "criterion": "sse"},
+        {"generalizer": "refine", "grouping": "error-digression", "l": 2},
+    ],
+)
+def test_sensitive_numbers_on_a_cluster__are_released_as_on_one_machine(
+    tmp_path: Path, two: Cluster, numbers: Path, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
+    schema = schema_of(whole_frame(numbered(3000)[0]), sensitive=["cost", "visits", "diagnosis"], target="cost")
+    expected = anonymize_files(numbers, schema, tmp_path / "here", rows=900, **changes)
+    result = release_on(two, open_table(numbers, 900), schema, tmp_path / "there", Settings(**changes), rows=900)
+    assert result.manifest == expected.manifest
+    assert same_files(tmp_path / "there", tmp_path / "here")
+    assert result.tree.moments.tobytes() == expected.tree.moments.tobytes()
+    assert result.verification.to_dict() == expected.verification.to_dict()
 
 
 def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, Schema]) -> None:
