@@ -32,14 +32,13 @@ class Failure(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Share:
     """Consecutive pieces of a table that a worker should have. ``run``: whose they are; ``names``: the columns that
-    leave; ``start``: the number of the first record."""
+    leave."""
 
     run: str
     number: int
     table: PartitionedTable
     names: tuple[str, ...]
     options: ReadOptions
-    start: int
 
 
 def guarded(work: Callable[..., R]) -> Callable[..., R]:

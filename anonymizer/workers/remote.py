@@ -24,7 +24,7 @@ from anonymizer.growing.target import bits_of, entropy, gini, moments_of_steps, 
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import Manifest
-from anonymizer.partitions.pieces import PartitionedTable, open_table
+from anonymizer.partitions.pieces import PartitionedTable, open_table, size_of
 from anonymizer.partitions.places import is_remote
 from anonymizer.partitions.records import LEVELS, wide
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
@@ -55,17 +55,17 @@ class Elsewhere:
         self, cluster: Cluster, table: PartitionedTable, schema: Schema, options: ReadOptions | None = None
     ) -> None:
         options = options or ReadOptions()
+        schema.check(pd.DataFrame(columns=list(table.names)))
         self.cluster, self.schema, self.source = cluster, schema, table
         self.shares = shares_of(cluster, table, schema.released, options)
-        types = {name: table.types[name] for name in schema.released}
         reads = [cluster.ask("read", shares.read, share, share=share.number) for share in self.shares]
-        self.coding = cluster.ask("merge", shares.merge, reads, schema, types, options)
+        self.coding = cluster.ask("merge", shares.merge, reads, table, schema, options)
         self.here: Coding = cluster.answer(self.coding)
 
     @property
     def n_records(self) -> int:
         """Number of records n."""
-        return self.source.n_records
+        return self.here.table.n_records
 
     def ask(self, step: str, work: Any, *arguments: Any) -> list[Any]:
         """Return a future of what each share answers."""
@@ -77,10 +77,11 @@ class Elsewhere:
         """Return at most so many records, evenly spread over the table, with all columns that leave."""
         n = self.n_records
         rows = np.arange(n) if n <= most else np.arange(most) * n // most
-        ends = [share.start for share in self.shares[1:]]
+        starts = np.cumsum([0, *self.here.rows])[:-1]
+        of_shares = np.split(rows, np.searchsorted(rows, starts[1:]))
         futures = [
-            self.cluster.ask("sample", shares.sample, share, self.coding, some, share=share.number)
-            for share, some in zip(self.shares, np.split(rows, np.searchsorted(rows, ends)), strict=True)
+            self.cluster.ask("sample", shares.sample, share, self.coding, some - start, share=share.number)
+            for share, some, start in zip(self.shares, of_shares, starts, strict=True)
         ]
         return leaving.frame_of(self.here, self.cluster.answers(futures))
 
@@ -128,19 +129,19 @@ class Elsewhere:
 def shares_of(
     cluster: Cluster, table: PartitionedTable, names: Sequence[str], options: ReadOptions
 ) -> tuple[Share, ...]:
-    """Return the shares of a table, one for each worker, as equal as its pieces allow."""
-    run, starts = f"{cluster.name}-{token_hex(4)}", np.cumsum([0, *(piece.rows for piece in table.pieces)])
+    """Return the shares of a table, one for each worker, as equal as its pieces allow: in records, or in bytes of
+    text."""
+    run = f"{cluster.name}-{token_hex(4)}"
+    sizes = [size_of(piece.path) if table.delimiter else piece.rows for piece in table.pieces]
+    starts = np.cumsum([0, *sizes])
     goals = np.arange(1, len(cluster.workers())) * starts[-1] / max(1, len(cluster.workers()))
     nearest = [int(np.abs(starts - place).argmin()) for place in goals]
     ends = [end for end in dict.fromkeys(nearest) if 0 < end < len(table.pieces)]
     bounds = list(zip([0, *ends], [*ends, len(table.pieces)], strict=True))
     return tuple(
-        Share(
-            run, number, replace(table, pieces=table.pieces[start:end]), tuple(names), options,
-            int(starts[start]),
-        )
+        Share(run, number, replace(table, pieces=table.pieces[start:end]), tuple(names), options)
         for number, (start, end) in enumerate(bounds)
-    )  # fmt: skip
+    )
 
 
 class Records:
@@ -319,13 +320,11 @@ def release_elsewhere(
     """Return what :func:`anonymizer.engines.anonymize_files` does, whose arguments these are, on a cluster."""
     s = settings
     require_groups(s, schema)
-    remedy = "Choose --engine local, or bring Parquet files in a folder that every worker sees."
     if is_remote(source):
+        remedy = "Choose --engine local, or bring files in a folder that every worker sees."
         raise ParameterError("Workers of a cluster do not read from an address of files.", remedy=remedy)
     progress(0.0, "Reading the pieces")
     table = open_table(source, rows, options)
-    if table.delimiter:
-        raise ParameterError("Workers of a cluster read Parquet files, not delimited text.", remedy=remedy)
     with open_cluster(**cluster) as there:
         return release_on(there, table, schema, folder, s, options, rng, reasons, override, progress, rows)
 
@@ -369,8 +368,8 @@ def release_on(
     place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
     progress(1.0, "Done")
     notes = coded.notes
-    if source.n_records > SAMPLE:
-        notes += (f"The gate looked at {SAMPLE:,} of the {source.n_records:,} records, evenly spread.",)
+    if table.n_records > SAMPLE:
+        notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} records, evenly spread.",)
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded)}
     return FilesResult(
         schema, s, source, tree, pruning, manifest, verification, gate, release.risk(), release.losses(), worst, notes,

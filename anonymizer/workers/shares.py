@@ -7,7 +7,7 @@ of error, and no value, since whatever a worker raises its log repeats, argument
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from threading import Lock, RLock
 from typing import Any, NamedTuple
 
@@ -16,15 +16,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from anonymizer.errors import ReadError
 from anonymizer.growing.encode import Encoding, scaled_numbers
 from anonymizer.growing.grow import sizes_and_depths
 from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
 from anonymizer.growing.target import bits_of, steps_of_nodes
 from anonymizer.partitions.coded import CodedTable, code_values
-from anonymizer.partitions.pieces import reading
+from anonymizer.partitions.pieces import PartitionedTable, reading
 from anonymizer.partitions.records import _piece
-from anonymizer.partitions.values import ROWS, CodedColumn, Codes, PieceValues, codes_among, values_of
+from anonymizer.partitions.values import (
+    ROWS,
+    CodedColumn,
+    Codes,
+    PieceValues,
+    codes_among,
+    column_of,
+    few,
+    values_of,
+)
 from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.parse import manner_of
 from anonymizer.schema import Kind, Schema
 from anonymizer.workers.questions import Share, guarded
 
@@ -48,12 +59,13 @@ class TalliedColumn(CodedColumn):
 class Coding:
     """What codes mean, the same on every worker. ``table``: encodings and lookups, with the distinct values of each
     column where others have records; ``distinct``: these in Arrow; ``missing``: columns that some record misses;
-    ``scaled``: of each numeric sensitive column, what each of its values is on its scale."""
+    ``scaled``: of each numeric sensitive column, what each of its values is on its scale; ``rows``: of each share."""
 
     table: CodedTable
     distinct: Mapping[str, pa.Array]
     missing: Mapping[str, bool]
     scaled: Mapping[str, NDArray[np.float64]]
+    rows: tuple[int, ...]
 
     @property
     def encodings(self) -> tuple[Encoding, ...]:
@@ -126,62 +138,86 @@ def forget(run: str) -> None:
 # Values and codes.
 
 
-def values_in(share: Share) -> dict[str, PieceValues]:
-    """Return the values of each column in a share, every piece read once."""
+def values_in(share: Share) -> tuple[dict[str, PieceValues], list[pa.Array]]:
+    """Return the values of each column in a share, every piece read once; and of delimited text, some texts of the
+    columns that do not leave."""
     parts: dict[str, list[PieceValues]] = {name: [] for name in share.names}
+    others = [name for name in share.table.names if share.table.delimiter and name not in share.names]
+    texts = [pa.array([], pa.string()) for _ in others]
     for piece in share.table.pieces:
         with reading(piece.path):
-            for batch in share.table.batches(piece, share.names):
+            for batch in share.table.batches(piece, [*share.names, *others]):
                 for name in share.names:
                     parts[name].append(PieceValues.of(batch.column(name), share.table.types[name]))
+                texts = [few(some, batch.column(name)) for some, name in zip(texts, others, strict=True)]
     values = {}
     for name in share.names:
         distinct = pc.unique(pa.chunked_array([part.distinct for part in parts[name]], share.table.types[name]))
         missing = any(bool((part.codes == len(part.distinct)).any()) for part in parts[name])
         values[name] = PieceValues(distinct, codes_among(parts.pop(name), distinct, missing))
-    return values
+    return values, texts
+
+
+class Tallies(NamedTuple):
+    """The d distinct values of each column of a share, and how many records have each or miss it, (d + 1,); ``texts``:
+    some of each column that does not leave, of delimited text; ``rows``: its records."""
+
+    columns: Mapping[str, tuple[pa.Array, NDArray[np.int64]]]
+    texts: tuple[pa.Array, ...]
+    rows: int
 
 
 @guarded
-def read(share: Share) -> dict[str, tuple[pa.Array, NDArray[np.int64]]]:
-    """Return the d distinct values of each column of a share, and how many records have each or miss it, (d + 1,)."""
+def read(share: Share) -> Tallies:
+    """Return what a share holds."""
     here = cache_of(share)
     with here.lock:
-        here.values, here.codes = here.values or values_in(share), None
-        return {
+        here.values, texts = values_in(share)
+        here.codes = None
+        columns = {
             name: (of_column.distinct, np.bincount(of_column.codes, minlength=len(of_column.distinct) + 1))
             for name, of_column in here.values.items()
         }
+        return Tallies(columns, tuple(texts), len(next(iter(here.values.values())).codes))
 
 
 @guarded
-def merge(reads: list[Any], schema: Schema, types: Mapping[str, pa.DataType], options: ReadOptions) -> Coding:
-    """Return the coding of a table whose shares have these values: that of the whole, see
+def merge(reads: list[Tallies], table: PartitionedTable, schema: Schema, options: ReadOptions) -> Coding:
+    """Return the coding of a table whose shares hold this: that of the whole, see
     :func:`anonymizer.partitions.coded.code_table`."""
+    rows, types = tuple(tallies.rows for tallies in reads), table.types
+    if not any(rows):
+        raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")
+    distinct = {
+        name: pc.unique(pa.chunked_array([tallies.columns[name][0] for tallies in reads], types[name]))
+        for name in schema.released
+    }
+    manner = None
+    if table.delimiter:
+        texts = [reduce(few, of_column) for of_column in zip(*(tallies.texts for tallies in reads), strict=True)]
+        manner = manner_of(map(column_of, [*distinct.values(), *texts]), options, table.delimiter)
     columns: dict[str, CodedColumn] = {}
-    distinct: dict[str, pa.Array] = {}
     missing: dict[str, bool] = {}
-    for name in schema.released:
-        of_shares = [values[name] for values in reads]
-        distinct[name] = whole = pc.unique(pa.chunked_array([values for values, _ in of_shares], types[name]))
+    for name, whole in distinct.items():
+        of_shares = [tallies.columns[name] for tallies in reads]
         missing[name] = any(counts[-1] > 0 for _, counts in of_shares)
         tally = np.zeros(len(whole) + 1, np.int64)
         for values, counts in of_shares:
             tally[pc.index_in(values, value_set=whole).to_numpy(zero_copy_only=False)] += counts[:-1]
             tally[-1] += counts[-1]
-        texts = values_of(name, types[name], whole, missing[name], options)
-        places = np.arange(len(texts), dtype=np.min_scalar_type(max(len(texts) - 1, 0)))
-        columns[name] = TalliedColumn(name, texts, places, tally[: len(texts)])
+        read = values_of(name, types[name], whole, missing[name], options, manner)
+        places = np.arange(len(read), dtype=np.min_scalar_type(max(len(read) - 1, 0)))
+        columns[name] = TalliedColumn(name, read, places, tally[: len(read)])
     of_numbers = [name for name in schema.sensitive if schema[name].kind is not Kind.CATEGORICAL]
     hollow = {name: replace(columns[name], codes=np.empty(0, np.uint8)) for name in of_numbers}
-    table = replace(code_values({**columns, **hollow}, schema), columns=columns)
+    coded = replace(code_values({**columns, **hollow}, schema), columns=columns)
     scaled = {
         name: scaled_numbers(columns[name].values, schema[name], columns[name].counts).values for name in of_numbers
     }
     if schema.target is None or schema.by_numbers:
-        target = replace(table.encoded.target, codes=np.empty(0, np.uint8))
-        table = replace(table, encoded=replace(table.encoded, target=target))
-    return Coding(table, distinct, missing, scaled)
+        target = replace(coded.encoded.target, codes=np.empty(0, np.uint8))
+        coded = replace(coded, encoded=replace(coded.encoded, target=target))
+    return Coding(coded, distinct, missing, scaled, rows)
 
 
 def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
@@ -189,7 +225,7 @@ def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
     here = cache_of(share)
     with here.lock:
         if here.codes is None:
-            values = here.values or values_in(share)
+            values = here.values or values_in(share)[0]
             here.codes = {}
             for name in share.names:
                 here.codes[name] = codes_among([values.pop(name)], coding.distinct[name], coding.missing[name])
@@ -199,8 +235,8 @@ def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
 
 @guarded
 def sample(share: Share, coding: Coding, rows: NDArray[np.int64]) -> dict[str, Codes]:
-    """Return the values of some records of a share, by their places among all."""
-    return {name: codes[rows - share.start] for name, codes in codes_of(share, coding).items()}
+    """Return the values of some records of a share, by their places among all; ``rows``: their numbers in the share."""
+    return {name: codes[rows] for name, codes in codes_of(share, coding).items()}
 
 
 # Growing.
@@ -238,7 +274,7 @@ def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list
         codes = codes_of(share, coding)
         n = len(next(iter(codes.values())))
         here.chunks, here.history = [], ()
-        for start in range(0, n, ROWS):
+        for start in range(0, max(n, 1), ROWS):  # one chunk where there is no record
             records = coding.records(codes, slice(start, start + ROWS))
             chunk = _piece(records, slice(None))
             numeric = None if chunk.by_numbers else records.encoded.numeric

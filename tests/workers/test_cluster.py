@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ import pytest
 
 from anonymizer.cli.main import main
 from anonymizer.engines import anonymize_files
-from anonymizer.errors import ParameterError
+from anonymizer.errors import ParameterError, ReadError, SchemaError
 from anonymizer.groups.recipe import Recipe
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import grow_pieces
+from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers import leaving, questions, shares
@@ -132,6 +134,58 @@ def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, S
     for criterion, enough in (("entropy", 500), ("gini", 900), ("entropy", 10_000)):
         expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
         assert_same_tree(there.grow(Recipe(criterion, 2), enough), expected)
+    assert there.sample(77).equals(coded.sample(77))
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """Delimited text in four files: one has no record, one is packed, and only a column that does not leave tells of
+    the last one that its comma is a decimal mark."""
+    folder = tmp_path / "text"
+    folder.mkdir()
+    table = people(3000, 5).assign(weight="")
+    table["age"] = table["age"].fillna(40).astype(int)
+    table["income"] = table["income"].map(lambda number: f"{number % 900 + 10:.3f}".replace(".", ","))
+    table.loc[2500:, "weight"] = "71,5"
+    for number, (start, end) in enumerate([(0, 0), (0, 900), (900, 2000), (2000, 3000)]):
+        name = f"part-{number}.csv.gz" if number == 2 else f"part-{number}.csv"
+        table[start:end].to_csv(folder / name, index=False, sep=";")
+    return folder
+
+
+def test_delimited_text__is_released_as_on_one_machine(tmp_path: Path, two: Cluster, text: Path) -> None:
+    table = open_table(text)
+    schema = schema_of(people(3000, 5).assign(weight=""))
+    changes: dict[str, Any] = {"generalizer": "uniform", "grouping": "least"}
+    expected = anonymize_files(text, schema, tmp_path / "here", rows=900, **changes)
+    result = release_on(two, table, schema, tmp_path / "there", Settings(**changes), rows=900)
+    assert result.manifest == expected.manifest
+    assert same_files(tmp_path / "there", tmp_path / "here")
+    assert result.notes == expected.notes
+    only = replace(table, pieces=table.pieces[:1])
+    with pytest.raises(ReadError, match="has no records"):
+        Elsewhere(two, only, schema)
+    there, coded = Elsewhere(two, table, schema), code_table(table, schema)
+    assert there.sample(77).equals(coded.sample(77))
+    assert sum(there.here.rows) == coded.n_records
+    assert coded.columns["income"].values.dtype == np.float64
+    with pytest.raises(SchemaError, match="does not fit the table"):
+        Elsewhere(two, table, schema_of(people(10)))
+
+
+def test_a_share_without_a_record__answers_every_question(tmp_path: Path, two: Cluster, text: Path) -> None:
+    table, schema = open_table(text), schema_of(people(3000, 5).assign(weight=""))
+    there = Elsewhere(two, table, schema)
+    first, *rest = (replace(there.shares[0], number=at, table=replace(table, pieces=(piece,)))
+                    for at, piece in enumerate(table.pieces))  # fmt: skip
+    there.shares = (first, *rest)
+    reads = [two.ask("read", shares.read, share, share=share.number) for share in there.shares]
+    there.coding = two.ask("merge", shares.merge, reads, table, schema, ReadOptions())
+    there.here = two.answer(there.coding)
+    assert there.here.rows == (0, 900, 1100, 1000)
+    coded = code_table(table, schema)
+    expected, _ = grow_pieces(coded, Recipe("entropy", 2), 1000, 400)
+    assert_same_tree(there.grow(Recipe("entropy", 2), 400), expected)
     assert there.sample(77).equals(coded.sample(77))
 
 
@@ -307,7 +361,7 @@ def test_a_question__asked_twice_and_of_another_worker_has_one_answer(
         monkeypatch.setattr(two, "place", lambda number, place=place: place)
         questions += table.ask("read-again", lambda share, coding: shares.read(share)), table.ask("read-again", again)
     first, second, *others = [two.answers(of_shares) for of_shares in questions]
-    assert [sorted(values) for values in first] == [sorted(values) for values in others[0]]
+    assert [sorted(tallies.columns) for tallies in first] == [sorted(tallies.columns) for tallies in others[0]]
     for one, other in zip(second, others[1], strict=True):
         assert {name: codes.tolist() for name, codes in one.items()} == {
             name: codes.tolist() for name, codes in other.items()
@@ -356,21 +410,15 @@ def test_what_a_cluster_cannot_do__is_one_sentence(
     assert os.listdir(tmp_path) == ["roles.json"]
 
 
-def test_text_and_addresses__are_not_of_a_cluster(
+def test_addresses__are_not_of_a_cluster(
     tmp_path: Path, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, schema = source
     (tmp_path / "roles.json").write_text(schema.to_json(), "utf-8")
-    table = tmp_path / "in.csv"
-    people(50, 3).to_csv(table, index=False)
     common = ["--schema", str(tmp_path / "roles.json"), "--generalizer", "uniform", "--engine", "dask"]
-    assert main(["anonymize", str(table), "--out", str(tmp_path / "out"), *common]) == 2
-    sentence = capsys.readouterr().err
-    assert "not delimited text" in sentence
-    assert "--engine local" in sentence
     with pytest.raises(ParameterError, match="an address of files"):
         anonymize_files("s3://bucket/in", schema, tmp_path / "out", engine="dask", generalizer="uniform")
-    assert sorted(os.listdir(tmp_path)) == ["in.csv", "roles.json"]
+    assert sorted(os.listdir(tmp_path)) == ["roles.json"]
     file = folder.as_uri()
     assert main(["anonymize", file, "--out", str(tmp_path / "out"), *common, "--workers", "0"]) == 2
     assert "at least one worker" in capsys.readouterr().err
