@@ -5,11 +5,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.errors import Progress, no_progress
-from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions.boxes import kept_of_pieces
 from anonymizer.partitions.check import PartRows
@@ -17,7 +15,7 @@ from anonymizer.partitions.folder import Manifest, Part, write_manifest
 from anonymizer.releasing.release import Release
 from anonymizer.settings import Settings
 from anonymizer.workers import leaving
-from anonymizer.workers.leaving import Boxed, Routes, Span
+from anonymizer.workers.leaving import Boxed, Span
 
 if TYPE_CHECKING:
     from anonymizer.workers.remote import Elsewhere
@@ -26,18 +24,17 @@ if TYPE_CHECKING:
 class Leaving:
     """A release whose rows are on workers: where its parts are, and their cells here."""
 
-    def __init__(self, table: "Elsewhere", tree: Tree, group: NDArray[np.int32], settings: Settings) -> None:
-        self.table, self.settings = table, settings
-        routes = Routes.of(tree, group)
+    def __init__(self, table: "Elsewhere", parts: list[Any], n_parts: int, settings: Settings) -> None:
+        """Let workers make the cells. ``parts``: of each share, a future of the part of each record."""
+        self.table, self.settings, self.parts = table, settings, parts
         s, self.cluster = settings, table.cluster
-        self.parts = table.ask("parts", leaving.parts_of, routes)
-        how = routes.n_parts, s.writing, s.numbers
+        how = n_parts, s.writing, s.numbers
         of_shares = [
             self.cluster.ask("contents", leaving.contents, share, table.coding, part, *how, share=share.number)
             for share, part in zip(table.shares, self.parts, strict=True)
         ]
         self.boxed = self.cluster.ask(
-            "box", leaving.box, token_hex(4), table.coding, of_shares, routes.n_parts, s.k, s.writing, s.numbers
+            "box", leaving.box, token_hex(4), table.coding, of_shares, n_parts, s.k, s.writing, s.numbers
         )
         self.here: Boxed = self.cluster.answer(self.boxed)
 

@@ -104,6 +104,13 @@ def parts_of(share: Share, coding: Coding, routes: Routes) -> NDArray[np.int32]:
 def members(share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int) -> Bundle:
     """Return the records of a share in the parts from ``low`` to below ``high``, part by part, each in the order of the
     table; the first of the ``others`` is the target."""
+    return bundle_of(share, coding, part, low, high)[0]
+
+
+def bundle_of(
+    share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int
+) -> tuple[Bundle, NDArray[np.int64]]:
+    """Return what :func:`members` does, and the number of each record in its share."""
     rows = np.flatnonzero((part >= low) & (part < high))
     rows = rows[np.argsort(part[rows], kind="stable")]
     records = coding.records(codes_of(share, coding), rows)
@@ -112,7 +119,7 @@ def members(share: Share, coding: Coding, part: NDArray[np.int32], low: int, hig
     sizes = np.bincount(part[rows] - low, minlength=high - low)
     classes = (np.asarray(target.codes) for target in (encoded.target, *encoded.others))
     values = np.empty((len(rows), 0)) if encoded.numeric is None else encoded.numeric.values
-    return Bundle(packed, tuple(classes), values, tuple(sizes.tolist()))
+    return Bundle(packed, tuple(classes), values, tuple(sizes.tolist())), rows
 
 
 @guarded

@@ -18,6 +18,7 @@ from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.groups.limits import as_k, too_few
 from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_criterion
 from anonymizer.groups.refine import failing, groups_that_keep, join_pieces
+from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
 from anonymizer.growing.target import bits_of, entropy, gini, moments_of_steps, sse_of_tallies
@@ -30,18 +31,21 @@ from anonymizer.partitions.records import LEVELS, wide
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.generalize import fresh_secret
 from anonymizer.releasing.grid import on_grids
+from anonymizer.releasing.pack import summable
 from anonymizer.schema import Schema
-from anonymizer.settings import RUN, Settings
+from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.workers import leaving, shares
 from anonymizer.workers.below import Cuts
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.folder import Leaving
 from anonymizer.workers.leaving import Routes
+from anonymizer.workers.lines import pack_groups
 from anonymizer.workers.questions import Share
 from anonymizer.workers.shares import Coding, Grown
 
-ALONE = ("uniform", "refine")
+ALONE = ("uniform", "refine", "pack")
 """Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
 BINS = 4
 """Questions in which each worker grows small nodes: so much of its share is on its way at a time."""
@@ -100,26 +104,45 @@ class Elsewhere:
         with linear_algebra().limit(limits=1, user_api="blas"):
             return grow_from(Records(self, enough), self.here.encodings, str(recipe.criterion), *rules)
 
-    def refine(self, tree: Tree, group: NDArray[np.int32], settings: Settings) -> tuple[Tree, NDArray[np.int32]]:
-        """Return what :func:`anonymizer.groups.refine.refine_nodes` does: each group is cut on one worker, which gets
-        its records from the others."""
+    def parts(
+        self, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
+    ) -> tuple[list[Any], int]:
+        """Return a future of the part of each record of each share, in which all rows have the same cells, and how many
+        parts there are. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing."""
         s, encoded = settings, self.here.table.encoded
         if s.public_k is not None:
             encoded = on_grids(encoded, leaving.grids_of_tally(self.here.table, s.k))
         limits = as_k(s.limits, encoded)
         limits = limits.but(k=max(s.k, limits.k))
-        parts = self.ask("parts", leaving.parts_of, Routes.of(tree, group))
-        sizes = tree.n[group == np.arange(tree.n_nodes)]
-        most, futures, low = self.n_records / (BINS * len(self.shares)), [], 0
-        ends = np.cumsum(sizes)
+        if s.generalizer == "pack" and summable(limits):
+            return pack_groups(self, tree, group, encoded, limits, rng or fresh_secret())
+        if s.generalizer != "uniform":
+            tree, group = self.refine(tree, group, encoded, limits)
+        routes = Routes.of(tree, group)
+        return self.ask("parts", leaving.parts_of, routes), routes.n_parts
+
+    def bins_of_groups(self, sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Yield the first group of each question and the one after its last. ``sizes`` (g,): records of each group."""
+        most, ends, low = self.n_records / (BINS * len(self.shares)), np.cumsum(sizes), 0
         while low < len(ends):
             high = max(low + 1, int(np.searchsorted(ends, ends[low] - sizes[low] + most, side="right")))
+            yield low, high
+            low = high
+
+    def refine(
+        self, tree: Tree, group: NDArray[np.int32], encoded: EncodedTable, limits: Limits
+    ) -> tuple[Tree, NDArray[np.int32]]:
+        """Return what :func:`anonymizer.groups.refine.refine_nodes` does: each group is cut on one worker, which gets
+        its records from the others."""
+        parts = self.ask("parts", leaving.parts_of, Routes.of(tree, group))
+        sizes = tree.n[group == np.arange(tree.n_nodes)]
+        ends, futures = np.cumsum(sizes), []
+        for low, high in self.bins_of_groups(sizes):
             bundles = [
                 self.cluster.ask("members", leaving.members, share, self.coding, part, low, high, share=share.number)
                 for share, part in zip(self.shares, parts, strict=True)
             ]
             futures.append(self.cluster.ask("cut", leaving.cut, self.coding, encoded.encodings, limits.k, bundles))
-            low = high
         cuts = Cuts(tree, group, self.cluster.answers(futures))
         refined = finish_tree(join_pieces(tree, group, cuts.below, ends - sizes, ends), cuts, encoded.encodings)
         fails = failing(tree, group, refined, encoded, limits)
@@ -353,10 +376,7 @@ def release_on(
     tree = table.grow(recipe)
     progress(0.4, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
-    parted, group = tree, np.asarray(pruning.group_of_node())
-    if s.generalizer == "refine":
-        parted, group = table.refine(tree, group, s)
-    release = Leaving(table, parted, group, s)
+    release = Leaving(table, *table.parts(tree, np.asarray(pruning.group_of_node()), s, rng), s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
 
@@ -382,7 +402,9 @@ def require_groups(settings: Settings, schema: Schema) -> None:
     s, remedy = settings, "Choose --engine local or memory."
     if s.generalizer not in ALONE:
         raise ParameterError(
-            f"{s.generalizer!r} takes one machine.", value=s.generalizer, remedy=f"{remedy[:-1]}, or uniform or refine."
+            f"{s.generalizer!r} takes one machine.",
+            value=s.generalizer,
+            remedy=f"{remedy[:-1]}, or one of: {', '.join(ALONE)}.",
         )
     if s.order != "content":
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)

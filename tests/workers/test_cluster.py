@@ -137,6 +137,32 @@ def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, S
     assert there.sample(77).equals(coded.sample(77))
 
 
+@pytest.mark.parametrize(
+    ("changes", "target"),
+    [
+        ({"grouping": "least"}, "diagnosis"),
+        ({"grouping": "error-risk", "numbers": "range", "l": 2, "t": 0.6}, "diagnosis"),
+        ({"grouping": "error-digression", "rsd_min": 0.02}, "cost"),
+        ({"grouping": "error-digression", "significance": 0.05}, "cost"),
+    ],
+)
+def test_packed_groups__are_those_of_one_machine(
+    tmp_path: Path, two: Cluster, numbers: Path, changes: dict[str, Any], target: str
+) -> None:
+    changes = changes | {"generalizer": "pack"}
+    schema = schema_of(whole_frame(numbered(3000)[0]), sensitive=["cost", "visits", "diagnosis"], target=target)
+    secret = np.random.default_rng(5)
+    expected = anonymize_files(numbers, schema, tmp_path / "here", rows=900, rng=secret, override="a test", **changes)
+    result = release_on(
+        two, open_table(numbers, 900), schema, tmp_path / "there", Settings(**changes), rows=900,
+        rng=np.random.default_rng(5), override="a test",
+    )  # fmt: skip
+    assert result.manifest == expected.manifest
+    assert same_files(tmp_path / "there", tmp_path / "here")
+    assert result.verification.to_dict() == expected.verification.to_dict()
+    assert result.loss == expected.loss
+
+
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     """Delimited text in four files: one has no record, one is packed, and only a column that does not leave tells of
@@ -214,22 +240,24 @@ def test_a_worker_that_is_killed__changes_nothing(
 ) -> None:
     folder, schema = source
     monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
-    changes = CASES[0]
+    changes, packed = CASES[0], CASES[0] | {"generalizer": "pack"}
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
-    with open_cluster(workers=4, memory="2GiB", spill=spill) as cluster:
-        for step in ("count", "finish", "write"):
+    anonymize_files(folder, schema, tmp_path / "as-packed", rows=900, rng=np.random.default_rng(7), **packed)
+    with open_cluster(workers=5, memory="2GiB", spill=spill) as cluster:
+        for step in ("count", "finish", "write", "pack"):
             killed = killing(cluster, step, monkeypatch)
-            out = tmp_path / step
-            release_on(cluster, open_table(folder, 900), schema, out, Settings(**changes), rows=900)
+            out, how = tmp_path / step, Settings(**(packed if step == "pack" else changes))
+            rng = np.random.default_rng(7)
+            release_on(cluster, open_table(folder, 900), schema, out, how, rows=900, rng=rng)
             assert killed, step
-            assert same_files(out, tmp_path / "here"), step
+            assert same_files(out, tmp_path / ("as-packed" if step == "pack" else "here")), step
             monkeypatch.setattr(cluster, "ask", Cluster.ask.__get__(cluster))
             cluster.processes.pop().communicate(timeout=20)
         assert len(cluster.workers()) == 1
         os.kill(cluster.processes[-1].pid, signal.SIGKILL)
         with pytest.raises(ClusterError, match="Every worker is gone"):
             release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
-    assert sorted(os.listdir(tmp_path)) == ["count", "finish", "here", "write"]
+    assert sorted(os.listdir(tmp_path)) == ["as-packed", "count", "finish", "here", "pack", "write"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
@@ -390,7 +418,7 @@ def test_spans__have_every_row_once(sizes: list[int], rows: int) -> None:
     [
         (["--suppression", "2%"], "takes one table in memory"),
         (["--generalizer", "tiered"], "takes one table in memory"),
-        (["--generalizer", "pack"], "'pack' takes one machine"),
+        (["--generalizer", "polish"], "'polish' takes one machine"),
         (["--order", "secret"], "takes one machine"),
         (["--scheduler", "tcp://10.0.0.7:1"], "nothing would be encrypted"),
         (["--scheduler", "tls://127.0.0.1:1", "--workers", "2"], "has its own workers"),
