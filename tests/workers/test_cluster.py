@@ -467,7 +467,7 @@ def test_without_dask__the_sentence_says_what_to_install(monkeypatch: pytest.Mon
 
 
 def test_a_run_from_the_terminal__joins_a_scheduler_with_tls(
-    tmp_path: Path, two: Cluster, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, two: Cluster, source: tuple[Path, Schema], text: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import dask.config
 
@@ -479,12 +479,17 @@ def test_a_run_from_the_terminal__joins_a_scheduler_with_tls(
         "distributed.comm.tls.client.key": str(tmp_path / "tls_client_key"),
         "distributed.comm.tls.client.cert": str(tmp_path / "tls_client_cert"),
     }
-    (tmp_path / "roles.json").write_text(source[1].to_json(), "utf-8")
-    arguments = ["anonymize", str(source[0]), "--schema", str(tmp_path / "roles.json"), "--out", str(tmp_path / "out")]
-    arguments += ["--generalizer", "uniform", "--grouping", "least", "--engine", "dask", "--scheduler", two.address]
-    with dask.config.set(tls):
-        assert main([*arguments, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["provenance"]["engine"] == "dask"
-    anonymize_files(source[0], source[1], tmp_path / "here", generalizer="uniform", grouping="least")
-    assert same_files(tmp_path / "out", tmp_path / "here")
+    plain = ["--generalizer", "uniform", "--grouping", "least", "--engine", "dask", "--scheduler", two.address]
+    for name, (folder, schema) in {
+        "columns": source,
+        "lines": (text, schema_of(people(9).assign(weight=""))),
+    }.items():
+        (tmp_path / "roles.json").write_text(schema.to_json(), "utf-8")
+        out = tmp_path / name
+        with dask.config.set(tls):
+            assert main(["anonymize", str(folder), "--schema", str(tmp_path / "roles.json"), "--out", str(out), *plain,
+                         "--json"]) == 0  # fmt: skip
+        assert json.loads(capsys.readouterr().out)["provenance"]["engine"] == "dask"
+        anonymize_files(folder, schema, tmp_path / f"{name}-here", generalizer="uniform", grouping="least")
+        assert same_files(out, tmp_path / f"{name}-here")
     assert len(two.workers()) == 2
