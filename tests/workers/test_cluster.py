@@ -19,7 +19,7 @@ import pytest
 
 from anonymizer.cli.main import main
 from anonymizer.engines import anonymize_files
-from anonymizer.errors import ParameterError, ReadError, SchemaError
+from anonymizer.errors import EncodeError, ParameterError, ReadError, SchemaError
 from anonymizer.groups.recipe import Recipe
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
@@ -346,6 +346,28 @@ def test_sockets_listen_on_the_loopback_address__and_logs_hold_no_value(
         two.answer(spoilt)
     words = "".join(capfd.readouterr())
     words += str(two.client.get_worker_logs()) + str(two.client.get_scheduler_logs())
+    words += "".join(path.read_text("utf-8", "replace") for path in two.folder.rglob("*") if path.is_file())
+    assert CANARY not in words
+    assert "asthma" not in words
+
+
+def test_damaged_text_and_packing__leave_no_value_in_logs(
+    tmp_path: Path, two: Cluster, text: Path, source: tuple[Path, Schema], capfd: pytest.CaptureFixture[str]
+) -> None:
+    schema, good = schema_of(people(9).assign(weight="")), text / "part-3.csv"
+    before = good.read_text("utf-8")
+    good.write_text(before + f"1;2;{CANARY};{CANARY}\n", "utf-8")
+    with pytest.raises(ReadError, match=r"part-3\.csv cannot be read") as refusal:
+        Elsewhere(two, open_table(text), schema)
+    columns = before.splitlines()[-1].split(";")
+    good.write_text(before + ";".join([CANARY, *columns[1:]]) + "\n", "utf-8")
+    with pytest.raises(EncodeError, match="'age' is numeric") as other:
+        Elsewhere(two, open_table(text), schema)
+    packed = Settings(generalizer="pack", grouping="least")
+    release_on(two, open_table(source[0], 900), source[1], tmp_path / "out", packed, rows=900)
+    words = "".join(capfd.readouterr()) + str(refusal.value) + str(other.value)
+    words += str(two.client.get_worker_logs()) + str(two.client.get_scheduler_logs())
+    assert two.folder is not None
     words += "".join(path.read_text("utf-8", "replace") for path in two.folder.rglob("*") if path.is_file())
     assert CANARY not in words
     assert "asthma" not in words
