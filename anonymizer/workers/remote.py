@@ -110,14 +110,18 @@ class Elsewhere:
         """Return a future of the part of each record of each share, in which all rows have the same cells, and how many
         parts there are. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing."""
         s, encoded = settings, self.here.table.encoded
+        if s.generalizer == "uniform":
+            return self.parts_of(tree, group)
         if s.public_k is not None:
             encoded = on_grids(encoded, leaving.grids_of_tally(self.here.table, s.k))
         limits = as_k(s.limits, encoded)
         limits = limits.but(k=max(s.k, limits.k))
         if s.generalizer == "pack" and summable(limits):
             return pack_groups(self, tree, group, encoded, limits, rng or fresh_secret())
-        if s.generalizer != "uniform":
-            tree, group = self.refine(tree, group, encoded, limits)
+        return self.parts_of(*self.refine(tree, group, encoded, limits))
+
+    def parts_of(self, tree: Tree, group: NDArray[np.int32]) -> tuple[list[Any], int]:
+        """Return what :meth:`parts` does, of the groups of a pruned tree as they are."""
         routes = Routes.of(tree, group)
         return self.ask("parts", leaving.parts_of, routes), routes.n_parts
 
