@@ -53,7 +53,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         choices=ENGINES,
         help="memory: one table; local: files in pieces, and a folder out (default: local for a folder, a pattern, an "
         f"address such as s3://, and, where --out is a folder, {LARGE:,} records of Parquet or {LARGE_TEXT >> 20} MiB "
-        "of text); dask: Parquet files here, on a cluster",
+        "of text); dask: files of a folder here, on a cluster",
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="dask: of a cluster that is there: tls://HOST:8786")
     parser.add_argument("--workers", type=int, help="dask: processes to start on this machine (default: its cores)")

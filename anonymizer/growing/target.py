@@ -4,6 +4,7 @@ Contributions add up: the sum of a node is the sum of its children's. Everything
 sums, vectorised over nodes: arrays of shape (m, c) in, arrays of shape (m,) out.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,34 +120,68 @@ def moments_of_nodes(
     numbers of steps, and products in three parts, from halves of their bits: all sums are exact, so what is rounded at
     last does not depend on the order of records.
     """
-    n, r = values.shape
-    bits, node = bits_of(n), np.arange(len(size))
+    bits = bits_of(len(values))
+    return moments_of_steps(steps_of_nodes(values, order, first, last, size, bits), bits)
+
+
+def steps_of_nodes(
+    values: Floats,
+    order: NDArray[np.integer] | None,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    size: NDArray[np.int32],
+    bits: int,
+) -> NDArray[np.int64]:
+    """Return the sums of :func:`moments_of_nodes`, whose arguments these are, before any is rounded: (m, 1 + r +
+    3 r(r+1)/2) whole numbers, which add up exactly where records are in several places. Values are whole numbers of
+    steps of 2^-``bits``, those of all records; each product is in three parts, from halves of these bits."""
+    r, node = values.shape[1], np.arange(len(size))
     whole = np.ldexp(values, bits).astype(np.int64)
     if order is not None:
         whole = whole[order]
 
-    def total(steps: NDArray[np.int64]) -> Floats:
+    def total(steps: NDArray[np.int64]) -> NDArray[np.int64]:
         below = np.concatenate([[0], np.cumsum(steps)])
         of_leaves = np.where(size == 1, below[last] - below[first], 0)
         above = np.concatenate([[0], np.cumsum(of_leaves)])
-        return np.asarray(above[node + size] - above[node], dtype=np.float64)
+        return np.asarray(above[node + size] - above[node])
 
-    sums = [(last - first).astype(np.float64)]
-    sums += [np.ldexp(total(whole[:, j]), -bits) for j in range(r)]
+    sums = [last - first, *(total(whole[:, j]) for j in range(r))]
     half = -(-bits // 2)
     high, low = whole >> half, whole & ((1 << half) - 1)
     for one, other in zip(*np.tril_indices(r), strict=True):
-        across = total(high[:, one] * low[:, other] + low[:, one] * high[:, other])
-        sums.append(
-            np.ldexp(total(high[:, one] * high[:, other]), 2 * (half - bits))
-            + (np.ldexp(across, half - 2 * bits) + np.ldexp(total(low[:, one] * low[:, other]), -2 * bits))
-        )
-    return np.asarray(np.column_stack(sums))
+        sums.append(total(high[:, one] * high[:, other]))
+        sums.append(total(high[:, one] * low[:, other] + low[:, one] * high[:, other]))
+        sums.append(total(low[:, one] * low[:, other]))
+    return np.column_stack(sums).astype(np.int64, copy=False)
+
+
+def moments_of_steps(steps: NDArray[np.int64], bits: int) -> Floats:
+    """Return the sums of 1, y and yyᵀ (m, 1 + r + r(r+1)/2) from whole numbers: see :func:`steps_of_nodes`."""
+    r = int((np.sqrt(24 * steps.shape[1] + 1) - 5) / 6)  # of 1 + r + 3 r (r + 1) / 2 columns
+    half = -(-bits // 2)
+    sums = steps.astype(np.float64)
+    highs, across, lows = (sums[:, 1 + r + part :: 3] for part in range(3))
+    products = np.ldexp(highs, 2 * (half - bits)) + (np.ldexp(across, half - 2 * bits) + np.ldexp(lows, -2 * bits))
+    return np.column_stack([sums[:, :1], np.ldexp(sums[:, 1 : 1 + r], -bits), products])
 
 
 def moments_of_all(values: Floats) -> Floats:
     """Return the sums of 1, y and yyᵀ of all records as one node, (1, ·): see :func:`moments_of_nodes`."""
     return moments_of_nodes(values, None, np.zeros(1, np.int64), np.full(1, len(values)), np.ones(1, np.int32))
+
+
+def sse_of_tallies(values: Sequence[Floats], counts: Sequence[NDArray[np.int64]], n: int) -> float:
+    """Return the squared error of n records around their means, summed over columns: :func:`sse` of all records.
+    ``values``, ``counts`` (d,): of each column, its distinct values on their steps, and how many records have each."""
+    bits = bits_of(n)
+    half, errors = -(-bits // 2), []
+    for numbers, count in zip(values, counts, strict=True):
+        whole = np.ldexp(numbers, bits).astype(np.int64)
+        high, low = whole >> half, whole & ((1 << half) - 1)
+        steps = [n, whole @ count, (high * high) @ count, (2 * high * low) @ count, (low * low) @ count]
+        errors.append(float(sse(moments_of_steps(np.array([steps], np.int64), bits))[0]))
+    return float(np.array([errors]).sum(axis=-1)[0])
 
 
 def n_responses(moments: Floats) -> int:

@@ -79,7 +79,7 @@ class PartitionedTable:
             with reading(piece.path):
                 for batch in text_batches(piece.path, self.delimiter, list(self.types), names, self.options):
                     rows += batch.num_rows
-                    refuse_too_many(piece.path.name, _size(piece.path), rows, len(self.types))
+                    refuse_too_many(piece.path.name, size_of(piece.path), rows, len(self.types))
                     yield batch
             return
         with reading(piece.path), _parquet(piece.path) as source:
@@ -116,7 +116,7 @@ def open_table(source: str | Path, rows: int = BATCH, options: ReadOptions | Non
             counts = [group.num_rows for group in groups]
             records += metadata.num_rows
             largest = max((group.total_byte_size for group in groups), default=0)
-            refuse_too_many(path.name, _size(path), records, len(schema), largest)
+            refuse_too_many(path.name, size_of(path), records, len(schema), largest)
         if first is None:
             refuse_too_wide(len(schema), path.name)
             first = path, list(schema.names)
@@ -163,7 +163,8 @@ def refuse_too_many(name: str, size: int, rows: int, columns: int, unpacked: int
     refuse_too_large(Extent(rows, columns, rows * columns, unpacked), name, size, pieces_allowance())
 
 
-def _size(file: File) -> int:
+def size_of(file: File) -> int:
+    """Return the bytes of a file here; 0 where they are not known."""
     return file.stat().st_size if isinstance(file, Path) else 0
 
 

@@ -80,7 +80,7 @@ class InPieces:
     def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
         first, *others = self.pieces
-        whole = [list(map(_wide, of_node)) for of_node in first.divide(divisions, nodes)]
+        whole = [list(map(wide, of_node)) for of_node in first.divide(divisions, nodes)]
         for piece in others:
             for histograms, part in zip(whole, piece.divide(divisions, nodes), strict=True):
                 for histogram, cells in zip(histograms, part, strict=True):
@@ -172,7 +172,7 @@ def _piece(table: CodedTable, rows: slice) -> InMemory:
     return piece
 
 
-def _wide(histogram: NDArray[Any] | None) -> NDArray[Any] | None:
+def wide(histogram: NDArray[Any] | None) -> NDArray[Any] | None:
     """Return a histogram that has room for the sums of many pieces."""
     return None if histogram is None else histogram.astype(np.result_type(histogram.dtype, np.int64), copy=False)
 

@@ -98,7 +98,7 @@ def code_columns(
             for batch in table.batches(piece, [*names, *others]):
                 parts.append([PieceValues.of(batch.column(at), table.types[name]) for at, name in enumerate(names)])
                 for at in range(len(others)):
-                    texts[at] = _few(texts[at], batch.column(len(names) + at))
+                    texts[at] = few(texts[at], batch.column(len(names) + at))
         return parts, texts
 
     parts: list[list[PieceValues]] = []
@@ -106,13 +106,13 @@ def code_columns(
     for done, (batches, more) in enumerate(in_order(read, table.pieces)):
         progress(done / len(table.pieces), f"Reading {table.pieces[done].path.name}")
         parts += batches
-        texts = [_few(one, other) for one, other in zip(texts, more, strict=True)]
+        texts = [few(one, other) for one, other in zip(texts, more, strict=True)]
     if not parts:
         raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")
     manner = None
     if table.delimiter:
         of_names = [_whole([part[at].distinct for part in parts], pa.string()) for at in range(len(names))]
-        manner = manner_of([_column_of(array) for array in [*of_names, *texts]], options, table.delimiter)
+        manner = manner_of([column_of(array) for array in [*of_names, *texts]], options, table.delimiter)
     columns = {}
     for at, name in enumerate(names):
         columns[name] = one_column(name, table.types[name], [part[at] for part in parts], options, manner)
@@ -128,12 +128,13 @@ def _whole(arrays: Sequence[pa.Array], kind: pa.DataType) -> pa.Array:
     return pc.unique(pa.chunked_array(arrays, kind))
 
 
-def _few(texts: pa.Array, more: pa.Array) -> pa.Array:
+def few(texts: pa.Array, more: pa.Array) -> pa.Array:
     """Return distinct texts, as many as say how a file writes its numbers."""
     return texts if len(texts) == MOST_TEXTS else _whole([texts, more], pa.string()).slice(0, MOST_TEXTS)
 
 
-def _column_of(distinct: pa.Array) -> TextColumn:
+def column_of(distinct: pa.Array) -> TextColumn:
+    """Return distinct texts as a column, each once."""
     return TextColumn(distinct.cast(pa.large_string()), np.arange(len(distinct), dtype=np.int32))
 
 
@@ -184,7 +185,7 @@ def values_of(
 ) -> "pd.Series[Any]":
     """Return the distinct values of a column as they are read, a missing one last where some record has it."""
     if manner is not None:
-        return pd.Series(type_column(name, _column_of(distinct), manner).values, name=name)
+        return pd.Series(type_column(name, column_of(distinct), manner).values, name=name)
     whole = pa.chunked_array([distinct, pa.nulls(int(missing), kind)], kind)
     return pd.Series(column_values(name, whole, options)[0], name=name)
 

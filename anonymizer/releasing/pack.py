@@ -15,7 +15,7 @@ memory, moving k keeps it (:class:`Lines`).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.records import in_threads
+from anonymizer.growing.target import moments_of_all, scatter
 from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits
 
@@ -63,6 +64,25 @@ class Line:
     scale: Scale
 
 
+class Secret(NamedTuple):
+    """What nobody knows of packing: the ``weight`` of each column (p,), and a ``key`` (8,) that gives each record a
+    number, by which records stand before they are cut."""
+
+    weight: NDArray[np.float64]
+    key: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, columns: int, rng: np.random.Generator) -> "Secret":
+        """Return one that is drawn anew."""
+        weight = np.exp(SPREAD * rng.standard_normal(columns))
+        return cls(weight, rng.integers(0, 1 << 32, 8, dtype=np.uint32))
+
+    def numbers(self, start: int, n: int) -> NDArray[np.uint64]:
+        """Return the numbers of n records, from record ``start`` on: the same wherever they are."""
+        draws = np.random.PCG64DXSM(self.key.tolist()).advance(start)
+        return np.asarray(draws.random_raw(n), np.uint64)
+
+
 class Lines:
     """The lines of one table under one secret: a region that is asked for again is not laid again.
 
@@ -71,10 +91,10 @@ class Lines:
     """
 
     def __init__(self, encoded: EncodedTable, rng: np.random.Generator) -> None:
-        weight = np.exp(SPREAD * rng.standard_normal(len(encoded.encodings)))
+        secret = Secret.of(len(encoded.encodings), rng)
         self.encoded = encoded
-        self.scale = scale_of(encoded.encodings, weight)
-        self.order = rng.permutation(encoded.n_records)
+        self.scale = scale_of(encoded.encodings, secret.weight)
+        self.order = np.argsort(secret.numbers(0, encoded.n_records), kind="stable")
         self._laid: dict[int, tuple[NDArray[np.int32], ...]] = {}
         self._lock = Lock()
 
@@ -238,31 +258,52 @@ def summable(limits: Limits) -> bool:
     return on <= ({"significance"} if limits.tested == "inner" else set())
 
 
-def wants_of(line: Line, encoded: EncodedTable, limits: Limits) -> "Wants | None":
+class Background(NamedTuple):
+    """What limits hold groups against: of each categorical sensitive column the classes that occur, ``present``, and of
+    each of these c classes its share of the whole table, ``shares`` (c,); ``variance`` (r,) of the numbers."""
+
+    present: tuple[NDArray[np.integer[Any]], ...]
+    shares: NDArray[np.float64]
+    variance: NDArray[np.float64]
+
+
+def variance_of(moments: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variance (r,) of numbers whose sums are these (1, 1 + r + r(r+1)/2); the order of records never
+    shows."""
+    return np.asarray(np.diagonal(scatter(moments)[0]) / moments[0, 0])
+
+
+def wants_of(line: Line, encoded: EncodedTable, limits: Limits, background: Background | None = None) -> "Wants | None":
     """Return what limits ask of the groups along a line besides k records: k persons among it, where records are not
-    persons; nothing when they ask nothing."""
+    persons; nothing when they ask nothing. ``background``: of the whole table, where ``encoded`` is a part of it."""
     from anonymizer.releasing.limit_kernels import Wants
 
     required, person, n = [limits[name] for name in SUMMED], encoded.person, encoded.n_records
     if person is None and all(limit is None for limit in required):
         return None
     columns = [target for target in (encoded.target, *encoded.others) if target.name]
-    present = [np.unique(target.codes, return_inverse=True) for target in columns]
-    first = np.cumsum([0, *(len(codes) for codes, _ in present)])
-    classes = [start + index for start, (_, index) in zip(first, present, strict=False)]
+    present = [np.unique(target.codes) for target in columns] if background is None else background.present
+    first = np.cumsum([0, *map(len, present)])
+    classes = [
+        start + np.searchsorted(codes, target.codes)
+        for start, codes, target in zip(first, present, columns, strict=False)
+    ]
     ids: list[NDArray[np.int32]] = []
     if person is not None:
         classes.append(np.full(n, first[-1]))
         of_values = zip((encoded.target, *encoded.others), encoded.person_values, strict=True)
         ids = numbered([*(pairs for target, pairs in of_values if target.name), person])
     values = np.empty((n, 0)) if encoded.numeric is None else encoded.numeric.values[line.order]
+    if background is None:
+        shares = shares_of(classes[: len(columns)], ids, int(first[-1]))
+        background = Background(tuple(present), shares, variance_of(moments_of_all(values)))
     return Wants(
         classes=in_order(classes, line),
         first=first,
-        shares=shares_of(classes[: len(columns)], ids, int(first[-1])),
+        shares=background.shares,
         ordered=np.array([target.ordered for target in columns], np.bool_),
         numbers=np.concatenate([values, values**2], axis=1),
-        variance=values.var(axis=0),
+        variance=background.variance,
         pairs=in_order(ids, line) if ids else np.empty((len(columns), 0), np.int32),
         persons=0 if person is None else limits.k,
         **{name: np.nan if limit is None else float(limit) for name, limit in zip(SUMMED, required, strict=True)},

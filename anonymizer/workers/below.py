@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from anonymizer.groups.refine import places_of_pieces
 from anonymizer.growing.records import Branch, Sums
+from anonymizer.growing.target import bits_of, moments_of_steps
 from anonymizer.growing.tree import Tree
 from anonymizer.workers.shares import Grown
 
@@ -41,7 +42,8 @@ class Cuts:
         classes, *others = (
             self._merge(sums, [some.others[at] for some in self.grown]) for at, sums in enumerate(of_tree)
         )
-        moments = (branch.last - branch.first).astype(np.float64)[:, None]
+        bits = bits_of(int(self.tree.n[0]))
+        moments = self._merge(self.tree.moments, [moments_of_steps(some.steps, bits) for some in self.grown])
         return Sums(classes, moments, tuple(others), None)
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:

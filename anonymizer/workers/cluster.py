@@ -24,7 +24,8 @@ from typing import Any
 from anonymizer.errors import AnonymizerError, EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError
 from anonymizer.reading.process import limit_memory
 from anonymizer.releasing.files import MARK
-from anonymizer.workers.shares import Failure, R, about, answers_in, forget, keys_in, quiet
+from anonymizer.workers.questions import Failure, R, about, answers_in, keys_in, quiet
+from anonymizer.workers.shares import forget
 
 PATIENCE = 60.0
 """Seconds that a process has to start, and that a cluster may be without any worker."""
@@ -79,10 +80,7 @@ class Cluster:
         self._renewed: dict[str, Any] = {}
 
     def workers(self) -> list[str]:
-        """Return the addresses of the workers that are there, in a fixed order.
-
-        Raises :class:`ClusterError` when the scheduler is not.
-        """
+        """Return the addresses of the workers, in a fixed order; raise :class:`ClusterError` without a scheduler."""
         self._require_scheduler()
         try:
             return sorted(self.client.scheduler_info(n_workers=-1)["workers"])

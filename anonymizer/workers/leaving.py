@@ -20,6 +20,7 @@ from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import Encoding
 from anonymizer.growing.grow import sizes_and_depths
 from anonymizer.growing.records import Branch
+from anonymizer.growing.target import bits_of, steps_of_nodes
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.boxes import COUNTED, boxed_column, grids_of_pieces, kept_of_pieces, pairs_in
 from anonymizer.partitions.check import OriginalRows, PartRows, _Before, _part_rows
@@ -32,7 +33,8 @@ from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of,
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of
-from anonymizer.workers.shares import Bundle, Coding, Grown, Share, cache_of, codes_of, guarded, hulls
+from anonymizer.workers.questions import Share, guarded
+from anonymizer.workers.shares import Bundle, Coding, Grown, cache_of, codes_of, hulls
 
 
 class Routes(NamedTuple):
@@ -102,6 +104,13 @@ def parts_of(share: Share, coding: Coding, routes: Routes) -> NDArray[np.int32]:
 def members(share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int) -> Bundle:
     """Return the records of a share in the parts from ``low`` to below ``high``, part by part, each in the order of the
     table; the first of the ``others`` is the target."""
+    return bundle_of(share, coding, part, low, high)[0]
+
+
+def bundle_of(
+    share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int
+) -> tuple[Bundle, NDArray[np.int64]]:
+    """Return what :func:`members` does, and the number of each record in its share."""
     rows = np.flatnonzero((part >= low) & (part < high))
     rows = rows[np.argsort(part[rows], kind="stable")]
     records = coding.records(codes_of(share, coding), rows)
@@ -109,7 +118,8 @@ def members(share: Share, coding: Coding, part: NDArray[np.int32], low: int, hig
     packed = np.ascontiguousarray(records.rows(slice(None)).codes.T)
     sizes = np.bincount(part[rows] - low, minlength=high - low)
     classes = (np.asarray(target.codes) for target in (encoded.target, *encoded.others))
-    return Bundle(packed, tuple(classes), tuple(sizes.tolist()))
+    values = np.empty((len(rows), 0)) if encoded.numeric is None else encoded.numeric.values
+    return Bundle(packed, tuple(classes), values, tuple(sizes.tolist())), rows
 
 
 @guarded
@@ -130,14 +140,17 @@ def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: 
     branch = Branch(*(*pieces, np.empty((len(pieces[0]), 0), np.int64)))
     m, leaves = len(branch.parent), np.flatnonzero(branch.feature < 0)
     leaf = np.repeat(leaves, (branch.last - branch.first)[leaves])
-    after = np.arange(m) + sizes_and_depths(np.append(-1, branch.parent + 1))[0][1:]  # under one root
+    size = sizes_and_depths(np.append(-1, branch.parent + 1))[0][1:]  # under one root
+    after = np.arange(m) + size
     counts = []
     for at, target in enumerate((coding.table.encoded.target, *coding.table.encoded.others)):
         classes = np.concatenate([bundle.others[at] for bundle in of_shares])[by_part][order].astype(np.int64)
         cells = np.bincount(leaf * target.n_classes + classes, minlength=m * target.n_classes)
         sums = np.cumsum(np.vstack([np.zeros(target.n_classes, np.int64), cells.reshape(m, -1)]), axis=0)
         counts.append(sums[after] - sums[:-1])
-    return Grown(branch, tuple(counts), *hulls(encodings, branch, list(codes), 1), ())
+    values = np.concatenate([bundle.values for bundle in of_shares])[by_part]
+    steps = steps_of_nodes(values, order, branch.first, branch.last, size, bits_of(coding.table.n_records))
+    return Grown(branch, tuple(counts), steps, *hulls(encodings, branch, list(codes), 1), ())
 
 
 class Contents(NamedTuple):

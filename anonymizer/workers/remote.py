@@ -3,7 +3,7 @@
 What is released is what :func:`anonymizer.engines.anonymize_files` releases on one machine, file by file.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
@@ -13,37 +13,39 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.groups.limits import as_k, too_few
 from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_criterion
 from anonymizer.groups.refine import failing, groups_that_keep, join_pieces
+from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
-from anonymizer.growing.target import entropy, gini
+from anonymizer.growing.target import bits_of, entropy, gini, moments_of_steps, sse_of_tallies
 from anonymizer.growing.tree import Tree
-from anonymizer.measuring.utility import ncp_by_column
-from anonymizer.partitions.boxes import kept_of_pieces
-from anonymizer.partitions.check import PartRows, verify_folder
-from anonymizer.partitions.folder import Manifest, Part, write_manifest
-from anonymizer.partitions.pieces import PartitionedTable, open_table
+from anonymizer.partitions.check import verify_folder
+from anonymizer.partitions.folder import Manifest
+from anonymizer.partitions.pieces import PartitionedTable, open_table, size_of
 from anonymizer.partitions.places import is_remote
-from anonymizer.partitions.records import LEVELS
+from anonymizer.partitions.records import LEVELS, wide
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.generalize import fresh_secret
 from anonymizer.releasing.grid import on_grids
-from anonymizer.releasing.release import Release
-from anonymizer.schema import Kind, Schema
-from anonymizer.settings import RUN, Settings
+from anonymizer.releasing.pack import summable
+from anonymizer.schema import Schema
+from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.workers import leaving, shares
 from anonymizer.workers.below import Cuts
 from anonymizer.workers.cluster import Cluster, open_cluster
-from anonymizer.workers.leaving import Boxed, Routes, Span
-from anonymizer.workers.shares import Coding, Grown, Share
+from anonymizer.workers.folder import Leaving
+from anonymizer.workers.leaving import Routes
+from anonymizer.workers.lines import pack_groups
+from anonymizer.workers.questions import Share
+from anonymizer.workers.shares import Coding, Grown
 
-ALONE = ("uniform", "refine")
+ALONE = ("uniform", "refine", "pack")
 """Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
 BINS = 4
 """Questions in which each worker grows small nodes: so much of its share is on its way at a time."""
@@ -57,17 +59,17 @@ class Elsewhere:
         self, cluster: Cluster, table: PartitionedTable, schema: Schema, options: ReadOptions | None = None
     ) -> None:
         options = options or ReadOptions()
+        schema.check(pd.DataFrame(columns=list(table.names)))
         self.cluster, self.schema, self.source = cluster, schema, table
         self.shares = shares_of(cluster, table, schema.released, options)
-        types = {name: table.types[name] for name in schema.released}
         reads = [cluster.ask("read", shares.read, share, share=share.number) for share in self.shares]
-        self.coding = cluster.ask("merge", shares.merge, reads, schema, types, options)
+        self.coding = cluster.ask("merge", shares.merge, reads, table, schema, options)
         self.here: Coding = cluster.answer(self.coding)
 
     @property
     def n_records(self) -> int:
         """Number of records n."""
-        return self.source.n_records
+        return self.here.table.n_records
 
     def ask(self, step: str, work: Any, *arguments: Any) -> list[Any]:
         """Return a future of what each share answers."""
@@ -79,47 +81,72 @@ class Elsewhere:
         """Return at most so many records, evenly spread over the table, with all columns that leave."""
         n = self.n_records
         rows = np.arange(n) if n <= most else np.arange(most) * n // most
-        ends = [share.start for share in self.shares[1:]]
+        starts = np.cumsum([0, *self.here.rows])[:-1]
+        of_shares = np.split(rows, np.searchsorted(rows, starts[1:]))
         futures = [
-            self.cluster.ask("sample", shares.sample, share, self.coding, some, share=share.number)
-            for share, some in zip(self.shares, np.split(rows, np.searchsorted(rows, ends)), strict=True)
+            self.cluster.ask("sample", shares.sample, share, self.coding, some - start, share=share.number)
+            for share, some, start in zip(self.shares, of_shares, starts, strict=True)
         ]
         return leaving.frame_of(self.here, self.cluster.answers(futures))
 
     def grow(self, recipe: Recipe, enough: int | None = None) -> Tree:
         """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table."""
         recipe = with_criterion(recipe, self.here.table.encoded)
-        if recipe.criterion not in ("entropy", "gini"):
+        fitting = ("sse",) if self.schema.by_numbers else ("entropy", "gini")
+        if recipe.criterion not in fitting:
             what = recipe.mondrian or recipe.criterion
             raise ParameterError(
                 f"{what!r} takes one machine.",
                 value=what,
-                remedy="Choose --engine local or memory, or the criterion entropy or gini.",
+                remedy=f"Choose --engine local or memory, or the criterion {' or '.join(fitting)}.",
             )
         rules = recipe.min_leaf, recipe.max_depth, LEVELS
         with linear_algebra().limit(limits=1, user_api="blas"):
             return grow_from(Records(self, enough), self.here.encodings, str(recipe.criterion), *rules)
 
-    def refine(self, tree: Tree, group: NDArray[np.int32], settings: Settings) -> tuple[Tree, NDArray[np.int32]]:
-        """Return what :func:`anonymizer.groups.refine.refine_nodes` does: each group is cut on one worker, which gets
-        its records from the others."""
+    def parts(
+        self, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
+    ) -> tuple[list[Any], int]:
+        """Return a future of the part of each record of each share, in which all rows have the same cells, and how many
+        parts there are. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing."""
         s, encoded = settings, self.here.table.encoded
+        if s.generalizer == "uniform":
+            return self.parts_of(tree, group)
         if s.public_k is not None:
             encoded = on_grids(encoded, leaving.grids_of_tally(self.here.table, s.k))
         limits = as_k(s.limits, encoded)
         limits = limits.but(k=max(s.k, limits.k))
-        parts = self.ask("parts", leaving.parts_of, Routes.of(tree, group))
-        sizes = tree.n[group == np.arange(tree.n_nodes)]
-        most, futures, low = self.n_records / (BINS * len(self.shares)), [], 0
-        ends = np.cumsum(sizes)
+        if s.generalizer == "pack" and summable(limits):
+            return pack_groups(self, tree, group, encoded, limits, rng or fresh_secret())
+        return self.parts_of(*self.refine(tree, group, encoded, limits))
+
+    def parts_of(self, tree: Tree, group: NDArray[np.int32]) -> tuple[list[Any], int]:
+        """Return what :meth:`parts` does, of the groups of a pruned tree as they are."""
+        routes = Routes.of(tree, group)
+        return self.ask("parts", leaving.parts_of, routes), routes.n_parts
+
+    def bins_of_groups(self, sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Yield the first group of each question and the one after its last. ``sizes`` (g,): records of each group."""
+        most, ends, low = self.n_records / (BINS * len(self.shares)), np.cumsum(sizes), 0
         while low < len(ends):
             high = max(low + 1, int(np.searchsorted(ends, ends[low] - sizes[low] + most, side="right")))
+            yield low, high
+            low = high
+
+    def refine(
+        self, tree: Tree, group: NDArray[np.int32], encoded: EncodedTable, limits: Limits
+    ) -> tuple[Tree, NDArray[np.int32]]:
+        """Return what :func:`anonymizer.groups.refine.refine_nodes` does: each group is cut on one worker, which gets
+        its records from the others."""
+        parts = self.ask("parts", leaving.parts_of, Routes.of(tree, group))
+        sizes = tree.n[group == np.arange(tree.n_nodes)]
+        ends, futures = np.cumsum(sizes), []
+        for low, high in self.bins_of_groups(sizes):
             bundles = [
                 self.cluster.ask("members", leaving.members, share, self.coding, part, low, high, share=share.number)
                 for share, part in zip(self.shares, parts, strict=True)
             ]
             futures.append(self.cluster.ask("cut", leaving.cut, self.coding, encoded.encodings, limits.k, bundles))
-            low = high
         cuts = Cuts(tree, group, self.cluster.answers(futures))
         refined = finish_tree(join_pieces(tree, group, cuts.below, ends - sizes, ends), cuts, encoded.encodings)
         fails = failing(tree, group, refined, encoded, limits)
@@ -129,19 +156,19 @@ class Elsewhere:
 def shares_of(
     cluster: Cluster, table: PartitionedTable, names: Sequence[str], options: ReadOptions
 ) -> tuple[Share, ...]:
-    """Return the shares of a table, one for each worker, as equal as its pieces allow."""
-    run, starts = f"{cluster.name}-{token_hex(4)}", np.cumsum([0, *(piece.rows for piece in table.pieces)])
+    """Return the shares of a table, one for each worker, as equal as its pieces allow: in records, or in bytes of
+    text."""
+    run = f"{cluster.name}-{token_hex(4)}"
+    sizes = [size_of(piece.path) if table.delimiter else piece.rows for piece in table.pieces]
+    starts = np.cumsum([0, *sizes])
     goals = np.arange(1, len(cluster.workers())) * starts[-1] / max(1, len(cluster.workers()))
     nearest = [int(np.abs(starts - place).argmin()) for place in goals]
     ends = [end for end in dict.fromkeys(nearest) if 0 < end < len(table.pieces)]
     bounds = list(zip([0, *ends], [*ends, len(table.pieces)], strict=True))
     return tuple(
-        Share(
-            run, number, replace(table, pieces=table.pieces[start:end]), tuple(names), options,
-            int(starts[start]),
-        )
+        Share(run, number, replace(table, pieces=table.pieces[start:end]), tuple(names), options)
         for number, (start, end) in enumerate(bounds)
-    )  # fmt: skip
+    )
 
 
 class Records:
@@ -162,8 +189,11 @@ class Records:
     def root(self) -> Node:
         """See :class:`anonymizer.growing.records.RecordSource`."""
         encoded, columns = self.table.here.table.encoded, self.table.here.table.columns
-        sums = np.array([self.table.n_records], np.int64)
-        if self.table.schema.target is not None:
+        sums: NDArray[Any] = np.array([self.table.n_records], np.int64)
+        if encoded.by_numbers:
+            totals = [values @ counts for values, counts in self._tallies()]  # in steps, so exact
+            sums = np.array([self.table.n_records, *totals], np.float64)
+        elif self.table.schema.target is not None:
             counts = columns[self.table.schema.target].counts
             sums = np.zeros(encoded.target.n_classes, np.int64)
             np.add.at(sums, encoded.target.codes, counts)
@@ -171,8 +201,16 @@ class Records:
 
     def impurity(self, criterion: str) -> float:
         """See :class:`anonymizer.growing.records.RecordSource`."""
+        if self.table.here.table.encoded.by_numbers:
+            values, counts = zip(*self._tallies(), strict=True)
+            return sse_of_tallies(values, counts, self.table.n_records)
         totals = self.root().sums
         return float(totals.sum() * {"entropy": entropy, "gini": gini}[criterion](totals))
+
+    def _tallies(self) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        """Yield of each numeric sensitive column its values on its scale, and how many records have each."""
+        for name, values in self.table.here.scaled.items():
+            yield values, self.table.here.table.columns[name].counts
 
     def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
@@ -185,7 +223,7 @@ class Records:
                 for j, cells in enumerate(part):
                     if cells is not None:
                         before = histograms[j]
-                        histograms[j] = cells.astype(np.int64) if before is None else before + cells
+                        histograms[j] = wide(cells) if before is None else before + cells
         return whole
 
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
@@ -217,8 +255,15 @@ class Records:
             for place, (left, right) in reversed(children.items()):
                 counts[place][0] = counts[left][0] + counts[right][0]
             others.append(np.concatenate(counts))
-        moments = (branch.last - branch.first).astype(np.float64)[:, None]
-        return Sums(branch.sums, moments, tuple(others), None)
+        width = max(piece.steps.shape[1] for piece in pieces if piece is not None)
+        steps = [np.zeros((1, width), np.int64) if piece is None else piece.steps for piece in pieces]
+        for place, (left, right) in reversed(children.items()):
+            steps[place][0] = steps[left][0] + steps[right][0]
+        n = branch.last - branch.first
+        classes = n[:, None] if self.table.here.table.encoded.by_numbers else branch.sums
+        return Sums(
+            classes, moments_of_steps(np.concatenate(steps), bits_of(self.table.n_records)), tuple(others), None
+        )
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
@@ -286,76 +331,6 @@ def bins_of(nodes: Sequence[Node], most: float) -> list[list[Node]]:
     return bins
 
 
-class Leaving:
-    """A release whose rows are on workers: where its parts are, and their cells here."""
-
-    def __init__(self, table: Elsewhere, tree: Tree, group: NDArray[np.int32], settings: Settings) -> None:
-        self.table, self.settings = table, settings
-        routes = Routes.of(tree, group)
-        s, self.cluster = settings, table.cluster
-        self.parts = table.ask("parts", leaving.parts_of, routes)
-        how = routes.n_parts, s.writing, s.numbers
-        of_shares = [
-            self.cluster.ask("contents", leaving.contents, share, table.coding, part, *how, share=share.number)
-            for share, part in zip(table.shares, self.parts, strict=True)
-        ]
-        self.boxed = self.cluster.ask(
-            "box", leaving.box, token_hex(4), table.coding, of_shares, routes.n_parts, s.k, s.writing, s.numbers
-        )
-        self.here: Boxed = self.cluster.answer(self.boxed)
-
-    def rows_of(self, span: Span) -> Any:
-        """Return a future of the records whose rows stand in a file, in their order."""
-        rows = [
-            self.cluster.ask(
-                "rows", leaving.rows_in, share, self.table.coding, part, self.boxed, span, self.table.schema.released,
-                share=share.number,
-            )
-            for share, part in zip(self.table.shares, self.parts, strict=True)
-        ]  # fmt: skip
-        return self.cluster.ask("together", leaving.together, self.table.coding, self.boxed, span, rows)
-
-    def write(self, folder: Path, rows: int, progress: Progress = no_progress) -> tuple[Manifest, list[PartRows]]:
-        """Let workers write the files of the release into an empty folder that all of them see, read each back from
-        there and hold its rows against their own records; return the manifest, and what they saw."""
-        spans, schema, s = leaving.spans(self.here.class_sizes, rows), self.table.schema, self.settings
-        how = str(folder), s.generalizer, s.writing, s.numbers
-        parts: list[Part] = []
-        checked: list[PartRows] = []
-        width = 2 * len(self.table.shares)  # of few files records are on their way at a time
-        for start in range(0, len(spans), width):
-            progress(start / len(spans), "Writing and checking the folder")
-            files, checks = [], []
-            for span in spans[start : start + width]:
-                own = self.rows_of(span)
-                files.append(self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, own, *how))
-                checks.append(
-                    self.cluster.ask("check", leaving.check, self.table.coding, own, str(folder), files[-1])
-                )  # fmt: skip
-            parts += self.cluster.answers(files)
-            checked += self.cluster.answers(checks)
-        table = self.table.here.table
-        columns = tuple(
-            self.here.columns[name] if name in self.here.columns else kept_of_pieces(table.columns[name], schema[name])
-            for name in schema.released
-        )
-        release = Release(columns, np.arange(self.table.n_records), s.generalizer, s.writing, s.numbers)
-        for name in folder.iterdir():  # what a worker that is gone left half written
-            if name.name not in {part.name for part in parts}:
-                name.unlink()
-        return write_manifest(folder, parts, release.dictionary()), checked
-
-    def risk(self) -> LinkageRisk:
-        """Return the linking risk of the rows."""
-        sizes = self.here.class_sizes
-        return risk_of_classes(LookAlikes(np.empty(0, np.int64), sizes))
-
-    def losses(self) -> dict[str, float]:
-        """Return the mean NCP of each generalized column."""
-        parts = Release(tuple(self.here.columns.values()), np.arange(len(self.here.sizes)), self.settings.generalizer)
-        return ncp_by_column(parts, self.table.here.encodings, self.here.sizes)
-
-
 def release_elsewhere(
     source: str | Path,
     schema: Schema,
@@ -372,13 +347,11 @@ def release_elsewhere(
     """Return what :func:`anonymizer.engines.anonymize_files` does, whose arguments these are, on a cluster."""
     s = settings
     require_groups(s, schema)
-    remedy = "Choose --engine local, or bring Parquet files in a folder that every worker sees."
     if is_remote(source):
+        remedy = "Choose --engine local, or bring files in a folder that every worker sees."
         raise ParameterError("Workers of a cluster do not read from an address of files.", remedy=remedy)
     progress(0.0, "Reading the pieces")
     table = open_table(source, rows, options)
-    if table.delimiter:
-        raise ParameterError("Workers of a cluster read Parquet files, not delimited text.", remedy=remedy)
     with open_cluster(**cluster) as there:
         return release_on(there, table, schema, folder, s, options, rng, reasons, override, progress, rows)
 
@@ -407,10 +380,7 @@ def release_on(
     tree = table.grow(recipe)
     progress(0.4, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
-    parted, group = tree, np.asarray(pruning.group_of_node())
-    if s.generalizer == "refine":
-        parted, group = table.refine(tree, group, s)
-    release = Leaving(table, parted, group, s)
+    release = Leaving(table, *table.parts(tree, np.asarray(pruning.group_of_node()), s, rng), s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
 
@@ -422,8 +392,8 @@ def release_on(
     place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
     progress(1.0, "Done")
     notes = coded.notes
-    if source.n_records > SAMPLE:
-        notes += (f"The gate looked at {SAMPLE:,} of the {source.n_records:,} records, evenly spread.",)
+    if table.n_records > SAMPLE:
+        notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} records, evenly spread.",)
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded)}
     return FilesResult(
         schema, s, source, tree, pruning, manifest, verification, gate, release.risk(), release.losses(), worst, notes,
@@ -436,11 +406,11 @@ def require_groups(settings: Settings, schema: Schema) -> None:
     s, remedy = settings, "Choose --engine local or memory."
     if s.generalizer not in ALONE:
         raise ParameterError(
-            f"{s.generalizer!r} takes one machine.", value=s.generalizer, remedy=f"{remedy[:-1]}, or uniform or refine."
+            f"{s.generalizer!r} takes one machine.",
+            value=s.generalizer,
+            remedy=f"{remedy[:-1]}, or one of: {', '.join(ALONE)}.",
         )
     if s.order != "content":
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)
     if schema.person is not None:
         raise ParameterError("Persons are counted in one table in memory.", remedy="Choose --engine memory.")
-    if any(schema[name].kind is not Kind.CATEGORICAL for name in schema.sensitive):
-        raise ParameterError("Sums of sensitive numbers take one machine.", remedy=remedy)

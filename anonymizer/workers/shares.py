@@ -5,113 +5,42 @@ can answer any question twice, and the answer is the same. What goes wrong is an
 of error, and no value, since whatever a worker raises its log repeats, arguments and all.
 """
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from functools import cached_property, reduce
 from threading import Lock, RLock
-from typing import Any, NamedTuple, TypeVar
-from weakref import ref
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from anonymizer.errors import AnonymizerError
-from anonymizer.growing.encode import Encoding
-from anonymizer.growing.grow import linear_algebra
+from anonymizer.errors import ReadError
+from anonymizer.growing.encode import Encoding, scaled_numbers
+from anonymizer.growing.grow import sizes_and_depths
 from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
+from anonymizer.growing.target import bits_of, steps_of_nodes
 from anonymizer.partitions.coded import CodedTable, code_values
 from anonymizer.partitions.pieces import PartitionedTable, reading
 from anonymizer.partitions.records import _piece
-from anonymizer.partitions.values import ROWS, CodedColumn, Codes, PieceValues, codes_among, values_of
+from anonymizer.partitions.values import (
+    ROWS,
+    CodedColumn,
+    Codes,
+    PieceValues,
+    codes_among,
+    column_of,
+    few,
+    values_of,
+)
 from anonymizer.reading.options import ReadOptions
-from anonymizer.schema import Schema
-from anonymizer.version import VERSION
+from anonymizer.reading.parse import manner_of
+from anonymizer.schema import Kind, Schema
+from anonymizer.workers.questions import Share, guarded
 
-PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "dask", "distributed")
 RUNS = 4
 """Runs of which a worker keeps something; one that was killed may have left some of it."""
-R = TypeVar("R")
-
-
-class Failure(NamedTuple):
-    """What went wrong on a worker, in words that hold no value. ``kind``: the name of an error."""
-
-    kind: str
-    problem: str
-    column: str | None = None
-    remedy: str = ""
-
-
-def guarded(work: Callable[..., R]) -> Callable[..., R]:
-    """Return ``work`` as a worker does it: it never raises, but returns a :class:`Failure`, also one that it is
-    given."""
-
-    @wraps(work)
-    def guard(*arguments: Any) -> Any:
-        for argument in arguments:
-            for item in argument if isinstance(argument, list) else (argument,):
-                if isinstance(item, Failure):
-                    return item
-        try:
-            with linear_algebra().limit(limits=1, user_api="blas"):
-                return work(*arguments)
-        except AnonymizerError as error:
-            return Failure(type(error).__name__, error.problem, error.column, error.remedy)
-        except Exception as error:
-            place, trace = "", error.__traceback__
-            while trace is not None:
-                place = f"{Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"
-                trace = trace.tb_next
-            share = next((f" of share {item.number}" for item in arguments if isinstance(item, Share)), "")
-            return Failure(
-                "ClusterError",
-                f"The step {work.__name__!r}{share} failed on a worker: {type(error).__name__} in {place}.",
-                remedy="Nothing was written. If it happens again, run it with --engine local.",
-            )
-
-    return guard
-
-
-class Question(NamedTuple):
-    """A question by its key, with its future as long as somebody holds on to that."""
-
-    key: str
-    future: Callable[[], Any]
-
-
-def keys_in(argument: Any) -> Any:
-    """Return an argument of a question, :class:`Question` in the place of futures."""
-    from distributed import Future
-
-    if isinstance(argument, list):
-        return [keys_in(item) for item in argument]
-    return Question(str(argument.key), ref(argument)) if isinstance(argument, Future) else argument
-
-
-def answers_in(argument: Any, future: Callable[[str, Any], Any]) -> Any:
-    """Return an argument with the ``future`` of each question that is in it."""
-    if isinstance(argument, list):
-        return [answers_in(item, future) for item in argument]
-    return future(argument.key, argument.future()) if isinstance(argument, Question) else argument
-
-
-@dataclass(frozen=True, eq=False)
-class Share:
-    """Consecutive pieces of a table that a worker should have. ``run``: whose they are; ``names``: the columns that
-    leave; ``start``: the number of the first record."""
-
-    run: str
-    number: int
-    table: PartitionedTable
-    names: tuple[str, ...]
-    options: ReadOptions
-    start: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +58,14 @@ class TalliedColumn(CodedColumn):
 @dataclass(frozen=True, eq=False)
 class Coding:
     """What codes mean, the same on every worker. ``table``: encodings and lookups, with the distinct values of each
-    column where others have records; ``distinct``: these in Arrow; ``missing``: columns that some record misses."""
+    column where others have records; ``distinct``: these in Arrow; ``missing``: columns that some record misses;
+    ``scaled``: of each numeric sensitive column, what each of its values is on its scale; ``rows``: of each share."""
 
     table: CodedTable
     distinct: Mapping[str, pa.Array]
     missing: Mapping[str, bool]
+    scaled: Mapping[str, NDArray[np.float64]]
+    rows: tuple[int, ...]
 
     @property
     def encodings(self) -> tuple[Encoding, ...]:
@@ -148,14 +80,18 @@ class Coding:
         }
         n = len(next(iter(columns.values())).codes)
         encoded, schema = self.table.encoded, self.table.schema
-        others = [name for name in schema.sensitive if name != schema.target]
+        others, numeric = [target.name for target in encoded.others], encoded.numeric
+        guide = None if encoded.by_numbers else schema.target
         return CodedTable(schema, columns, self.table.lookups, replace(
             encoded,
             codes=np.empty((n, 0), np.uint8),
             target=replace(
                 encoded.target,
-                codes=np.zeros(n, np.uint8) if schema.target is None
-                else np.array(encoded.target.codes)[columns[schema.target].codes],
+                codes=np.zeros(n, np.uint8) if guide is None
+                else np.array(encoded.target.codes)[columns[guide].codes],
+            ),
+            numeric=None if numeric is None else replace(
+                numeric, values=np.column_stack([self.scaled[name][columns[name].codes] for name in numeric.names])
             ),
             others=tuple(
                 replace(other, codes=np.array(other.codes)[columns[name].codes])
@@ -199,80 +135,89 @@ def forget(run: str) -> None:
             del _caches[key]
 
 
-def about() -> dict[str, str]:
-    """Return the versions that must be the same everywhere, by what they are of."""
-    versions = {"Copse": VERSION, "Python": "{}.{}.{}".format(*sys.version_info[:3])}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = ""
-    return versions
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep Dask's own words of what comes and goes from the terminal."""
-    from distributed.utils import silence_logging_cmgr
-
-    with silence_logging_cmgr("CRITICAL"):
-        yield
-
-
 # Values and codes.
 
 
-def values_in(share: Share) -> dict[str, PieceValues]:
-    """Return the values of each column in a share, every piece read once."""
+def values_in(share: Share) -> tuple[dict[str, PieceValues], list[pa.Array]]:
+    """Return the values of each column in a share, every piece read once; and of delimited text, some texts of the
+    columns that do not leave."""
     parts: dict[str, list[PieceValues]] = {name: [] for name in share.names}
+    others = [name for name in share.table.names if share.table.delimiter and name not in share.names]
+    texts = [pa.array([], pa.string()) for _ in others]
     for piece in share.table.pieces:
         with reading(piece.path):
-            for batch in share.table.batches(piece, share.names):
+            for batch in share.table.batches(piece, [*share.names, *others]):
                 for name in share.names:
                     parts[name].append(PieceValues.of(batch.column(name), share.table.types[name]))
+                texts = [few(some, batch.column(name)) for some, name in zip(texts, others, strict=True)]
     values = {}
     for name in share.names:
         distinct = pc.unique(pa.chunked_array([part.distinct for part in parts[name]], share.table.types[name]))
         missing = any(bool((part.codes == len(part.distinct)).any()) for part in parts[name])
         values[name] = PieceValues(distinct, codes_among(parts.pop(name), distinct, missing))
-    return values
+    return values, texts
+
+
+class Tallies(NamedTuple):
+    """The d distinct values of each column of a share, and how many records have each or miss it, (d + 1,); ``texts``:
+    some of each column that does not leave, of delimited text; ``rows``: its records."""
+
+    columns: Mapping[str, tuple[pa.Array, NDArray[np.int64]]]
+    texts: tuple[pa.Array, ...]
+    rows: int
 
 
 @guarded
-def read(share: Share) -> dict[str, tuple[pa.Array, NDArray[np.int64]]]:
-    """Return the d distinct values of each column of a share, and how many records have each or miss it, (d + 1,)."""
+def read(share: Share) -> Tallies:
+    """Return what a share holds."""
     here = cache_of(share)
     with here.lock:
-        here.values, here.codes = here.values or values_in(share), None
-        return {
+        here.values, texts = values_in(share)
+        here.codes = None
+        columns = {
             name: (of_column.distinct, np.bincount(of_column.codes, minlength=len(of_column.distinct) + 1))
             for name, of_column in here.values.items()
         }
+        return Tallies(columns, tuple(texts), len(next(iter(here.values.values())).codes))
 
 
 @guarded
-def merge(reads: list[Any], schema: Schema, types: Mapping[str, pa.DataType], options: ReadOptions) -> Coding:
-    """Return the coding of a table whose shares have these values: that of the whole, see
+def merge(reads: list[Tallies], table: PartitionedTable, schema: Schema, options: ReadOptions) -> Coding:
+    """Return the coding of a table whose shares hold this: that of the whole, see
     :func:`anonymizer.partitions.coded.code_table`."""
+    rows, types = tuple(tallies.rows for tallies in reads), table.types
+    if not any(rows):
+        raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")
+    distinct = {
+        name: pc.unique(pa.chunked_array([tallies.columns[name][0] for tallies in reads], types[name]))
+        for name in schema.released
+    }
+    manner = None
+    if table.delimiter:
+        texts = [reduce(few, of_column) for of_column in zip(*(tallies.texts for tallies in reads), strict=True)]
+        manner = manner_of(map(column_of, [*distinct.values(), *texts]), options, table.delimiter)
     columns: dict[str, CodedColumn] = {}
-    distinct: dict[str, pa.Array] = {}
     missing: dict[str, bool] = {}
-    for name in schema.released:
-        of_shares = [values[name] for values in reads]
-        distinct[name] = whole = pc.unique(pa.chunked_array([values for values, _ in of_shares], types[name]))
+    for name, whole in distinct.items():
+        of_shares = [tallies.columns[name] for tallies in reads]
         missing[name] = any(counts[-1] > 0 for _, counts in of_shares)
         tally = np.zeros(len(whole) + 1, np.int64)
         for values, counts in of_shares:
             tally[pc.index_in(values, value_set=whole).to_numpy(zero_copy_only=False)] += counts[:-1]
             tally[-1] += counts[-1]
-        texts = values_of(name, types[name], whole, missing[name], options)
-        places = np.arange(len(texts), dtype=np.min_scalar_type(max(len(texts) - 1, 0)))
-        columns[name] = TalliedColumn(name, texts, places, tally[: len(texts)])
-    table = code_values(columns, schema)
-    if schema.target is None:
-        target = replace(table.encoded.target, codes=np.empty(0, np.uint8))
-        table = replace(table, encoded=replace(table.encoded, target=target))
-    return Coding(table, distinct, missing)
+        read = values_of(name, types[name], whole, missing[name], options, manner)
+        places = np.arange(len(read), dtype=np.min_scalar_type(max(len(read) - 1, 0)))
+        columns[name] = TalliedColumn(name, read, places, tally[: len(read)])
+    of_numbers = [name for name in schema.sensitive if schema[name].kind is not Kind.CATEGORICAL]
+    hollow = {name: replace(columns[name], codes=np.empty(0, np.uint8)) for name in of_numbers}
+    coded = replace(code_values({**columns, **hollow}, schema), columns=columns)
+    scaled = {
+        name: scaled_numbers(columns[name].values, schema[name], columns[name].counts).values for name in of_numbers
+    }
+    if schema.target is None or schema.by_numbers:
+        target = replace(coded.encoded.target, codes=np.empty(0, np.uint8))
+        coded = replace(coded, encoded=replace(coded.encoded, target=target))
+    return Coding(coded, distinct, missing, scaled, rows)
 
 
 def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
@@ -280,7 +225,7 @@ def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
     here = cache_of(share)
     with here.lock:
         if here.codes is None:
-            values = here.values or values_in(share)
+            values = here.values or values_in(share)[0]
             here.codes = {}
             for name in share.names:
                 here.codes[name] = codes_among([values.pop(name)], coding.distinct[name], coding.missing[name])
@@ -290,8 +235,8 @@ def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
 
 @guarded
 def sample(share: Share, coding: Coding, rows: NDArray[np.int64]) -> dict[str, Codes]:
-    """Return the values of some records of a share, by their places among all."""
-    return {name: codes[rows - share.start] for name, codes in codes_of(share, coding).items()}
+    """Return the values of some records of a share, by their places among all; ``rows``: their numbers in the share."""
+    return {name: codes[rows] for name, codes in codes_of(share, coding).items()}
 
 
 # Growing.
@@ -299,19 +244,21 @@ def sample(share: Share, coding: Coding, rows: NDArray[np.int64]) -> dict[str, C
 
 class Bundle(NamedTuple):
     """The records of some nodes in a share, node after node: packed (p, n), their classes in the other sensitive
-    columns, and how many each node has."""
+    columns, their numbers (n, r), and how many each node has."""
 
     packed: NDArray[Any]
     others: tuple[NDArray[Any], ...]
+    values: NDArray[np.float64]
     sizes: tuple[int, ...]
 
 
 class Grown(NamedTuple):
-    """A branch that was grown to its end: with the counts of the other sensitive columns, the hulls of its nodes, (p,
-    m) each, and the codes of each column that its records have."""
+    """A branch that was grown to its end: with the counts of the other sensitive columns, the sums of numbers before
+    any is rounded, the hulls of its nodes, (p, m) each, and the codes of each column that its records have."""
 
     branch: Branch
     others: tuple[NDArray[np.int64], ...]
+    steps: NDArray[np.int64]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     levels: NDArray[np.int32]
@@ -327,10 +274,11 @@ def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list
         codes = codes_of(share, coding)
         n = len(next(iter(codes.values())))
         here.chunks, here.history = [], ()
-        for start in range(0, n, ROWS):
+        for start in range(0, max(n, 1), ROWS):  # one chunk where there is no record
             records = coding.records(codes, slice(start, start + ROWS))
             chunk = _piece(records, slice(None))
-            chunk.encoded = replace(chunk.encoded, others=records.encoded.others)
+            numeric = None if chunk.by_numbers else records.encoded.numeric
+            chunk.encoded = replace(chunk.encoded, others=records.encoded.others, numeric=numeric)
             here.chunks.append(chunk)
     chunks, new = here.chunks, [_own(division) for division in history[len(here.history) :]]
     if new:
@@ -386,8 +334,16 @@ def take(share: Share, coding: Coding, history: Sequence[Division], keys: Sequen
             np.concatenate([chunk.encoded.others[place].codes[chunk.order[a:b]] for chunk, a, b in runs])
             for place in range(len(coding.table.encoded.others))
         )
+        values = np.concatenate([_numbers(*run) for run in runs])
         sizes = tuple(sum(chunk.runs[key][1] - chunk.runs[key][0] for chunk in chunks) for key in keys)
-        return Bundle(packed, others, sizes)
+        return Bundle(packed, others, values, sizes)
+
+
+def _numbers(chunk: InMemory, start: int, end: int) -> NDArray[np.float64]:
+    """Return the numbers of some records of a chunk, (n, r)."""
+    if chunk.by_numbers or chunk.encoded.numeric is None:
+        return chunk.responses[start:end]
+    return chunk.encoded.numeric.values[chunk.order[start:end]]
 
 
 @guarded
@@ -402,12 +358,18 @@ def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, takes: list[Bu
             np.concatenate([bundle.others[at][rows] for bundle, rows in zip(takes, slices, strict=True)])
             for at in range(len(coding.table.encoded.others))
         ]
-        grown.append(grow_node(coding, node, growth, packed, others))
+        values = np.concatenate([bundle.values[rows] for bundle, rows in zip(takes, slices, strict=True)])
+        grown.append(grow_node(coding, node, growth, packed, others, values))
     return grown
 
 
 def grow_node(
-    coding: Coding, node: Node, growth: Growth, packed: NDArray[Any], others: Sequence[NDArray[Any]]
+    coding: Coding,
+    node: Node,
+    growth: Growth,
+    packed: NDArray[Any],
+    others: Sequence[NDArray[Any]],
+    values: NDArray[np.float64],
 ) -> Grown:
     """Return the branch of one node, grown to its end."""
     from anonymizer import kernels
@@ -417,8 +379,9 @@ def grow_node(
     by_order = np.array([encoding.by_order for encoding in coding.encodings], dtype=np.bool_)
     order, stride = np.arange(node.n, dtype=np.uint32), encoded.target.n_classes
     orders = n_codes, by_order, heights_of(coding.encodings)
-    columns = kernels.Columns(packed, order, np.empty((node.n, 0)), *orders, stride)
-    hist = np.zeros(int(n_codes.max()) * len(node.sums), dtype=np.int32)
+    moved = encoded.by_numbers
+    columns = kernels.Columns(packed, order, values if moved else np.empty((node.n, 0)), *orders, stride)
+    hist = np.zeros(int(n_codes.max()) * len(node.sums), dtype=np.float64 if moved else np.int32)
     growth = growth._replace(table=np.array(growth.table))
     own = np.array(node.sums), np.array(node.active)
     branch = Branch(*kernels.grow_branch(columns, 0, node.n, *own, node.depth, growth, hist))
@@ -429,7 +392,9 @@ def grow_node(
         counts.append(counted)
     low, high, levels, missing = hulls(coding.encodings, branch, list(packed), stride)
     present = tuple(np.flatnonzero(np.bincount(row // stride, minlength=1)).astype(np.uint16) for row in packed)
-    return Grown(branch, tuple(counts), low, high, levels, missing, present)
+    ends = branch.first, branch.last, sizes_and_depths(branch.parent)[0]
+    steps = steps_of_nodes(values, None if moved else order, *ends, bits_of(coding.table.n_records))
+    return Grown(branch, tuple(counts), steps, low, high, levels, missing, present)
 
 
 def hulls(

@@ -117,7 +117,9 @@ def parts_of(parts):
 def groups_of(encoded, region, k, rng):
     """For every record the records of its packed group, with the secret that a generator gives."""
     weight = np.exp(SPREAD * rng.standard_normal(len(encoded.names))).tolist()
-    order = rng.permutation(len(region))
+    key = rng.integers(0, 1 << 32, 8, dtype=np.uint32).tolist()
+    number = [np.random.PCG64DXSM(key).advance(row).random_raw() for row in range(len(region))]
+    order = np.array(sorted(range(len(region)), key=number.__getitem__))
     lines = [slow_line(encoded, order[region[order] == g].tolist(), weight, SAMPLE) for g in np.unique(region)]
     groups = [group for line in lines for group in slow_groups(encoded, line, k, weight)]
     home = {row: set(group) for group in groups for row in group}

@@ -17,7 +17,7 @@ from anonymizer.growing.encode import EncodedTable, encode, rows_of
 from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
 from anonymizer.releasing.generalize import generalize
-from anonymizer.releasing.pack import SAMPLE, Line, Lines, lay_line, pack, pack_line, runs, wants_of
+from anonymizer.releasing.pack import SAMPLE, Line, Lines, Secret, lay_line, pack, pack_line, runs, wants_of
 from anonymizer.releasing.tiers import Groups
 from anonymizer.settings import Limits
 from tests import naive_pack
@@ -270,3 +270,13 @@ def test_lines__of_regions_that_come_again_are_remembered_as_far_as_there_is_roo
             assert np.array_equal(line.order, fresh.order)
             assert np.array_equal(line.leaf_start, fresh.leaf_start)
         assert laid == expected
+
+
+def test_secret_numbers__are_the_same_in_any_pieces_and_of_a_fresh_secret_others() -> None:
+    secret = Secret.of(3, np.random.default_rng(4))
+    whole = secret.numbers(0, 1000)
+    assert np.concatenate([secret.numbers(a, b - a) for a, b in ((0, 7), (7, 7), (7, 1000))]).tolist() == whole.tolist()
+    assert len(set(whole.tolist())) == 1000
+    other = Secret.of(3, np.random.default_rng(5))
+    assert not set(other.numbers(0, 1000).tolist()) & set(whole.tolist())
+    assert abs(np.corrcoef(np.argsort(np.argsort(whole)), np.arange(1000))[0, 1]) < 0.15

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,20 @@ import pytest
 
 from anonymizer.cli.main import main
 from anonymizer.engines import anonymize_files
-from anonymizer.errors import ParameterError
+from anonymizer.errors import EncodeError, ParameterError, ReadError, SchemaError
 from anonymizer.groups.recipe import Recipe
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import grow_pieces
+from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
-from anonymizer.workers import leaving, shares
+from anonymizer.workers import leaving, questions, shares
 from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster
+from anonymizer.workers.questions import Failure, Share
 from anonymizer.workers.remote import Elsewhere, release_on
-from anonymizer.workers.shares import Failure
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
-from tests.partitions.test_records import assert_same_tree
+from tests.partitions.test_records import assert_same_tree, numbered
 
 CASES: list[dict[str, Any]] = [
     {"generalizer": "uniform", "grouping": "least"},
@@ -86,12 +88,130 @@ def test_a_cluster__writes_the_files_of_one_machine(
     assert result.to_dict()["provenance"]["engine"] == "dask"
 
 
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_pieces(tmp_path_factory.mktemp("numbers") / "in", numbered(3000)[0], [900, 900, 2100], 500)
+
+
+@pytest.mark.parametrize("target", ["cost", "diagnosis", None])
+def test_sensitive_numbers_on_a_cluster__grow_the_tree_of_one_machine(
+    two: Cluster, numbers: Path, target: str | None
+) -> None:
+    schema = schema_of(whole_frame(numbered(3000)[0]), sensitive=["cost", "visits", "diagnosis"], target=target)
+    table = open_table(numbers, 600)
+    there, coded = Elsewhere(two, table, schema), code_table(table, schema)
+    for enough in (300, 10_000):
+        expected, _ = grow_pieces(coded, Recipe(None, 2), 700, enough)
+        assert expected.n_nodes > 5
+        assert expected.moments.shape[1] == 6
+        assert_same_tree(there.grow(Recipe(None, 2), enough), expected)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"generalizer": "uniform", "grouping": "error-digression"},
+        {"generalizer": "uniform", "grouping": "least", "criterion": "sse"},
+        {"generalizer": "refine", "grouping": "error-digression", "l": 2},
+    ],
+)
+def test_sensitive_numbers_on_a_cluster__are_released_as_on_one_machine(
+    tmp_path: Path, two: Cluster, numbers: Path, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
+    schema = schema_of(whole_frame(numbered(3000)[0]), sensitive=["cost", "visits", "diagnosis"], target="cost")
+    expected = anonymize_files(numbers, schema, tmp_path / "here", rows=900, **changes)
+    result = release_on(two, open_table(numbers, 900), schema, tmp_path / "there", Settings(**changes), rows=900)
+    assert result.manifest == expected.manifest
+    assert same_files(tmp_path / "there", tmp_path / "here")
+    assert result.tree.moments.tobytes() == expected.tree.moments.tobytes()
+    assert result.verification.to_dict() == expected.verification.to_dict()
+
+
 def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, Schema]) -> None:
     table = open_table(source[0], 900)
     there, coded = Elsewhere(two, table, source[1]), code_table(table, source[1])
     for criterion, enough in (("entropy", 500), ("gini", 900), ("entropy", 10_000)):
         expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
         assert_same_tree(there.grow(Recipe(criterion, 2), enough), expected)
+    assert there.sample(77).equals(coded.sample(77))
+
+
+@pytest.mark.parametrize(
+    ("changes", "target"),
+    [
+        ({"grouping": "least"}, "diagnosis"),
+        ({"grouping": "error-risk", "numbers": "range", "l": 2, "t": 0.6}, "diagnosis"),
+        ({"grouping": "error-digression", "rsd_min": 0.02}, "cost"),
+        ({"grouping": "error-digression", "significance": 0.05}, "cost"),
+    ],
+)
+def test_packed_groups__are_those_of_one_machine(
+    tmp_path: Path, two: Cluster, numbers: Path, changes: dict[str, Any], target: str
+) -> None:
+    changes = changes | {"generalizer": "pack"}
+    schema = schema_of(whole_frame(numbered(3000)[0]), sensitive=["cost", "visits", "diagnosis"], target=target)
+    secret = np.random.default_rng(5)
+    expected = anonymize_files(numbers, schema, tmp_path / "here", rows=900, rng=secret, override="a test", **changes)
+    result = release_on(
+        two, open_table(numbers, 900), schema, tmp_path / "there", Settings(**changes), rows=900,
+        rng=np.random.default_rng(5), override="a test",
+    )  # fmt: skip
+    assert result.manifest == expected.manifest
+    assert same_files(tmp_path / "there", tmp_path / "here")
+    assert result.verification.to_dict() == expected.verification.to_dict()
+    assert result.loss == expected.loss
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """Delimited text in four files: one has no record, one is packed, and only a column that does not leave tells of
+    the last one that its comma is a decimal mark."""
+    folder = tmp_path / "text"
+    folder.mkdir()
+    table = people(3000, 5).assign(weight="")
+    table["age"] = table["age"].fillna(40).astype(int)
+    table["income"] = table["income"].map(lambda number: f"{number % 900 + 10:.3f}".replace(".", ","))
+    table.loc[2500:, "weight"] = "71,5"
+    for number, (start, end) in enumerate([(0, 0), (0, 900), (900, 2000), (2000, 3000)]):
+        name = f"part-{number}.csv.gz" if number == 2 else f"part-{number}.csv"
+        table[start:end].to_csv(folder / name, index=False, sep=";")
+    return folder
+
+
+def test_delimited_text__is_released_as_on_one_machine(tmp_path: Path, two: Cluster, text: Path) -> None:
+    table = open_table(text)
+    schema = schema_of(people(3000, 5).assign(weight=""))
+    changes: dict[str, Any] = {"generalizer": "uniform", "grouping": "least"}
+    expected = anonymize_files(text, schema, tmp_path / "here", rows=900, **changes)
+    result = release_on(two, table, schema, tmp_path / "there", Settings(**changes), rows=900)
+    assert result.manifest == expected.manifest
+    assert same_files(tmp_path / "there", tmp_path / "here")
+    assert result.notes == expected.notes
+    only = replace(table, pieces=table.pieces[:1])
+    with pytest.raises(ReadError, match="has no records"):
+        Elsewhere(two, only, schema)
+    there, coded = Elsewhere(two, table, schema), code_table(table, schema)
+    assert there.sample(77).equals(coded.sample(77))
+    assert sum(there.here.rows) == coded.n_records
+    assert coded.columns["income"].values.dtype == np.float64
+    with pytest.raises(SchemaError, match="does not fit the table"):
+        Elsewhere(two, table, schema_of(people(10)))
+
+
+def test_a_share_without_a_record__answers_every_question(tmp_path: Path, two: Cluster, text: Path) -> None:
+    table, schema = open_table(text), schema_of(people(3000, 5).assign(weight=""))
+    there = Elsewhere(two, table, schema)
+    first, *rest = (replace(there.shares[0], number=at, table=replace(table, pieces=(piece,)))
+                    for at, piece in enumerate(table.pieces))  # fmt: skip
+    there.shares = (first, *rest)
+    reads = [two.ask("read", shares.read, share, share=share.number) for share in there.shares]
+    there.coding = two.ask("merge", shares.merge, reads, table, schema, ReadOptions())
+    there.here = two.answer(there.coding)
+    assert there.here.rows == (0, 900, 1100, 1000)
+    coded = code_table(table, schema)
+    expected, _ = grow_pieces(coded, Recipe("entropy", 2), 1000, 400)
+    assert_same_tree(there.grow(Recipe("entropy", 2), 400), expected)
     assert there.sample(77).equals(coded.sample(77))
 
 
@@ -120,22 +240,24 @@ def test_a_worker_that_is_killed__changes_nothing(
 ) -> None:
     folder, schema = source
     monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
-    changes = CASES[0]
+    changes, packed = CASES[0], CASES[0] | {"generalizer": "pack"}
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
-    with open_cluster(workers=4, memory="2GiB", spill=spill) as cluster:
-        for step in ("count", "finish", "write"):
+    anonymize_files(folder, schema, tmp_path / "as-packed", rows=900, rng=np.random.default_rng(7), **packed)
+    with open_cluster(workers=5, memory="2GiB", spill=spill) as cluster:
+        for step in ("count", "finish", "write", "pack"):
             killed = killing(cluster, step, monkeypatch)
-            out = tmp_path / step
-            release_on(cluster, open_table(folder, 900), schema, out, Settings(**changes), rows=900)
+            out, how = tmp_path / step, Settings(**(packed if step == "pack" else changes))
+            rng = np.random.default_rng(7)
+            release_on(cluster, open_table(folder, 900), schema, out, how, rows=900, rng=rng)
             assert killed, step
-            assert same_files(out, tmp_path / "here"), step
+            assert same_files(out, tmp_path / ("as-packed" if step == "pack" else "here")), step
             monkeypatch.setattr(cluster, "ask", Cluster.ask.__get__(cluster))
             cluster.processes.pop().communicate(timeout=20)
         assert len(cluster.workers()) == 1
         os.kill(cluster.processes[-1].pid, signal.SIGKILL)
         with pytest.raises(ClusterError, match="Every worker is gone"):
             release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
-    assert sorted(os.listdir(tmp_path)) == ["count", "finish", "here", "write"]
+    assert sorted(os.listdir(tmp_path)) == ["as-packed", "count", "finish", "here", "pack", "write"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
@@ -229,8 +351,30 @@ def test_sockets_listen_on_the_loopback_address__and_logs_hold_no_value(
     assert "asthma" not in words
 
 
+def test_damaged_text_and_packing__leave_no_value_in_logs(
+    tmp_path: Path, two: Cluster, text: Path, source: tuple[Path, Schema], capfd: pytest.CaptureFixture[str]
+) -> None:
+    schema, good = schema_of(people(9).assign(weight="")), text / "part-3.csv"
+    before = good.read_text("utf-8")
+    good.write_text(before + f"1;2;{CANARY};{CANARY}\n", "utf-8")
+    with pytest.raises(ReadError, match=r"part-3\.csv cannot be read") as refusal:
+        Elsewhere(two, open_table(text), schema)
+    columns = before.splitlines()[-1].split(";")
+    good.write_text(before + ";".join([CANARY, *columns[1:]]) + "\n", "utf-8")
+    with pytest.raises(EncodeError, match="'age' is numeric") as other:
+        Elsewhere(two, open_table(text), schema)
+    packed = Settings(generalizer="pack", grouping="least")
+    release_on(two, open_table(source[0], 900), source[1], tmp_path / "out", packed, rows=900)
+    words = "".join(capfd.readouterr()) + str(refusal.value) + str(other.value)
+    words += str(two.client.get_worker_logs()) + str(two.client.get_scheduler_logs())
+    assert two.folder is not None
+    words += "".join(path.read_text("utf-8", "replace") for path in two.folder.rglob("*") if path.is_file())
+    assert CANARY not in words
+    assert "asthma" not in words
+
+
 def test_what_goes_wrong__is_an_answer_without_values() -> None:
-    @shares.guarded
+    @questions.guarded
     def spoil(value: str) -> str:
         raise ValueError(f"{value} is no number")
 
@@ -238,13 +382,13 @@ def test_what_goes_wrong__is_an_answer_without_values() -> None:
     assert isinstance(answer, Failure)
     assert CANARY not in str(answer)
     assert "ValueError" in answer.problem
-    again: Any = shares.guarded(lambda values: values)([answer])
+    again: Any = questions.guarded(lambda values: values)([answer])
     assert again is answer
 
 
 def test_other_versions__are_named(two: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     two.require_same_versions()
-    monkeypatch.setattr(shares, "VERSION", "0.0.1")
+    monkeypatch.setattr(questions, "VERSION", "0.0.1")
     with pytest.raises(ParameterError, match=r"has Copse .*; here it is 0\.0\.1"):
         two.require_same_versions()
 
@@ -267,14 +411,14 @@ def test_a_question__asked_twice_and_of_another_worker_has_one_answer(
         monkeypatch.setattr(two, "place", lambda number, place=place: place)
         questions += table.ask("read-again", lambda share, coding: shares.read(share)), table.ask("read-again", again)
     first, second, *others = [two.answers(of_shares) for of_shares in questions]
-    assert [sorted(values) for values in first] == [sorted(values) for values in others[0]]
+    assert [sorted(tallies.columns) for tallies in first] == [sorted(tallies.columns) for tallies in others[0]]
     for one, other in zip(second, others[1], strict=True):
         assert {name: codes.tolist() for name, codes in one.items()} == {
             name: codes.tolist() for name, codes in other.items()
         }
 
 
-def again(share: shares.Share, coding: shares.Coding) -> dict[str, Any]:
+def again(share: Share, coding: shares.Coding) -> dict[str, Any]:
     return dict(shares.codes_of(share, coding))
 
 
@@ -296,7 +440,7 @@ def test_spans__have_every_row_once(sizes: list[int], rows: int) -> None:
     [
         (["--suppression", "2%"], "takes one table in memory"),
         (["--generalizer", "tiered"], "takes one table in memory"),
-        (["--generalizer", "pack"], "'pack' takes one machine"),
+        (["--generalizer", "polish"], "'polish' takes one machine"),
         (["--order", "secret"], "takes one machine"),
         (["--scheduler", "tcp://10.0.0.7:1"], "nothing would be encrypted"),
         (["--scheduler", "tls://127.0.0.1:1", "--workers", "2"], "has its own workers"),
@@ -316,21 +460,15 @@ def test_what_a_cluster_cannot_do__is_one_sentence(
     assert os.listdir(tmp_path) == ["roles.json"]
 
 
-def test_text_and_addresses__are_not_of_a_cluster(
+def test_addresses__are_not_of_a_cluster(
     tmp_path: Path, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, schema = source
     (tmp_path / "roles.json").write_text(schema.to_json(), "utf-8")
-    table = tmp_path / "in.csv"
-    people(50, 3).to_csv(table, index=False)
     common = ["--schema", str(tmp_path / "roles.json"), "--generalizer", "uniform", "--engine", "dask"]
-    assert main(["anonymize", str(table), "--out", str(tmp_path / "out"), *common]) == 2
-    sentence = capsys.readouterr().err
-    assert "not delimited text" in sentence
-    assert "--engine local" in sentence
     with pytest.raises(ParameterError, match="an address of files"):
         anonymize_files("s3://bucket/in", schema, tmp_path / "out", engine="dask", generalizer="uniform")
-    assert sorted(os.listdir(tmp_path)) == ["in.csv", "roles.json"]
+    assert sorted(os.listdir(tmp_path)) == ["roles.json"]
     file = folder.as_uri()
     assert main(["anonymize", file, "--out", str(tmp_path / "out"), *common, "--workers", "0"]) == 2
     assert "at least one worker" in capsys.readouterr().err
@@ -351,7 +489,7 @@ def test_without_dask__the_sentence_says_what_to_install(monkeypatch: pytest.Mon
 
 
 def test_a_run_from_the_terminal__joins_a_scheduler_with_tls(
-    tmp_path: Path, two: Cluster, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, two: Cluster, source: tuple[Path, Schema], text: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import dask.config
 
@@ -363,12 +501,17 @@ def test_a_run_from_the_terminal__joins_a_scheduler_with_tls(
         "distributed.comm.tls.client.key": str(tmp_path / "tls_client_key"),
         "distributed.comm.tls.client.cert": str(tmp_path / "tls_client_cert"),
     }
-    (tmp_path / "roles.json").write_text(source[1].to_json(), "utf-8")
-    arguments = ["anonymize", str(source[0]), "--schema", str(tmp_path / "roles.json"), "--out", str(tmp_path / "out")]
-    arguments += ["--generalizer", "uniform", "--grouping", "least", "--engine", "dask", "--scheduler", two.address]
-    with dask.config.set(tls):
-        assert main([*arguments, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["provenance"]["engine"] == "dask"
-    anonymize_files(source[0], source[1], tmp_path / "here", generalizer="uniform", grouping="least")
-    assert same_files(tmp_path / "out", tmp_path / "here")
+    plain = ["--generalizer", "uniform", "--grouping", "least", "--engine", "dask", "--scheduler", two.address]
+    for name, (folder, schema) in {
+        "columns": source,
+        "lines": (text, schema_of(people(9).assign(weight=""))),
+    }.items():
+        (tmp_path / "roles.json").write_text(schema.to_json(), "utf-8")
+        out = tmp_path / name
+        with dask.config.set(tls):
+            assert main(["anonymize", str(folder), "--schema", str(tmp_path / "roles.json"), "--out", str(out), *plain,
+                         "--json"]) == 0  # fmt: skip
+        assert json.loads(capsys.readouterr().out)["provenance"]["engine"] == "dask"
+        anonymize_files(folder, schema, tmp_path / f"{name}-here", generalizer="uniform", grouping="least")
+        assert same_files(out, tmp_path / f"{name}-here")
     assert len(two.workers()) == 2

@@ -1,0 +1,114 @@
+"""Questions to workers, and what an answer is: what goes wrong is one too, in words that hold no value."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from weakref import ref
+
+from anonymizer.errors import AnonymizerError
+from anonymizer.growing.grow import linear_algebra
+from anonymizer.partitions.pieces import PartitionedTable
+from anonymizer.reading.options import ReadOptions
+from anonymizer.version import VERSION
+
+PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "dask", "distributed")
+R = TypeVar("R")
+
+
+class Failure(NamedTuple):
+    """What went wrong on a worker, in words that hold no value. ``kind``: the name of an error."""
+
+    kind: str
+    problem: str
+    column: str | None = None
+    remedy: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """Consecutive pieces of a table that a worker should have. ``run``: whose they are; ``names``: the columns that
+    leave."""
+
+    run: str
+    number: int
+    table: PartitionedTable
+    names: tuple[str, ...]
+    options: ReadOptions
+
+
+def guarded(work: Callable[..., R]) -> Callable[..., R]:
+    """Return ``work`` as a worker does it: it never raises, but returns a :class:`Failure`, also one that it is
+    given."""
+
+    @wraps(work)
+    def guard(*arguments: Any) -> Any:
+        for argument in arguments:
+            for item in argument if isinstance(argument, list) else (argument,):
+                if isinstance(item, Failure):
+                    return item
+        try:
+            with linear_algebra().limit(limits=1, user_api="blas"):
+                return work(*arguments)
+        except AnonymizerError as error:
+            return Failure(type(error).__name__, error.problem, error.column, error.remedy)
+        except Exception as error:
+            place, trace = "", error.__traceback__
+            while trace is not None:
+                place = f"{Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"
+                trace = trace.tb_next
+            share = next((f" of share {item.number}" for item in arguments if isinstance(item, Share)), "")
+            return Failure(
+                "ClusterError",
+                f"The step {work.__name__!r}{share} failed on a worker: {type(error).__name__} in {place}.",
+                remedy="Nothing was written. If it happens again, run it with --engine local.",
+            )
+
+    return guard
+
+
+class Question(NamedTuple):
+    """A question by its key, with its future as long as somebody holds on to that."""
+
+    key: str
+    future: Callable[[], Any]
+
+
+def keys_in(argument: Any) -> Any:
+    """Return an argument of a question, :class:`Question` in the place of futures."""
+    from distributed import Future
+
+    if isinstance(argument, list):
+        return [keys_in(item) for item in argument]
+    return Question(str(argument.key), ref(argument)) if isinstance(argument, Future) else argument
+
+
+def answers_in(argument: Any, future: Callable[[str, Any], Any]) -> Any:
+    """Return an argument with the ``future`` of each question that is in it."""
+    if isinstance(argument, list):
+        return [answers_in(item, future) for item in argument]
+    return future(argument.key, argument.future()) if isinstance(argument, Question) else argument
+
+
+def about() -> dict[str, str]:
+    """Return the versions that must be the same everywhere, by what they are of."""
+    versions = {"Copse": VERSION, "Python": "{}.{}.{}".format(*sys.version_info[:3])}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = ""
+    return versions
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep Dask's own words of what comes and goes from the terminal."""
+    from distributed.utils import silence_logging_cmgr
+
+    with silence_logging_cmgr("CRITICAL"):
+        yield
