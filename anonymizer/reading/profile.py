@@ -113,23 +113,24 @@ def profile(table: pd.DataFrame) -> tuple[ColumnFacts, ...]:
     Raises :class:`SchemaError` when the column names are not distinct, non-empty text.
     """
     check_headers(table)
-    return tuple(_facts(str(name), table[name]) for name in table.columns)
+    return tuple(column_facts(str(name), table[name]) for name in table.columns)
 
 
 def suggest(
-    table: pd.DataFrame,
+    table: "pd.DataFrame | Mapping[str, pd.Series[Any]]",
     variables: Mapping[str, Variable] | None = None,
     facts: tuple[ColumnFacts, ...] | None = None,
 ) -> Schema:
     """Return a schema with a suggested role, kind, order and reason for every column, and a suggested target.
 
+    ``table``: with its ``facts``, the distinct values of each column will do, in which a missing one stands for all.
     ``variables``: what the file says of its columns: levels and their order are those of its codes. ``facts``: what
     :func:`profile` says of the table, where it is known.
 
     The target is the sensitive column that most looks like the outcome under study: named so, with few levels,
     or last in the table. Raises :class:`SchemaError` like :func:`profile`.
     """
-    facts = facts or profile(table)
+    facts = facts or profile(pd.DataFrame(table))
     columns = _with_person(tuple(_suggestion(fact, table[fact.name]) for fact in facts), facts)
     columns = _with_weight(columns, table)
     if variables:
@@ -202,7 +203,9 @@ def _with_person(columns: tuple[Column, ...], facts: Sequence[ColumnFacts]) -> t
     return tuple(replace(c, role=Role.PERSON, reason=reason) if c.name == fact.name else c for c in columns)
 
 
-def _with_weight(columns: tuple[Column, ...], table: pd.DataFrame) -> tuple[Column, ...]:
+def _with_weight(
+    columns: tuple[Column, ...], table: "pd.DataFrame | Mapping[str, pd.Series[Any]]"
+) -> tuple[Column, ...]:
     """Return the suggested columns; the first whose header says so, and whose values are all numbers above 0, tells of
     how many people each row stands for."""
     for column in columns:
@@ -246,10 +249,13 @@ def with_suggested_reasons(schema: Schema, suggested: Schema) -> Schema:
     return Schema(columns, schema.target)
 
 
-def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:
+def column_facts(name: str, values: "pd.Series[Any]", records_of: NDArray[np.int64] | None = None) -> ColumnFacts:
+    """Return the facts about one column. ``records_of`` (d,): how many records have each of d values, where these are
+    its distinct ones and not those of every record."""
     kind = kind_of(values)
-    labels, counts = _distinct(values)
-    missing = int(len(values) - counts.sum())
+    labels, counts = _distinct(values, records_of)
+    records = len(values) if records_of is None else int(records_of.sum())
+    missing = int(records - counts.sum())
     low = high = None
     top: tuple[tuple[str, int], ...] = ()
     looked_at: tuple[str, ...] = ()
@@ -272,7 +278,7 @@ def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:
     return ColumnFacts(
         name=name,
         kind=kind,
-        records=len(values),
+        records=records,
         missing=missing,
         distinct=len(labels),
         unique=int((counts == 1).sum()),
@@ -284,17 +290,32 @@ def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:
     )
 
 
-def _distinct(values: "pd.Series[Any]") -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _distinct(
+    values: "pd.Series[Any]", records_of: NDArray[np.int64] | None = None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the different values, missing left out, and how many records have each."""
+
+    def count(codes: NDArray[Any], labels: int) -> NDArray[np.int64]:
+        if records_of is None:
+            return count_codes(codes, labels)
+        there = codes >= 0
+        counts = np.zeros(labels, np.int64)
+        np.add.at(counts, codes[there], records_of[there])
+        return counts
+
     if isinstance(values.dtype, pd.CategoricalDtype):
-        counts = count_codes(values.cat.codes.to_numpy(), len(values.cat.categories))
+        counts = count(values.cat.codes.to_numpy(), len(values.cat.categories))
         used = np.flatnonzero(counts)
         return np.asarray(values.cat.categories, dtype=object)[used], counts[used]
     try:
         codes, labels = pd.factorize(values)
     except TypeError:  # lists and the like cannot be compared: their text can
         codes, labels = pd.factorize(values.map(str, na_action="ignore"))
-    return np.asarray(labels), count_codes(codes, len(labels))
+    labels, counts = np.asarray(labels), count(codes, len(labels))
+    if records_of is not None and labels.dtype == object and 2 * len(labels) <= counts.sum():
+        order = np.argsort(labels.astype(str), kind="stable")  # as the levels of a whole table stand
+        return labels[order], counts[order]
+    return labels, counts
 
 
 def _spread(n: int) -> NDArray[np.int64]:
