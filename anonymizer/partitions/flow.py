@@ -100,4 +100,5 @@ class PartedFlow(Flow):
         return write_release(
             self.table.source, self.coded, self.schema, self.settings, parameters, self.tree, self.pruning, self.leaf,
             self.worst, folder, rng=self.rng, reasons=self.reasons, override=override, progress=progress,
+            digest=self.table.digest,
         )  # fmt: skip

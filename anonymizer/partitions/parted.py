@@ -17,19 +17,19 @@ from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import files_of, is_delimited
 from anonymizer.partitions.run import input_digest
 from anonymizer.partitions.values import CodedColumn, code_columns
+from anonymizer.reading.files import PREVIEW
 from anonymizer.reading.options import Problem, Question, ReadOptions
 from anonymizer.reading.profile import ColumnFacts, column_facts
-
-PREVIEW = 200
-"""First records that are kept to be looked at."""
 
 
 @dataclass(frozen=True, eq=False)
 class PartedTable:
-    """n records whose columns are in codes, each read once; ``source``: its pieces, without where they are."""
+    """n records whose columns are in codes, each read once; ``source``: its pieces;
+    ``digest``: of the bytes of all files."""
 
     source: PartitionedTable
     columns: Mapping[str, CodedColumn]
+    digest: str = ""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())).codes)
@@ -87,6 +87,20 @@ class PartedReading:
         """The names of the columns."""
         return tuple(self.table.columns)
 
+    @property
+    def values(self) -> "Mapping[str, pd.Series[Any]]":
+        """The distinct values of each column, by name."""
+        return {name: column.values for name, column in self.table.columns.items()}
+
+    def counts(self, name: str) -> NDArray[np.int64]:
+        """Return how many records have each of :attr:`values`."""
+        return self.table.columns[name].counts
+
+    @property
+    def facts(self) -> tuple[ColumnFacts, ...]:
+        """What :func:`anonymizer.reading.profile.profile` says of the whole table."""
+        return self.table.facts
+
     @cached_property
     def preview(self) -> pd.DataFrame:
         """The first records, at most :data:`PREVIEW`."""
@@ -127,7 +141,7 @@ def read_pieces(
         raise ReadError(f"{name} changed while it was read.", remedy="Choose it again.") from None
     if _as_they_are(files) != before or set(table.files) != set(files):
         raise ReadError(f"{name} changed while it was read.", remedy="Choose it again.")
-    known = PartedTable(replace(table, source=name), columns)
+    known = PartedTable(replace(table, source=name), columns, digest)
     kind = "csv" if all(map(is_delimited, files)) else "parquet"
     used = replace(options or ReadOptions(), delimiter=table.delimiter or None)
     size = sum(size for _, size, _ in before)

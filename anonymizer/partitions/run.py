@@ -79,6 +79,7 @@ class FilesResult:
     folder: Path | None
     override: str = ""
     engine: str = "local"
+    digest: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report, JSON-ready, with the fields of :meth:`anonymizer.reporting.report.Report.to_dict` that are
@@ -102,7 +103,7 @@ class FilesResult:
                     "name": self.source.source,
                     "files": len(self.source.files),
                     "records": self.after.records,
-                    "commitment": commitment(input_digest(self.source), key),
+                    "commitment": commitment(self.digest or input_digest(self.source), key),
                     "key": key,
                 },
                 "output_sha256": {} if self.folder is None else {"folder": self.manifest.sha256},
@@ -168,10 +169,12 @@ def write_release(
     override: str = "",
     progress: Progress = no_progress,
     rows: int = ROWS,
+    digest: str = "",
 ) -> FilesResult:
     """Write the release of the groups of a pruned tree into a new folder, checked; return what it is.
 
-    ``parameters``: the settings as a report keeps them; ``leaf`` (n,): of each record. Raises what
+    ``parameters``: the settings as a report keeps them; ``leaf`` (n,): of each record; ``digest``: of the bytes of the
+    table's files, where it is known. Raises what
     :func:`anonymizer.engines.anonymize_files` raises.
     """
     s = settings
@@ -205,7 +208,7 @@ def write_release(
         notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} records, evenly spread.",)
     return FilesResult(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
-        place, "" if verification.passed else override.strip(),
+        place, "" if verification.passed else override.strip(), digest=digest,
     )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ from anonymizer.reading.options import (
 )
 from anonymizer.reading.parquet import parquet_extent, read_arrow, read_parquet
 from anonymizer.reading.parse import TextColumn, infinity_problems, manner_of, plain_text, type_column
+from anonymizer.reading.profile import ColumnFacts, profile
 from anonymizer.reading.spreadsheet import read_spreadsheet
 
 __all__ = [
@@ -66,6 +67,10 @@ PIECE = 4 << 20
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
+PREVIEW = 200
+"""First records that are shown of a table."""
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A table and how it was read.
@@ -86,6 +91,34 @@ class Reading:
     sheets: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=dict)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records n."""
+        return len(self.frame)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(map(str, self.frame.columns))
+
+    @property
+    def preview(self) -> pd.DataFrame:
+        """The first records, at most :data:`PREVIEW`."""
+        return self.frame.head(PREVIEW)
+
+    @property
+    def values(self) -> "Mapping[str, pd.Series[Any]]":
+        """The values of each column, by name."""
+        return dict(self.frame.items())
+
+    def counts(self, name: str) -> None:
+        """Return how many records have each of :attr:`values`; ``None``, for there is one for every record."""
+
+    @property
+    def facts(self) -> tuple[ColumnFacts, ...]:
+        """What :func:`anonymizer.reading.profile.profile` says of the table; computed each time."""
+        return profile(self.frame)
 
 
 def read_table(

@@ -219,14 +219,18 @@ def _with_weight(
 
 
 def suggest_again(
-    schema: Schema, suggested: Schema, table: pd.DataFrame, variables: Mapping[str, Variable] | None = None
+    schema: Schema,
+    suggested: Schema,
+    table: "pd.DataFrame | Mapping[str, pd.Series[Any]]",
+    variables: Mapping[str, Variable] | None = None,
+    facts: tuple[ColumnFacts, ...] | None = None,
 ) -> Schema:
     """Return the schema for the same columns, read in another way: what was chosen otherwise than ``suggested`` stays,
     the rest is suggested anew.
 
     All three speak of the same columns in the same order. Raises :class:`SchemaError` like :func:`profile`.
     """
-    fresh = suggest(table, variables)
+    fresh = suggest(table, variables, facts)
     columns = []
     for current, before, new in zip(schema.columns, suggested.columns, fresh.columns, strict=True):
         own = [name for name in ("role", "kind", *REASONS) if getattr(current, name) != getattr(before, name)]
