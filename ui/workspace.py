@@ -29,9 +29,10 @@ from anonymizer.growing.encode import Encoding, encode_column
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.parted import PartedReading
 from anonymizer.reading.child import read_in_child
+from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import Answer as ReadingAnswer
-from anonymizer.reading.profile import ColumnFacts, suggest, suggest_again, with_suggested_reasons
+from anonymizer.reading.profile import suggest, suggest_again, with_suggested_reasons
 from anonymizer.reading.samples import SAMPLES, sample_reading
 from anonymizer.releasing.generalize import INTERVALS, LEAVES_OUT
 from anonymizer.schema import Column, Schema
@@ -292,7 +293,11 @@ class Workspace:
 
     def facts(self) -> tuple[ColumnFacts, ...]:
         """Return facts about each column of the table."""
-        return self.answers.get("facts", self._read_key(), lambda: self._need_reading().facts)
+        return self.answers.get("facts", self._read_key(), self._facts)
+
+    def _facts(self) -> tuple[ColumnFacts, ...]:
+        reading = self._need_reading()
+        return reading.table.facts if isinstance(reading, PartedReading) else profile(reading.frame)
 
     def suggest(self) -> Schema:
         """Return the suggested roles and kinds, with reasons."""

@@ -17,9 +17,9 @@ from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import files_of, is_delimited
 from anonymizer.partitions.run import input_digest
 from anonymizer.partitions.values import CodedColumn, code_columns
+from anonymizer.reading.facts import ColumnFacts, column_facts
 from anonymizer.reading.files import PREVIEW
 from anonymizer.reading.options import Problem, Question, ReadOptions
-from anonymizer.reading.profile import ColumnFacts, column_facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class PartedTable:
 
     @cached_property
     def facts(self) -> tuple[ColumnFacts, ...]:
-        """What :func:`anonymizer.reading.profile.profile` says of the whole table."""
+        """What :func:`anonymizer.reading.facts.profile` says of the whole table."""
         return tuple(column_facts(name, one.values, one.counts) for name, one in self.columns.items())
 
     def linkage_risk(self, names: Sequence[str]) -> LinkageRisk:
@@ -96,11 +96,6 @@ class PartedReading:
         """Return how many records have each of :attr:`values`."""
         return self.table.columns[name].counts
 
-    @property
-    def facts(self) -> tuple[ColumnFacts, ...]:
-        """What :func:`anonymizer.reading.profile.profile` says of the whole table."""
-        return self.table.facts
-
     @cached_property
     def preview(self) -> pd.DataFrame:
         """The first records, at most :data:`PREVIEW`."""
@@ -141,11 +136,11 @@ def read_pieces(
         raise ReadError(f"{name} changed while it was read.", remedy="Choose it again.") from None
     if _as_they_are(files) != before or set(table.files) != set(files):
         raise ReadError(f"{name} changed while it was read.", remedy="Choose it again.")
-    known = PartedTable(replace(table, source=name), columns, digest)
+    opened = PartedTable(replace(table, source=name), columns, digest)
     kind = "csv" if all(map(is_delimited, files)) else "parquet"
     used = replace(options or ReadOptions(), delimiter=table.delimiter or None)
     size = sum(size for _, size, _ in before)
-    return PartedReading(known, used, digest, size, name, kind)
+    return PartedReading(opened, used, digest, size, name, kind)
 
 
 def _as_they_are(files: Iterable[Path]) -> list[tuple[str, int, int]]:

@@ -44,7 +44,6 @@ from anonymizer.reading.options import (
 )
 from anonymizer.reading.parquet import parquet_extent, read_arrow, read_parquet
 from anonymizer.reading.parse import TextColumn, infinity_problems, manner_of, plain_text, type_column
-from anonymizer.reading.profile import ColumnFacts, profile
 from anonymizer.reading.spreadsheet import read_spreadsheet
 
 __all__ = [
@@ -114,11 +113,6 @@ class Reading:
 
     def counts(self, name: str) -> None:
         """Return how many records have each of :attr:`values`; ``None``, for there is one for every record."""
-
-    @property
-    def facts(self) -> tuple[ColumnFacts, ...]:
-        """What :func:`anonymizer.reading.profile.profile` says of the table; computed each time."""
-        return profile(self.frame)
 
 
 def read_table(

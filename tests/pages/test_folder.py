@@ -144,11 +144,11 @@ def test_a_name_that_is_taken_meanwhile__is_told_without_its_place(places: tuple
     (place / "aside").mkdir()
     (place / "aside" / "of others").touch()
 
-    def taken(share: float, what: str) -> None:
+    def take(share: float, what: str) -> None:
         if "Checking" in what and (place / "aside").exists():
             (place / "aside").rename(place / "one")
 
-    job = SimpleNamespace(go_on=taken)
+    job = SimpleNamespace(go_on=take)
     with pytest.raises(ParameterError) as caught:
         release.write_claimed(session(data).flow, place, "one", "", job)  # type: ignore[arg-type]
     assert str(place) not in str(caught.value)

@@ -15,7 +15,8 @@ from anonymizer.flow import DEPENDS, Flow
 from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.partitions.flow import STAGES, PartedFlow
 from anonymizer.partitions.parted import read_pieces
-from anonymizer.reading.profile import profile, suggest
+from anonymizer.reading.facts import profile
+from anonymizer.reading.profile import suggest
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.partitions.tables import QUASI, people, schema_of, whole_frame, write_pieces

@@ -33,7 +33,7 @@ _CLAIMED: set[Path] = set()
 _LOCK = Lock()
 
 
-class Written(NamedTuple):
+class Outcome(NamedTuple):
     """What came of a release, and the texts of its report and manifest."""
 
     result: FilesResult
@@ -83,7 +83,7 @@ def claimed(place: Path, name: str) -> Iterator[Path]:
             _CLAIMED.discard(path)
 
 
-def write_claimed(flow: Flow, place: Path, name: str, override: str, job: Job) -> Written:
+def write_claimed(flow: Flow, place: Path, name: str, override: str, job: Job) -> Outcome:
     """Return what came of writing a release, in words without where it is."""
     assert isinstance(flow, PartedFlow)
     with claimed(place, name) as path:
@@ -98,7 +98,7 @@ def write_claimed(flow: Flow, place: Path, name: str, override: str, job: Job) -
             if str(place) in str(error):
                 raise ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.") from None
             raise
-    return Written(result, result.to_json(), manifest)
+    return Outcome(result, result.to_json(), manifest)
 
 
 def release_folder(ws: Workspace) -> None:
@@ -144,9 +144,9 @@ def release_folder(ws: Workspace) -> None:
         st.rerun()
 
 
-def outcome(ws: Workspace, written: Written) -> None:
+def outcome(ws: Workspace, answer: Outcome) -> None:
     """Draw what a release is, and its report and manifest; or why it was not written."""
-    result = written.result
+    result = answer.result
     headline(result.verification)
     if result.folder is None:
         in_the_way(ws, result.gate)
@@ -162,11 +162,11 @@ def outcome(ws: Workspace, written: Written) -> None:
         st.caption(f"SHA-256 of its manifest: `{result.manifest.sha256}`")
         with st.container(horizontal=True):
             st.download_button(
-                "Report", written.report, f"{result.folder.name} report.json", "application/json", key="folder report",
+                "Report", answer.report, f"{result.folder.name} report.json", "application/json", key="folder report",
                 on_click="ignore",
             )  # fmt: skip
             st.download_button(
-                "Manifest", written.manifest, f"{result.folder.name} {MANIFEST}", "application/json",
+                "Manifest", answer.manifest, f"{result.folder.name} {MANIFEST}", "application/json",
                 key="folder manifest", on_click="ignore",
             )  # fmt: skip
     for note in result.notes:
