@@ -3,8 +3,8 @@
     python run.py bench folder --rows 4500000 20000000
 
 Adult is read from ``../shared/data``, made larger by resampling, and written as Parquet files of a million records. The
-income is sensitive, all else may be known; k = 10, uniform groups. What a step takes ends when the page is settled; of the
-slider of k it is from mouse-up to the last change of the page. Memory is that of the server's process.
+income is sensitive, all else may be known; k = 10, uniform groups. What a step takes ends when the page is settled; of
+the slider of k it is from mouse-up to the last change of the page. Memory is that of the server's process.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,9 @@ class Watch:
         threading.Thread(target=self._look, daemon=True).start()
 
     def _look(self) -> None:
-        while not self.stopped.wait(PERIOD):
-            self.high = max(self.high, self.process.memory_info().rss)
+        with suppress(psutil.NoSuchProcess):
+            while not self.stopped.wait(PERIOD):
+                self.high = max(self.high, self.process.memory_info().rss)
 
     def used(self) -> float:
         """Return the seconds of processors that the server used until now."""
@@ -85,7 +86,7 @@ def walk(page: Any, watch: Watch, rows: int, moves: int) -> None:
     box.wait_for()
     idle(page)
     box.click()
-    page.get_by_role("option", name="adult/").click()
+    page.get_by_role("option", name="adult/ (all of its files)").click()
     idle(page)
     with watch.step("open, facts, suggested roles"):
         page.get_by_role("button", name="Read it").click()
