@@ -58,6 +58,16 @@ class ParameterError(AnonymizerError):
     """A parameter is outside what the method allows."""
 
 
+class MemoryOnlyError(ParameterError):
+    """What was asked for takes a table in memory, and this one is in pieces."""
+
+    def __init__(self, what: str = "This") -> None:
+        super().__init__(
+            f"{what} takes a table in memory; this one is open in pieces.",
+            remedy="Bring a sample of it as one file for this.",
+        )
+
+
 class GuaranteeError(AnonymizerError):
     """The table cannot satisfy what was asked for, whatever is pruned; or its release may not leave."""
 

@@ -108,16 +108,12 @@ class Flow:
         self, schema: Schema | None = None, reasons: Mapping[str, str] | None = None,
         population: Population | None = None, **changes: Any,
     ) -> "Flow":  # fmt: skip
-        """Return another flow of the same table, with some settings changed, in other roles, for other reasons, or with
-        something else known of the population.
-
-        It shares the stages that do not depend on what was changed, those that are computed later too.
-        """
-        return Flow(
-            self.table, schema or self.schema, self.settings.but(**changes), against_original=self.against_original,
-            reading=self.reading, rng=self.rng, reasons=self.reasons if reasons is None else reasons,
-            stages=self._stages, turn=self.turn, population=population or self.population,
-        )  # fmt: skip
+        """Return another flow of the same table, with other settings, roles, reasons, or knowledge of the population.
+        It shares the stages that do not depend on what was changed, those that are computed later too."""
+        same: dict[str, Any] = {name: getattr(self, name) for name in ("against_original", "reading", "rng", "turn")}
+        reasons, population = self.reasons if reasons is None else reasons, population or self.population
+        same |= {"reasons": reasons, "population": population, "stages": self._stages}
+        return type(self)(self.table, schema or self.schema, self.settings.but(**changes), **same)
 
     def watch(self, progress: Progress) -> "Flow":
         """Return the same flow, whose long work calls ``progress``; an exception that it raises ends the work."""
@@ -128,7 +124,7 @@ class Flow:
     def rows(self, rows: NDArray[np.int64]) -> "Flow":
         """Return the flow of some of the records, in the encoding of all of them."""
         same: dict[str, Any] = {name: getattr(self, name) for name in ("against_original", "rng", "turn")}
-        flow = Flow(self.table.iloc[rows], self.schema, self.settings, **same)
+        flow = type(self)(self.table.iloc[rows], self.schema, self.settings, **same)
         flow._once("encoded", lambda: rows_of(self.encoded, rows))
         return flow
 
@@ -136,9 +132,13 @@ class Flow:
         """Return True when a stage is there already."""
         return self._stages[stage][1].ready
 
+    def has(self, stage: str) -> bool:
+        """Return True when a stage can be asked for: all can, of a table in memory."""
+        return stage in DEPENDS
+
     def compute(self, *stages: str) -> None:
-        """Compute some stages now, in one turn, for whoever needs them to be there."""
-        if missing := [stage for stage in stages if not self.ready(stage)]:
+        """Compute some stages now, those that it :meth:`has`, in one turn."""
+        if missing := [stage for stage in stages if self.has(stage) and not self.ready(stage)]:
             with self.turn(any(map(self.is_long, missing))):
                 for stage in missing:
                     getattr(self, stage)

@@ -1,6 +1,7 @@
 """The slider of k in Chromium, on the What-if or the Tree page: from mouse-up to the settled page."""
 
 import base64
+import os
 import shutil
 import socket
 import statistics
@@ -9,7 +10,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -60,14 +61,16 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def serve() -> Iterator[Served]:
-    """Serve a dashboard as `python run.py` does, and yield where."""
+def serve(variables: Mapping[str, str] | None = None) -> Iterator[Served]:
+    """Serve a dashboard as `python run.py` does, with some more variables of its environment, and yield where."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "anonymizer", "app", "--server.port", str(port)]
     command += ["--server.headless", "true", "--server.fileWatcherType", "none"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    environment = {**os.environ, **(variables or {})}
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, **silent) as server:
         try:
             for _ in range(300):
                 try:

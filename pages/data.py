@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from anonymizer.reading.files import PREVIEW
 from ui.controls import KIND_LABELS, count, next_step, plain, problem, size, without_midnight
 from ui.data.chooser import chooser
 from ui.data.paper import paper_panel
@@ -13,8 +14,6 @@ from ui.decisions.view import offer
 from ui.session import workspace
 from ui.tour import offer_tour
 from ui.workspace import Workspace
-
-PREVIEW_ROWS = 200
 
 
 def welcome() -> None:
@@ -47,8 +46,8 @@ def overview(ws: Workspace) -> None:
     st.title(plain(ws.title), anchor=False)
     st.markdown("This is how the table was read: mend what is wrong here, then say what each column is.")
     with st.container(horizontal=True, gap="large"):
-        st.metric("Records", count(len(reading.frame)))
-        st.metric("Columns", count(len(reading.frame.columns)))
+        st.metric("Records", count(reading.n_records))
+        st.metric("Columns", count(len(reading.names)))
         st.metric("Size", size(reading.size))
         st.metric("Format", plain(reading.format))
         warnings = [one for one in reading.problems if one.level != "info"]
@@ -63,11 +62,9 @@ def details(ws: Workspace) -> None:
     problems_found(reading.problems)
     preview, columns, how = st.tabs(["Preview", "Columns", "How it was read"], key=f"details {reading.sha256}")
     with preview:
-        st.dataframe(
-            without_midnight(reading.frame.head(PREVIEW_ROWS)), hide_index=True, height=390, key=f"preview {ws.edition}"
-        )
-        if len(reading.frame) > PREVIEW_ROWS:
-            st.caption(f"The first {PREVIEW_ROWS} of {count(len(reading.frame))} records.")
+        st.dataframe(without_midnight(reading.preview), hide_index=True, height=390, key=f"preview {ws.edition}")
+        if reading.n_records > PREVIEW:
+            st.caption(f"The first {PREVIEW} of {count(reading.n_records)} records.")
     with columns:
         st.dataframe(facts_table(ws), hide_index=True, key=f"facts {ws.edition}")
     with how:
@@ -81,7 +78,7 @@ def facts_table(ws: Workspace) -> pd.DataFrame:
 
 def decisions(ws: Workspace) -> None:
     """Draw where decisions are kept, and the project file that holds them."""
-    with st.expander("Decisions and project file", icon=":material/bookmark:", key=f"decisions {ws.table is None}"):
+    with st.expander("Decisions and project file", icon=":material/bookmark:", key=f"decisions {ws.reading is None}"):
         project_panel(ws)
 
 
@@ -95,7 +92,7 @@ def main() -> None:
         with st.expander("Bring another file instead", icon=":material/upload_file:", key=f"instead {ws.edition}"):
             chooser(ws)
         return
-    if ws.table is None:
+    if ws.reading is None:
         welcome()
         offer_tour(ws)
         if ws.failure is not None:

@@ -7,10 +7,11 @@ from ui.controls import problem
 from ui.gains import gains
 from ui.gate.view import in_the_way
 from ui.guard import lacks
-from ui.job import groups_ready
+from ui.job import groups_ready, tree_ready
 from ui.method import price_of_ends
 from ui.release.attacks import attacks
 from ui.release.downloads import do_it_again
+from ui.release.folder import release_folder
 from ui.release.packet import take_away
 from ui.release.view import checks, choices, headline, make_report, rows_side_by_side, what_changed
 from ui.session import workspace
@@ -24,6 +25,11 @@ def main() -> None:
     st.title("Check and download", anchor=False)
     first = st.container()
     place = choices(ws)
+    if not ws.flow.has("release"):
+        if tree_ready(ws):
+            with first:
+                release_folder(ws)
+        return
     if not groups_ready(ws):
         return
     try:

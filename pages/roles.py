@@ -61,7 +61,7 @@ def main() -> None:
         ws.set_schema(ws.suggest())
     take_edits(ws)
     st.title("Who could know what?", anchor=False)
-    rows = 0 if ws.table is None else len(ws.table)
+    rows = ws.n_records
     st.markdown(f"{plural(rows, 'row')}. Three questions, then a glance at each group of columns.")
     try:
         questions(ws)

@@ -8,7 +8,7 @@ from anonymizer.groups.prune import Pruning
 from ui.controls import plural, problem
 from ui.gate.view import way_to_release
 from ui.guard import lacks
-from ui.job import groups_ready
+from ui.job import groups_ready, tree_ready
 from ui.session import workspace
 from ui.tree.choices import how_to_read, method, view_choices
 from ui.tree.panel import parts_in_view, show_groups, show_node, show_worst, surest_sentence
@@ -78,6 +78,8 @@ def main() -> None:
     with controls:
         method(ws)
     with picture:
+        if not tree_ready(ws):
+            return
         try:
             with st.spinner(wait_text("Growing and pruning the tree…"), show_time=True):
                 pruning = ws.flow.pruning

@@ -1,18 +1,23 @@
 """What a page needs before it can show anything: a table, and what each of its columns is."""
 
-from ui.controls import empty_state
+from anonymizer.errors import MemoryOnlyError
+from anonymizer.reading.files import Reading
+from ui.controls import empty_state, problem
 from ui.workspace import Workspace
 
 
-def lacks(ws: Workspace, title: str, text: str, *, roles: bool = True) -> bool:
-    """Return True when there is no table yet, or with ``roles`` no role of its columns, and draw the way to them.
+def lacks(ws: Workspace, title: str, text: str, *, roles: bool = True, whole: bool = False) -> bool:
+    """Return True when there is no table yet, or with ``roles`` no role of its columns, and draw the way to them; with
+    ``whole`` also when it is in pieces, and say so.
 
     ``title`` and ``text``: what the page would show, and what it needs for that.
     """
-    if ws.table is None:
+    if ws.reading is None:
         empty_state(title, text, "data", "Bring a table")
     elif roles and ws.schema is None:
         empty_state(title, text, "roles", "Say what each column is")
+    elif whole and not isinstance(ws.reading, Reading):
+        problem(MemoryOnlyError())
     else:
         return False
     return True

@@ -40,11 +40,11 @@ def undo_redo(ws: Workspace) -> None:
 
 def travel(ws: Workspace, history: History) -> None:
     """Go to a moment of the history: what held then holds again. Where it does not fit the table, say so and stay."""
-    if ws.schema is None or ws.table is None:
+    if ws.schema is None or ws.reading is None:
         return
     try:
         schema = schema_from(history.state, ws.schema)
-        schema.check(ws.table)
+        schema.check(ws.reading.preview)
     except AnonymizerError as error:
         ws.state(Travel).problem = error
         return

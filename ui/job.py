@@ -121,11 +121,22 @@ def stop_job(ws: Workspace, name: str) -> None:
 def groups_ready(ws: Workspace) -> bool:
     """Return True when the records are in groups, or soon will be. Until then, generalizers that take long work in the
     background, and what they do, or why there are no groups, is drawn here."""
-    if ws.settings.generalizer not in TAKES_LONG or ws.ready("parts"):
+    if ws.settings.generalizer not in TAKES_LONG or not ws.flow.has("parts") or ws.ready("parts"):
         return True
     flow = ws.flow
     answer_of_job(ws, "groups", (flow.schema, flow.settings), "", lambda job: flow.watch(job.go_on).compute("parts"))
     return ws.ready("parts")
+
+
+def tree_ready(ws: Workspace) -> bool:
+    """Return True when the tree is grown, or soon will be. One of records in pieces grows in the background, and
+    how far it is, or why there is none, is drawn here."""
+    flow = ws.flow
+    if flow.has("release") or flow.ready("tree"):
+        return True
+    key = flow.schema.bare, flow.recipe, flow.grouping
+    answer_of_job(ws, "tree", key, "", lambda job: flow.watch(job.go_on).compute("pruning", "about_table"))
+    return flow.ready("tree")
 
 
 def answer_of_job(ws: Workspace, name: str, key: Any, label: str, work: Callable[[Job], Any]) -> Any:

@@ -34,7 +34,7 @@ STEPS = {"entropy_l": 0.25, "significance": 0.01, "risk_max": 0.01, "risk_mean":
 
 def k_slider(ws: Workspace, page: str) -> None:
     """Draw the slider of k. It ends at the number of records at the latest, and never below the k that is set."""
-    records = 0 if ws.table is None else len(ws.table)
+    records = ws.n_records
     largest = max(10, ws.k, min(LARGEST_K, records))
     title, least = SETTINGS["k"].title, int(SETTINGS["k"].least)
     k = st.slider(title, least, largest, ws.k, key=f"{page} k", help=meaning("k"))
@@ -141,7 +141,7 @@ def suppression_choice(ws: Workspace, page: str) -> None:
         "quasi-identifying columns alone, and counts as lost whole; every promise holds for the rows that are there."
     )
     if ws.settings.suppression and ws.ready("staying"):
-        most = allowed(len(ws.flow.table), ws.settings.suppression)
+        most = allowed(ws.n_records, ws.settings.suppression)
         st.caption(f"**{count(ws.flow.left_out)} of at most {count(most)} records are left out.**")
 
 

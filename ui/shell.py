@@ -5,7 +5,8 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from ui.controls import PAGES, count, plain, plural
+from anonymizer.errors import MemoryOnlyError
+from ui.controls import PAGES, count, plain, plural, problem
 from ui.decisions.browser import browser
 from ui.decisions.project_file import take_over
 from ui.decisions.view import explanation
@@ -144,7 +145,7 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 def steps_done(ws: Workspace) -> frozenset[str]:
     """Return the steps that have what the next one needs, for this table in these roles, now or before."""
     ready = {
-        "data": ws.table is not None,
+        "data": ws.reading is not None,
         "roles": ws.schema is not None,
         "tree": ws.ready("pruning"),
         "gate": ws.ready("judgement") and not ws.flow.gate.open,
@@ -158,7 +159,7 @@ def steps_done(ws: Workspace) -> frozenset[str]:
 
 def stage(ws: Workspace) -> str:
     """Return how far a session is, as the title of its last step that is done."""
-    done = ws.state(FrameState).steps if ws.table is not None else ()
+    done = ws.state(FrameState).steps if ws.reading is not None else ()
     return next((title for step, title, _ in reversed(STEPS) if step in done), "No table")
 
 
@@ -245,12 +246,15 @@ def main() -> None:
     take_over(ws)
     place = frame(ws, page.url_path or "data")
     tour(ws, page.url_path or "data")
-    if ws.table is None and ws.doubt is None:
+    if ws.reading is None and ws.doubt is None:
         explanation(ws)
     if WARM_UP.failure:
         st.error(plain(WARM_UP.failure), icon=":material/error:")
     with TURNS.keeping(ws.owner):
-        page.run()
+        try:
+            page.run()
+        except MemoryOnlyError as error:
+            problem(error)
         ws.remember()
         if page.url_path:
             ws.failure = None  # it was said on the Data page

@@ -53,14 +53,14 @@ def offer_tour(ws: Workspace) -> None:
     if st.button("Show me in a minute", icon=":material/tour:", help="Opens a sample and leads over the five steps"):
         with st.spinner("Making the sample …"):
             ws.bring_sample(SAMPLE)
-        ws.state(TourState).goes_on = ws.table is not None
+        ws.state(TourState).goes_on = ws.reading is not None
         st.rerun()
 
 
 def tour(ws: Workspace, page: str) -> None:
     """Draw the card of a page as long as the tour goes on, with the way to the next, and the end at any time."""
     state = ws.state(TourState)
-    if not state.goes_on or page not in CARDS or ws.table is None:
+    if not state.goes_on or page not in CARDS or ws.reading is None:
         return
     order = list(CARDS)
     at = order.index(page)

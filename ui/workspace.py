@@ -20,18 +20,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
-from anonymizer.checking.linkage import linkage_risk, singling_out
+from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_database
-from anonymizer.errors import AnonymizerError, CancelledError, ParameterError, Progress
+from anonymizer.errors import AnonymizerError, CancelledError, MemoryOnlyError, ParameterError, Progress
 from anonymizer.flow import Flow
+from anonymizer.growing.encode import Encoding, encode_column
+from anonymizer.partitions.flow import PartedFlow
+from anonymizer.partitions.parted import PartedReading
 from anonymizer.reading.child import read_in_child
+from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import Answer as ReadingAnswer
-from anonymizer.reading.profile import ColumnFacts, profile, suggest, suggest_again, with_suggested_reasons
+from anonymizer.reading.profile import suggest, suggest_again, with_suggested_reasons
 from anonymizer.reading.samples import SAMPLES, sample_reading
 from anonymizer.releasing.generalize import INTERVALS, LEAVES_OUT
-from anonymizer.schema import Schema
+from anonymizer.schema import Column, Schema
 from anonymizer.settings import SETTINGS, Settings
 from anonymizer.values import content_digest
 from anonymizer.whatif.scenarios import History, Scenario, choices_of
@@ -75,7 +79,7 @@ class Workspace:
     ``owner``: stands for the session where turns of work are given out.
     """
 
-    reading: Reading | None = None
+    reading: Reading | PartedReading | None = None
     source: Any = None
     schema: Schema | None = None
     settings: Settings = field(default_factory=Settings)
@@ -101,8 +105,16 @@ class Workspace:
 
     @property
     def table(self) -> pd.DataFrame | None:
-        """Return the table, or ``None`` as long as none was brought."""
+        """Return the table, or ``None`` as long as none was brought. Raises :class:`MemoryOnlyError` for one in
+        pieces."""
+        if isinstance(self.reading, PartedReading):
+            raise MemoryOnlyError()
         return None if self.reading is None else self.reading.frame
+
+    @property
+    def n_records(self) -> int:
+        """Return the number of records of the table; 0 without one."""
+        return 0 if self.reading is None else self.reading.n_records
 
     def memory(self) -> int:
         """Return the bytes that this session holds, about: its table and what was worked out of it."""
@@ -114,6 +126,8 @@ class Workspace:
         reading = self.reading
         if reading is None:
             return ""
+        if isinstance(reading, PartedReading):
+            return reading.sha256
         return self.answers.get("content", id(reading), lambda: content_digest(reading.frame))
 
     @property
@@ -172,7 +186,7 @@ class Workspace:
                 reading = read_in_child(source, name=name, options=options, progress=progress, cancelled=cancelled)
             PLACES.require(self.owner, name, size_of(reading.frame))
         except AnonymizerError as error:
-            self._refuse(error)
+            self.refuse(error)
             return False
         if reading.questions:
             self.doubt, self.failure = (reading, source), None
@@ -193,6 +207,17 @@ class Workspace:
             options = answer.apply(options)
         return self.bring(source, reading.name, options, **watch)
 
+    def take_pieces(self, reading: PartedReading) -> bool:
+        """Make a table in pieces the table. False, with ``failure`` set, when there is no room for it."""
+        try:
+            PLACES.require(self.owner, reading.name, size_of(reading))
+        except AnonymizerError as error:
+            self.refuse(error)
+            return False
+        self._accept(reading, None)
+        self.set(generalizer="uniform")  # whose figures follow from the tree alone
+        return True
+
     def bring_sample(self, name: str) -> bool:
         """Make one of the built-in samples the table, with the decisions that it brings. False, with ``failure`` set,
         when it cannot be had."""
@@ -201,7 +226,7 @@ class Workspace:
             frame = sample.load()
             PLACES.require(self.owner, sample.title, size_of(frame))
         except AnonymizerError as error:
-            self._refuse(error)
+            self.refuse(error)
             return False
         self._accept(sample_reading(name, frame), None)
         if sample.roles and self.schema is None:
@@ -241,14 +266,14 @@ class Workspace:
         fresh = Workspace(edition=self.edition + 1, spent=self.spent, decisions=self.decisions, owner=self.owner)
         self.__dict__.update(fresh.__dict__)
 
-    def _refuse(self, error: AnonymizerError) -> None:
+    def refuse(self, error: AnonymizerError) -> None:
+        """Say why a file cannot be the table; what was there before stays."""
         self.failure, self.doubt = error, None
         self.edition += 1
 
-    def _accept(self, reading: Reading, source: Any) -> None:
-        before, previous = self.table, self.reading
-        again = previous is not None and previous.sha256 == reading.sha256 and before is not None
-        same_columns = again and list(before.columns) == list(reading.frame.columns)
+    def _accept(self, reading: Reading | PartedReading, source: Any) -> None:
+        previous = self.reading
+        same_columns = previous is not None and previous.sha256 == reading.sha256 and previous.names == reading.names
         suggested = self.suggest() if same_columns and self.schema is not None else None
         self.answers.clear()
         self.jobs.clear()
@@ -261,36 +286,59 @@ class Workspace:
             self.manner, self.reasons = None, {}
             self.decisions.begin()
         elif self.schema is not None and suggested is not None:
-            self.set_schema(suggest_again(self.schema, suggested, reading.frame, reading.variables))
+            variables, facts = reading.variables, self.facts()
+            self.set_schema(suggest_again(self.schema, suggested, reading.values, variables, facts))
 
     # What is known before anything is generalized.
 
     def facts(self) -> tuple[ColumnFacts, ...]:
         """Return facts about each column of the table."""
-        return self.answers.get("facts", self._read_key(), lambda: profile(self._need_table()))
+        return self.answers.get("facts", self._read_key(), self._facts)
+
+    def _facts(self) -> tuple[ColumnFacts, ...]:
+        reading = self._need_reading()
+        return reading.table.facts if isinstance(reading, PartedReading) else profile(reading.frame)
 
     def suggest(self) -> Schema:
         """Return the suggested roles and kinds, with reasons."""
         return self.answers.get("suggested", self._read_key(), self._suggest)
 
     def _suggest(self) -> Schema:
-        variables = self.reading.variables if self.reading else None
-        return suggest(self._need_table(), variables, self.facts())
+        reading = self._need_reading()
+        return suggest(reading.values, reading.variables, self.facts())
+
+    def encoding(self, column: Column) -> Encoding:
+        """Return the encoding of a column of the table, as this one is declared. Raises :class:`EncodeError` for values
+        that do not fit."""
+        reading = self._need_reading()
+        return encode_column(reading.values[column.name], column, counts=reading.counts(column.name))[1]
 
     def singling(self) -> Any:
         """Return for each quasi-identifier how far it singles people out."""
         names = self._need_schema().quasi_identifying
-        return self.answers.get("singling", (*self._read_key(), names), lambda: singling_out(self._need_table(), names))
+        return self.answers.get("singling", (*self._read_key(), names), lambda: self._singling_out(names))
+
+    def _singling_out(self, names: tuple[str, ...]) -> dict[str, int]:
+        reading = self._need_reading()
+        if isinstance(reading, PartedReading):
+            return reading.table.singling_out(names)
+        return singling_out(reading.frame, names)
+
+    def _linkage_risk(self, names: tuple[str, ...]) -> LinkageRisk:
+        reading = self._need_reading()
+        if isinstance(reading, PartedReading):
+            return reading.table.linkage_risk(names)
+        return linkage_risk(reading.frame, names)
 
     def unique_on(self, circle: str, names: tuple[str, ...]) -> int:
         """Return how many records are unique on these columns, of a group that is called ``circle``."""
         key = (*self._read_key(), names)
-        return self.answers.get(f"unique {circle}", key, lambda: linkage_risk(self._need_table(), names).unique)
+        return self.answers.get(f"unique {circle}", key, lambda: self._linkage_risk(names).unique)
 
     def set_schema(self, schema: Schema, *, from_editor: bool = False) -> None:
         """Replace the schema. ``from_editor``: the roles table itself made it, and may keep its state. Why a role
         was suggested is said of columns in that role alone."""
-        if self.table is not None:
+        if self.reading is not None:
             schema = with_suggested_reasons(schema, self.suggest())
         if schema != self.schema:
             self.schema = schema
@@ -323,11 +371,15 @@ class Workspace:
         Kept nowhere but here: whoever holds a flow holds the table. A criterion that does not fit the target gives way
         to what suits it.
         """
-        table, schema, settings = self._need_table(), self._need_schema(), self.settings
+        reading, schema, settings = self._need_reading(), self._need_schema(), self.settings
         if settings.criterion in ("sse", "entropy", "gini") and (settings.criterion == "sse") != schema.by_numbers:
             settings = settings.but(criterion=None)
         population = self.state(WhatIfState).population
-        flow = self._flow or Flow(table, schema, settings, reading=self.reading, turn=self.turn)
+        flow = self._flow
+        if flow is None and isinstance(reading, PartedReading):
+            flow = PartedFlow(reading.table, schema, settings, turn=self.turn)  # type: ignore[arg-type]
+        elif flow is None:
+            flow = Flow(reading.frame, schema, settings, reading=reading, turn=self.turn)
         if (flow.schema, flow.settings, flow.reasons, flow.population) != (schema, settings, self.reasons, population):
             flow = flow.but(schema, self.reasons, population, **settings)
         self._flow = flow
@@ -335,16 +387,16 @@ class Workspace:
 
     def ready(self, stage: str) -> bool:
         """Return True when a stage of the flow is there and still true. Computes nothing."""
-        return self.table is not None and self.schema is not None and self.flow.ready(stage)
+        return self.reading is not None and self.schema is not None and self.flow.ready(stage)
 
     def _read_key(self) -> tuple[Any, ...]:
         reading = self.reading
         return () if reading is None else (reading.sha256, reading.options)
 
-    def _need_table(self) -> pd.DataFrame:
-        if self.table is None:
+    def _need_reading(self) -> Reading | PartedReading:
+        if self.reading is None:
             raise ParameterError("There is no table yet.", remedy="Bring one on the Data page.")
-        return self.table
+        return self.reading
 
     def _need_schema(self) -> Schema:
         if self.schema is None:

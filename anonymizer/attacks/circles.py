@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.patterns import header_words, meanings_of
-from anonymizer.reading.profile import ColumnFacts
 from anonymizer.schema import LEFT_OUT, Column, Kind, Role, Schema
 
 FEWEST_ALIKE = 4

@@ -4,7 +4,7 @@ It reads any table, the original as well as a release, and knows nothing of tree
 they agree on every given column; missing agrees with missing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -241,8 +241,12 @@ def singling_out(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, int]:
 
     Exact at any size: no sampling, no hash that could collide. The work is about that of p + 1 countings of classes.
     """
-    keys = [_column_key(frame, name) for name in columns]
-    n = len(frame)
+    return singled_out({name: _column_key(frame, name) for name in columns}, len(frame))
+
+
+def singled_out(keys_of: Mapping[str, tuple[NDArray[np.integer[Any]], int]], n: int) -> dict[str, int]:
+    """Return what :func:`singling_out` does; ``keys_of``: of each column the codes of n records (n,), and a bound."""
+    columns, keys = list(keys_of), list(keys_of.values())
     whole, groups = _dense(_fold(keys, n))
     unique = np.bincount(whole, minlength=groups)[whole] == 1
     if not unique.any():

@@ -34,6 +34,11 @@ CHOICES = (
     ),
     Choice("COPSE_DATA_FOLDER", "none", "the full path of a folder on the server, of which files may be read"),
     Choice(
+        "COPSE_RELEASE_FOLDER",
+        "none",
+        "the full path of a folder, apart from that one, in which releases of tables in pieces are written",
+    ),
+    Choice(
         "COPSE_DATABASES",
         "none",
         "addresses of databases, without passwords, to read, and where one ends with ?write=new for new tables",

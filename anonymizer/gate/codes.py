@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError
 from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out
-from anonymizer.reading.profile import ColumnFacts
+from anonymizer.reading.facts import ColumnFacts
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import count_codes, ranks_of, value_text
 

@@ -20,7 +20,8 @@ from anonymizer.gate.codes import of_numbers, rare_levels
 from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
 from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out
 from anonymizer.gate.looks import looks, persons
-from anonymizer.reading.profile import profile, suggest
+from anonymizer.reading.facts import profile
+from anonymizer.reading.profile import suggest
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import Settings
 

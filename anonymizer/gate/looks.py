@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from anonymizer.gate.finding import Finding, Repair, Severity, leave_out
+from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.patterns import PATTERNS, is_iban, is_person_name, meanings_of
-from anonymizer.reading.profile import ColumnFacts, person_columns
+from anonymizer.reading.profile import person_columns
 from anonymizer.schema import LEFT_OUT, POINTING, Kind, Role, Schema
 
 HALF = 0.5

@@ -80,17 +80,15 @@ def cut_codes(
 
 def number_domain(column: Column, low: NDArray[np.float64], high: NDArray[np.float64]) -> tuple[float, float]:
     """Return the range against which widths are measured: the declared one, or that of the data."""
-    if not len(low):
-        return (0.0, 0.0)
-    extent = (float(low[0]), float(high[-1]))
+    extent = (float(low[0]), float(high[-1])) if len(low) else None
     if column.domain is None:
-        domain = extent
+        domain = extent or (0.0, 0.0)
     elif column.kind is Kind.DATE:
         ends = [pd.Timestamp(end).as_unit("us").asm8.astype(np.int64) for end in column.domain]
         domain = (float(ends[0]), float(ends[1]))
     else:
         domain = cast(tuple[float, float], column.domain)
-    if not domain[0] <= extent[0] <= extent[1] <= domain[1]:
+    if extent and not domain[0] <= extent[0] <= extent[1] <= domain[1]:
         outside = extent[0] if extent[0] < domain[0] else extent[1]
         raise EncodeError(
             f"Column {column.name!r} holds {value_text(outside)}, outside its declared range "

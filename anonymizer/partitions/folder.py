@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anonymizer.errors import ReadError
+from anonymizer.errors import Progress, ReadError, no_progress
 from anonymizer.json_value import read_json
 from anonymizer.partitions.boxes import PartedRelease
 from anonymizer.partitions.values import ROWS, in_order
@@ -48,7 +48,7 @@ class Manifest:
         return sum(part.rows for part in self.parts)
 
 
-def write_folder(release: PartedRelease, folder: Path, rows: int = ROWS) -> Manifest:
+def write_folder(release: PartedRelease, folder: Path, rows: int = ROWS, progress: Progress = no_progress) -> Manifest:
     """Write the files of a release into an empty folder, ``rows`` in each, the manifest last; return it."""
     starts = range(0, release.n_records, rows)
 
@@ -59,7 +59,11 @@ def write_folder(release: PartedRelease, folder: Path, rows: int = ROWS) -> Mani
         write_file(folder / name, content)
         return Part(name, piece.n_records, digest(content))
 
-    return write_manifest(folder, tuple(in_order(write, starts)), release.dictionary())
+    parts: list[Part] = []
+    for part in in_order(write, starts):
+        progress(len(parts) / len(starts), f"Writing {part.name}")
+        parts.append(part)
+    return write_manifest(folder, parts, release.dictionary())
 
 
 def write_manifest(folder: Path, parts: Sequence[Part], entries_of_columns: list[dict[str, Any]]) -> Manifest:

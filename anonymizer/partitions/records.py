@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError
+from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.groups.recipe import Recipe, with_criterion
 from anonymizer.growing.grow import grow, grow_from, linear_algebra
 from anonymizer.growing.records import (
@@ -46,9 +46,13 @@ class InPieces:
     and grown to the end in one place. What is then known of them is their ``order``.
     """
 
-    def __init__(self, table: CodedTable, rows: int = ROWS, enough: int | None = None) -> None:
+    def __init__(
+        self, table: CodedTable, rows: int = ROWS, enough: int | None = None, progress: Progress = no_progress
+    ) -> None:
         n = table.n_records
         self.table = table
+        self.progress = progress
+        self.waves = 0
         self.encodings = table.encoded.encodings
         self.starts = list(range(0, n, rows))
         self.pieces = list(in_threads(lambda start: _piece(table, slice(start, start + rows)), self.starts))
@@ -79,6 +83,8 @@ class InPieces:
 
     def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
+        self.waves += 1
+        self.progress(min(0.5, 0.05 * self.waves), "Dividing large groups")
         first, *others = self.pieces
         whole = [list(map(wide, of_node)) for of_node in first.divide(divisions, nodes)]
         for piece in others:
@@ -105,6 +111,7 @@ class InPieces:
     def _branch(self, node: Node, place: int, growth: Growth) -> Branch:
         from anonymizer import kernels
 
+        self.progress(0.5 + 0.4 * place / max(1, len(self.order)), "Growing branches")
         runs = [piece.runs[node.key] for piece in self.pieces]
         packed = np.concatenate([p.packed[:, a:b] for p, (a, b) in zip(self.pieces, runs, strict=True)], axis=1)
         orders = [
@@ -178,12 +185,17 @@ def wide(histogram: NDArray[Any] | None) -> NDArray[Any] | None:
 
 
 def grow_pieces(
-    table: CodedTable, recipe: Recipe, rows: int = ROWS, enough: int | None = None
+    table: CodedTable,
+    recipe: Recipe,
+    rows: int = ROWS,
+    enough: int | None = None,
+    progress: Progress = no_progress,
 ) -> tuple[Tree, NDArray[np.int32]]:
     """Return the tree that :func:`anonymizer.groups.recipe.grow_by` grows on the whole table, every array the same, and
     the leaf of each record, (n,).
 
-    ``rows``: records of a piece; ``enough``: of a node that is grown in one place. Raises :class:`ParameterError` for a
+    ``rows``: records of a piece; ``enough``: of a node that is grown in one place; ``progress``: called from several
+    threads, and what it raises ends the work. Raises :class:`ParameterError` for a
     recipe that takes the whole table in one place.
     """
     recipe = with_criterion(recipe, table.encoded)
@@ -197,7 +209,7 @@ def grow_pieces(
         )
     in_order = recipe.criterion == "in-order"
     criterion = fitting[0] if in_order else str(recipe.criterion)
-    source = InPieces(table, rows, enough)
+    source = InPieces(table, rows, enough, progress)
     rules = recipe.min_leaf, recipe.max_depth, LEVELS
     with linear_algebra().limit(limits=1, user_api="blas"):
         tree = grow_from(source, table.encoded.encodings, criterion, *rules, in_order=in_order)

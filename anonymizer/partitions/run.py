@@ -16,7 +16,7 @@ import pandas as pd
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
 from anonymizer.drawing.groups import WorstGroup, worst_groups
-from anonymizer.errors import ParameterError, Progress
+from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.gate.finding import Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import shortfall_of_all, too_few
@@ -33,6 +33,7 @@ from anonymizer.partitions.folder import Manifest, write_folder
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import opened
 from anonymizer.partitions.records import grow_pieces
+from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.files import replace_folder
 from anonymizer.releasing.generalize import (
@@ -78,6 +79,7 @@ class FilesResult:
     folder: Path | None
     override: str = ""
     engine: str = "local"
+    digest: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report, JSON-ready, with the fields of :meth:`anonymizer.reporting.report.Report.to_dict` that are
@@ -101,7 +103,7 @@ class FilesResult:
                     "name": self.source.source,
                     "files": len(self.source.files),
                     "records": self.after.records,
-                    "commitment": commitment(input_digest(self.source), key),
+                    "commitment": commitment(self.digest or input_digest(self.source), key),
                     "key": key,
                 },
                 "output_sha256": {} if self.folder is None else {"folder": self.manifest.sha256},
@@ -140,13 +142,46 @@ def release_here(
         raise too_few(coded.encoded, s.k)
     progress(0.3, "Growing the tree")
     recipe = recipe_of(s)
-    tree, leaf = grow_pieces(coded, recipe, rows)
+    tree, leaf = grow_pieces(coded, recipe, rows, progress=lambda share, what: progress(0.3 + 0.2 * share, what))
     progress(0.5, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded.encoded, schema, s)
+    parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded.encoded)}
+    return write_release(
+        table, coded, schema, s, parameters, tree, pruning, leaf, worst, folder, rng=rng, reasons=reasons,
+        override=override, progress=lambda share, what: progress(0.5 + 0.5 * share, what), rows=rows,
+    )  # fmt: skip
+
+
+def write_release(
+    table: PartitionedTable,
+    coded: CodedTable,
+    schema: Schema,
+    settings: Settings,
+    parameters: Mapping[str, Any],
+    tree: Tree,
+    pruning: Pruning,
+    leaf: np.ndarray,
+    worst: tuple[WorstGroup, ...],
+    folder: str | Path,
+    *,
+    rng: np.random.Generator | None = None,
+    reasons: Mapping[str, str],
+    override: str = "",
+    progress: Progress = no_progress,
+    rows: int = ROWS,
+    digest: str = "",
+) -> FilesResult:
+    """Write the release of the groups of a pruned tree into a new folder, checked; return what it is.
+
+    ``parameters``: the settings as a report keeps them; ``leaf`` (n,): of each record; ``digest``: of the bytes of the
+    table's files, where it is known. Raises what
+    :func:`anonymizer.engines.anonymize_files` raises.
+    """
+    s = settings
+    progress(0.0, "Making groups")
     release, classes = boxed(coded, pruning, leaf, s, rng)
     loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
-    del leaf
-    progress(0.65, "Looking at what leaves")
+    progress(0.3, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
     after = risk_of_classes(classes)
     del classes
@@ -156,14 +191,14 @@ def release_here(
     def write(half: Path) -> tuple[Manifest, Verification]:
         """Return the manifest of the folder, written and checked."""
         release = once.pop()
-        progress(0.7, "Writing the folder")
-        manifest = write_folder(release, half, rows)
-        progress(0.8, "Checking the folder")
+        progress(0.4, "Writing the folder")
+        manifest = write_folder(release, half, rows, lambda share, what: progress(0.4 + 0.2 * share, what))
+        progress(0.6, "Checking the folder")
         before = OriginalRows(coded, release.order)
         del release
         return manifest, verify_folder(
             half, schema, manifest=manifest, original=before,
-            progress=lambda share, what: progress(0.8 + 0.2 * share, what), **s.limits.required,
+            progress=lambda share, what: progress(0.6 + 0.4 * share, what), **s.limits.required,
         )  # fmt: skip
 
     place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons, override)
@@ -171,10 +206,9 @@ def release_here(
     notes = coded.encoded.notes
     if coded.n_records > SAMPLE:
         notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} records, evenly spread.",)
-    parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded.encoded)}
     return FilesResult(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
-        place, "" if verification.passed else override.strip(),
+        place, "" if verification.passed else override.strip(), digest=digest,
     )  # fmt: skip
 
 

@@ -80,8 +80,10 @@ def code_columns(
     names: Sequence[str],
     options: ReadOptions | None = None,
     progress: Progress = no_progress,
+    stopped: Callable[[], None] = lambda: None,
 ) -> dict[str, CodedColumn]:
-    """Return some columns of a table in codes, every piece read once.
+    """Return some columns of a table in codes, every piece read once. ``stopped``: called before each batch of records,
+    from the threads that read; what it raises ends the work.
 
     Raises :class:`ReadError` for a piece that is damaged, and for values that are neither numbers, dates nor text.
     """
@@ -96,6 +98,7 @@ def code_columns(
         parts, texts = [], [pa.array([], pa.string()) for _ in others]
         with reading(piece.path):
             for batch in table.batches(piece, [*names, *others]):
+                stopped()
                 parts.append([PieceValues.of(batch.column(at), table.types[name]) for at, name in enumerate(names)])
                 for at in range(len(others)):
                     texts[at] = few(texts[at], batch.column(len(names) + at))

@@ -66,6 +66,10 @@ PIECE = 4 << 20
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
+PREVIEW = 200
+"""First records that are shown of a table."""
+
+
 @dataclass(frozen=True, eq=False)
 class Reading:
     """A table and how it was read.
@@ -86,6 +90,29 @@ class Reading:
     sheets: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=dict)
+
+    @property
+    def n_records(self) -> int:
+        """Number of records n."""
+        return len(self.frame)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(map(str, self.frame.columns))
+
+    @property
+    def preview(self) -> pd.DataFrame:
+        """The first records, at most :data:`PREVIEW`."""
+        return self.frame.head(PREVIEW)
+
+    @property
+    def values(self) -> "Mapping[str, pd.Series[Any]]":
+        """The values of each column, by name."""
+        return dict(self.frame.items())
+
+    def counts(self, name: str) -> None:
+        """Return how many records have each of :attr:`values`; ``None``, for there is one for every record."""
 
 
 def read_table(

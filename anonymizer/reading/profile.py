@@ -5,15 +5,14 @@ side: what somebody could know of a person is quasi-identifying.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from anonymizer.errors import check_headers
 from anonymizer.labelled.variable import Variable
+from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.patterns import (
     CODE_WORDS,
     COUNT_WORDS,
@@ -31,15 +30,9 @@ from anonymizer.reading.patterns import (
     meanings_of,
     natural_order,
     numbers_rows,
-    pattern_of,
-    shape_of,
     speaks_of_persons,
 )
-from anonymizer.schema import LEFT_OUT, ONCE, POINTING, REASONS, Column, Kind, Role, Schema, kind_of
-from anonymizer.values import count_codes
-
-LOOKED_AT = 400
-"""Different values of a column that are held against patterns, spread evenly; all counts are of all values."""
+from anonymizer.schema import LEFT_OUT, ONCE, POINTING, REASONS, Column, Kind, Role, Schema
 
 FEW = 20
 """Up to so many different whole numbers can be codes."""
@@ -47,89 +40,22 @@ FEW = 20
 SCALE = 9
 """Whole numbers without a gap, up to so many, are codes or a scale; more of them are counts or measures."""
 
-TOP = 5
-"""Most frequent levels that are told."""
-
-
-@dataclass(frozen=True)
-class ColumnFacts:
-    """What a column of n records holds.
-
-    ``distinct``: different values; ``unique``: records whose value nobody else has; ``low``, ``high``: ends of
-    numbers and dates as text; ``top``: the most frequent levels of a categorical column with their records;
-    ``pattern``: what the values look like, in words; ``looked_at``: some of the different values of a categorical
-    column as text, evenly spread, all of them where they are at most :data:`LOOKED_AT`.
-    """
-
-    name: str
-    kind: Kind
-    records: int
-    missing: int
-    distinct: int
-    unique: int
-    low: str | None = None
-    high: str | None = None
-    top: tuple[tuple[str, int], ...] = ()
-    pattern: str = ""
-    looked_at: tuple[str, ...] = ()
-
-    @property
-    def present(self) -> int:
-        """Records that have a value."""
-        return self.records - self.missing
-
-    @property
-    def distinct_share(self) -> float:
-        """Different values per record that has one; 0 when none has."""
-        return self.distinct / self.present if self.present else 0.0
-
-    @property
-    def summary(self) -> str:
-        """Range or most frequent levels in a few words."""
-        if not self.present:
-            return "no value"
-        if self.low is not None:
-            return self.low if self.low == self.high else f"{self.low} to {self.high}"
-        texts = ", ".join(text if len(text) <= 24 else text[:23] + "…" for text, _ in self.top)
-        more = self.distinct - len(self.top)
-        return texts + (f" and {more:,} more" if more else "")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the facts as a row of a table that people read."""
-        return {
-            "Column": self.name,
-            "Kind": self.kind.value,
-            "Missing": self.missing,
-            "Different values": self.distinct,
-            "Unique records": self.unique,
-            "Range or most frequent": self.summary,
-            "Looks like": self.pattern,
-        }
-
-
-def profile(table: pd.DataFrame) -> tuple[ColumnFacts, ...]:
-    """Return the facts about every column, in the table's order. All counts are exact.
-
-    Raises :class:`SchemaError` when the column names are not distinct, non-empty text.
-    """
-    check_headers(table)
-    return tuple(_facts(str(name), table[name]) for name in table.columns)
-
 
 def suggest(
-    table: pd.DataFrame,
+    table: "pd.DataFrame | Mapping[str, pd.Series[Any]]",
     variables: Mapping[str, Variable] | None = None,
     facts: tuple[ColumnFacts, ...] | None = None,
 ) -> Schema:
     """Return a schema with a suggested role, kind, order and reason for every column, and a suggested target.
 
+    ``table``: with its ``facts``, the distinct values of each column will do, in which a missing one stands for all.
     ``variables``: what the file says of its columns: levels and their order are those of its codes. ``facts``: what
     :func:`profile` says of the table, where it is known.
 
     The target is the sensitive column that most looks like the outcome under study: named so, with few levels,
     or last in the table. Raises :class:`SchemaError` like :func:`profile`.
     """
-    facts = facts or profile(table)
+    facts = facts or profile(pd.DataFrame(table))
     columns = _with_person(tuple(_suggestion(fact, table[fact.name]) for fact in facts), facts)
     columns = _with_weight(columns, table)
     if variables:
@@ -202,7 +128,9 @@ def _with_person(columns: tuple[Column, ...], facts: Sequence[ColumnFacts]) -> t
     return tuple(replace(c, role=Role.PERSON, reason=reason) if c.name == fact.name else c for c in columns)
 
 
-def _with_weight(columns: tuple[Column, ...], table: pd.DataFrame) -> tuple[Column, ...]:
+def _with_weight(
+    columns: tuple[Column, ...], table: "pd.DataFrame | Mapping[str, pd.Series[Any]]"
+) -> tuple[Column, ...]:
     """Return the suggested columns; the first whose header says so, and whose values are all numbers above 0, tells of
     how many people each row stands for."""
     for column in columns:
@@ -216,14 +144,18 @@ def _with_weight(columns: tuple[Column, ...], table: pd.DataFrame) -> tuple[Colu
 
 
 def suggest_again(
-    schema: Schema, suggested: Schema, table: pd.DataFrame, variables: Mapping[str, Variable] | None = None
+    schema: Schema,
+    suggested: Schema,
+    table: "pd.DataFrame | Mapping[str, pd.Series[Any]]",
+    variables: Mapping[str, Variable] | None = None,
+    facts: tuple[ColumnFacts, ...] | None = None,
 ) -> Schema:
     """Return the schema for the same columns, read in another way: what was chosen otherwise than ``suggested`` stays,
     the rest is suggested anew.
 
     All three speak of the same columns in the same order. Raises :class:`SchemaError` like :func:`profile`.
     """
-    fresh = suggest(table, variables)
+    fresh = suggest(table, variables, facts)
     columns = []
     for current, before, new in zip(schema.columns, suggested.columns, fresh.columns, strict=True):
         own = [name for name in ("role", "kind", *REASONS) if getattr(current, name) != getattr(before, name)]
@@ -244,71 +176,6 @@ def with_suggested_reasons(schema: Schema, suggested: Schema) -> Schema:
     reasons = {(c.name, c.role): c.reason for c in suggested.columns}
     columns = tuple(replace(c, reason=reasons.get((c.name, c.role), "")) for c in schema.columns)
     return Schema(columns, schema.target)
-
-
-def _facts(name: str, values: "pd.Series[Any]") -> ColumnFacts:
-    kind = kind_of(values)
-    labels, counts = _distinct(values)
-    missing = int(len(values) - counts.sum())
-    low = high = None
-    top: tuple[tuple[str, int], ...] = ()
-    looked_at: tuple[str, ...] = ()
-    if kind is Kind.CATEGORICAL:
-        looked_at = tuple(str(labels[position]) for position in _spread(len(labels)))
-        texts = [_text(labels[position]) for position in _spread(len(labels))]
-        order = np.argsort(-counts, kind="stable")[:TOP]
-        top = tuple((_text(labels[position]), int(counts[position])) for position in order)
-        pattern = pattern_of(texts)
-        shape = "" if pattern else shape_of(texts)
-        pattern = pattern or (f"codes like {shape}" if shape else "")
-    else:
-        pattern = ""
-        if len(labels):
-            low, high = _text(labels.min()), _text(labels.max())
-        if kind is Kind.NUMERIC and values.dtype.kind in "iu":
-            texts = [str(labels[position]) for position in _spread(len(labels))]
-            pattern = pattern_of(texts) if len(texts) >= 10 else ""
-            pattern = pattern if pattern == "payment card numbers" else ""
-    return ColumnFacts(
-        name=name,
-        kind=kind,
-        records=len(values),
-        missing=missing,
-        distinct=len(labels),
-        unique=int((counts == 1).sum()),
-        low=low,
-        high=high,
-        top=top,
-        pattern=pattern,
-        looked_at=looked_at,
-    )
-
-
-def _distinct(values: "pd.Series[Any]") -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the different values, missing left out, and how many records have each."""
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        counts = count_codes(values.cat.codes.to_numpy(), len(values.cat.categories))
-        used = np.flatnonzero(counts)
-        return np.asarray(values.cat.categories, dtype=object)[used], counts[used]
-    try:
-        codes, labels = pd.factorize(values)
-    except TypeError:  # lists and the like cannot be compared: their text can
-        codes, labels = pd.factorize(values.map(str, na_action="ignore"))
-    return np.asarray(labels), count_codes(codes, len(labels))
-
-
-def _spread(n: int) -> NDArray[np.int64]:
-    """Return the positions of at most ``LOOKED_AT`` of n values, evenly spread."""
-    return np.unique(np.linspace(0, n - 1, LOOKED_AT).astype(np.int64)) if n else np.array([], dtype=np.int64)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, np.datetime64):
-        stamp = pd.Timestamp(value)
-        return str(stamp.date()) if stamp == stamp.normalize() else str(stamp)
-    if isinstance(value, (float, np.floating)):
-        return f"{float(value):.15g}"
-    return str(value)
 
 
 def _suggestion(fact: ColumnFacts, values: "pd.Series[Any]") -> Column:

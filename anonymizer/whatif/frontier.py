@@ -27,7 +27,7 @@ from anonymizer.growing.target import class_shares
 from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import cut_error, cut_gcp, gcp, majorities, node_ncp
 from anonymizer.releasing.generalize import GENERALIZERS, INTERVALS, TAKES_LONG
-from anonymizer.releasing.grid import coarsen
+from anonymizer.releasing.grid import grids_at, on_grids
 from anonymizer.settings import method_text
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def tree_frontier(
             return None
         losses = flow.node_ncp
         if flow.settings.public_k is not None:
-            losses = node_ncp(tree, coarsen(encoded, flow.schema, k).encodings)
+            losses = node_ncp(tree, on_grids(encoded, grids_at(flow.ladders, k)).encodings)
         return _Scores.of(tree, risk, encoded, losses).point(pruning.cut(), grouping, "uniform", k)
 
     with ThreadPoolExecutor(THREADS) as pool:

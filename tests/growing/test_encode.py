@@ -85,6 +85,14 @@ def test_numbers__negative_zero_is_zero() -> None:
     assert texts([-0.0], "numeric") == ["0"]
 
 
+def test_numbers__a_declared_range_is_the_domain_of_a_column_without_values() -> None:
+    for values, domain in [([np.nan], (-10, 100)), ([pd.NaT], ("2000-01-01", "2020-01-01"))]:
+        table = pd.DataFrame({"q": values, "s": ["a"]})
+        schema = Schema.of(table, quasi_identifying=["q"], sensitive=["s"], domains={"q": domain})
+        low, high = encode(table, schema).encodings[0].domain
+        assert low < high
+
+
 def test_numbers__a_declared_range_is_the_domain() -> None:
     assert codes_of([5, 6], "numeric", domain=(0, 100))[1].domain == (0, 100)
 

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from anonymizer.errors import SchemaError
+from anonymizer.reading.facts import profile
 from anonymizer.reading.files import read_table
 from anonymizer.reading.patterns import is_card, is_iban, luhn, meanings_of, natural_order, pattern_of, shape_of
-from anonymizer.reading.profile import profile, suggest
+from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLES, hospital
 from anonymizer.schema import Kind, Role
 

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from anonymizer.errors import ReadError
+from anonymizer.cli.files import look_how_large
+from anonymizer.errors import AnonymizerError, ReadError
+from anonymizer.partitions.places import DELIMITED, PARQUET
 from anonymizer.reading.files import formats_by_name
 from anonymizer.reading.samples import SAMPLES
 from ui.data.databases import from_database
+from ui.data.pieces import begin_opening, opening
 from ui.data.progress import ReadingBar
 from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
@@ -70,20 +73,28 @@ def samples(ws: Workspace) -> None:
 
 
 def from_folder(ws: Workspace, folder: Path) -> None:
-    """Draw the files of the operator's folder, for tables too big for the browser."""
-    names = files_in(folder)
+    """Draw the files and folders of the operator's folder, for tables too big for the browser. Folders and large
+    files are opened in pieces."""
+    if opening(ws):
+        return
+    names = [*folders_in(folder), *files_in(folder)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Or a file on the server",
             names,
             index=None,
             placeholder="Choose a file" if names else "The folder holds no table",
-            help="The operator of this server allows the files of one folder.",
+            format_func=lambda name: f"{name} (all of its files)" if name.endswith("/") else name,
+            help="The operator of this server allows the files of one folder. A folder in it, or a large file, is "
+            "opened in pieces, of any size.",
         )
         if st.button("Read it", disabled=name is None) and name is not None:
             try:
-                path = allowed_file(folder, name)
-            except ReadError as error:
+                path = allowed_folder_in(folder, name) if name.endswith("/") else allowed_file(folder, name)
+                if path.is_dir() or look_how_large(path):
+                    begin_opening(ws, path, name.rstrip("/"), folder)
+                    st.rerun()
+            except AnonymizerError as error:
                 ws.failure = error
                 st.rerun()
             take(ws, path, path.name)
@@ -124,5 +135,29 @@ def allowed_file(folder: Path, name: str) -> Path:
             f"The file {name!r} is not in the folder that this server allows.",
             value=name,
             remedy="Choose one of the files listed.",
+        )
+    return path
+
+
+def folders_in(folder: Path) -> list[str]:
+    """Return the names of the folders below the folder that hold tables, relative to it, each with a slash behind it;
+    links that lead outside are left out."""
+    names = set()
+    for path in sorted(folder.rglob("*")):
+        if path.name.lower().endswith((*PARQUET, *DELIMITED)) and path.resolve().is_relative_to(folder):
+            names |= {f"{parent.as_posix()}/" for parent in path.relative_to(folder).parents if parent.name}
+        if len(names) >= MOST_LISTED:
+            break
+    return sorted(names)
+
+
+def allowed_folder_in(folder: Path, name: str) -> Path:
+    """Return the folder of this name in the folder; raises :class:`ReadError` when it lies outside or is not there."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()) or not path.is_dir():
+        raise ReadError(
+            f"The folder {name!r} is not in the folder that this server allows.",
+            value=name,
+            remedy="Choose one of those listed.",
         )
     return path

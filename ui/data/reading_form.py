@@ -30,7 +30,10 @@ def reading_form(ws: Workspace) -> None:
     """Draw delimiter, encoding, decimal mark and missing marks as they were used; each can be corrected."""
     reading = ws.reading
     if reading is None or ws.source is None:
-        st.caption("A built-in sample needs no reading; there is nothing to correct.")
+        what = (
+            "A built-in sample needs no reading" if reading and reading.format == "sample" else "It was read as it is"
+        )
+        st.caption(f"{what}; there is nothing to correct.")
         return
     used = reading.options
     with st.form(f"reading {reading.sha256} {used!r}", border=False):

@@ -78,7 +78,7 @@ def content(ws: Workspace) -> dict[str, Any]:
         "greetings": decisions.greetings,
         "table": "" if ws.reading is None else ws.reading.sha256,
         "visit": decisions.visit,
-        "open": ws.table is not None or ws.doubt is not None,
+        "open": ws.reading is not None or ws.doubt is not None,
         "order": decisions.order._asdict(),
         "number": decisions.number,
         "summary": summary,
@@ -99,7 +99,7 @@ def summary_of(ws: Workspace) -> dict[str, Any] | None:
         decisions.project, decisions.saved = project, datetime.now(UTC).isoformat(timespec="seconds")
         decisions.text = to_json(replace(project, saved=decisions.saved), ws.suggest())
         decisions.number += 1
-    shape, decided = reading.frame.shape, len(ws.history.entries)
+    shape, decided = (reading.n_records, len(reading.names)), len(ws.history.entries)
     return asdict(
         Backup(
             decisions.visit, decisions.saved, reading.name, reading.sha256, *shape, decided, len(ws.scenarios)

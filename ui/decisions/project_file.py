@@ -3,9 +3,10 @@
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import pandas as pd
 import streamlit as st
 
-from anonymizer.errors import AnonymizerError, ReadError
+from anonymizer.errors import AnonymizerError, MemoryOnlyError, ReadError
 from anonymizer.json_value import MAX_BYTES
 from anonymizer.labelled.codebook import is_codebook
 from anonymizer.reading.child import read_codebook_in_child
@@ -44,7 +45,7 @@ def project_of(ws: Workspace) -> Project:
         last = ws.answers.get("profile", flow.release, lambda: profile_of(flow))
     return Project(
         ws.schema or ws.suggest(), dict(ws.settings), ws.scenarios, ws.history, reading.name, reading.sha256,
-        len(reading.frame), manner, ws.spent_here, ws.state(ReleaseState).words,
+        reading.n_records, manner, ws.spent_here, ws.state(ReleaseState).words,
         ws.reasons, last,
     )  # fmt: skip
 
@@ -76,7 +77,7 @@ def take_over(ws: Workspace) -> None:
     project = awaited.project
     awaited.tried = ws.edition
     same = project.may_be_of(reading.sha256, reading.name)
-    follows = project.may_precede([str(name) for name in reading.frame.columns])
+    follows = project.may_precede(list(reading.names))
     if project.reading is not None and (same or follows):
         options = project.reading if same else read_as_then(project.reading, reading.options, reading.sheets)
         if not read_as(ws, options):  # ws.failure says why
@@ -84,9 +85,9 @@ def take_over(ws: Workspace) -> None:
             return
     if ws.doubt is not None or ws.reading is None:  # its questions come first
         return
-    columns = [str(name) for name in ws.reading.frame.columns]
+    columns = list(ws.reading.names)
     decisions.note, decisions.fits = project.mismatch(ws.reading.sha256, columns), False
-    same = same and (bool(project.table_sha256) or (project.fits(columns) and project.records == len(ws.reading.frame)))
+    same = same and (bool(project.table_sha256) or (project.fits(columns) and project.records == ws.n_records))
     if not (project.fits(columns) if same else project.may_precede(columns)):
         return
     try:
@@ -94,9 +95,9 @@ def take_over(ws: Workspace) -> None:
         if same:
             schema = Schema(tuple(project.schema[name] for name in columns), project.schema.target)
         else:
-            schema, changes = carry_over(project.schema, project.last, ws.reading.frame, ws.suggest())
+            schema, changes = carry_over(project.schema, project.last, in_memory(ws), ws.suggest())
             decisions.last = LastTime(project.table_name, project.last, changes)
-        schema.check(ws.reading.frame)
+        schema.check(ws.reading.preview)
     except AnonymizerError as error:
         decisions.problem, decisions.awaited = error, None
         return
@@ -116,13 +117,24 @@ def take_over(ws: Workspace) -> None:
         decisions.note = ""  # what changed says it all
 
 
+def in_memory(ws: Workspace) -> pd.DataFrame:
+    """Return the table that is here. Raises :class:`MemoryOnlyError` for one in pieces."""
+    table = ws.table
+    assert table is not None
+    return table
+
+
 def take_codebook_over(ws: Workspace) -> None:
     """Hold the codebook that waits against the table that is here."""
     decisions = ws.decisions
     if not decisions.codebook or ws.reading is None or ws.doubt is not None:
         return
     codebook, decisions.codebook = decisions.codebook, ()
-    schema, changes = with_codebook(ws.schema or ws.suggest(), codebook, ws.reading.frame)
+    try:
+        schema, changes = with_codebook(ws.schema or ws.suggest(), codebook, in_memory(ws))
+    except MemoryOnlyError as error:
+        decisions.problem = error
+        return
     ws.set_schema(schema)
     decisions.described = len(codebook), changes
 
@@ -185,7 +197,7 @@ def project_panel(ws: Workspace) -> None:
         if is_on != decisions.is_on:
             decisions.switch(is_on)
             st.rerun()
-    if ws.schema is not None and ws.table is not None:
+    if ws.schema is not None and ws.reading is not None:
         project = outward(project_of(ws))
         st.download_button(
             "Save the project", lambda: to_json(project, ws.suggest()), f"{file_stem(project.table_name)}-project.json",

@@ -163,7 +163,7 @@ def choose_groupings(ws: Workspace, state: EvaluateState) -> tuple[str, ...]:
 
 def choose_sample(ws: Workspace, state: EvaluateState) -> int | None:
     """Return how many records take part, ``None`` for all; a large table begins with a sample."""
-    n = 0 if ws.table is None else len(ws.table)
+    n = ws.n_records
     sizes = [size for size in SAMPLES if size < n]
     if not sizes:
         return None
@@ -217,7 +217,7 @@ def run_comparison(ws: Workspace, comparison: Comparison | None) -> None:
         return
     if comparison is None or ws.reading is None or ws.schema is None:
         return
-    records = comparison.sample or len(ws.reading.frame)
+    records = comparison.sample or ws.n_records
     seconds = expected_seconds(
         records, len(ws.schema.quasi_identifying), comparison.groupings, comparison.generalizers, comparison.ks,
         comparison.folds,
@@ -296,7 +296,7 @@ def results(ws: Workspace) -> None:
 
 def basis_text(ws: Workspace, comparison: Comparison, outcomes: tuple[Outcome, ...], ended: bool) -> str:
     """Return on what the figures rest."""
-    n = 0 if ws.table is None else len(ws.table)
+    n = ws.n_records
     who = plural(n, "record")
     if comparison.sample:
         who = f"{count(comparison.sample)} of {who}, drawn at random"

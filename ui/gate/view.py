@@ -149,7 +149,7 @@ def reason_field(ws: Workspace, finding: Several, number: int) -> None:
 def way_to_release(ws: Workspace, label: str = "Next: check and release") -> None:
     """Draw the way on from where groups are chosen to the release, which shows whatever stands in its way. It is shut
     as long as nothing can be released."""
-    next_step("release", label, disabled=not ws.ready("parts"))
+    next_step("release", label, disabled=not ws.ready("parts" if ws.flow.has("parts") else "pruning"))
 
 
 def in_the_way(ws: Workspace, gate: Gate) -> None:

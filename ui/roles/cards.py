@@ -104,7 +104,7 @@ def toggle(state: RolesState, circle: str) -> None:
 def sentence(ws: Workspace, schema: Schema, circle: Circle) -> str:
     """Return what is known of a group: who could know it, and how far its released columns single rows out."""
     names = tuple(name for name in circle.names if schema[name].role in (Role.QUASI_IDENTIFYING, Role.INSENSITIVE))
-    rows = 0 if ws.table is None else len(ws.table)
+    rows = ws.n_records
     if len(names) < 2 or not rows or len(names) * rows > MOST_CELLS:
         return plain(circle.text)
     unique = ws.unique_on(circle.key, names)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from anonymizer.cuts import DATE_STEPS, Cuts
 from anonymizer.errors import AnonymizerError, SchemaError
-from anonymizer.growing.encode import Encoding, encode_column
+from anonymizer.growing.encode import Encoding
 from anonymizer.schema import Column, Kind, Role
 from anonymizer.values import value_text
 from ui.controls import count, problem
@@ -23,7 +23,7 @@ MOST_LEVELS = 500
 
 def domain_editor(ws: Workspace) -> None:
     """Draw an expander in which one quasi-identifying or sensitive column's domain is declared."""
-    if ws.schema is None or ws.table is None:
+    if ws.schema is None or ws.reading is None:
         return
     names = [*ws.schema.quasi_identifying, *ws.schema.sensitive]
     with st.expander("Order of levels and public domains", icon=":material/swap_vert:"):
@@ -42,7 +42,7 @@ def domain_editor(ws: Workspace) -> None:
         if column.cuts.hierarchy is not None:  # its values are the domain
             hierarchy_editor(ws, column)
             return
-        _, encoding, _ = encode_column(ws.table[name], Column(name, column.role, column.kind))
+        encoding = ws.encoding(Column(name, column.role, column.kind))
         with st.form(f"domain {ws.edition} {ws.version} {name}", border=False):
             domain, ordered = levels(column, encoding) if column.kind is Kind.CATEGORICAL else ends(column, encoding)
             step = None if column.kind is Kind.CATEGORICAL else step_of_ends(column)
@@ -61,7 +61,7 @@ def domain_editor(ws: Workspace) -> None:
             declared = {} if reset else about
             nothing = {"domain": None, "ordered": False, "grid": None, "cuts": Cuts()}
             changed = ws.schema.with_column(name, **nothing | declared)
-            encode_column(ws.table[name], changed[name])
+            ws.encoding(changed[name])
         except AnonymizerError as error:
             problem(error)
             return

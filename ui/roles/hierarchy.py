@@ -5,7 +5,6 @@ import streamlit as st
 
 from anonymizer.cuts import Cuts
 from anonymizer.errors import AnonymizerError
-from anonymizer.growing.encode import encode_column
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.releasing.hierarchies import public_hierarchy
 from anonymizer.schema import Column, Kind, Role
@@ -51,12 +50,12 @@ def bring(ws: Workspace, column: Column) -> None:
         "Hierarchy of this column (ARX's CSV)", type=["csv", "txt"], help=HELP,
         key=f"hierarchy {ws.edition} {state.hierarchies} {column.name}",
     )  # fmt: skip
-    if file is None or ws.schema is None or ws.table is None:
+    if file is None or ws.schema is None or ws.reading is None:
         return
     try:
         cuts = Cuts(hierarchy=Hierarchy.from_csv(file.getvalue()))
         changed = ws.schema.with_column(column.name, cuts=cuts, domain=None)
-        encode_column(ws.table[column.name], changed[column.name])
+        ws.encoding(changed[column.name])
     except AnonymizerError as error:
         problem(error)
         return

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from anonymizer.cuts import Cuts
-from anonymizer.reading.profile import ColumnFacts
+from anonymizer.reading.facts import ColumnFacts
 from anonymizer.schema import ONCE, Column, Kind, Role, Schema
 from anonymizer.values import value_text
 from ui.controls import KIND_LABELS, ROLE_LABELS, ROLE_MEANINGS

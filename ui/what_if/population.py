@@ -70,7 +70,7 @@ def population_choice(ws: Workspace) -> Population:
         state.one_in = st.number_input(
             "One person in", 1, 1_000_000, state.one_in, key=f"sample one in {ws.edition}", width=200
         )
-        st.caption(f"The population has about {count(len(ws.flow.table) * state.one_in)} people.")
+        st.caption(f"The population has about {count(ws.n_records * state.one_in)} people.")
     if state.extent == "file":
         population_file(ws)
     fraction = 1 / state.one_in if state.extent == "one in" else None

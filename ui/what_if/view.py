@@ -20,7 +20,7 @@ from ui.controls import count, place_of, plain, plural, problem, share
 from ui.decisions.browser import keep
 from ui.gate.view import way_to_release
 from ui.history import undo_redo
-from ui.job import groups_ready
+from ui.job import groups_ready, tree_ready
 from ui.limits import limits_panel
 from ui.method import fit_grouping, generalizer_choice, grouping_choice, k_slider, numbers_choice, price_of_ends
 from ui.release.view import check_text, headline, homogeneity
@@ -55,7 +55,7 @@ def explore(ws: Workspace) -> None:
     ws.remember()
     state = ws.state(WhatIfState)
     possible = make_release(ws)
-    if possible:
+    if possible and ws.flow.has("release"):
         price_of_ends(ws, place)
     names = list(views)
     state.view = (
@@ -76,6 +76,9 @@ def explore(ws: Workspace) -> None:
 def make_release(ws: Workspace) -> bool:
     """Return True after the release was made and its figures drawn; where that is impossible, say why."""
     try:
+        if not tree_ready(ws):
+            undo_redo(ws)
+            return False
         ws.flow.compute("pruning")
         if not groups_ready(ws):
             undo_redo(ws)

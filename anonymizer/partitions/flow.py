@@ -1,0 +1,104 @@
+"""The flow of a table in pieces: the stages up to the pruned tree are those of the whole table, and a release is
+a folder. What takes the records as one table says so."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.checking.linkage import LinkageRisk
+from anonymizer.errors import MemoryOnlyError, Progress, no_progress
+from anonymizer.flow import Flow
+from anonymizer.gate.finding import Finding
+from anonymizer.gate.judge import about_table
+from anonymizer.groups.limits import too_few
+from anonymizer.groups.recipe import used_settings
+from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.tree import Tree
+from anonymizer.partitions.coded import CodedTable, code_values
+from anonymizer.partitions.records import grow_pieces
+from anonymizer.partitions.run import SAMPLE, FilesResult, require_pieces, write_release
+from anonymizer.releasing.grid import Ladder, ladder_of
+from anonymizer.schema import Schema
+from anonymizer.settings import RUN
+from anonymizer.stages import Answer
+
+STAGES = frozenset({
+    "encoded", "ladders", "grids", "coarse", "growth", "tree", "leaf", "reached", "risk", "node_ncp", "pruning",
+    "worst", "memory", "frontier", "by_k", "before", "about_table",
+})  # fmt: skip
+"""The stages of a table in pieces."""
+
+
+class PartedFlow(Flow):
+    """A :class:`anonymizer.partitions.parted.PartedTable`, its schema, the settings, and the stages that follow from
+    them; other stages raise :class:`MemoryOnlyError`."""
+
+    table: Any
+
+    def has(self, stage: str) -> bool:
+        """Return True when a stage can be asked for."""
+        return stage in STAGES
+
+    def _once(self, stage: str, compute: Callable[[], Answer]) -> Answer:
+        if not self.has(stage) or (stage == "reached" and self.population_asked is not None):
+            raise MemoryOnlyError()
+        own: dict[str, Callable[[], Any]] = {
+            "ladders": self._ladders, "growth": self._growth, "before": self._before, "about_table": self._about_table
+        }  # fmt: skip
+        answer: Answer = super()._once(stage, own.get(stage, compute))
+        return answer
+
+    def rows(self, rows: NDArray[np.int64]) -> NoReturn:
+        """Raise :class:`MemoryOnlyError`."""
+        raise MemoryOnlyError()
+
+    @property
+    def coded(self) -> CodedTable:
+        """The columns that leave, in codes."""
+        return self._once("encoded", self._coded)
+
+    @property
+    def encoded(self) -> EncodedTable:
+        """The encodings of the table and what guides the tree, without the codes."""
+        return self.coded.encoded
+
+    def _coded(self) -> CodedTable:
+        if self.schema.person is not None:
+            raise MemoryOnlyError("A column that says whose a row is")
+        self.schema.check(self.table.first(0))
+        return code_values({name: self.table.columns[name] for name in self.schema.released}, self.schema)
+
+    def _ladders(self) -> dict[str, Ladder]:
+        intervals = [e for e in self.encoded.encodings if e.is_interval and e.hierarchy is None and len(e.labels)]
+        at = self.encoded.names.index
+        return {e.name: ladder_of(e, self.coded.codes(at(e.name)), None, self.schema[e.name]) for e in intervals}
+
+    def _growth(self) -> tuple[Tree, NDArray[np.int32]]:
+        return grow_pieces(self.coded, self.recipe, progress=self.progress)
+
+    def _before(self) -> LinkageRisk:
+        if self.schema.person is not None:
+            raise MemoryOnlyError("A column that says whose a row is")
+        return self.table.linkage_risk(self.schema.quasi_identifying)  # type: ignore[no-any-return]
+
+    def _about_table(self) -> tuple[Finding, ...]:
+        sample = self.coded.sample(SAMPLE)
+        return about_table(sample, Schema(tuple(self.schema[name] for name in sample.columns), self.schema.target))
+
+    def write_folder(self, folder: str | Path, override: str = "", progress: Progress = no_progress) -> FilesResult:
+        """Write the release into a new folder, checked; return what it is. Raises what
+        :func:`anonymizer.engines.anonymize_files` raises."""
+        require_pieces(self.settings, self.schema)
+        if self.coded.n_records < self.settings.k:
+            raise too_few(self.encoded, self.settings.k)
+        self.require_limits()
+        own = {"grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
+        parameters = self.settings.of(*RUN) | own
+        return write_release(
+            self.table.source, self.coded, self.schema, self.settings, parameters, self.tree, self.pruning, self.leaf,
+            self.worst, folder, rng=self.rng, reasons=self.reasons, override=override, progress=progress,
+            digest=self.table.digest,
+        )  # fmt: skip

@@ -1,0 +1,167 @@
+"""What each column of a table holds, counted exactly: of all records, or of distinct values and how many have each."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from anonymizer.errors import check_headers
+from anonymizer.reading.patterns import pattern_of, shape_of
+from anonymizer.schema import Kind, kind_of
+from anonymizer.values import count_codes
+
+LOOKED_AT = 400
+"""Different values of a column that are held against patterns, spread evenly; all counts are of all values."""
+
+TOP = 5
+"""Most frequent levels that are told."""
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What a column of n records holds.
+
+    ``distinct``: different values; ``unique``: records whose value nobody else has; ``low``, ``high``: ends of
+    numbers and dates as text; ``top``: the most frequent levels of a categorical column with their records;
+    ``pattern``: what the values look like, in words; ``looked_at``: some of the different values of a categorical
+    column as text, evenly spread, all of them where they are at most :data:`LOOKED_AT`.
+    """
+
+    name: str
+    kind: Kind
+    records: int
+    missing: int
+    distinct: int
+    unique: int
+    low: str | None = None
+    high: str | None = None
+    top: tuple[tuple[str, int], ...] = ()
+    pattern: str = ""
+    looked_at: tuple[str, ...] = ()
+
+    @property
+    def present(self) -> int:
+        """Records that have a value."""
+        return self.records - self.missing
+
+    @property
+    def distinct_share(self) -> float:
+        """Different values per record that has one; 0 when none has."""
+        return self.distinct / self.present if self.present else 0.0
+
+    @property
+    def summary(self) -> str:
+        """Range or most frequent levels in a few words."""
+        if not self.present:
+            return "no value"
+        if self.low is not None:
+            return self.low if self.low == self.high else f"{self.low} to {self.high}"
+        texts = ", ".join(text if len(text) <= 24 else text[:23] + "…" for text, _ in self.top)
+        more = self.distinct - len(self.top)
+        return texts + (f" and {more:,} more" if more else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as a row of a table that people read."""
+        return {
+            "Column": self.name,
+            "Kind": self.kind.value,
+            "Missing": self.missing,
+            "Different values": self.distinct,
+            "Unique records": self.unique,
+            "Range or most frequent": self.summary,
+            "Looks like": self.pattern,
+        }
+
+
+def profile(table: pd.DataFrame) -> tuple[ColumnFacts, ...]:
+    """Return the facts about every column, in the table's order. All counts are exact.
+
+    Raises :class:`SchemaError` when the column names are not distinct, non-empty text.
+    """
+    check_headers(table)
+    return tuple(column_facts(str(name), table[name]) for name in table.columns)
+
+
+def column_facts(name: str, values: "pd.Series[Any]", records_of: NDArray[np.int64] | None = None) -> ColumnFacts:
+    """Return the facts about one column. ``records_of`` (d,): how many records have each of d values, where these are
+    its distinct ones and not those of every record."""
+    kind = kind_of(values)
+    labels, counts = _distinct(values, records_of)
+    records = len(values) if records_of is None else int(records_of.sum())
+    missing = int(records - counts.sum())
+    low = high = None
+    top: tuple[tuple[str, int], ...] = ()
+    looked_at: tuple[str, ...] = ()
+    if kind is Kind.CATEGORICAL:
+        looked_at = tuple(str(labels[position]) for position in _spread(len(labels)))
+        texts = [_text(labels[position]) for position in _spread(len(labels))]
+        order = np.argsort(-counts, kind="stable")[:TOP]
+        top = tuple((_text(labels[position]), int(counts[position])) for position in order)
+        pattern = pattern_of(texts)
+        shape = "" if pattern else shape_of(texts)
+        pattern = pattern or (f"codes like {shape}" if shape else "")
+    else:
+        pattern = ""
+        if len(labels):
+            low, high = _text(labels.min()), _text(labels.max())
+        if kind is Kind.NUMERIC and values.dtype.kind in "iu":
+            texts = [str(labels[position]) for position in _spread(len(labels))]
+            pattern = pattern_of(texts) if len(texts) >= 10 else ""
+            pattern = pattern if pattern == "payment card numbers" else ""
+    return ColumnFacts(
+        name=name,
+        kind=kind,
+        records=records,
+        missing=missing,
+        distinct=len(labels),
+        unique=int((counts == 1).sum()),
+        low=low,
+        high=high,
+        top=top,
+        pattern=pattern,
+        looked_at=looked_at,
+    )
+
+
+def _distinct(
+    values: "pd.Series[Any]", records_of: NDArray[np.int64] | None = None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the different values, missing left out, and how many records have each."""
+
+    def count(codes: NDArray[Any], labels: int) -> NDArray[np.int64]:
+        if records_of is None:
+            return count_codes(codes, labels)
+        there = codes >= 0
+        counts = np.zeros(labels, np.int64)
+        np.add.at(counts, codes[there], records_of[there])
+        return counts
+
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        counts = count(values.cat.codes.to_numpy(), len(values.cat.categories))
+        used = np.flatnonzero(counts)
+        return np.asarray(values.cat.categories, dtype=object)[used], counts[used]
+    try:
+        codes, labels = pd.factorize(values)
+    except TypeError:  # lists and the like cannot be compared: their text can
+        codes, labels = pd.factorize(values.map(str, na_action="ignore"))
+    labels, counts = np.asarray(labels), count(codes, len(labels))
+    if records_of is not None and labels.dtype == object and 2 * len(labels) <= counts.sum():
+        order = np.argsort(labels.astype(str), kind="stable")  # as the levels of a whole table stand
+        return labels[order], counts[order]
+    return labels, counts
+
+
+def _spread(n: int) -> NDArray[np.int64]:
+    """Return the positions of at most ``LOOKED_AT`` of n values, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, LOOKED_AT).astype(np.int64)) if n else np.array([], dtype=np.int64)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, np.datetime64):
+        stamp = pd.Timestamp(value)
+        return str(stamp.date()) if stamp == stamp.normalize() else str(stamp)
+    if isinstance(value, (float, np.floating)):
+        return f"{float(value):.15g}"
+    return str(value)

@@ -1,0 +1,224 @@
+"""A folder on the server, opened in pieces: from the Data page to a released folder, and what each page says of it."""
+
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from anonymizer.errors import CancelledError, ParameterError
+from anonymizer.flow import Flow
+from anonymizer.partitions.check import verify_folder
+from anonymizer.partitions.flow import PartedFlow
+from anonymizer.partitions.parted import read_pieces
+from tests.pages import test_data
+from tests.pages.test_data import SHELL
+from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
+from ui.controls import JOINER
+from ui.data.chooser import allowed_folder_in, files_in, folders_in
+from ui.release import folder as release
+from ui.strip import figures
+from ui.workspace import Workspace, sample_reading
+
+N = 3000
+PAGES = ("data", "roles", "tree", "gate", "release", "what_if", "evaluate", "forest", "disclosure", "verify")
+SENTENCE = "takes a table in memory"
+
+
+def texts(app: AppTest) -> str:
+    return test_data.texts(app).replace("\\", "").replace(JOINER, "")
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """The folder of the data, with a table in pieces, and the one of releases."""
+    data, releases = tmp_path / "data", tmp_path / "releases"
+    write_pieces(data / "people", pa.Table.from_pandas(people(N, 3), preserve_index=False), [900, 2000])
+    releases.mkdir()
+    monkeypatch.setenv("COPSE_DATA_FOLDER", str(data))
+    monkeypatch.setenv("COPSE_RELEASE_FOLDER", str(releases))
+    return data, releases
+
+
+def session(data: Path, **changes: object) -> Workspace:
+    """A session with the table in pieces, its roles given."""
+    ws = Workspace()
+    assert ws.take_pieces(read_pieces(data / "people", "people", data))
+    ws.set_schema(schema_of(whole_frame(pa.Table.from_pandas(people(N, 3), preserve_index=False))))
+    ws.set(**changes)
+    return ws
+
+
+def wait(app: AppTest, ws: Workspace) -> AppTest:
+    """Draw the page until nothing works in the background any more."""
+    for _ in range(100):
+        if all(job.done.is_set() for job in ws.jobs.values()):
+            break
+        time.sleep(0.1)
+    return app.run(timeout=60)
+
+
+def open_page(ws: Workspace, page: str) -> AppTest:
+    app = AppTest.from_file(SHELL, default_timeout=120)
+    app.session_state["workspace"] = ws
+    return app.run().switch_page(f"../pages/{page}.py").run()
+
+
+def test_a_folder__is_opened_from_the_list(places: tuple[Path, Path]) -> None:
+    ws = Workspace()
+    app = open_page(ws, "data")
+    app.selectbox[0].set_value("people/").run()
+    next(button for button in app.button if button.label == "Read it").click().run()
+    wait(app, ws)
+    assert not app.exception
+    assert ws.n_records == N
+    assert "3,000" in texts(app) + " ".join(metric.value for metric in app.metric)
+    assert str(places[0]) not in texts(app)
+    assert ws.reading is not None
+    assert ws.reading.name == "people"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages__open_or_say_what_they_take(places: tuple[Path, Path], page: str) -> None:
+    ws = session(places[0])
+    app = wait(open_page(ws, page), ws)
+    assert not app.exception
+    assert (SENTENCE in texts(app)) == (page in ("gate", "evaluate", "forest", "disclosure", "what_if"))
+
+
+def test_the_strip__has_the_figures_of_the_whole_table(places: tuple[Path, Path]) -> None:
+    ws = session(places[0], grouping="least")
+    frame = whole_frame(pa.Table.from_pandas(people(N, 3), preserve_index=False))
+    whole = Workspace(reading=sample_reading("people", frame), schema=ws.schema)
+    whole.set(grouping="least", generalizer="uniform")
+    for k in (10, 40):
+        for one in (ws, whole):
+            one.set(k=k)
+            one.flow.compute("pruning")
+        assert figures(ws) == figures(whole)
+    assert whole.facts() == ws.facts()
+    assert whole.suggest() == ws.suggest()
+
+
+def test_a_release__is_written_as_a_checked_folder(places: tuple[Path, Path]) -> None:
+    ws = session(places[0])
+    app = wait(open_page(ws, "release"), ws)
+    assert not app.exception
+    next(field for field in app.text_input if field.label == "Name of the release").set_value("people 2026")
+    next(button for button in app.button if button.label == "Write and check the release").click().run()
+    wait(app, ws)
+    assert not app.exception
+    folder = places[1] / "people 2026"
+    assert "is written and checked" in texts(app)
+    assert str(places[1]) not in texts(app)
+    assert verify_folder(folder, ws.flow.schema, k=10).passed
+    job = ws.jobs[release.JOB]
+    assert str(places[0]) not in job.answer.report
+    assert job.answer.manifest == (folder / "manifest.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../out", "a/b", "a\\b", ".hidden", " blank", "blank ", "a\0b", "x" * 81, "there"]
+)
+def test_names__that_are_refused(places: tuple[Path, Path], name: str) -> None:
+    (places[1] / "there").mkdir()
+    with pytest.raises(ParameterError) as caught, release.claimed(places[1], name):
+        pass
+    assert str(places[1]) not in str(caught.value)
+
+
+def test_two_sessions__do_not_get_one_name(places: tuple[Path, Path]) -> None:
+    with release.claimed(places[1], "one"):
+        with pytest.raises(ParameterError, match="already"), release.claimed(places[1], "one"):
+            pass
+        with release.claimed(places[1], "two"):
+            pass
+    with release.claimed(places[1], "one"):
+        pass
+
+
+def test_a_name_that_is_taken_meanwhile__is_told_without_its_place(places: tuple[Path, Path]) -> None:
+    data, place = places
+    (place / "aside").mkdir()
+    (place / "aside" / "of others").touch()
+
+    def take(share: float, what: str) -> None:
+        if "Checking" in what and (place / "aside").exists():
+            (place / "aside").rename(place / "one")
+
+    job = SimpleNamespace(go_on=take)
+    with pytest.raises(ParameterError) as caught:
+        release.write_claimed(session(data).flow, place, "one", "", job)  # type: ignore[arg-type]
+    assert str(place) not in str(caught.value)
+    assert sorted(path.name for path in place.rglob("*")) == ["of others", "one"]
+
+
+def test_cancel__leaves_no_folder(places: tuple[Path, Path]) -> None:
+    def go_on(share: float, what: str) -> None:
+        if "Checking" in what:
+            raise CancelledError("This was stopped.")
+
+    job = SimpleNamespace(go_on=go_on)
+    with pytest.raises(CancelledError):
+        release.write_claimed(session(places[0]).flow, places[1], "one", "", job)  # type: ignore[arg-type]
+    assert not list(places[1].iterdir())
+
+
+def test_the_place_of_releases__is_apart_from_the_data(tmp_path: Path) -> None:
+    (tmp_path / "data" / "below").mkdir(parents=True)
+    (tmp_path / "out").mkdir()
+
+    def place(name: str) -> Path | None:
+        return release.release_place({"COPSE_DATA_FOLDER": str(tmp_path / "data"), "COPSE_RELEASE_FOLDER": name})
+
+    assert place(str(tmp_path / "out")) == (tmp_path / "out").resolve()
+    for name in ("", "relative", str(tmp_path / "none"), *map(str, (tmp_path, tmp_path / "data" / "below"))):
+        assert place(name) is None
+
+
+def test_without_a_place__it_is_said(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COPSE_RELEASE_FOLDER")
+    ws = session(places[0])
+    app = wait(open_page(ws, "release"), ws)
+    assert not app.exception
+    assert "has named no place" in texts(app)
+
+
+def test_folders__that_lead_outside_are_not_listed(places: tuple[Path, Path], tmp_path: Path) -> None:
+    data, _ = places
+    write_pieces(tmp_path / "secret", pa.Table.from_pandas(people(20), preserve_index=False), [])
+    (data / "link").symlink_to(tmp_path / "secret", target_is_directory=True)
+    (data / "[x](y) <b>").mkdir()
+    (data / "[x](y) <b>" / "part.parquet").symlink_to(tmp_path / "secret" / "part-000.parquet")
+    (data / "**bold**").mkdir()
+    (data / "**bold**" / "part.csv").write_text("a,b\n1,2\n")
+    assert folders_in(data) == ["**bold**/", "people/"]
+    assert not any("link" in name for name in files_in(data))
+    for name in ("link/", "../secret/", "/etc/", "none/"):
+        with pytest.raises(Exception, match="not in the folder"):
+            allowed_folder_in(data, name)
+
+
+def test_a_damaged_part__is_told(places: tuple[Path, Path]) -> None:
+    part = places[0] / "people" / "part-001.parquet"
+    part.write_bytes(part.read_bytes()[:-300] + bytes(300))
+    ws = Workspace()
+    app = open_page(ws, "data")
+    app.selectbox[0].set_value("people/").run()
+    next(button for button in app.button if button.label == "Read it").click().run()
+    wait(app, ws)
+    assert not app.exception
+    assert ws.reading is None
+    assert "part-001.parquet cannot be read" in texts(app)
+
+
+def test_a_table_in_pieces__makes_way_for_one_in_memory(places: tuple[Path, Path]) -> None:
+    ws = session(places[0])
+    assert isinstance(ws.flow, PartedFlow)
+    assert ws.bring_sample("hospital")
+    assert ws.schema is not None or ws.suggest()
+    assert type(ws.flow) is Flow
+    ws.forget()
+    assert ws.n_records == 0

@@ -1,0 +1,183 @@
+"""A table in pieces that is open: the same facts, roles, tree, cut figures and folder as of the whole table."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from anonymizer.checking.linkage import singling_out
+from anonymizer.engines import anonymize_files
+from anonymizer.errors import CancelledError, MemoryOnlyError, ReadError
+from anonymizer.flow import DEPENDS, Flow
+from anonymizer.measuring.utility import cut_error, cut_gcp
+from anonymizer.partitions.flow import STAGES, PartedFlow
+from anonymizer.partitions.parted import read_pieces
+from anonymizer.reading.facts import profile
+from anonymizer.reading.profile import suggest
+from anonymizer.schema import Schema
+from anonymizer.settings import Settings
+from tests.partitions.tables import QUASI, people, schema_of, whole_frame, write_pieces
+
+N = 4000
+
+
+def roles_of(frame: pd.DataFrame, **changes: Any) -> Schema:
+    return schema_of(frame, identifying=["person_no", "weight"], **changes)
+
+
+@pytest.fixture
+def pieces(tmp_path: Path) -> tuple[Path, pd.DataFrame]:
+    frame = people(N, 3)
+    frame.insert(0, "person_no", [f"P{at:05}" for at in range(N)])
+    frame["weight"] = np.round(np.random.default_rng(2).uniform(1, 9, N), 2)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    return write_pieces(tmp_path / "in", table, [1000, 1000, 2500], 700), whole_frame(table)
+
+
+def test_facts_and_roles__are_those_of_the_whole_table(pieces: tuple[Path, pd.DataFrame]) -> None:
+    folder, frame = pieces
+    reading = read_pieces(folder, "people", folder.parent)
+    assert reading.table.facts == profile(frame)
+    values = {name: column.values for name, column in reading.table.columns.items()}
+    assert suggest(values, facts=reading.table.facts) == suggest(frame)
+    assert reading.n_records == N
+    pd.testing.assert_frame_equal(reading.preview.astype(object), frame.head(200).astype(object), check_dtype=False)
+    assert str(folder) not in repr(reading.table.source.source)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"numbers": "range", "grouping": "least"}, {"generalizer": "uniform", "k": 25}]
+)
+def test_stages__are_those_of_the_whole_table(pieces: tuple[Path, pd.DataFrame], changes: dict[str, Any]) -> None:
+    folder, frame = pieces
+    reading = read_pieces(folder, "people", folder.parent)
+    schema, settings = roles_of(frame), Settings(**changes)
+    whole, flow = Flow(frame, schema, settings), PartedFlow(reading.table, schema, settings)  # type: ignore[arg-type]
+    for one, other in ((whole, flow), (whole.but(k=40), flow.but(k=40))):
+        assert one.tree.sums.tobytes() == other.tree.sums.tobytes()
+        assert one.leaf.tolist() == other.leaf.tolist()
+        assert one.pruning.cut().tolist() == other.pruning.cut().tolist()
+        assert one.worst == other.worst
+        assert one.node_ncp.tobytes() == other.node_ncp.tobytes()
+        assert cut_gcp(one.tree, one.node_ncp, one.pruning.cut()) == cut_gcp(
+            other.tree, other.node_ncp, one.pruning.cut()
+        )
+        assert cut_error(one.tree, one.pruning.cut()) == cut_error(other.tree, other.pruning.cut())
+    assert flow.but(k=30).tree is flow.tree
+    assert whole.by_k == flow.by_k
+    assert whole.before.sizes.tolist() == flow.before.sizes.tolist()
+    names = schema.quasi_identifying
+    assert flow.table.singling_out(names) == singling_out(frame, names)
+
+
+def test_other_stages__say_that_they_take_a_table_in_memory(pieces: tuple[Path, pd.DataFrame]) -> None:
+    folder, frame = pieces
+    flow = PartedFlow(read_pieces(folder, "people", folder.parent).table, roles_of(frame))  # type: ignore[arg-type]
+    for name in DEPENDS:
+        if name in STAGES:
+            getattr(flow, name)
+            continue
+        with pytest.raises(MemoryOnlyError, match="table in memory"):
+            getattr(flow, name)
+    flow.compute("pruning", "after")
+    with pytest.raises(MemoryOnlyError):
+        flow.rows(np.arange(3))
+    with pytest.raises(MemoryOnlyError):
+        _ = flow.but(k_map=3).pruning
+
+
+@pytest.mark.parametrize("generalizer", ["uniform", "pack"])
+def test_the_folder__is_what_files_are_released_as(pieces: tuple[Path, pd.DataFrame], generalizer: str) -> None:
+    folder, frame = pieces
+    table = read_pieces(folder, "people", folder.parent).table
+    schema = roles_of(frame)
+    settings = Settings(generalizer=generalizer, grouping="least")
+    secret = np.random.default_rng
+    flow = PartedFlow(table, schema, settings, rng=secret(1))  # type: ignore[arg-type]
+    result = flow.write_folder(folder.parent / "out")
+    expected = anonymize_files(
+        folder, schema, folder.parent / "other", rng=secret(1), generalizer=generalizer, grouping="least"
+    )
+    assert result.folder is not None
+    assert result.manifest == expected.manifest
+    assert result.parameters == expected.parameters
+    mine, other = result.to_dict(), expected.to_dict()
+    for report in (mine, other):
+        for name in ("commitment", "key", "name"):
+            report["provenance"]["input"].pop(name)
+        report["provenance"].pop("time")
+    assert mine == other
+
+
+def test_roles__are_changed_without_reading_again(pieces: tuple[Path, pd.DataFrame]) -> None:
+    folder, frame = pieces
+    flow = PartedFlow(read_pieces(folder, "people", folder.parent).table, roles_of(frame))  # type: ignore[arg-type]
+    for file in folder.iterdir():
+        file.unlink()
+    other = roles_of(frame, quasi_identifying=[*QUASI, "ward"])
+    changed = Flow(frame, other)
+    assert flow.but(other).tree.sums.tobytes() == changed.tree.sums.tobytes()
+
+
+@pytest.mark.parametrize("words", ["Growing", "Making groups", "Writing part", "Checking part"])
+def test_cancel__leaves_nothing(pieces: tuple[Path, pd.DataFrame], words: str) -> None:
+    folder, frame = pieces
+    table = read_pieces(folder, "people", folder.parent).table
+
+    def progress(share: float, what: str) -> None:
+        if words in what:
+            raise CancelledError("This was stopped.")
+
+    flow = PartedFlow(table, roles_of(frame), Settings(generalizer="uniform")).watch(progress)  # type: ignore[arg-type]
+    with pytest.raises(CancelledError):
+        flow.write_folder(folder.parent / "out", progress=progress)
+    assert [path.name for path in folder.parent.iterdir()] == ["in"]
+
+
+def test_cancel__in_reading(pieces: tuple[Path, pd.DataFrame]) -> None:
+    def stopped() -> None:
+        raise CancelledError("This was stopped.")
+
+    with pytest.raises(CancelledError):
+        read_pieces(pieces[0], "people", pieces[0].parent, stopped=stopped)
+
+
+def test_a_part_that_leads_outside__is_refused(pieces: tuple[Path, pd.DataFrame], tmp_path: Path) -> None:
+    folder, _ = pieces
+    aside = tmp_path / "aside.parquet"
+    (folder / "part-000.parquet").rename(aside)
+    (folder / "part-000.parquet").symlink_to(aside)
+    with pytest.raises(ReadError, match=r"part-000\.parquet leads out"):
+        read_pieces(folder, "people", folder)
+
+
+def test_a_damaged_part__is_told_without_its_place(pieces: tuple[Path, pd.DataFrame]) -> None:
+    folder, _ = pieces
+    part = folder / "part-003.parquet"
+    part.write_bytes(part.read_bytes()[:-500] + bytes(500))
+    with pytest.raises(ReadError) as caught:
+        read_pieces(folder, "people", folder.parent)
+    assert "part-003.parquet" in str(caught.value)
+    assert str(folder.parent) not in str(caught.value)
+
+
+def test_a_part_that_changes_meanwhile__is_refused(pieces: tuple[Path, pd.DataFrame]) -> None:
+    folder, _ = pieces
+    first = (folder / "part-000.parquet").read_bytes()
+
+    def progress(share: float, what: str) -> None:
+        if "digest" in what:
+            (folder / "part-000.parquet").write_bytes(first + b"x")
+
+    with pytest.raises(ReadError, match="people changed while it was read"):
+        read_pieces(folder, "people", folder.parent, progress=progress)
+
+
+def test_an_empty_folder__is_told_without_its_place(tmp_path: Path) -> None:
+    with pytest.raises(ReadError) as caught:
+        read_pieces(tmp_path, "nothing here", tmp_path)
+    assert "nothing here" in str(caught.value)
+    assert str(tmp_path) not in str(caught.value)

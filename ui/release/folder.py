@@ -1,0 +1,176 @@
+"""The release of a table in pieces: a checked folder below a place that the operator named, its report and manifest."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from anonymizer.errors import AnonymizerError, CancelledError, ParameterError
+from anonymizer.flow import Flow
+from anonymizer.gate.finding import Gate
+from anonymizer.partitions.flow import PartedFlow
+from anonymizer.partitions.folder import MANIFEST
+from anonymizer.partitions.run import FilesResult
+from ui.controls import count, plain, plural, problem, share
+from ui.gate.view import in_the_way
+from ui.job import Job, start_job, stop_job, watch
+from ui.release.view import check_line, headline
+from ui.workspace import Workspace
+
+FOLDER_VARIABLE = "COPSE_RELEASE_FOLDER"
+DATA_VARIABLE = "COPSE_DATA_FOLDER"
+JOB = "folder"
+NAME = re.compile(r"[^\W_][\w -]{0,79}")
+"""Names of releases: letters, digits, underscores, hyphens and spaces; no dot, no separator."""
+
+_CLAIMED: set[Path] = set()
+_LOCK = Lock()
+
+
+class Outcome(NamedTuple):
+    """What came of a release, and the texts of its report and manifest."""
+
+    result: FilesResult
+    report: str
+    manifest: bytes
+
+
+@dataclass
+class FolderState:
+    """What was typed: ``name`` of the release. ``failure``: why it was refused."""
+
+    name: str = ""
+    failure: AnonymizerError | None = None
+
+
+def release_place(environment: Any = os.environ) -> Path | None:
+    """Return the folder in which releases are written: the operator's environment variable; ``None``, and nothing is
+    written, where it is not set, is not there, or lies in the folder of the data or around it."""
+    named, data = (environment.get(name, "").strip() for name in (FOLDER_VARIABLE, DATA_VARIABLE))
+    folder = Path(named).expanduser().resolve() if named else None
+    if folder is None or not folder.is_dir() or not Path(named).expanduser().is_absolute():
+        return None
+    source = Path(data).expanduser().resolve() if data else None
+    if source is not None and (folder.is_relative_to(source) or source.is_relative_to(folder)):
+        return None
+    return folder
+
+
+@contextmanager
+def claimed(place: Path, name: str) -> Iterator[Path]:
+    """Yield the folder of a release that is to be made. Raises :class:`ParameterError` for what is no name, is there
+    already, or is being written by another session."""
+    if not NAME.fullmatch(name) or name != name.strip():
+        raise ParameterError(
+            "This cannot be the name of a release.",
+            remedy="Begin with a letter or a digit; then letters, digits, spaces, hyphens and underscores, 80 at most.",
+        )
+    path = place / name
+    with _LOCK:
+        if path in _CLAIMED or os.path.lexists(path):
+            raise ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.")
+        _CLAIMED.add(path)
+    try:
+        yield path
+    finally:
+        with _LOCK:
+            _CLAIMED.discard(path)
+
+
+def write_claimed(flow: Flow, place: Path, name: str, override: str, job: Job) -> Outcome:
+    """Return what came of writing a release, in words without where it is."""
+    assert isinstance(flow, PartedFlow)
+    with claimed(place, name) as path:
+        try:
+            result = flow.write_folder(path, override, progress=job.go_on)
+            manifest = b"" if result.folder is None else (path / MANIFEST).read_bytes()
+        except OSError as error:
+            raise ParameterError(
+                f"The release {name!r} cannot be written: {error.strerror}.", remedy="Ask who runs this server."
+            ) from None
+        except AnonymizerError as error:
+            if str(place) in str(error):
+                raise ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.") from None
+            raise
+    return Outcome(result, result.to_json(), manifest)
+
+
+def release_folder(ws: Workspace) -> None:
+    """Draw the form that writes the release into a new folder on the server, and what came of it."""
+    flow, place, state = ws.flow, release_place(), ws.state(FolderState)
+    with st.container(border=True):
+        gate = Gate(flow.about_table).with_reasons(ws.reasons)
+        in_the_way(ws, gate)
+        if place is None:
+            st.info(
+                f"A table in pieces is released as a folder on the server. Who runs this server has named no place for "
+                f"it (`{FOLDER_VARIABLE}`).",
+                icon=":material/info:",
+            )
+            return
+        job = ws.jobs.get(JOB)
+        key = flow.schema, flow.settings, dict(ws.reasons)
+        if job is not None and job.key != key:
+            stop_job(ws, JOB)
+            job = None
+        if job is not None and not job.done.is_set():
+            watch(job, JOB)
+            return
+        if job is not None and isinstance(job.failure, CancelledError):
+            st.info("Stopped. Nothing was written.", icon=":material/info:")
+        elif job is not None and isinstance(job.failure, AnonymizerError):
+            problem(job.failure)
+        elif job is not None and job.failure is not None:
+            st.error("This failed unexpectedly. Nothing was written.", icon=":material/error:")
+        elif job is not None:
+            outcome(ws, job.answer)
+        with st.form("folder form", border=False):
+            state.name = st.text_input(
+                "Name of the release", state.name, max_chars=80, key="folder name",
+                help="A new folder of this name is made on the server, where its operator has releases written.",
+            ).strip()  # fmt: skip
+            pressed = st.form_submit_button(
+                "Write and check the release", type="primary", icon=":material/save:", disabled=bool(gate.open)
+            )
+    if pressed:
+        name = state.name
+        start_job(ws, JOB, key, lambda job: write_claimed(flow, place, name, "", job))
+        st.rerun()
+
+
+def outcome(ws: Workspace, answer: Outcome) -> None:
+    """Draw what a release is, and its report and manifest; or why it was not written."""
+    result = answer.result
+    headline(result.verification)
+    if result.folder is None:
+        in_the_way(ws, result.gate)
+        st.error("Nothing was written.", icon=":material/block:")
+    else:
+        loss = sum(result.loss.values()) / len(result.loss)
+        st.success(
+            f"**{plain(result.folder.name)}** is written and checked: {plural(result.after.records, 'row')} in "
+            f"{plural(len(result.manifest.parts), 'file')}, {plural(result.after.groups, 'group')} of look-alikes, the "
+            f"smallest of {count(result.after.smallest)}; {share(loss)} of the detail is lost.",
+            icon=":material/folder:",
+        )
+        st.caption(f"SHA-256 of its manifest: {plain(result.manifest.sha256)}")
+        with st.container(horizontal=True):
+            st.download_button(
+                "Report", answer.report, f"{result.folder.name} report.json", "application/json", key="folder report",
+                on_click="ignore",
+            )  # fmt: skip
+            st.download_button(
+                "Manifest", answer.manifest, f"{result.folder.name} {MANIFEST}", "application/json",
+                key="folder manifest", on_click="ignore",
+            )  # fmt: skip
+    for note in result.notes:
+        st.caption(plain(note))
+    with st.expander("What the checker found", key="folder checks"):
+        for check in result.verification.checks:
+            check_line(check)
