@@ -1,4 +1,4 @@
-"""A folder on the server in the browser: opened in pieces, roles, tree, another k, and the release a checked folder."""
+"""A folder on the server in the browser: opened in pieces, roles, tree, and the release a checked folder."""
 
 import os
 import re

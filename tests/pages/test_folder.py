@@ -150,7 +150,7 @@ def test_a_name_that_is_taken_meanwhile__is_told_without_its_place(places: tuple
 
     job = SimpleNamespace(go_on=take)
     with pytest.raises(ParameterError) as caught:
-        release.write_claimed(session(data).flow, place, "one", "", job)  # type: ignore[arg-type]
+        release.write_claimed(session(data).flow, place, "one", job)  # type: ignore[arg-type]
     assert str(place) not in str(caught.value)
     assert sorted(path.name for path in place.rglob("*")) == ["of others", "one"]
 
@@ -162,7 +162,7 @@ def test_cancel__leaves_no_folder(places: tuple[Path, Path]) -> None:
 
     job = SimpleNamespace(go_on=go_on)
     with pytest.raises(CancelledError):
-        release.write_claimed(session(places[0]).flow, places[1], "one", "", job)  # type: ignore[arg-type]
+        release.write_claimed(session(places[0]).flow, places[1], "one", job)  # type: ignore[arg-type]
     assert not list(places[1].iterdir())
 
 

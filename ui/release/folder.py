@@ -43,10 +43,9 @@ class Outcome(NamedTuple):
 
 @dataclass
 class FolderState:
-    """What was typed: ``name`` of the release. ``failure``: why it was refused."""
+    """What was typed: ``name`` of the release."""
 
     name: str = ""
-    failure: AnonymizerError | None = None
 
 
 def release_place(environment: Any = os.environ) -> Path | None:
@@ -83,12 +82,12 @@ def claimed(place: Path, name: str) -> Iterator[Path]:
             _CLAIMED.discard(path)
 
 
-def write_claimed(flow: Flow, place: Path, name: str, override: str, job: Job) -> Outcome:
+def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
     """Return what came of writing a release, in words without where it is."""
     assert isinstance(flow, PartedFlow)
     with claimed(place, name) as path:
         try:
-            result = flow.write_folder(path, override, progress=job.go_on)
+            result = flow.write_folder(path, progress=job.go_on)
             manifest = b"" if result.folder is None else (path / MANIFEST).read_bytes()
         except OSError as error:
             raise ParameterError(
@@ -140,7 +139,7 @@ def release_folder(ws: Workspace) -> None:
             )
     if pressed:
         name = state.name
-        start_job(ws, JOB, key, lambda job: write_claimed(flow, place, name, "", job))
+        start_job(ws, JOB, key, lambda job: write_claimed(flow, place, name, job))
         st.rerun()
 
 
