@@ -167,6 +167,8 @@ def test_play__takes_splits_back_one_after_another(map_page: Any) -> None:
     end = page.locator(".stage g.gone[id]").count()
     page.evaluate("""() => {
         window.seen = [];
+        const ask = window.requestAnimationFrame.bind(window);
+        window.requestAnimationFrame = draw => ask(now => draw(now - 200));  // as if frames began before the click
         const host = [...document.querySelectorAll('*')].find(e => e.shadowRoot?.querySelector('.stage'));
         const root = host ? host.shadowRoot : document;
         const look = () => { window.seen.push([root.querySelector('.step').textContent,

@@ -256,7 +256,7 @@ class People {
     }
     const start = performance.now();
     const go = (now) => {
-      const part = Math.min((now - start) / milliseconds, 1);
+      const part = Math.min(Math.max(now - start, 0) / milliseconds, 1); // a frame may have begun before the click
       this.paint(Math.round(from + (to - from) * part));
       if (part < 1) this.frame = requestAnimationFrame(go);
     };
