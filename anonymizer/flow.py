@@ -38,7 +38,7 @@ from anonymizer.measuring.utility import Utility, measure, node_ncp
 from anonymizer.measuring.weighted import Weighted, weighted
 from anonymizer.population.sample import WHOLE, Population
 from anonymizer.reading.files import Reading
-from anonymizer.releasing.generalize import check_choices, divide, release_of
+from anonymizer.releasing.generalize import check_choices, divide, release_of, shuffled
 from anonymizer.releasing.grid import Grid, Ladder, grids_at, ladders_of, on_grids, public_parts
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.tiers import Parts
@@ -83,8 +83,7 @@ class Flow:
         self.schema = schema
         self.settings = settings or Settings()
         self.against_original = against_original
-        self.reading = reading
-        self.rng = rng
+        self.reading, self.rng = reading, rng
         self.reasons = dict(reasons or {})
         self.progress: Progress = no_progress
         self.turn = turn
@@ -292,7 +291,7 @@ class Flow:
 
     @stage(*RELEASE)
     def release(self) -> Release:
-        """The release as it is worked on here, its rows in a secret order."""
+        """The release as it is worked on here: rows of a box together, all else in a secret order."""
         s = self.settings
         check_choices(s.generalizer, s.writing, s.numbers)
         how = s.generalizer, s.writing, s.numbers, self.grids, self.rng
@@ -422,7 +421,8 @@ class Flow:
     @stage(*RELEASE, "population", "reasons", "order")
     def leaving(self) -> Release:
         """The release as it can be written, in the order of the file: not at all while something is in its way."""
-        rows = self.release.by_content(self.look_alikes.class_of) if self.settings.order == "content" else self.release
+        content = self.settings.order == "content"
+        rows = self.release.by_content(self.look_alikes.class_of) if content else shuffled(self.release, self.rng)
         return replace(rows, bars=tuple(finding.key for finding in self.gate.open))
 
     @property

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +16,9 @@ DAY_OR_MONTH = re.compile(r"\s*[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ][0-9]{2,4}")
 """Dates that do not say which part is the day."""
 
 WHOLE = re.compile(r"[+-]?[0-9]+")
+
+BLOCK = 1 << 16
+"""Values that are looked at at a time: so many and what is made of them stay near the processor."""
 
 EXACT = 2**53
 """Whole numbers up to here are themselves as 64-bit floats."""
@@ -204,45 +208,86 @@ def _refuse_day_or_month(values: "pd.Series[Any]", column: Column) -> None:
         )
 
 
-def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.integer], NDArray[Any]]:
     """Return codes (n,) and the distinct values in ascending order; missing is coded as their number."""
-    if numbers.dtype.kind in "iu" and len(numbers):
-        low, high = int(numbers.min()), int(numbers.max())
-        if high - low < max(4 * len(numbers), 1 << 16):
-            present = np.zeros(high - low + 1, dtype=bool)
-            wide = np.uint64 if numbers.dtype == np.uint64 else np.int64  # narrow types would overflow
-            offsets = numbers.astype(wide, copy=False) - wide(low)
+    low, room = _span(numbers)
+    if room:
+        present = np.zeros(room, dtype=np.bool_)
+        for offsets in _offsets(numbers, low, BLOCK):
             present[offsets] = True
-            values = np.flatnonzero(present)
-            lookup = np.zeros(len(present), dtype=np.int32)
-            lookup[values] = np.arange(len(values))
-            return lookup[offsets], (values.astype(wide) + wide(low)).astype(numbers.dtype)
+        values = np.flatnonzero(present)
+        lookup = np.zeros(room, dtype=np.min_scalar_type(len(values)))
+        lookup[values] = np.arange(len(values))
+        codes = np.concatenate([np.take(lookup, offsets) for offsets in _offsets(numbers, low, BLOCK)])
+        return codes, (values + low).astype(numbers.dtype)
     first_codes, uniques = pd.factorize(numbers)
     order = np.argsort(uniques, kind="stable")
-    rank = np.empty(len(uniques) + 1, dtype=np.int64)
+    rank = np.empty(len(uniques) + 1, dtype=np.min_scalar_type(len(uniques)))
     rank[order] = np.arange(len(uniques))
     rank[-1] = len(uniques)
-    return rank[first_codes], np.asarray(uniques)[order]
+    return np.take(rank, first_codes), np.asarray(uniques)[order]
+
+
+def count_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return how many times each distinct value occurs, (d,), missing left out, and these values in ascending order."""
+    low, room = _span(numbers)
+    if not room:
+        codes, values = distinct_numbers(numbers)
+        return count_codes(codes, len(values)), values
+    counts = np.zeros(room, dtype=np.int64)
+    for offsets in _offsets(numbers, low, max(BLOCK, room)):
+        some = np.bincount(offsets)
+        counts[: len(some)] += some
+    present = np.flatnonzero(counts)
+    return counts[present], (present + low).astype(numbers.dtype)
+
+
+def _span(numbers: NDArray[Any]) -> tuple[int, int]:
+    """Return the lowest of some whole numbers and how many a table of all up to the highest has room for; no room
+    where that is far more than there are, or they are not whole, or do not fit 63 bits."""
+    if numbers.dtype.kind not in "iu" or not len(numbers):
+        return 0, 0
+    low, high = int(numbers.min()), int(numbers.max())
+    narrow = high - low < max(4 * len(numbers), BLOCK) and low > -(1 << 62) and high < 1 << 62
+    return (low, high - low + 1) if narrow else (0, 0)
+
+
+def _offsets(numbers: NDArray[Any], low: int, step: int) -> Iterator[NDArray[np.int64]]:
+    """Yield how far whole numbers lie above the lowest, so many at a time."""
+    for start in range(0, len(numbers), step):
+        yield numbers[start : start + step].astype(np.int64) - low
 
 
 def count_codes(codes: NDArray[np.integer[Any]], n_codes: int) -> NDArray[np.int64]:
     """Return how many records have each code from 0, (n_codes,); those beyond, and -1, which is missing, count
     nowhere."""
-    places = codes.astype(np.int64)
-    places += 1
-    return np.bincount(places, minlength=n_codes + 1)[1 : n_codes + 1].astype(np.int64, copy=False)
+    counts, step = np.zeros(n_codes + 1, dtype=np.int64), max(BLOCK, n_codes)
+    for start in range(0, len(codes), step):
+        some = np.bincount(codes[start : start + step].astype(np.int64) + 1, minlength=n_codes + 1)
+        counts += some[: n_codes + 1]
+    return counts[1:]
 
 
-def ranks_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def ranks_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
     """Return the place of each record's number among the distinct ones (n,), missing last, and these, ascending."""
-    numbers = numbers_of(values, column)[0]
-    if numbers.dtype.kind in "iu" and len(numbers) and max(-int(numbers.min()), int(numbers.max())) > EXACT:
-        numbers = numbers.astype(np.float64)
-    codes, distinct = distinct_numbers(numbers)
+    codes, distinct = distinct_numbers(_exact(numbers_of(values, column)[0]))
     return codes, distinct.astype(np.float64)
 
 
-def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def counts_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return how many records have each of the distinct numbers, (d,), missing left out, and these, ascending."""
+    counts, distinct = count_numbers(_exact(numbers_of(values, column)[0]))
+    return counts, distinct.astype(np.float64)
+
+
+def _exact(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers as they are where floats tell all of them apart, and else as floats."""
+    if numbers.dtype.kind in "iu" and len(numbers) and max(-int(numbers.min()), int(numbers.max())) > EXACT:
+        return numbers.astype(np.float64)
+    return numbers
+
+
+def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.integer], NDArray[Any]]:
     """Return codes (n,) and levels (text) of a column taken as categories; missing is coded as the number of levels.
 
     The levels are the declared domain in its order, or the values that occur, sorted (as numbers when all of them
@@ -251,7 +296,7 @@ def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int6
     if isinstance(values.dtype, pd.CategoricalDtype):
         categories = np.asarray(values.cat.categories)
         first_codes = values.cat.codes.to_numpy()
-        present = np.flatnonzero(np.bincount(first_codes[first_codes >= 0], minlength=len(categories)))
+        present = np.flatnonzero(count_codes(first_codes, len(categories)))
     else:
         if values.dtype == object and pd.api.types.infer_dtype(values) != "string":
             values = values.map(value_text, na_action="ignore")  # 1 and True are equal, and lists have no hash
@@ -271,9 +316,9 @@ def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int6
             value=unknown[0],
             remedy="Add the level to the domain, or correct the value.",
         )
-    lookup = np.full(len(categories) + 1, len(levels), dtype=np.int64)
+    lookup = np.full(len(categories) + 1, len(levels), dtype=np.min_scalar_type(len(levels)))
     lookup[present] = [rank[text] for text in texts]
-    return lookup[first_codes], np.array(levels, dtype=object)
+    return np.take(lookup, first_codes), np.array(levels, dtype=object)
 
 
 def content_digest(table: pd.DataFrame) -> str:

@@ -58,7 +58,7 @@ class Original:
     schema: Schema
     codes: NDArray[np.void]
     columns: tuple[OriginalColumn, ...]
-    numbers: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]]
+    numbers: dict[str, tuple[NDArray[np.float64], NDArray[np.integer]]]
     person: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
@@ -145,26 +145,14 @@ class Sides:
         """Return which rows (n',) do not contain the values of the record that ``order`` (n',) names for them."""
         from anonymizer.checking import consistency_kernels as kernels
 
-        counts = [len(cells.low) for cells in self.cells]
-        listed = [len(cells.listed) for cells in self.cells]
-        first_cell = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        first_listed = np.concatenate([[0], np.cumsum(listed)]).astype(np.int64)
         wrong = np.zeros(len(order), dtype=np.bool_)
-        low, high, codes = (
-            np.concatenate(list(parts))
-            for parts in zip(*((cells.low, cells.high, cells.listed) for cells in self.cells), strict=True)
-        )
-        starts = np.concatenate(
-            [cells.listed_starts[:-1] + start for cells, start in zip(self.cells, first_listed, strict=False)]
-            + [first_listed[-1:]]
-        )
-        for start in range(0, len(order), ROWS):  # codes are widened for some rows at a time
+        flat = self.codes.view(np.uint8).reshape(len(self.codes), -1)
+        for start in range(0, len(order), ROWS):  # the codes of so many records are taken out at a time
             rows = slice(start, start + ROWS)
-            before = rows_wide(self.codes, order[rows])
-            after = np.empty(before.shape, dtype=np.int32)
-            for place, index in enumerate(self.index):
-                after[:, place] = index[rows]
-            kernels.misfits(before, after, np.arange(len(after)), first_cell, low, high, starts, codes, wrong[rows])
+            records = np.take(flat, order[rows], axis=0).reshape(-1).view(self.codes.dtype)
+            for codes, index, cells in zip(columns_of(records), self.index, self.cells, strict=True):
+                allowed = cells.low, cells.high, cells.listed_starts, cells.listed
+                kernels.misfits(codes, index[rows].astype(np.int32), *allowed, wrong[rows])
         return wrong
 
 
@@ -313,17 +301,17 @@ def sides_of(
     return Sides(original.codes, lambda: original.types, index, alike, tuple(allowed))
 
 
-def original_column(original: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int32], OriginalColumn]:
+def original_column(original: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.integer[Any]], OriginalColumn]:
     """Return codes (n,) of the original values, and what they stand for."""
     if column.kind is Kind.CATEGORICAL:
         codes, levels = texts_of(original)
         position = {level: code for code, level in enumerate(levels) if level is not None}
         missing = len(levels)
         if None in levels:
-            codes = np.where(codes == levels.index(None), missing, codes).astype(np.int32)
+            codes = np.where(codes == levels.index(None), np.int32(missing), codes)
         return codes, OriginalColumn(np.empty(0), position, missing, missing + 1)
     places, numbers = ranks_of(original, column)
-    return places.astype(np.int32), OriginalColumn(numbers, {}, len(numbers), len(numbers) + 1)
+    return places, OriginalColumn(numbers, {}, len(numbers), len(numbers) + 1)
 
 
 def _place(values: NDArray[np.float64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -126,24 +126,20 @@ def within(w, begin, end):
 
 
 @njit(cache=True, nogil=True)
-def misfits(codes, index, order, first_cell, low, high, listed_starts, listed, wrong):
-    """Write wrong[r], True where a cell of row r does not allow the code of record ``order[r]``.
+def misfits(codes, index, low, high, listed_starts, listed, wrong):
+    """Write wrong[r], True where the cell of row r, number ``index[r]``, does not allow the code of its record.
 
-    ``codes`` (records, columns), ``index`` (rows, columns): cell ``index[r, j]`` of column j is number
-    ``first_cell[j] + index[r, j]`` of ``low``, ``high`` and ``listed_starts``.
+    ``codes``, ``index`` (rows,): of one column; ``low``, ``high`` and ``listed_starts`` are of its cells.
     """
     for r in range(index.shape[0]):
-        record = order[r]
-        for j in range(index.shape[1]):
-            code, cell = codes[record, j], first_cell[j] + index[r, j]
-            fits = low[cell] <= code and code <= high[cell]
-            e = listed_starts[cell]
-            while not fits and e < listed_starts[cell + 1]:
-                fits = listed[e] == code
-                e += 1
-            if not fits:
-                wrong[r] = True
-                break
+        code, cell = codes[r], index[r]
+        fits = low[cell] <= code and code <= high[cell]
+        e = listed_starts[cell]
+        while not fits and e < listed_starts[cell + 1]:
+            fits = listed[e] == code
+            e += 1
+        if not fits:
+            wrong[r] = True
 
 
 @njit(cache=True, nogil=True)

@@ -111,8 +111,27 @@ def look_alikes(frame: pd.DataFrame, columns: Sequence[str]) -> LookAlikes:
 
 def classes_of(keys: Iterable[tuple[NDArray[np.integer[Any]], int]], n: int) -> LookAlikes:
     """Return the classes of n records that agree on every key: the codes of a column (n,), and a bound of them."""
-    class_of, groups = _dense(_fold(keys, n))
-    return LookAlikes(class_of, np.bincount(class_of, minlength=groups).astype(np.int64))
+    keys = list(keys)
+    first = _first_of_runs([codes for codes, _ in keys], n)
+    if first is None:
+        class_of, groups = _dense(_fold(keys, n))
+        return LookAlikes(class_of, np.bincount(class_of, minlength=groups).astype(np.int64))
+    lengths = np.diff(first, append=n)
+    class_of, groups = _dense(_fold([(codes[first], bound) for codes, bound in keys], len(first)))
+    sizes = np.bincount(class_of, lengths, minlength=groups).astype(np.int64)
+    return LookAlikes(np.repeat(class_of, lengths), sizes)
+
+
+def _first_of_runs(columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64] | None:
+    """Return the first of all records that follow each other and agree on every column, (runs,); ``None`` where these
+    are more than half of all n."""
+    other = np.zeros(n, dtype=np.bool_)
+    other[:1] = True
+    for codes in columns:
+        other[1:] |= codes[1:] != codes[:-1]
+        if 2 * np.count_nonzero(other) > n:
+            return None
+    return np.flatnonzero(other)
 
 
 def sizes_of(classes: LookAlikes, counts: NDArray[np.int64] | None) -> NDArray[np.int64]:

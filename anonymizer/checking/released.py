@@ -34,9 +34,7 @@ def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]
         require_column(released, name, "release")
         index, texts = texts_of(released[name])
         cells = tuple(parse_column_cell(text, schema[name]) for text in texts)
-        narrow = index.astype(np.min_scalar_type(-len(cells) - 1))
-        own = getattr(released[name].array, "codes", narrow)  # of a categorical: not kept a second time if the same
-        columns[name] = ColumnCells(cells, own if np.array_equal(own, narrow) else narrow, tuple(texts))
+        columns[name] = ColumnCells(cells, index, tuple(texts))
     return columns
 
 
@@ -58,16 +56,18 @@ def require_column(table: pd.DataFrame, name: str, what: str) -> None:
         )
 
 
-def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.int32], list[str | None]]:
+def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.signedinteger], list[str | None]]:
     """Return codes (n,) and the distinct texts of a column; ``None`` is missing, the last when there is any."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        codes, distinct = values.cat.codes.to_numpy().astype(np.int32), list(values.cat.categories)
+        codes, distinct = values.cat.codes.to_numpy(), list(values.cat.categories)
     else:
         factorized, uniques = pd.factorize(values)
-        codes, distinct = factorized.astype(np.int32), list(uniques)
-    texts: list[str | None] = [value_text(value) for value in distinct]
+        codes, distinct = factorized.astype(np.min_scalar_type(-len(uniques) - 1)), list(uniques)
     rank: dict[str | None, int] = {}
-    lookup = np.array([rank.setdefault(text, len(rank)) for text in texts] + [len(rank)], dtype=np.int32)
-    if (codes < 0).any():
+    place = [rank.setdefault(value_text(value), len(rank)) for value in distinct]
+    if codes.min(initial=0) < 0:
         rank[None] = len(rank)
-    return lookup[codes], list(rank)
+    elif len(rank) == len(place):  # every value is written in its own way
+        return codes, list(rank)
+    lookup = np.array([*place, len(rank) - 1], dtype=np.min_scalar_type(-len(rank) - 1))
+    return np.take(lookup, codes), list(rank)

@@ -12,7 +12,7 @@ from anonymizer.errors import EncodeError
 from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out
 from anonymizer.reading.facts import ColumnFacts
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import count_codes, ranks_of, value_text
+from anonymizer.values import count_codes, counts_of, ranks_of, value_text
 
 CODES = (*range(1, 10), *(digit * ones for ones in (11, 111, 1111, 11111, 111111) for digit in (7, 8, 9)))
 """Numbers that surveys write for "not asked", "refused" and the like: negative ones, or those of two digits and more
@@ -38,16 +38,17 @@ def of_numbers(
         if column.kind is Kind.DATE and column.name not in alone:
             continue
         with suppress(EncodeError):  # it holds others than numbers
-            places, own = ranks_of(table[column.name], column)
-            with_codes += codes(column, places, own) if column.kind is Kind.NUMERIC else ()
-            with_ends += ends(column, places, own, person) if column.name in alone else ()
+            records, own = counts_of(table[column.name], column)
+            with_codes += codes(column, records, own) if column.kind is Kind.NUMERIC else ()
+            if column.name in alone:
+                places = None if person is None else ranks_of(table[column.name], column)[0]
+                with_ends += ends(column, records if places is None else holders_of(places, len(own), person), own)
     return with_codes, with_ends
 
 
-def codes(column: Column, places: NDArray[np.int64], own: NDArray[np.float64]) -> Iterable[Finding]:
-    """Yield that a column holds codes among its numbers. ``places`` (n,): of each record's number among ``own``, the
-    distinct ones, ascending; missing last."""
-    counts = count_codes(places, len(own))
+def codes(column: Column, counts: NDArray[np.int64], own: NDArray[np.float64]) -> Iterable[Finding]:
+    """Yield that a column holds codes among its numbers. ``counts`` (d,): of the records that have each of ``own``, the
+    distinct ones, ascending."""
     marks = sentinels(own, counts)
     if marks:
         rows = int(counts[np.isin(own, marks)].sum())
@@ -88,14 +89,11 @@ def sentinels(values: NDArray[np.float64], counts: NDArray[np.int64]) -> list[fl
     return sorted(float(mark) for mark in marks)
 
 
-def ends(
-    column: Column, places: NDArray[np.int64], own: NDArray[np.float64], person: NDArray[np.integer[Any]] | None
-) -> Iterable[Finding]:
-    """Yield that the lowest or highest value of a column is one person's, far from all others. ``places``, ``own``: as
-    of :func:`codes`; ``person``: as of :func:`of_numbers`."""
+def ends(column: Column, holders: NDArray[np.int64], own: NDArray[np.float64]) -> Iterable[Finding]:
+    """Yield that the lowest or highest value of a column is one person's, far from all others. ``holders`` (d,): the
+    persons who have each of ``own``, the distinct ones, ascending."""
     if len(own) < FEWEST:
         return
-    holders = holders_of(places, len(own), person)
     width = own[-1] - own[0]
     sides = [
         name

@@ -14,7 +14,7 @@ from anonymizer.values import distinct_numbers, numbers_of, value_text
 
 def number_codes(
     numbers: NDArray[Any], column: Column, max_codes: int, records: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64], NDArray[np.float64], str]:
+) -> tuple[NDArray[np.integer], NDArray[Any], NDArray[np.float64], NDArray[np.float64], str]:
     """Return codes (n,), one value a code, lowest and highest value of each code, and a note when values share
     codes. ``records`` (n,): how many have each number; one, when not given."""
     codes, distinct = distinct_numbers(numbers)
@@ -39,7 +39,7 @@ def number_codes(
 
 def cut_codes(
     numbers: NDArray[np.float64], column: Column, max_codes: int
-) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float64], NDArray[np.float64], tuple[float, float]]:
+) -> tuple[NDArray[np.integer], NDArray[Any], NDArray[np.float64], NDArray[np.float64], tuple[float, float]]:
     """Return codes (n,), one value a code, the lowest and the highest number of each code, and the domain of a column
     with public cuts: a code for each band or each value of a hierarchy, whether anybody has it or not; or of numbers no
     higher than the top code, and no lower than the bottom one.
@@ -51,8 +51,8 @@ def cut_codes(
         distinct_numbers(numbers)  # says in which row
     if column.cuts.hierarchy is not None:
         ends = column.cuts.hierarchy.numbers
-        codes = np.where(np.isnan(numbers), len(ends), np.searchsorted(ends, numbers)).astype(np.int64)
-        return codes, ends, ends, ends, (float(ends[0]), float(ends[-1]))
+        places = np.where(np.isnan(numbers), len(ends), np.searchsorted(ends, numbers)).astype(np.int64)
+        return places, ends, ends, ends, (float(ends[0]), float(ends[-1]))
     if not column.cuts.bands:
         clipped = column.cuts.clip(numbers)
         codes, distinct, low, high, _ = number_codes(clipped, column, max_codes)

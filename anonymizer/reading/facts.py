@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from anonymizer.errors import check_headers
 from anonymizer.reading.patterns import pattern_of, shape_of
 from anonymizer.schema import Kind, kind_of
-from anonymizer.values import count_codes
+from anonymizer.values import count_codes, count_numbers
 
 LOOKED_AT = 400
 """Different values of a column that are held against patterns, spread evenly; all counts are of all values."""
@@ -142,6 +142,9 @@ def _distinct(
         counts = count(values.cat.codes.to_numpy(), len(values.cat.categories))
         used = np.flatnonzero(counts)
         return np.asarray(values.cat.categories, dtype=object)[used], counts[used]
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu" and records_of is None:
+        counts, labels = count_numbers(values.to_numpy())
+        return labels, counts
     try:
         codes, labels = pd.factorize(values)
     except TypeError:  # lists and the like cannot be compared: their text can

@@ -18,7 +18,7 @@ from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import ReleasedColumn
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind
-from anonymizer.values import distinct_numbers, levels_of, numbers_of, value_text
+from anonymizer.values import count_codes, distinct_numbers, levels_of, numbers_of, value_text
 
 Integers = NDArray[np.int64]
 
@@ -67,6 +67,19 @@ class Boxes:
             of_record[shared] = parts.n_parts + np.arange(len(shared))
         return cls(parts.n_parts + len(shared), of_record, parts, parts.n_parts + which, parts.part[shared])
 
+    def in_secret_order(self, rng: np.random.Generator) -> tuple[Integers, Integers, Integers]:
+        """Return the records (n,) box by box, in an order that ``rng`` draws of boxes and of the records of each; the
+        boxes that have any, in this order; and how many records each of those has."""
+        from anonymizer.releasing import tier_kernels
+
+        sizes = np.bincount(self.of_record, minlength=self.n)
+        present = rng.permutation(np.flatnonzero(sizes))
+        start, order = np.zeros(self.n, np.int64), np.empty(len(self.of_record), np.int64)
+        start[present] = np.cumsum(sizes[present]) - sizes[present]
+        tier_kernels.gather(self.of_record, start, order)
+        tier_kernels.shuffle(order, sizes[present], rng.random(len(order)))
+        return order, present, sizes[present]
+
     def arguments(self) -> tuple[Integers, Integers, Integers, Integers, Integers]:
         """Return the arrays that say which boxes hold a record, as the kernels of hulls take them."""
         return self.parts.part, self.parts.shared_record, self.parts.shared_part, self.pair_box, self.box_part
@@ -97,7 +110,7 @@ def interval_cells(
         labels, exact = restore(distinct), distinct.astype(np.float64)
     b = len(labels)
     low, high, absent = np.empty(boxes.n, np.int64), np.empty(boxes.n, np.int64), np.zeros(boxes.n, np.bool_)
-    tier_kernels.ranges(codes.astype(np.int64), *boxes.arguments(), b, low, high, absent)
+    tier_kernels.ranges(codes, *boxes.arguments(), b, low, high, absent)
     if column.domain is not None:
         domain = tuple(_domain_text(end, column.kind) for end in column.domain)
     elif grid is not None and (numbers != "range" or column.cuts):
@@ -222,7 +235,7 @@ def level_cells(
 
     b, values, memory = encoding.n_codes, len(encoding.labels), memory or Memory()
     bits = np.zeros((boxes.n, (b + 63) // 64), dtype="<u8")
-    tier_kernels.level_sets(codes.astype(np.int64), *boxes.arguments(), bits)
+    tier_kernels.level_sets(codes, *boxes.arguments(), bits)
     sets, index = _distinct(bits)
     present = np.unpackbits(sets.view(np.uint8), axis=1, count=b, bitorder="little").astype(bool)
     if encoding.hierarchy is not None:
@@ -303,11 +316,11 @@ def kept_column(values: "pd.Series[Any]", column: Column, records: int | None = 
         codes, levels = levels_of(values, column)
         domain = tuple(levels) if len(levels) <= max(20, (records or len(values)) // 10) else ()
         if isinstance(values.dtype, pd.CategoricalDtype) or values.dtype == object:
-            present = np.unique(codes[codes < len(levels)])
-            place = np.full(len(levels) + 1, -1)
+            present = np.flatnonzero(count_codes(codes, len(levels)))
+            place = np.full(len(levels) + 1, -1, np.min_scalar_type(-len(levels) - 1))
             place[present] = np.arange(len(present))
             categories = pd.Index([levels[code] for code in present], dtype="str")
-            series = pd.Series(pd.Categorical.from_codes(place[codes], categories), name=column.name)
+            series = pd.Series(pd.Categorical.from_codes(np.take(place, codes), categories), name=column.name)
         else:
             series = pd.Series(values.array.copy(), name=column.name)
     return ReleasedColumn(

@@ -9,10 +9,13 @@ import sys
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import numpy as np
+import pandas as pd
 
 from anonymizer.errors import ParameterError
 
@@ -198,19 +201,27 @@ def archive(members: Mapping[str, bytes]) -> bytes:
     return sink.getvalue()
 
 
-def by_appearance(piece: Any) -> Any:
-    """Return an Arrow table whose dictionaries hold the texts that occur, in the order in which they first do."""
+def arrow_maker(values: "pd.Series[Any]") -> Callable[[slice], Any]:
+    """Return what makes an Arrow array of some rows of a column. The texts of a categorical are those that these rows
+    have, in the order in which they first do."""
     import pyarrow as pa
 
-    columns = []
-    for column in piece.columns:
-        if pa.types.is_dictionary(column.type):
-            whole = column.combine_chunks()
-            whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
-            again = whole.indices.dictionary_encode()
-            column = pa.DictionaryArray.from_arrays(again.indices, whole.dictionary.take(again.dictionary))
-        columns.append(column)
-    return pa.table(columns, names=piece.column_names)
+    if not isinstance(values.dtype, pd.CategoricalDtype):
+        of_all = pa.Schema.from_pandas(values.to_frame("values"), preserve_index=False).field(0).type
+        return lambda rows: pa.Array.from_pandas(values.iloc[rows], type=of_all)
+    codes, texts = values.array.codes, pa.Array.from_pandas(values.cat.categories)
+
+    def by_appearance(rows: slice) -> Any:
+        some = codes[rows]
+        other = np.flatnonzero(some[1:] != some[:-1]) + 1  # rows that are alike mostly stand together
+        present = pd.unique(some[np.append(0, other)[: len(some)]])
+        present = present[present >= 0]
+        place = np.zeros(len(texts) + 1, np.int32)  # the last one is for missing, -1
+        place[present] = np.arange(len(present))
+        indices = pa.array(place.take(some), mask=some < 0 if some.min(initial=0) < 0 else None)
+        return pa.DictionaryArray.from_arrays(indices, texts.take(pa.array(present)))
+
+    return by_appearance
 
 
 def require_different_files(inputs: Mapping[str, str | Path | None], outputs: Mapping[str, str | Path | None]) -> None:

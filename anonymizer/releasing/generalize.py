@@ -88,7 +88,8 @@ def generalize(
     rng = rng or fresh_secret()
     coarse = coarsen(encoded, schema, k if numbers == "public" else None)
     parts = divide(coarse, pruning, method, k, limits=limits, after=after, leaf=leaf, rng=rng)
-    return release_of(table, schema, encoded, parts, method, writing, numbers, grids_of(encoded, schema, k), rng)
+    grids = grids_of(encoded, schema, k)
+    return shuffled(release_of(table, schema, encoded, parts, method, writing, numbers, grids, rng), rng)
 
 
 def divide(
@@ -138,11 +139,11 @@ def release_of(
     rng: np.random.Generator | None = None,
     memory: dict[Any, Any] | None = None,
 ) -> Release:
-    """Return the release in which records of one part share their cells. ``grids``: of the columns of numbers and
-    dates; ``memory``: what the same table's next release starts from; see :func:`generalize` for the others."""
+    """Return the release in which records of one part share their cells, those of a box together, all else in a secret
+    order. ``grids``: of the columns of numbers and dates; ``memory``: what the same table's next release starts from;
+    see :func:`generalize` for the others."""
     boxes, memory = Boxes.of(parts), {} if memory is None else memory
-    order = (rng or fresh_secret()).permutation(len(table))
-    box = boxes.of_record[order]
+    order, present, rows_of_box = boxes.in_secret_order(rng or fresh_secret())
     columns = []
     for name in schema.released:
         column = schema[name]
@@ -159,10 +160,15 @@ def release_of(
         else:
             cells, index = level_cells(codes, encoding, boxes, writing, groups_of_levels(encoding, column), last)
             domain = tuple(value_text(level) for level in encoding.labels)
-        place = index.astype(np.min_scalar_type(-len(cells) - 1))[box]
+        place = np.repeat(index.astype(np.min_scalar_type(-len(cells) - 1))[present], rows_of_box)
         about = (name, column.role, column.kind, domain, encoding.missing)
         columns.append(ReleasedColumn(*about, cells, place, variable=column.variable))
     return Release(tuple(columns), order, method, writing, numbers)
+
+
+def shuffled(release: Release, rng: np.random.Generator | None = None) -> Release:
+    """Return a release with its rows in an order that ``rng`` draws, by default a fresh secret."""
+    return release.take((rng or fresh_secret()).permutation(release.n_records))
 
 
 def check_choices(method: str, writing: str, numbers: str) -> None:

@@ -19,7 +19,7 @@ from anonymizer.cuts import DATE_STEPS
 from anonymizer.errors import SchemaError
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.schema import Column, Kind, Schema
-from anonymizer.values import EXACT, value_text
+from anonymizer.values import EXACT, count_codes, value_text
 
 Floats = NDArray[np.float64]
 
@@ -197,14 +197,16 @@ class Ladder:
 
 
 def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None, column: Column) -> Ladder:
-    """Return the cells of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails`."""
+    """Return the cells of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails_of_persons`;
+    ``None``: each record is a person."""
     if column.cuts.bands:
         nobody = np.zeros(len(encoding.low), np.int64)
         ends = encoding.domain
         return Ladder(encoding.low, encoding.high, BANDS, column.kind, nobody, nobody, ends, None, (False, True))
     if column.cuts.rounding is not None:
         return rounded_ladder(encoding, column)
-    present = np.flatnonzero(np.bincount(codes, minlength=encoding.n_codes)[: len(encoding.labels)])
+    records = count_codes(codes, len(encoding.labels))
+    present = np.flatnonzero(records)
     lowest, highest = encoding.low[present], encoding.high[present]
     ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
     exact = np.array_equal(lowest, highest)  # codes of several values hold some that are not known here
@@ -218,7 +220,7 @@ def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | No
         low, high = line[:-1], line[1:] - gap
     low, high, opens = cut_cells(low, high, gap, column)
     cell = np.maximum(np.searchsorted(low, encoding.low, side="right") - 1, 0)
-    beyond = tails(cell, codes, person, len(low))
+    beyond = tails(cell, records, len(low)) if person is None else tails_of_persons(cell, codes, person, len(low))
     around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
     outer = float(around[0]), float(around[-1] - gap)
     return Ladder(low, high, step, column.kind, *beyond, outer, None if column.domain is None else ends, opens)
@@ -260,24 +262,24 @@ def groups_of_levels(encoding: Encoding, column: Column) -> NDArray[np.int64]:
     return np.array([group_of.get(str(level), len(group_of) + code) for code, level in enumerate(encoding.labels)])
 
 
-def tails(
-    cell: NDArray[np.int64], codes: NDArray[Any], person: NDArray[Any] | None, c: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the persons who have a value in each cell or a lower one, and in each or a higher one, (c,) both.
+def tails(cell: NDArray[np.int64], records: NDArray[np.int64], c: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return how many have a value in each cell or a lower one, and in each or a higher one, (c,) both. ``cell`` (b,):
+    of each code that is a value; ``records`` (b,): how many have each."""
+    of_cell = np.bincount(cell, records, minlength=c).astype(np.int64)
+    return np.cumsum(of_cell), np.cumsum(of_cell[::-1])[::-1]
 
-    ``cell`` (b,): of each code that is a value; ``codes`` (n,): of the records; ``person`` (n,): whose each record is,
-    -1 for nobody's; ``None``: each record is a person.
-    """
-    if person is None:
-        records = np.bincount(codes, minlength=len(cell))[: len(cell)]
-        below = above = np.bincount(cell, records, minlength=c).astype(np.int64)
-    else:
-        counts = (person >= 0) & (codes < len(cell))
-        of_record, of_person = cell[codes[counts]], np.unique(person[counts], return_inverse=True)[1]
-        lowest, highest = np.full(of_person.max(initial=-1) + 1, c), np.full(of_person.max(initial=-1) + 1, -1)
-        np.minimum.at(lowest, of_person, of_record)
-        np.maximum.at(highest, of_person, of_record)
-        below, above = np.bincount(lowest, minlength=c), np.bincount(highest, minlength=c)
+
+def tails_of_persons(
+    cell: NDArray[np.int64], codes: NDArray[Any], person: NDArray[Any], c: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return what :func:`tails` does, of persons who may have several records. ``codes`` (n,): of the records;
+    ``person`` (n,): whose each is, -1 for nobody's."""
+    counts = (person >= 0) & (codes < len(cell))
+    of_record, of_person = cell[codes[counts]], np.unique(person[counts], return_inverse=True)[1]
+    lowest, highest = np.full(of_person.max(initial=-1) + 1, c), np.full(of_person.max(initial=-1) + 1, -1)
+    np.minimum.at(lowest, of_person, of_record)
+    np.maximum.at(highest, of_person, of_record)
+    below, above = np.bincount(lowest, minlength=c), np.bincount(highest, minlength=c)
     return np.cumsum(below), np.cumsum(above[::-1])[::-1]
 
 

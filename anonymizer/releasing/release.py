@@ -25,7 +25,7 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import labelled_bytes, planned_table
 from anonymizer.reading.parquet import arrow_bytes
-from anonymizer.releasing.files import by_appearance, replace_file
+from anonymizer.releasing.files import arrow_maker, replace_file
 from anonymizer.releasing.workbook import (
     EMPTY,
     SHEET_COLUMNS,
@@ -93,7 +93,7 @@ class ReleasedColumn:
     def take(self, rows: NDArray[np.integer[Any]]) -> "ReleasedColumn":
         """Return the column of some of the rows, in their order."""
         if self.index is not None:
-            return replace(self, index=self.index[rows])
+            return replace(self, index=np.take(self.index, rows))
         assert self.values is not None
         return replace(self, values=pd.Series(self.values.array.take(rows), name=self.name))
 
@@ -150,6 +150,10 @@ class Release:
         columns = {column.name: column.series(shared) for column in self.columns}
         return pd.DataFrame(columns, index=range(self.n_records), copy=False)
 
+    def take(self, rows: NDArray[np.int64]) -> "Release":
+        """Return it with some of its rows, in their order."""
+        return replace(self, columns=tuple(column.take(rows) for column in self.columns), order=self.order[rows])
+
     def by_content(self, class_of: NDArray[np.int64] | None = None) -> "Release":
         """Return it with its rows sorted by their own cells: first those of the quasi-identifiers, so that rows that
         look alike stand together, then the others. Where all cells of rows are the same, the rows are the same, so the
@@ -162,12 +166,10 @@ class Release:
             first = np.empty(int(class_of.max()) + 1, np.int64)
             first[class_of[::-1]] = np.arange(len(class_of))[::-1]
             rank = np.empty(len(first), np.min_scalar_type(len(first)))
-            sort = sorted_rows([ranks_of(column, first) for column in self.generalized], len(first))
-            rank[sort] = np.arange(len(rank))
+            rank[sorted_rows([ranks_of(c, first) for c in self.generalized], len(first))] = np.arange(len(rank))
             keys = [(rank[class_of], len(rank))]
         keys += [ranks_of(column) for column in self.columns if not column.generalized]
-        rows = sorted_rows(keys, self.n_records)
-        return replace(self, columns=tuple(column.take(rows) for column in self.columns), order=self.order[rows])
+        return self.take(sorted_rows(keys, self.n_records))
 
     def dictionary(self) -> list[dict[str, Any]]:
         """Return the data dictionary, JSON-ready, one entry a column: name, role, kind, what a cell may be, and the
@@ -303,13 +305,11 @@ def _write_parquet(release: Release, sink: BinaryIO, group: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet
 
-    some = [column.take(np.arange(0)) if column.generalized else column for column in release.columns]
-    types = pa.schema([pa.Schema.from_pandas(c.series().to_frame(c.name), preserve_index=False).field(0) for c in some])
+    names, columns = zip(*((column.name, column.series(shared=True)) for column in release.columns), strict=True)
+    makers = [arrow_maker(cells) for cells in columns]
 
     def piece_from(start: int) -> Any:
-        rows = np.arange(start, min(release.n_records, start + group))
-        frame = pd.DataFrame({column.name: column.take(rows).series() for column in release.columns})
-        return by_appearance(pa.Table.from_pandas(frame, types, preserve_index=False).replace_schema_metadata(None))
+        return pa.table([make(slice(start, start + group)) for make in makers], list(names))
 
     pieces = map(piece_from, range(0, max(1, release.n_records), group))
     first = next(pieces)
