@@ -214,7 +214,9 @@ def _names_each_once(order: NDArray[np.integer[Any]], n: int) -> bool:
     """Return True when ``order`` (n',) names records from 0 to n - 1, none of them twice."""
     if order.min(initial=0) < 0 or order.max(initial=0) >= max(n, 1):
         return False
-    return bool((np.bincount(order, minlength=n) <= 1).all())
+    named = np.zeros(n, np.bool_)
+    named[order] = True
+    return int(np.count_nonzero(named)) == len(order)
 
 
 def _by_assignment(full: Graph, match: NDArray[np.int32]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.values import BLOCK
 
 _WIDEST = 1 << 62
 """Combined keys stay below this, so that they fit a signed 64-bit integer."""
@@ -152,10 +153,14 @@ def look_alikes_in_codes(codes: NDArray[np.integer[Any]], bounds: Sequence[int])
 def side_by_side(columns: "list[NDArray[Any]]") -> NDArray[np.void]:
     """Return p columns (n,) as one array (n,), whose items hold the values of all columns, each in its own width; the
     list is emptied. So the values of a record lie together, in as few bytes as they need."""
-    fields = [(str(place), column.dtype) for place, column in enumerate(columns)]
-    codes = np.empty(len(columns[0]) if columns else 0, dtype=fields)
-    for name, _ in fields:
-        codes[name] = columns.pop(0)
+    codes = np.empty(
+        len(columns[0]) if columns else 0, dtype=[(str(place), column.dtype) for place, column in enumerate(columns)]
+    )
+    for start in range(0, len(codes), BLOCK):  # what is written lies near until it is whole
+        some = slice(start, start + BLOCK)
+        for place, column in enumerate(columns):
+            codes[str(place)][some] = column[some]
+    columns.clear()
     return codes
 
 

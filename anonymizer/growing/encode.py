@@ -19,7 +19,7 @@ from anonymizer.growing.target import ClassTarget, NumericTarget, on_steps
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.labelled.variable import Variable
 from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.values import levels_of, numbers_of, value_text
+from anonymizer.values import BLOCK, levels_of, numbers_of, value_text
 
 MAX_CODES = 65_536
 """Most codes of a column (16 bits). Numeric columns with more distinct values share codes between neighbours."""
@@ -180,9 +180,10 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
             notes += column.cuts.notes(column.name, numbers)
     widest = np.uint8 if all(encoding.n_codes <= 256 for encoding in encodings) else np.uint16
     matrix = np.empty((len(table), len(columns)), dtype=widest)
-    for position, codes in enumerate(column_codes):
-        matrix[:, position] = codes
-        column_codes[position] = codes[:0]
+    for start in range(0, len(table), BLOCK):
+        for position, codes in enumerate(column_codes):
+            matrix[start : start + BLOCK, position] = codes[start : start + BLOCK]
+    column_codes.clear()
     by_numbers = schema.by_numbers
     numeric, others, sensitive_notes = encode_sensitive(table, schema)
     target = (
