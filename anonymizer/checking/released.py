@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anonymizer.cells import Cell, is_number, parse_column_cell
 from anonymizer.errors import SchemaError
 from anonymizer.schema import Schema
-from anonymizer.values import value_text
+from anonymizer.values import look_up, value_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,4 +70,4 @@ def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.signedinteger], list[
     elif len(rank) == len(place):  # every value is written in its own way
         return codes, list(rank)
     lookup = np.array([*place, len(rank) - 1], dtype=np.min_scalar_type(-len(rank) - 1))
-    return np.take(lookup, codes), list(rank)
+    return look_up(lookup, codes), list(rank)

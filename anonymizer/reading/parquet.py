@@ -176,7 +176,8 @@ def _text_column(column: pa.ChunkedArray) -> TextColumn:
         blank = texts.index("").as_py()
         if indices.null_count and blank < 0:
             blank, texts = len(texts), pa.concat_arrays([texts, pa.array([""], pa.large_string())])
-        return TextColumn(texts, indices.cast(pa.int32()).fill_null(blank).to_numpy(zero_copy_only=False))
+        indices = indices.cast(pa.int32()).fill_null(blank) if indices.null_count else indices
+        return TextColumn(texts, indices.to_numpy(zero_copy_only=False))
     plain = column.cast(pa.large_string()).combine_chunks().fill_null("")
     encoded = plain.dictionary_encode()
     return TextColumn(plain, None) if 2 * len(encoded.dictionary) > len(encoded) else TextColumn.of([encoded])
@@ -192,7 +193,7 @@ def _whole_numbers(name: str, column: pa.ChunkedArray) -> tuple[Any, list[Proble
         return column.to_numpy().astype(np.float64), []
     if most > np.iinfo(np.int64).max:
         return _as_text(name, column, "whole numbers of more than 63 bits")
-    return column.to_numpy().astype(np.int64), []
+    return column.to_numpy().astype(np.int64, copy=False), []
 
 
 def _decimals(name: str, column: pa.ChunkedArray) -> tuple[Any, list[Problem]]:

@@ -31,6 +31,7 @@ from anonymizer.reading.decimals import (
     readable,
 )
 from anonymizer.reading.options import Answer, Problem, Question, ReadOptions
+from anonymizer.values import count_codes, look_up
 
 MOSTLY = 0.8
 """Share of number-like values from which a text column is reported as numbers with some text among them."""
@@ -47,7 +48,7 @@ class TextColumn:
     """A column as text. ``codes`` (n,) say which of the ``texts`` a record has; ``None``: one text a record."""
 
     texts: pa.Array
-    codes: NDArray[np.int32] | None
+    codes: NDArray[np.integer] | None
 
     @property
     def n_records(self) -> int:
@@ -59,7 +60,7 @@ class TextColumn:
         """The number of records that have each text."""
         if self.codes is None:
             return np.ones(len(self.texts), dtype=np.int64)
-        return np.bincount(self.codes, minlength=len(self.texts))
+        return count_codes(self.codes, len(self.texts))
 
     def first_row(self, position: int) -> int:
         """Return the first record (from 0) that has the text at this position."""
@@ -67,7 +68,7 @@ class TextColumn:
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return the value of each record, of one value for each text."""
-        return values if self.codes is None else values[self.codes]
+        return values if self.codes is None else np.take(values, self.codes)
 
     @classmethod
     def of(cls, chunks: Sequence[pa.Array]) -> "TextColumn":
@@ -212,9 +213,9 @@ def as_text(column: TextColumn, absent: NDArray[np.bool_]) -> Any:
     texts = np.asarray(column.texts.to_pylist(), dtype=object)
     used = np.flatnonzero(~absent & (column.counts > 0))
     order = used[np.argsort(texts[used].astype(str), kind="stable")] if len(used) else used
-    rank = np.full(len(texts), -1, dtype=np.int32)
+    rank = np.full(len(texts), -1, dtype=np.min_scalar_type(-len(order) - 1))
     rank[order] = np.arange(len(order))
-    return pd.Categorical.from_codes(rank[column.codes], categories=pd.Index(texts[order], dtype="str"))
+    return pd.Categorical.from_codes(look_up(rank, column.codes), categories=pd.Index(texts[order], dtype="str"))
 
 
 def _spread_numbers(column: TextColumn, numbers: NDArray[Any], absent: NDArray[np.bool_]) -> NDArray[Any]:

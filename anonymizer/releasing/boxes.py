@@ -18,7 +18,7 @@ from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import ReleasedColumn
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind
-from anonymizer.values import count_codes, distinct_numbers, levels_of, numbers_of, value_text
+from anonymizer.values import count_codes, distinct_numbers, levels_of, look_up, numbers_of, value_text
 
 Integers = NDArray[np.int64]
 
@@ -320,7 +320,7 @@ def kept_column(values: "pd.Series[Any]", column: Column, records: int | None = 
             place = np.full(len(levels) + 1, -1, np.min_scalar_type(-len(levels) - 1))
             place[present] = np.arange(len(present))
             categories = pd.Index([levels[code] for code in present], dtype="str")
-            series = pd.Series(pd.Categorical.from_codes(np.take(place, codes), categories), name=column.name)
+            series = pd.Series(pd.Categorical.from_codes(look_up(place, codes), categories), name=column.name)
         else:
             series = pd.Series(values.array.copy(), name=column.name)
     return ReleasedColumn(
