@@ -303,7 +303,7 @@ def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.inte
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
         categories = np.asarray(values.cat.categories)
-        first_codes = values.cat.codes.to_numpy()
+        first_codes = values.array.codes
         present = np.flatnonzero(count_codes(first_codes, len(categories)))
     else:
         if values.dtype == object and pd.api.types.infer_dtype(values) != "string":

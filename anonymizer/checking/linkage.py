@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.values import BLOCK
 
+AT_ONCE = 5
+"""Columns that are laid side by side in one pass."""
+
 _WIDEST = 1 << 62
 """Combined keys stay below this, so that they fit a signed 64-bit integer."""
 
@@ -153,14 +156,14 @@ def look_alikes_in_codes(codes: NDArray[np.integer[Any]], bounds: Sequence[int])
 def side_by_side(columns: "list[NDArray[Any]]") -> NDArray[np.void]:
     """Return p columns (n,) as one array (n,), whose items hold the values of all columns, each in its own width; the
     list is emptied. So the values of a record lie together, in as few bytes as they need."""
-    codes = np.empty(
-        len(columns[0]) if columns else 0, dtype=[(str(place), column.dtype) for place, column in enumerate(columns)]
-    )
-    for start in range(0, len(codes), BLOCK):  # what is written lies near until it is whole
-        some = slice(start, start + BLOCK)
-        for place, column in enumerate(columns):
-            codes[str(place)][some] = column[some]
-    columns.clear()
+    fields = [(str(place), column.dtype) for place, column in enumerate(columns)]
+    codes = np.empty(len(columns[0]) if columns else 0, dtype=fields)
+    while columns:  # some at a time and block by block, so that what is written lies near, and what was, is let go
+        first = len(fields) - len(columns)
+        for start in range(0, len(codes), BLOCK):
+            for place, column in enumerate(columns[:AT_ONCE], first):
+                codes[str(place)][start : start + BLOCK] = column[start : start + BLOCK]
+        del columns[:AT_ONCE]
     return codes
 
 
@@ -309,7 +312,7 @@ def _column_key(frame: pd.DataFrame, name: str) -> _Key:
         )
     values = frame[name]
     if isinstance(values.dtype, pd.CategoricalDtype):
-        codes, bound = values.cat.codes.to_numpy(), len(values.cat.categories) + 1
+        codes, bound = values.array.codes, len(values.cat.categories) + 1
         return codes.astype(np.min_scalar_type(-bound)) + codes.dtype.type(1), bound
     codes, distinct = pd.factorize(values)
     return codes + 1, len(distinct) + 1

@@ -59,7 +59,7 @@ def require_column(table: pd.DataFrame, name: str, what: str) -> None:
 def texts_of(values: "pd.Series[Any]") -> tuple[NDArray[np.signedinteger], list[str | None]]:
     """Return codes (n,) and the distinct texts of a column; ``None`` is missing, the last when there is any."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        codes, distinct = values.cat.codes.to_numpy(), list(values.cat.categories)
+        codes, distinct = values.array.codes, list(values.cat.categories)
     else:
         factorized, uniques = pd.factorize(values)
         codes, distinct = factorized.astype(np.min_scalar_type(-len(uniques) - 1)), list(uniques)

@@ -289,7 +289,7 @@ def _line(fields: list[str], quoting: str, end: str) -> str:
 def _kept_values(cells: "pd.Series[Any]", column: Column) -> "tuple[pd.Series[Any], bool]":
     """Return a kept column as values, and whether they are written in more than one way."""
     levels = cells.cat.categories
-    codes = cells.cat.codes.to_numpy()
+    codes = cells.array.codes
     if column.kind is Kind.CATEGORICAL:
         values: Any = pd.Series([kept_value(text) for text in levels], dtype="str")
         twice = any(kept_text(value) != text for value, text in zip(values, levels, strict=True))

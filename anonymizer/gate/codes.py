@@ -182,7 +182,7 @@ def texts_in(values: "pd.Series[Any]") -> tuple[NDArray[np.integer[Any]], int]:
     """Return a number for the text of each value (n,), -1 for missing, and what they are below."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         number, texts = pd.factorize(np.array([*map(str, values.cat.categories)], dtype=object))
-        return np.append(number, -1)[values.cat.codes.to_numpy()], len(texts)
+        return np.append(number, -1)[values.array.codes], len(texts)
     codes_, texts = pd.factorize(values.astype(str).where(values.notna()))
     return codes_, len(texts)
 

@@ -139,7 +139,7 @@ def _distinct(
         return counts
 
     if isinstance(values.dtype, pd.CategoricalDtype):
-        counts = count(values.cat.codes.to_numpy(), len(values.cat.categories))
+        counts = count(values.array.codes, len(values.cat.categories))
         used = np.flatnonzero(counts)
         return np.asarray(values.cat.categories, dtype=object)[used], counts[used]
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu" and records_of is None:

@@ -167,7 +167,7 @@ def _columns_of(frame: pd.DataFrame) -> Iterator[pa.Array]:
     for name in list(frame.columns):
         values = frame.pop(name)
         if isinstance(values.dtype, pd.CategoricalDtype):
-            codes = values.cat.codes.to_numpy()
+            codes = values.array.codes
             indices = pa.array(codes, mask=codes < 0)
             yield pa.DictionaryArray.from_arrays(indices, pa.array(values.cat.categories, pa.large_string()))
         elif isinstance(values.dtype, np.dtype):

@@ -389,7 +389,7 @@ def _dictionary(column: ReleasedColumn) -> tuple[Any, NDArray[np.integer[Any]]]:
 
     if column.index is not None:
         cells = column.series(shared=True)
-        return pa.array(cells.cat.categories, pa.string()), cells.cat.codes.to_numpy()
+        return pa.array(cells.cat.categories, pa.string()), cells.array.codes
     codes, distinct = pd.factorize(column.series())
     return pa.array(map(_kept_cell, distinct), pa.string()), codes.astype(np.min_scalar_type(-len(distinct) - 1))
 
