@@ -5,6 +5,7 @@ What is released is what :func:`anonymizer.engines.anonymize_files` releases on 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -20,14 +21,14 @@ from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_crit
 from anonymizer.groups.refine import failing, groups_that_keep, join_pieces
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
-from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
+from anonymizer.growing.records import SMALL, Branch, Division, Growth, Node, Sums
 from anonymizer.growing.target import bits_of, entropy, gini, moments_of_steps, sse_of_tallies
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import Manifest
 from anonymizer.partitions.pieces import PartitionedTable, open_table, size_of
 from anonymizer.partitions.places import is_remote
-from anonymizer.partitions.records import LEVELS, wide
+from anonymizer.partitions.records import LEVELS
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
@@ -39,6 +40,7 @@ from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.workers import leaving, shares
 from anonymizer.workers.below import Cuts
 from anonymizer.workers.cluster import Cluster, open_cluster
+from anonymizer.workers.columns import Columns, extend, lean
 from anonymizer.workers.folder import Leaving
 from anonymizer.workers.leaving import Routes
 from anonymizer.workers.lines import pack_groups
@@ -102,7 +104,9 @@ class Elsewhere:
             )
         rules = recipe.min_leaf, recipe.max_depth, LEVELS
         with linear_algebra().limit(limits=1, user_api="blas"):
-            return grow_from(Records(self, enough), self.here.encodings, str(recipe.criterion), *rules)
+            records = Records(self, enough)
+            splitter = partial(Columns, records)
+            return grow_from(records, self.here.encodings, str(recipe.criterion), *rules, splitter=splitter)
 
     def parts(
         self, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
@@ -178,6 +182,7 @@ class Records:
     def __init__(self, table: Elsewhere, enough: int | None = None) -> None:
         self.table, self.cluster = table, table.cluster
         self.history: list[Division] = []
+        self.route: Any = ()
         self.grown: dict[int, Grown] = {}
         self.least = max(SMALL, table.n_records // (4 * len(table.shares))) if enough is None else enough
 
@@ -212,19 +217,12 @@ class Records:
         for name, values in self.table.here.scaled.items():
             yield values, self.table.here.table.columns[name].counts
 
-    def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
-        """See :class:`anonymizer.growing.records.RecordSource`."""
-        self.history += divisions
-        if not nodes:
-            return []
-        whole: list[Histograms] = [[None] * len(self.table.here.encodings) for _ in nodes]
-        for answer in self.cluster.answers(self.table.ask("count", shares.count, self.history, list(nodes))):
-            for histograms, part in zip(whole, answer, strict=True):
-                for j, cells in enumerate(part):
-                    if cells is not None:
-                        before = histograms[j]
-                        histograms[j] = wide(cells) if before is None else before + cells
-        return whole
+    def send(self, divisions: Sequence[Division]) -> None:
+        """Let records go down these splits, too, before anything else is asked. The route is an answer that workers
+        have from each other, so a question only names it."""
+        new = [lean(division) for division in divisions]
+        self.history += new
+        self.route = self.cluster.ask("route", extend, self.route, new) if new else self.route
 
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
@@ -232,7 +230,7 @@ class Records:
         futures, bins = [], bins_of(nodes, most)
         for some in bins:
             keys = [node.key for node in some]
-            bundles = self.table.ask("take", shares.take, self.history, keys)
+            bundles = self.table.ask("take", shares.take, self.route, keys)
             futures.append(self.cluster.ask("finish", shares.finish, self.table.coding, some, growth, bundles))
             del bundles
         for some, grown in zip(bins, self.cluster.answers(futures), strict=True):
