@@ -127,7 +127,8 @@ class Elsewhere:
     def parts_of(self, tree: Tree, group: NDArray[np.int32]) -> tuple[list[Any], int]:
         """Return what :meth:`parts` does, of the groups of a pruned tree as they are."""
         routes = Routes.of(tree, group)
-        return self.ask("parts", leaving.parts_of, routes), routes.n_parts
+        future = self.cluster.ask("routes", leaving.same, routes)  # sent once, and by workers to each other
+        return self.ask("parts", leaving.parts_of, future), routes.n_parts
 
     def bins_of_groups(self, sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Yield the first group of each question and the one after its last. ``sizes`` (g,): records of each group."""
@@ -142,7 +143,7 @@ class Elsewhere:
     ) -> tuple[Tree, NDArray[np.int32]]:
         """Return what :func:`anonymizer.groups.refine.refine_nodes` does: each group is cut on one worker, which gets
         its records from the others."""
-        parts = self.ask("parts", leaving.parts_of, Routes.of(tree, group))
+        parts, _ = self.parts_of(tree, group)
         sizes = tree.n[group == np.arange(tree.n_nodes)]
         ends, futures = np.cumsum(sizes), []
         for low, high in self.bins_of_groups(sizes):
