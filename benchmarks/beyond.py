@@ -67,6 +67,7 @@ LAWS: dict[str, tuple[str, str, str, str, str]] = {
     "routes": ("", "N", "N", "", ""),
     "parts": ("W", "N", "WN", "WN", ""),
     "contents": ("W", "N", "", "", ""),
+    "cells": ("", "N", "", "N", ""),
     "box": ("", "N", "", "N", "N"),
     "rows": ("WF", "N", "WF", "WN", ""),
     "together": ("F", "N", "F", "N", ""),

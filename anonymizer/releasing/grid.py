@@ -196,15 +196,25 @@ class Ladder:
         return Grid(low, high, self.step, self.kind, coded)
 
 
-def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None, column: Column) -> Ladder:
-    """Return the cells of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails`."""
+def ladder_of(
+    encoding: Encoding,
+    codes: NDArray[Any] | None,
+    person: NDArray[Any] | None,
+    column: Column,
+    records: NDArray[np.int64] | None = None,
+) -> Ladder:
+    """Return the cells of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails`; ``records``
+    (b,): how many have each code, in the place of both."""
     if column.cuts.bands:
         nobody = np.zeros(len(encoding.low), np.int64)
         ends = encoding.domain
         return Ladder(encoding.low, encoding.high, BANDS, column.kind, nobody, nobody, ends, None, (False, True))
     if column.cuts.rounding is not None:
         return rounded_ladder(encoding, column)
-    present = np.flatnonzero(np.bincount(codes, minlength=encoding.n_codes)[: len(encoding.labels)])
+    if records is None:
+        assert codes is not None
+        records = np.bincount(codes, minlength=encoding.n_codes)
+    present = np.flatnonzero(records[: len(encoding.labels)])
     lowest, highest = encoding.low[present], encoding.high[present]
     ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
     exact = np.array_equal(lowest, highest)  # codes of several values hold some that are not known here
@@ -218,7 +228,7 @@ def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | No
         low, high = line[:-1], line[1:] - gap
     low, high, opens = cut_cells(low, high, gap, column)
     cell = np.maximum(np.searchsorted(low, encoding.low, side="right") - 1, 0)
-    beyond = tails(cell, codes, person, len(low))
+    beyond = tails(cell, codes, person, len(low), records)
     around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
     outer = float(around[0]), float(around[-1] - gap)
     return Ladder(low, high, step, column.kind, *beyond, outer, None if column.domain is None else ends, opens)
@@ -261,16 +271,19 @@ def groups_of_levels(encoding: Encoding, column: Column) -> NDArray[np.int64]:
 
 
 def tails(
-    cell: NDArray[np.int64], codes: NDArray[Any], person: NDArray[Any] | None, c: int
+    cell: NDArray[np.int64],
+    codes: NDArray[Any] | None,
+    person: NDArray[Any] | None,
+    c: int,
+    records: NDArray[np.int64],
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the persons who have a value in each cell or a lower one, and in each or a higher one, (c,) both.
 
     ``cell`` (b,): of each code that is a value; ``codes`` (n,): of the records; ``person`` (n,): whose each record is,
-    -1 for nobody's; ``None``: each record is a person.
+    -1 for nobody's; ``None``: each record is a person; ``records`` (b or more,): how many have each code.
     """
-    if person is None:
-        records = np.bincount(codes, minlength=len(cell))[: len(cell)]
-        below = above = np.bincount(cell, records, minlength=c).astype(np.int64)
+    if person is None or codes is None:
+        below = above = np.bincount(cell, records[: len(cell)], minlength=c).astype(np.int64)
     else:
         counts = (person >= 0) & (codes < len(cell))
         of_record, of_person = cell[codes[counts]], np.unique(person[counts], return_inverse=True)[1]

@@ -46,6 +46,7 @@ from anonymizer.workers.leaving import Routes
 from anonymizer.workers.lines import pack_groups
 from anonymizer.workers.questions import Share
 from anonymizer.workers.shares import Coding, Grown
+from anonymizer.workers.shorten import LOCAL, finish, numbers_of
 
 ALONE = ("uniform", "refine", "pack")
 """Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
@@ -91,8 +92,9 @@ class Elsewhere:
         ]
         return leaving.frame_of(self.here, self.cluster.answers(futures))
 
-    def grow(self, recipe: Recipe, enough: int | None = None) -> Tree:
-        """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table."""
+    def grow(self, recipe: Recipe, enough: int | None = None, k: int = 0) -> Tree:
+        """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table; without what
+        :mod:`anonymizer.workers.shorten` cuts off its branches, where there is a ``k``."""
         recipe = with_criterion(recipe, self.here.table.encoded)
         fitting = ("sse",) if self.schema.by_numbers else ("entropy", "gini")
         if recipe.criterion not in fitting:
@@ -104,9 +106,11 @@ class Elsewhere:
             )
         rules = recipe.min_leaf, recipe.max_depth, LEVELS
         with linear_algebra().limit(limits=1, user_api="blas"):
-            records = Records(self, enough)
+            records = Records(self, enough, k)
             splitter = partial(Columns, records)
-            return grow_from(records, self.here.encodings, str(recipe.criterion), *rules, splitter=splitter)
+            tree = grow_from(records, self.here.encodings, str(recipe.criterion), *rules, splitter=splitter)
+        self.numbers = numbers_of(records._pieces()[0])
+        return tree
 
     def parts(
         self, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
@@ -180,8 +184,8 @@ class Records:
     """Records on workers as a source of growing. A question is the share and every division so far, so whoever is asked
     can answer; a node below ``enough`` records is grown on one worker, which gets its records from the others."""
 
-    def __init__(self, table: Elsewhere, enough: int | None = None) -> None:
-        self.table, self.cluster = table, table.cluster
+    def __init__(self, table: Elsewhere, enough: int | None = None, k: int = 0) -> None:
+        self.table, self.cluster, self.k = table, table.cluster, k
         self.history: list[Division] = []
         self.route: Any = ()
         self.grown: dict[int, Grown] = {}
@@ -232,7 +236,7 @@ class Records:
         for some in bins:
             keys = [node.key for node in some]
             bundles = self.table.ask("take", shares.take, self.route, keys)
-            futures.append(self.cluster.ask("finish", shares.finish, self.table.coding, some, growth, bundles))
+            futures.append(self.cluster.ask("finish", finish, self.table.coding, some, growth, self.k, bundles))
             del bundles
         for some, grown in zip(bins, self.cluster.answers(futures), strict=True):
             self.grown |= dict(zip([node.key for node in some], grown, strict=True))
@@ -376,9 +380,10 @@ def release_on(
         raise too_few(coded, s.k)
     progress(0.2, "Growing the tree")
     recipe = recipe_of(s)
-    tree = table.grow(recipe)
+    tree = table.grow(recipe, k=s.limits.k if s.grouping in LOCAL else 0)
     progress(0.4, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
+    worst = tuple(replace(one, node=int(table.numbers[one.node])) for one in worst)  # as in the whole tree
     release = Leaving(table, *table.parts(tree, np.asarray(pruning.group_of_node()), s, rng), s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
