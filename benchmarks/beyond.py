@@ -112,7 +112,7 @@ def main(arguments: list[str]) -> int:
     print_steps(rows, runs, waves)
     print(f"\nA question takes {per_question * 1e3:.2f} ms of scheduler and client (measured, two workers).")
     for place in PAPER:
-        print_model(rows, runs, waves, sum(cells), per_question, *place)
+        print_model(rows, runs, waves, cells, per_question, *place)
     return 0
 
 
@@ -206,7 +206,7 @@ def print_steps(rows: int, runs: dict[int, dict[str, Step]], waves: dict[int, Wa
 
 
 def print_model(
-    base: int, runs: dict[int, dict[str, Step]], waves: dict[int, Waves], cells: int, per_question: float,
+    base: int, runs: dict[int, dict[str, Step]], waves: dict[int, Waves], widths: list[int], per_question: float,
     rows: int, workers: int,
 ) -> None:  # fmt: skip
     """Print what each step would take with so many rows and workers."""
@@ -217,6 +217,7 @@ def print_model(
 
     ours, theirs = letters(base, MANY), letters(rows, workers)
     theirs["F"] = rows / FILE
+    cells, lots = sum(widths), len(columns.lots_of(widths, columns.AT_ONCE / 2 / (4 * workers)))
     ours["F"] = -(-base // FILE)
 
     def grown(figure: float, law: str) -> float:
@@ -239,13 +240,16 @@ def print_model(
         tasks, cpu = grown(step.tasks, law[0]), seconds(name, step)
         out, moved, back = (grown(size, law[at]) for at, size in ((2, step.out), (3, step.moved), (4, step.back)))
         alone = name.startswith("client") or name in ("merge", "box", "whole", "choose", "route", "rules", "routes")
-        busiest = moved if alone else moved / workers
+        tasks *= lots if name in ("count", "whole", "choose") else 1
+        spread = 1 if alone else min(workers, max(tasks, 1))
+        busiest = moved / spread
         if name == "total":
             tasks, busiest = levels(waves[workers].nodes, workers, cells)
+            tasks *= lots
             cpu = grown(runs[MANY]["total"].cpu, "WH")
         if name == "whole":
             busiest = sum(fan_in(nodes, cells, workers) * nodes * cells for nodes in waves[workers].nodes)
-        own = cpu if alone else cpu / workers
+        own = cpu / spread
         spent = max(own + busiest / WIRE + (out + back) / WIRE, tasks * per_question)
         row = np.array([tasks, own, busiest / 1e9, out / 1e9, back / 1e9, spent])
         sums += row
@@ -255,10 +259,12 @@ def print_model(
     print(
         f"| **sum** | {sums[0]:,.0f} | " + " | ".join(f"{figure:,.1f}" for figure in sums[1:5]) + f" | {sums[5]:,.0f} |"
     )
+    cells_moved = runs[MANY]["cells"].moved / runs[MANY]["cells"].tasks
     direct = sum(waves[workers].nodes) * workers * cells / 1e9
     print(
-        f"\n{sums[5] / 60:.1f} minutes. Histograms to one client would be {direct:,.1f} GB, {direct / 1.25:,.0f} s. "
-        f"One worker gets {grown(runs[MANY]['box'].moved, 'N') / 1e9:,.1f} GB to make cells.",
+        f"\n{sums[5] / 60:.1f} minutes; {lots} runs of columns. "
+        f"Histograms to one client would be {direct:,.1f} GB, {direct / 1.25:,.0f} s. "
+        f"One worker gets {grown(cells_moved, 'N') / 1e9:,.1f} GB to make cells of one column.",
         flush=True,
     )
 

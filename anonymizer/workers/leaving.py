@@ -160,7 +160,8 @@ def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: 
 
 
 class Contents(NamedTuple):
-    """How many records of a share each part has, and of some quasi-identifiers the pairs of a part and a value."""
+    """How many records of a share each part has, said with the first quasi-identifier alone, and of some of these the
+    pairs of a part and a value."""
 
     sizes: NDArray[np.int64]
     pairs: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
@@ -185,7 +186,9 @@ def contents(
             pairs[encoding.name] = ends_in(wide, column, n_parts, about)
         else:
             pairs[encoding.name] = pairs_in(wide, column, n_parts, counted)
-    return Contents(np.bincount(wide, minlength=n_parts).astype(np.int64), pairs)
+    counts = coding.encodings[0].name in names
+    sizes = np.bincount(wide, minlength=n_parts) if counts else np.empty(0)
+    return Contents(sizes.astype(np.int64), pairs)
 
 
 def ends_in(
@@ -230,7 +233,7 @@ class Boxed:
 
 
 class Cells(NamedTuple):
-    """How many records each part has, and its cell in some quasi-identifiers."""
+    """How many records each part has, said with the first quasi-identifier alone, and its cell in some of these."""
 
     sizes: NDArray[np.int64]
     columns: Mapping[str, ReleasedColumn]
