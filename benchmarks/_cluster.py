@@ -167,10 +167,10 @@ def print_cluster(rows: int, generalizer: str, run: dict[str, Any], local: dict[
         f"Highest worker: {worker / GIB:.2f} GiB (goal for its {rows // workers:,} rows: {goal / GIB:.2f}); that is "
         f"{(worker - 0.6 * GIB) / (rows / workers):.0f} bytes a row beyond 0.6 GiB."
     )
-    counts, nodes = run["sent"].get("count", 0), max(run["nodes"], 1)
+    counts, nodes = run["sent"].get("count", 0) + run["sent"].get("choose", 0), max(run["nodes"], 1)
     print(
-        f"Histograms: {counts / 1e6:.2f} MB of {nodes} nodes, {counts / nodes / workers / 1e6:.3f} MB a node and "
-        "worker (goal: at most 0.6)."
+        f"Histograms and splits to the client: {counts / 1e6:.3f} MB of {nodes} nodes that were counted, "
+        f"{counts / nodes / workers / 1e6:.4f} MB a node and worker (goal: at most 0.6)."
     )
     steps = ", ".join(f"{step} {size / 1e6:.2f}" for step, size in sorted(run["sent"].items()))
     print(f"To the client, MB: {steps}. Sent by workers in all: {run['of_workers'] / 1e6:.1f} MB.", flush=True)

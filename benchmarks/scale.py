@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -254,15 +255,17 @@ def release_pieces(source: Path, settings: Settings, stages: Stages) -> str:
     progress names it."""
     schema = schema_of(source)
     running: list[Any] = []
+    turn = Lock()
 
     def progress(share: float, what: str) -> None:
         name = what.partition(" ")[0]
-        if running and running[0] == name:
-            return
-        if running:
-            running[1].__exit__(None, None, None)
-        running[:] = [name, stages.stage(name)]
-        running[1].__enter__()
+        with turn:  # it is called from several threads
+            if running and running[0] == name:
+                return
+            if running:
+                running[1].__exit__(None, None, None)
+            running[:] = [name, stages.stage(name)]
+            running[1].__enter__()
 
     target = source.with_name("released")
     result = an.anonymize_files(source, schema, target, progress=progress, **settings.of(*RUN))

@@ -4,9 +4,10 @@ Large nodes near the root are divided one by one from histograms; once the piece
 its own. The same plan serves records in this process and records on several machines (PLANET, Panda et al. 2009).
 """
 
+from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +17,27 @@ from anonymizer.growing.blend import blend_responses
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.growing.records import (
     Branch,
+    BranchSource,
     Division,
     Growth,
-    Histograms,
     InMemory,
     Node,
     NodeSource,
     RecordSource,
-    Split,
     heights_of,
     leaf_in_order,
 )
 from anonymizer.growing.tree import Persons, Tree
+from anonymizer.growing.waves import (
+    KERNEL_CRITERIA,
+    Divisions,
+    Here,
+    Orders,
+    Splitter,
+    choose_split,
+    divide_large,
+    division_of,
+)
 from anonymizer.settings import offer
 
 if TYPE_CHECKING:
@@ -39,18 +49,7 @@ first column of the table that gains anything."""
 
 offer("criterion", CRITERIA)
 
-KERNEL_CRITERIA = ("entropy", "gini", "sse")
-"""The same by their number in the kernels."""
-
 TABLE_SIZE = 1 << 14
-ABSENT = 2
-"""The side of a level that a node does not hold."""
-
-Orders = tuple[list[bool], NDArray[np.int16]]
-"""Whether each of p columns is cut in its order, and by which public hierarchy: :func:`heights_of`."""
-
-Divisions = dict[int, Division]
-"""By the key of a node that was divided from its histograms: how."""
 
 
 def grow(
@@ -134,7 +133,7 @@ def linear_algebra() -> "ThreadpoolController":
 
 
 def grow_from(
-    source: RecordSource,
+    source: BranchSource,
     encodings: tuple[Encoding, ...],
     criterion: str,
     min_leaf: int,
@@ -142,8 +141,10 @@ def grow_from(
     exhaustive_max: int,
     *,
     in_order: bool = False,
+    splitter: "Callable[[Growth, Orders], Splitter] | None" = None,
 ) -> Tree:
-    """Return what :func:`grow` does, from any source of records."""
+    """Return what :func:`grow` does, from any source of records. ``splitter``: of a source whose histograms
+    are not brought here."""
     root = source.root()
     numbers = np.arange(min(root.n + 1, TABLE_SIZE), dtype=np.float64)
     table = numbers * np.log2(numbers, out=np.zeros_like(numbers), where=numbers > 0)
@@ -158,49 +159,15 @@ def grow_from(
         table,
     )
     orders: Orders = [encoding.by_order for encoding in encodings], heights_of(encodings)
-    nodes, divisions = (divide_in_order if in_order else divide_large)(source, growth, orders)
     if in_order:
+        nodes, divisions = divide_in_order(cast(RecordSource, source), growth, orders)
         growth = growth._replace(min_leaf=root.n)  # nothing is left to divide
+    else:
+        here = partial(Here, cast(RecordSource, source))
+        nodes, divisions = divide_large(source, growth, (splitter or here)(growth, orders))
     ends = [node for node in nodes.values() if node.key not in divisions]
     branches = dict(zip([node.key for node in ends], source.finish(ends, growth), strict=True))
     return finish_tree(join(root, divisions, branches), source, encodings)
-
-
-def divide_large(source: RecordSource, growth: Growth, orders: Orders) -> tuple[dict[int, Node], Divisions]:
-    """Return all nodes by their keys and the divisions of the large ones, by the split that gains most.
-
-    In waves: all nodes that are large enough are divided at once. Of two children the smaller one is counted, and the
-    larger one's histograms are the parent's less those.
-    """
-    root = source.root()
-    divisions: Divisions = {}
-    nodes = {root.key: root}
-
-    def is_large(node: Node) -> bool:
-        return node.n >= source.enough and node.depth != growth.max_depth
-
-    wave = list(zip([root], source.divide([], [root]), strict=True)) if is_large(root) else []
-    while wave:
-        now: list[Division] = []
-        waiting: list[tuple[Node, Node, Histograms]] = []
-        for node, histograms in wave:
-            choice = choose_split(node, histograms, orders, growth)
-            if choice is None:
-                continue
-            division = division_of(node, *choice, histograms, growth.criterion, len(nodes))
-            now.append(division)
-            divisions[node.key] = division
-            left, right = division.left, division.right
-            nodes |= {left.key: left, right.key: right}
-            smaller, larger = (left, right) if left.n < right.n else (right, left)
-            if is_large(larger):
-                waiting.append((smaller, larger, histograms))
-        counted = source.divide(now, [smaller for smaller, _, _ in waiting])
-        wave = []
-        for (smaller, larger, histograms), of_smaller in zip(waiting, counted, strict=True):
-            wave += [(smaller, of_smaller)] if is_large(smaller) else []
-            wave.append((larger, subtract(histograms, of_smaller)))
-    return nodes, divisions
 
 
 def divide_in_order(source: RecordSource, growth: Growth, orders: Orders) -> tuple[dict[int, Node], Divisions]:
@@ -226,53 +193,6 @@ def divide_in_order(source: RecordSource, growth: Growth, orders: Orders) -> tup
                 pending += [left, right]
                 break
     return nodes, divisions
-
-
-def division_of(
-    node: Node, split: Split, active: NDArray[np.uint8], histograms: Histograms, criterion: int, key: int
-) -> Division:
-    """Return how a split divides a node, the sums of both children read from the histogram of its column.
-
-    ``active``: the columns that vary in the children; ``key``: of the left child, whose sibling has the next.
-    """
-    histogram = histograms[split.feature]
-    assert histogram is not None
-    cells = histogram.reshape(-1, len(node.sums))
-    goes_left = np.arange(len(cells)) <= split.code_left if split.code_left >= 0 else split.side == 1
-    sums = cells[goes_left].sum(axis=0, dtype=node.sums.dtype)
-    n = int(sums[0] if KERNEL_CRITERIA[criterion] == "sse" else sums.sum())
-    left = Node(key, node.depth + 1, n, sums, active)
-    return Division(node, split, left, Node(key + 1, node.depth + 1, node.n - n, node.sums - sums, active))
-
-
-def choose_split(
-    node: Node, histograms: Histograms, orders: Orders, growth: Growth
-) -> tuple[Split, NDArray[np.uint8]] | None:
-    """Return the best split of a node from its histograms and the columns that vary in it; ``None`` when nothing
-    gains."""
-    from anonymizer import kernels
-
-    best = kernels.purity(node.sums, node.n, growth.criterion, growth.table)
-    active = node.active.copy()
-    split = None
-    for j, hist in enumerate(histograms):
-        if hist is None:
-            continue
-        side = np.full(len(hist) // len(node.sums), ABSENT, dtype=np.uint8)
-        best, code_left, code_right, beats, n_present = kernels.best_split_of_histogram(
-            hist, node.sums, node.n, orders[0][j], orders[1][j], len(node.sums), growth.min_leaf,
-            growth.criterion, growth.exhaustive_max, growth.table, growth.tolerance, best, side,
-        )  # fmt: skip
-        active[j] = n_present > 1
-        if beats:
-            split = Split(j, code_left, code_right, side)
-    return None if split is None else (split, active)
-
-
-def subtract(whole: Histograms, part: Histograms) -> Histograms:
-    """Return the histograms of one child: the parent's less the other child's, which is the smaller one and read
-    records."""
-    return [None if b is None or a is None else a - b for a, b in zip(whole, part, strict=True)]
 
 
 def join(root: Node, divisions: Divisions, branches: dict[int, Branch]) -> Branch:

@@ -111,8 +111,8 @@ class NodeSource(Protocol):
         """Return low, high, levels and has_missing (m, p) of every node, see :class:`anonymizer.growing.tree.Tree`."""
 
 
-class RecordSource(NodeSource, Protocol):
-    """What growing needs of the records, wherever they are. Nodes are known by their keys; everything adds up."""
+class BranchSource(NodeSource, Protocol):
+    """What growing needs of the records, wherever they are, beside the best splits of large nodes."""
 
     @property
     def enough(self) -> int:
@@ -124,11 +124,15 @@ class RecordSource(NodeSource, Protocol):
     def impurity(self, criterion: str) -> float:
         """Return what the criterion measures of all records together: the most that splits can gain."""
 
-    def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
-        """Send the records of some nodes down their splits, then return the histograms of these nodes: a wave."""
-
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
         """Return the branches of these nodes, grown to their end."""
+
+
+class RecordSource(BranchSource, Protocol):
+    """Records with histograms. Nodes are known by their keys; everything adds up."""
+
+    def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
+        """Send the records of some nodes down their splits, then return the histograms of these nodes: a wave."""
 
 
 class InMemory:

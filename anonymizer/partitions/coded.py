@@ -51,6 +51,12 @@ class CodedTable:
         lookup = self.lookups[position]
         return lookup[self.columns[self.encoded.names[position]].codes[rows]]
 
+    def records(self, position: int) -> NDArray[np.int64]:
+        """Return how many records have each code of a quasi-identifier that is a value, (b,)."""
+        encoding = self.encoded.encodings[position]
+        counts = np.bincount(self.lookups[position], self.columns[encoding.name].counts, minlength=encoding.n_codes)
+        return counts[: len(encoding.labels)].astype(np.int64)
+
     def rows(self, rows: slice) -> EncodedTable:
         """Return some consecutive records in codes."""
         start, end, _ = rows.indices(self.n_records)

@@ -17,10 +17,11 @@ from anonymizer.groups.limits import too_few
 from anonymizer.groups.recipe import used_settings
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
+from anonymizer.partitions.boxes import ladders_of_pieces
 from anonymizer.partitions.coded import CodedTable, code_values
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.run import SAMPLE, FilesResult, require_pieces, write_release
-from anonymizer.releasing.grid import Ladder, ladder_of
+from anonymizer.releasing.grid import Ladder
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN
 from anonymizer.stages import Answer
@@ -72,9 +73,7 @@ class PartedFlow(Flow):
         return code_values({name: self.table.columns[name] for name in self.schema.released}, self.schema)
 
     def _ladders(self) -> dict[str, Ladder]:
-        intervals = [e for e in self.encoded.encodings if e.is_interval and e.hierarchy is None and len(e.labels)]
-        at = self.encoded.names.index
-        return {e.name: ladder_of(e, self.coded.codes(at(e.name)), None, self.schema[e.name]) for e in intervals}
+        return ladders_of_pieces(self.coded)
 
     def _growth(self) -> tuple[Tree, NDArray[np.int32]]:
         return grow_pieces(self.coded, self.recipe, progress=self.progress)

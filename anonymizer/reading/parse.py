@@ -74,9 +74,12 @@ class TextColumn:
     def of(cls, chunks: Sequence[pa.Array]) -> "TextColumn":
         """Return a column from pieces, each plain text or dictionary-encoded text."""
         if chunks and all(pa.types.is_dictionary(chunk.type) for chunk in chunks):
-            whole = pa.chunked_array(chunks).unify_dictionaries()
-            codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in whole.chunks])
-            return cls(whole.chunk(0).dictionary, codes.astype(np.int32, copy=False))
+            whole = pa.concat_arrays([chunk.dictionary for chunk in chunks]).dictionary_encode()
+            texts, place = whole.dictionary, whole.indices.to_numpy()
+            place = place.astype(np.min_scalar_type(-len(texts) - 1))
+            starts = np.cumsum([0, *(len(chunk.dictionary) for chunk in chunks)])
+            pieces = [np.take(place[at:], chunk.indices) for at, chunk in zip(starts, chunks, strict=False)]
+            return cls(texts, np.concatenate(pieces))
         plain = [pc.cast(chunk, pa.large_string()) for chunk in chunks]
         return cls(pa.concat_arrays(plain) if plain else pa.array([], pa.large_string()), None)
 

@@ -111,8 +111,11 @@ def ladders_of(encoded: EncodedTable, schema: Schema) -> "dict[str, Ladder]":
     """Return what :func:`grids_of` joins into grids of any k, by column. Raises what that does."""
     ladders = {}
     for encoding, codes in zip(encoded.encodings, encoded.codes.T, strict=True):
-        if encoding.is_interval and encoding.hierarchy is None and bool(np.any(codes < len(encoding.labels))):
-            ladders[encoding.name] = ladder_of(encoding, codes, encoded.person, schema[encoding.name])
+        if encoding.is_interval and encoding.hierarchy is None:
+            records = count_codes(codes, len(encoding.labels))
+            whose = None if encoded.person is None else (codes, encoded.person)
+            if records.any():
+                ladders[encoding.name] = ladder_of(encoding, records, schema[encoding.name], whose)
     return ladders
 
 
@@ -196,16 +199,20 @@ class Ladder:
         return Grid(low, high, self.step, self.kind, coded)
 
 
-def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | None, column: Column) -> Ladder:
-    """Return the cells of one column. ``codes`` (n,): of the records; ``person`` (n,): see :func:`tails_of_persons`;
-    ``None``: each record is a person."""
+def ladder_of(
+    encoding: Encoding,
+    records: NDArray[np.int64],
+    column: Column,
+    whose: tuple[NDArray[Any], NDArray[Any]] | None = None,
+) -> Ladder:
+    """Return the cells of one column. ``records`` (b,): how many have each code that is a value; ``whose``: where they
+    are not persons, the codes of the records (n,) and whose each is (n,): see :func:`tails_of_persons`."""
     if column.cuts.bands:
         nobody = np.zeros(len(encoding.low), np.int64)
         ends = encoding.domain
         return Ladder(encoding.low, encoding.high, BANDS, column.kind, nobody, nobody, ends, None, (False, True))
     if column.cuts.rounding is not None:
         return rounded_ladder(encoding, column)
-    records = count_codes(codes, len(encoding.labels))
     present = np.flatnonzero(records)
     lowest, highest = encoding.low[present], encoding.high[present]
     ends = encoding.domain if column.domain is not None else (float(lowest[0]), float(highest[-1]))
@@ -220,7 +227,7 @@ def ladder_of(encoding: Encoding, codes: NDArray[Any], person: NDArray[Any] | No
         low, high = line[:-1], line[1:] - gap
     low, high, opens = cut_cells(low, high, gap, column)
     cell = np.maximum(np.searchsorted(low, encoding.low, side="right") - 1, 0)
-    beyond = tails(cell, records, len(low)) if person is None else tails_of_persons(cell, codes, person, len(low))
+    beyond = tails(cell, records, len(low)) if whose is None else tails_of_persons(cell, *whose, len(low))
     around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
     outer = float(around[0]), float(around[-1] - gap)
     return Ladder(low, high, step, column.kind, *beyond, outer, None if column.domain is None else ends, opens)

@@ -28,14 +28,19 @@ class Leaving:
         """Let workers make the cells. ``parts``: of each share, a future of the part of each record."""
         self.table, self.settings, self.parts = table, settings, parts
         s, self.cluster = settings, table.cluster
-        how = n_parts, s.writing, s.numbers
-        of_shares = [
-            self.cluster.ask("contents", leaving.contents, share, table.coding, part, *how, share=share.number)
-            for share, part in zip(table.shares, self.parts, strict=True)
-        ]
-        self.boxed = self.cluster.ask(
-            "box", leaving.box, token_hex(4), table.coding, of_shares, n_parts, s.k, s.writing, s.numbers
-        )
+        names, lots = [encoding.name for encoding in table.here.encodings], []
+        for some in np.array_split(np.arange(len(names)), min(len(names), len(table.shares))):  # so that nobody has all
+            own = tuple(names[at] for at in some)
+            of_shares = [
+                self.cluster.ask(
+                    "contents", leaving.contents, share, table.coding, part, own, n_parts, s.writing, s.numbers,
+                    share=share.number,
+                )
+                for share, part in zip(table.shares, self.parts, strict=True)
+            ]  # fmt: skip
+            how = own, n_parts, s.k, s.writing, s.numbers
+            lots.append(self.cluster.ask("cells", leaving.cells, table.coding, of_shares, *how))
+        self.boxed = self.cluster.ask("box", leaving.box, token_hex(4), table.coding, lots, n_parts)
         self.here: Boxed = self.cluster.answer(self.boxed)
 
     def rows_of(self, span: Span) -> Any:

@@ -28,7 +28,6 @@ from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.folder import GROUP, Part
 from anonymizer.partitions.values import ROWS, CodedColumn, Codes
 from anonymizer.releasing.files import write_file
-from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of, sorted_rows
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Role
@@ -76,6 +75,12 @@ class Routes(NamedTuple):
             tree.listed_left[stays],
             np.where(leaves, np.cumsum(leaves) - 1, -1).astype(np.int32),
         )
+
+
+@guarded
+def same(routes: Routes) -> Routes:
+    """Return the routes, for questions to name them instead of having them."""
+    return routes
 
 
 @guarded
@@ -154,7 +159,8 @@ def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: 
 
 
 class Contents(NamedTuple):
-    """How many records of a share each part has, and of each quasi-identifier the pairs of a part and a value."""
+    """How many records of a share each part has, said with the first quasi-identifier alone, and of some of these the
+    pairs of a part and a value."""
 
     sizes: NDArray[np.int64]
     pairs: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
@@ -162,21 +168,26 @@ class Contents(NamedTuple):
 
 @guarded
 def contents(
-    share: Share, coding: Coding, part: NDArray[np.int32], n_parts: int, writing: str, numbers: str
-) -> Contents:
-    """Return what the parts hold of a share: of numbers and dates the lowest, the highest and missing, where a cell
-    says no more of them."""
+    share: Share, coding: Coding, part: NDArray[np.int32], names: Sequence[str], n_parts: int, writing: str,
+    numbers: str,
+) -> Contents:  # fmt: skip
+    """Return what the parts hold of a share in some columns: of numbers and dates the lowest, the highest and missing,
+    where a cell says no more of them."""
     codes, wide = codes_of(share, coding), part.astype(np.int64)
     counted = writing in COUNTED or numbers in COUNTED
     pairs = {}
     for encoding in coding.encodings:
+        if encoding.name not in names:
+            continue
         column = CodedColumn(encoding.name, coding.table.columns[encoding.name].values, codes[encoding.name])
         if encoding.is_interval and not counted:
             about = coding.table.schema[encoding.name]
             pairs[encoding.name] = ends_in(wide, column, n_parts, about)
         else:
             pairs[encoding.name] = pairs_in(wide, column, n_parts, counted)
-    return Contents(np.bincount(wide, minlength=n_parts).astype(np.int64), pairs)
+    counts = coding.encodings[0].name in names
+    sizes = np.bincount(wide, minlength=n_parts) if counts else np.empty(0)
+    return Contents(sizes.astype(np.int64), pairs)
 
 
 def ends_in(
@@ -220,19 +231,34 @@ class Boxed:
     unchanged: Mapping[str, Key]
 
 
+class Cells(NamedTuple):
+    """How many records each part has, said with the first quasi-identifier alone, and its cell in some of these."""
+
+    sizes: NDArray[np.int64]
+    columns: Mapping[str, ReleasedColumn]
+
+
 @guarded
-def box(
-    name: str, coding: Coding, of_shares: list[Contents], n_parts: int, k: int, writing: str, numbers: str
-) -> Boxed:
-    """Return the cells of every part, from what the shares have of it."""
+def cells(
+    coding: Coding, of_shares: list[Contents], names: Sequence[str], n_parts: int, k: int, writing: str, numbers: str
+) -> Cells:
+    """Return the cell of every part in some columns, from what the shares have of it."""
     table = coding.table
-    grids = grids_of_tally(table, k)
-    sizes = np.sum([contents.sizes for contents in of_shares], axis=0)
+    grids = grids_of_pieces(table, k, names)
     columns = {}
     for position, encoding in enumerate(coding.encodings):
-        pairs = [contents.pairs[encoding.name] for contents in of_shares]
-        part, value = (np.concatenate(column).astype(np.int64) for column in zip(*pairs, strict=True))
-        columns[encoding.name] = boxed_column(table, position, part, value, n_parts, writing, numbers, grids)
+        if encoding.name in names:
+            pairs = [contents.pairs[encoding.name] for contents in of_shares]
+            part, value = (np.concatenate(column).astype(np.int64) for column in zip(*pairs, strict=True))
+            columns[encoding.name] = boxed_column(table, position, part, value, n_parts, writing, numbers, grids)
+    return Cells(np.sum([contents.sizes for contents in of_shares], axis=0), columns)
+
+
+@guarded
+def box(name: str, coding: Coding, lots: list[Cells], n_parts: int) -> Boxed:
+    """Return the cells of every part in all columns, in runs of which they are in ``lots``."""
+    table, sizes = coding.table, lots[0].sizes
+    columns = {name: column for some in lots for name, column in some.columns.items()}
     of_parts = [(column.index, len(column.cells)) for column in columns.values() if column.index is not None]
     class_of = classes_of(of_parts, n_parts).class_of
     order = Release(tuple(columns.values()), np.arange(n_parts), "").by_content(class_of).order
@@ -245,16 +271,6 @@ def box(
         if table.schema[name].role is not Role.QUASI_IDENTIFYING
     }
     return Boxed(name, columns, sizes, rank, np.bincount(rank, sizes).astype(np.int64), unchanged)
-
-
-def grids_of_tally(table: CodedTable, k: int) -> dict[str, Grid]:
-    """Return the grids of a table of which is known how many records have each value."""
-    columns = {
-        name: CodedColumn(name, column.values, np.repeat(column.codes, column.counts))
-        for name, column in table.columns.items()
-        if name in table.encoded.names
-    }
-    return grids_of_pieces(CodedTable(table.schema, columns, table.lookups, table.encoded), k)
 
 
 # Files.

@@ -13,7 +13,7 @@ from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.pack import Background, Secret, lay_line, pack_line, variance_of, wants_of
 from anonymizer.settings import Limits
-from anonymizer.workers.leaving import Routes, bundle_of, parts_of
+from anonymizer.workers.leaving import bundle_of
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import Bundle, Coding
 
@@ -114,7 +114,7 @@ def pack_groups(
     pruned tree; ``encoded``: of the whole table; ``rng``: the secret."""
     cluster, secret = table.cluster, Secret.of(len(encoded.encodings), rng)
     background = background_of(tree, encoded)
-    parts = table.ask("parts", parts_of, Routes.of(tree, group))
+    parts, _ = table.parts_of(tree, group)
     starts = np.cumsum([0, *table.here.rows]).tolist()
     packs = []
     for low, high in table.bins_of_groups(tree.n[group == np.arange(tree.n_nodes)]):

@@ -5,6 +5,7 @@ What is released is what :func:`anonymizer.engines.anonymize_files` releases on 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -20,14 +21,14 @@ from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_crit
 from anonymizer.groups.refine import failing, groups_that_keep, join_pieces
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
-from anonymizer.growing.records import SMALL, Branch, Division, Growth, Histograms, Node, Sums
+from anonymizer.growing.records import SMALL, Branch, Division, Growth, Node, Sums
 from anonymizer.growing.target import bits_of, entropy, gini, moments_of_steps, sse_of_tallies
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import Manifest
 from anonymizer.partitions.pieces import PartitionedTable, open_table, size_of
 from anonymizer.partitions.places import is_remote
-from anonymizer.partitions.records import LEVELS, wide
+from anonymizer.partitions.records import LEVELS
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
@@ -39,11 +40,13 @@ from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.workers import leaving, shares
 from anonymizer.workers.below import Cuts
 from anonymizer.workers.cluster import Cluster, open_cluster
+from anonymizer.workers.columns import Columns, extend, lean
 from anonymizer.workers.folder import Leaving
 from anonymizer.workers.leaving import Routes
 from anonymizer.workers.lines import pack_groups
 from anonymizer.workers.questions import Share
 from anonymizer.workers.shares import Coding, Grown
+from anonymizer.workers.shorten import LOCAL, finish, numbers_of
 
 ALONE = ("uniform", "refine", "pack")
 """Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
@@ -89,8 +92,9 @@ class Elsewhere:
         ]
         return leaving.frame_of(self.here, self.cluster.answers(futures))
 
-    def grow(self, recipe: Recipe, enough: int | None = None) -> Tree:
-        """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table."""
+    def grow(self, recipe: Recipe, enough: int | None = None, k: int = 0) -> Tree:
+        """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table; without what
+        :mod:`anonymizer.workers.shorten` cuts off its branches, where there is a ``k``."""
         recipe = with_criterion(recipe, self.here.table.encoded)
         fitting = ("sse",) if self.schema.by_numbers else ("entropy", "gini")
         if recipe.criterion not in fitting:
@@ -102,7 +106,11 @@ class Elsewhere:
             )
         rules = recipe.min_leaf, recipe.max_depth, LEVELS
         with linear_algebra().limit(limits=1, user_api="blas"):
-            return grow_from(Records(self, enough), self.here.encodings, str(recipe.criterion), *rules)
+            records = Records(self, enough, k)
+            splitter = partial(Columns, records)
+            tree = grow_from(records, self.here.encodings, str(recipe.criterion), *rules, splitter=splitter)
+        self.numbers = numbers_of(records._pieces()[0])
+        return tree
 
     def parts(
         self, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
@@ -113,7 +121,7 @@ class Elsewhere:
         if s.generalizer == "uniform":
             return self.parts_of(tree, group)
         if s.public_k is not None:
-            encoded = on_grids(encoded, leaving.grids_of_tally(self.here.table, s.k))
+            encoded = on_grids(encoded, grids_of_pieces(self.here.table, s.k))
         limits = as_k(s.limits, encoded)
         limits = limits.but(k=max(s.k, limits.k))
         if s.generalizer == "pack" and summable(limits):
@@ -123,7 +131,8 @@ class Elsewhere:
     def parts_of(self, tree: Tree, group: NDArray[np.int32]) -> tuple[list[Any], int]:
         """Return what :meth:`parts` does, of the groups of a pruned tree as they are."""
         routes = Routes.of(tree, group)
-        return self.ask("parts", leaving.parts_of, routes), routes.n_parts
+        future = self.cluster.ask("routes", leaving.same, routes)  # sent once, and by workers to each other
+        return self.ask("parts", leaving.parts_of, future), routes.n_parts
 
     def bins_of_groups(self, sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         """Yield the first group of each question and the one after its last. ``sizes`` (g,): records of each group."""
@@ -138,7 +147,7 @@ class Elsewhere:
     ) -> tuple[Tree, NDArray[np.int32]]:
         """Return what :func:`anonymizer.groups.refine.refine_nodes` does: each group is cut on one worker, which gets
         its records from the others."""
-        parts = self.ask("parts", leaving.parts_of, Routes.of(tree, group))
+        parts, _ = self.parts_of(tree, group)
         sizes = tree.n[group == np.arange(tree.n_nodes)]
         ends, futures = np.cumsum(sizes), []
         for low, high in self.bins_of_groups(sizes):
@@ -175,9 +184,10 @@ class Records:
     """Records on workers as a source of growing. A question is the share and every division so far, so whoever is asked
     can answer; a node below ``enough`` records is grown on one worker, which gets its records from the others."""
 
-    def __init__(self, table: Elsewhere, enough: int | None = None) -> None:
-        self.table, self.cluster = table, table.cluster
+    def __init__(self, table: Elsewhere, enough: int | None = None, k: int = 0) -> None:
+        self.table, self.cluster, self.k = table, table.cluster, k
         self.history: list[Division] = []
+        self.route: Any = ()
         self.grown: dict[int, Grown] = {}
         self.least = max(SMALL, table.n_records // (4 * len(table.shares))) if enough is None else enough
 
@@ -212,19 +222,12 @@ class Records:
         for name, values in self.table.here.scaled.items():
             yield values, self.table.here.table.columns[name].counts
 
-    def divide(self, divisions: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
-        """See :class:`anonymizer.growing.records.RecordSource`."""
-        self.history += divisions
-        if not nodes:
-            return []
-        whole: list[Histograms] = [[None] * len(self.table.here.encodings) for _ in nodes]
-        for answer in self.cluster.answers(self.table.ask("count", shares.count, self.history, list(nodes))):
-            for histograms, part in zip(whole, answer, strict=True):
-                for j, cells in enumerate(part):
-                    if cells is not None:
-                        before = histograms[j]
-                        histograms[j] = wide(cells) if before is None else before + cells
-        return whole
+    def send(self, divisions: Sequence[Division]) -> None:
+        """Let records go down these splits, too, before anything else is asked. The route is an answer that workers
+        have from each other, so a question only names it."""
+        new = [lean(division) for division in divisions]
+        self.history += new
+        self.route = self.cluster.ask("route", extend, self.route, new) if new else self.route
 
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
@@ -232,8 +235,8 @@ class Records:
         futures, bins = [], bins_of(nodes, most)
         for some in bins:
             keys = [node.key for node in some]
-            bundles = self.table.ask("take", shares.take, self.history, keys)
-            futures.append(self.cluster.ask("finish", shares.finish, self.table.coding, some, growth, bundles))
+            bundles = self.table.ask("take", shares.take, self.route, keys)
+            futures.append(self.cluster.ask("finish", finish, self.table.coding, some, growth, self.k, bundles))
             del bundles
         for some, grown in zip(bins, self.cluster.answers(futures), strict=True):
             self.grown |= dict(zip([node.key for node in some], grown, strict=True))
@@ -377,9 +380,10 @@ def release_on(
         raise too_few(coded, s.k)
     progress(0.2, "Growing the tree")
     recipe = recipe_of(s)
-    tree = table.grow(recipe)
+    tree = table.grow(recipe, k=s.limits.k if s.grouping in LOCAL else 0)
     progress(0.4, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
+    worst = tuple(replace(one, node=int(table.numbers[one.node])) for one in worst)  # as in the whole tree
     release = Leaving(table, *table.parts(tree, np.asarray(pruning.group_of_node()), s, rng), s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)

@@ -254,7 +254,8 @@ class Bundle(NamedTuple):
 
 class Grown(NamedTuple):
     """A branch that was grown to its end: with the counts of the other sensitive columns, the sums of numbers before
-    any is rounded, the hulls of its nodes, (p, m) each, and the codes of each column that its records have."""
+    any is rounded, the hulls of its nodes, (p, m) each, the codes of each column that its records have, and where some
+    of it was cut off its ``places``: see :mod:`anonymizer.workers.shorten`."""
 
     branch: Branch
     others: tuple[NDArray[np.int64], ...]
@@ -264,6 +265,7 @@ class Grown(NamedTuple):
     levels: NDArray[np.int32]
     missing: NDArray[np.bool_]
     present: tuple[NDArray[np.uint16], ...]
+    places: NDArray[np.int32] = np.empty(0, np.int32)
 
 
 def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list[InMemory]:

@@ -124,7 +124,8 @@ def test_sensitive_numbers_on_a_cluster__are_released_as_on_one_machine(
     result = release_on(two, open_table(numbers, 900), schema, tmp_path / "there", Settings(**changes), rows=900)
     assert result.manifest == expected.manifest
     assert same_files(tmp_path / "there", tmp_path / "here")
-    assert result.tree.moments.tobytes() == expected.tree.moments.tobytes()
+    groups = [some.tree.moments[some.pruning.cut()].tobytes() for some in (result, expected)]
+    assert groups[0] == groups[1]
     assert result.verification.to_dict() == expected.verification.to_dict()
 
 
