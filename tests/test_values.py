@@ -1,9 +1,13 @@
-"""Figures as people read them: the one place where a number becomes text."""
+"""Values as codes and counts, and figures as people read them: the one place where a number becomes text."""
 
 import math
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from anonymizer import values
 from anonymizer.values import number_text, plural, share
 
 
@@ -55,3 +59,34 @@ def test_plural__counts() -> None:
     assert (plural(1, "record"), plural(1200, "record"), plural(2, "leaf", "leaves")) == (
         "1 record", "1,200 records", "2 leaves"
     )  # fmt: skip
+
+
+WHOLE = st.one_of(
+    st.lists(st.integers(-5, 300), max_size=60).map(lambda some: np.array(some, np.int64)),
+    st.lists(st.integers(0, 255), max_size=60).map(lambda some: np.array(some, np.uint8)),
+    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20).map(lambda some: np.array(some, np.int64)),
+    st.lists(st.integers(0, 2**64 - 1), max_size=20).map(lambda some: np.array(some, np.uint64)),
+    st.lists(st.sampled_from([np.nan, -1.5, 0.0, 2.0]), max_size=30).map(lambda some: np.array(some, np.float64)),
+)
+
+
+@given(WHOLE, st.sampled_from([2, 7, 1 << 16]))
+def test_distinct_numbers__are_those_of_a_slow_twin_in_blocks_of_any_size(numbers, block):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(values, "BLOCK", block)
+        codes, distinct = values.distinct_numbers(numbers)
+        counts, again = values.count_numbers(numbers)
+    present = [number for number in numbers.tolist() if number == number]
+    slow = sorted(set(present))
+    assert distinct.tolist() == again.tolist() == slow
+    assert counts.tolist() == [present.count(number) for number in slow]
+    assert codes.tolist() == [slow.index(n) if n == n else len(slow) for n in numbers.tolist()]
+
+
+@given(st.lists(st.integers(-1, 12), max_size=60), st.sampled_from([2, 7, 1 << 16]))
+def test_codes__are_counted_and_looked_up_in_blocks_of_any_size(listed, block):
+    codes, texts = np.array(listed, np.int8), np.arange(14) * 10
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(values, "BLOCK", block)
+        assert values.count_codes(codes, 9).tolist() == [listed.count(code) for code in range(9)]
+        assert values.look_up(texts, codes).tolist() == [int(texts[code]) for code in listed]

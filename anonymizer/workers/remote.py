@@ -24,6 +24,7 @@ from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Node, Sums
 from anonymizer.growing.target import bits_of, entropy, gini, moments_of_steps, sse_of_tallies
 from anonymizer.growing.tree import Tree
+from anonymizer.partitions.boxes import grids_of_pieces
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import Manifest
 from anonymizer.partitions.pieces import PartitionedTable, open_table, size_of

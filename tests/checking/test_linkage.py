@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonymizer.checking.linkage import class_sizes, equivalence_classes, linkage_risk, singling_out
+from anonymizer.checking.linkage import class_sizes, classes_of, equivalence_classes, linkage_risk, singling_out
 from anonymizer.errors import ParameterError, SchemaError
 from tests import naive_verify as naive
 
@@ -114,3 +114,13 @@ def test_a_population_that_lacks_people_of_the_table_is_refused() -> None:
     sample = pd.DataFrame({"a": ["x", "y", "y"]})
     with pytest.raises(ParameterError, match="1 people like those of row 2"):
         linkage_risk(sample, ["a"], pd.DataFrame({"a": ["x", "y"]}))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(-1, 1), st.integers(1, 5)), max_size=30))
+def test_records_that_follow_each_other__are_in_the_classes_of_a_slow_twin(runs):
+    rows = [(first, second) for first, second, times in runs for _ in range(times)]
+    columns = [np.array([row[at] for row in rows], np.int8) for at in range(2)]
+    classes = classes_of([(columns[0], 3), (columns[1] + 1, 3)], len(rows))
+    assert [classes.class_of[i] == classes.class_of[0] for i in range(len(rows))] == [row == rows[0] for row in rows]
+    assert classes.sizes[classes.class_of].tolist() == [rows.count(row) for row in rows]
+    assert sorted(set(classes.class_of.tolist())) == list(range(len(classes.sizes)))

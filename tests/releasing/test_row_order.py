@@ -1,5 +1,6 @@
 """The order of released rows: it follows from their cells alone, so it tells nothing of whose they are."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import groupby
 
@@ -13,9 +14,10 @@ from anonymizer.cells import Cell
 from anonymizer.checking.linkage import look_alikes
 from anonymizer.checking.verify import verify
 from anonymizer.flow import Flow
-from anonymizer.releasing.boxes import kept_column
+from anonymizer.releasing.boxes import Boxes, kept_column
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.release import ORDERS, Release, sorted_rows
+from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind, Role
 from anonymizer.settings import Settings
 from tests.groups.test_refine import random_table
@@ -107,3 +109,23 @@ def test_what_leaves__is_the_release_in_the_order_that_was_chosen(method: str) -
         assert provenance["row_order"] == ORDERS[each.settings.order]
         assert provenance["parameters"]["order"] == each.settings.order
         assert ("--order secret" in provenance["command"]) == (each.settings.order == "secret")
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=60), st.integers(0, 99))
+def test_secret_order__keeps_boxes_together_and_names_everybody_once(listed, seed):
+    of_record = np.array(listed)
+    nobody = np.empty(0, np.int64)
+    boxes = Boxes(7, of_record, Parts(of_record, 7, nobody, nobody), nobody, nobody)
+    order, present, sizes = boxes.in_secret_order(np.random.default_rng(seed))
+    assert sorted(order) == list(range(len(listed)))
+    assert of_record[order].tolist() == np.repeat(present, sizes).tolist()
+    assert sorted(present) == sorted(set(listed))
+
+
+def test_secret_order__is_any_order_of_boxes_and_of_their_records() -> None:
+    nobody, of_record = np.empty(0, np.int64), np.array([0, 0, 0, 1])
+    boxes = Boxes(2, of_record, Parts(of_record, 2, nobody, nobody), nobody, nobody)
+    rng = np.random.default_rng(3)
+    orders = Counter(tuple(boxes.in_secret_order(rng)[0].tolist()) for _ in range(6000))
+    assert len(orders) == 12, "6 orders of three records, before the fourth or behind it"
+    assert max(abs(times - 500) for times in orders.values()) < 110  # five standard deviations
