@@ -110,7 +110,7 @@ def interval_cells(
         labels, exact = restore(distinct), distinct.astype(np.float64)
     b = len(labels)
     low, high, absent = np.empty(boxes.n, np.int64), np.empty(boxes.n, np.int64), np.zeros(boxes.n, np.bool_)
-    tier_kernels.ranges(codes, *boxes.arguments(), b, low, high, absent)
+    tier_kernels.ranges(codes.astype(np.uint32), *boxes.arguments(), b, low, high, absent)
     if column.domain is not None:
         domain = tuple(_domain_text(end, column.kind) for end in column.domain)
     elif grid is not None and (numbers != "range" or column.cuts):
@@ -235,7 +235,7 @@ def level_cells(
 
     b, values, memory = encoding.n_codes, len(encoding.labels), memory or Memory()
     bits = np.zeros((boxes.n, (b + 63) // 64), dtype="<u8")
-    tier_kernels.level_sets(codes, *boxes.arguments(), bits)
+    tier_kernels.level_sets(codes.astype(np.uint32), *boxes.arguments(), bits)
     sets, index = _distinct(bits)
     present = np.unpackbits(sets.view(np.uint8), axis=1, count=b, bitorder="little").astype(bool)
     if encoding.hierarchy is not None:
