@@ -189,13 +189,15 @@ def centres(exact: NDArray[np.float64], codes: NDArray[Any], boxes: Boxes, numbe
     box = boxes.parts.part[present]
     count = np.bincount(box, minlength=boxes.n)
     origin = exact[0] if len(exact) else 0.0
-    apart = exact[codes[present]] - origin
+    own = codes[present]
+    by_value = np.argsort(own, kind="stable")  # so that sums do not depend on the order of the records
+    box, apart = box[by_value], exact[own[by_value]] - origin
     centre = np.full(boxes.n, np.nan)
     some = count > 0
     if numbers == "mean":
         centre[some] = np.bincount(box, apart, minlength=boxes.n)[some] / count[some]
     else:
-        ascending = apart[np.lexsort((apart, box))]
+        ascending = apart[np.argsort(box, kind="stable")]
         first = (np.cumsum(count) - count)[some]
         centre[some] = (ascending[first + (count[some] - 1) // 2] + ascending[first + count[some] // 2]) / 2
     return origin + centre
