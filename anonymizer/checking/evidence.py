@@ -104,7 +104,7 @@ def class_histograms(
         everywhere = ~pairs.duplicated(["value", "person"]).to_numpy() & (person >= 0)
         totals = np.bincount(ranks[everywhere], minlength=v)
         once = ~pairs.duplicated().to_numpy() & (person >= 0)
-        class_of, ranks = class_of[once], ranks[once]
+        class_of, ranks, counts = class_of[once], ranks[once], None
         sizes = np.bincount(class_of, minlength=len(sizes)).astype(np.int64)
     keys = class_of * v + ranks
     if len(sizes) * v <= max(4 * len(keys), 1 << 16):

@@ -89,20 +89,33 @@ def count_persons(
         if full.starts is None:
             return PersonCounts(None, False, None, None, None, full.reason)
         return PersonCounts(fewest_persons(full, person, classes), False, None, None, None)
-    of_row = person[np.asarray(order)]
-    class_, who, rows = pairs_of(classes.class_of, of_row)
+    counted = persons_of_rows(person[np.asarray(order)], classes)
+    assert counted.of_row is not None
+    class_, who, _ = pairs_of(classes.class_of, counted.of_row)
+    fitting, reason = fitting_persons(graph_of(sides, MAX_EDGES, MAX_PAIRS), person, class_, who)
+    return replace(counted, fitting=fitting, reason=reason)
+
+
+def persons_of_rows(of_row: Numbers, classes: LookAlikes, counts: Numbers | None = None) -> PersonCounts:
+    """Return the persons of released rows of which it is known whose each is (n,), -1 for nobody's; who fits all boxes
+    of a person's rows is not computed. ``counts`` (n,): how many rows each stands for; one, when not given."""
+    class_, _, rows = pairs_of(classes.class_of, of_row, counts)
     in_class = np.bincount(class_, minlength=len(classes.sizes)).astype(np.int64)
     largest = float((rows / classes.sizes[class_]).max(initial=0.0))
-    fitting, reason = fitting_persons(graph_of(sides, MAX_EDGES, MAX_PAIRS), person, class_, who)
-    return PersonCounts(in_class, True, of_row, largest, fitting, reason)
+    return PersonCounts(in_class, True, of_row, largest, None, "it takes one table in memory")
 
 
-def pairs_of(groups: NDArray[Any], person: NDArray[Any]) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the pairs of a group and a person that occur, by group, then person, and how often; nobody left out."""
+def pairs_of(
+    groups: NDArray[Any], person: NDArray[Any], counts: Numbers | None = None
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the pairs of a group and a person that occur, by group, then person, and how often; nobody left out.
+    ``counts`` (n,): how many rows each stands for; one, when not given."""
     present = person >= 0
     width = int(person.max(initial=-1)) + 1
-    keys, counts = np.unique(groups[present].astype(np.int64) * width + person[present], return_counts=True)
-    return keys // max(width, 1), keys % max(width, 1), counts.astype(np.int64)
+    pairs = groups[present].astype(np.int64) * width + person[present]
+    keys, place = np.unique(pairs, return_inverse=True)
+    times = np.bincount(place, None if counts is None else counts[present], len(keys)).astype(np.int64)
+    return keys // max(width, 1), keys % max(width, 1), times
 
 
 def fewest_persons(full: Graph, person: Numbers, classes: LookAlikes) -> Numbers:

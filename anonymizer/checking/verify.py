@@ -18,7 +18,7 @@ from anonymizer.checking.consistency import Consistency, consistency
 from anonymizer.checking.evidence import Check, Evidence, class_histograms, class_spread, rows_text
 from anonymizer.checking.form import cells_check, file_check, records_check, sensitive_check
 from anonymizer.checking.linkage import LookAlikes, classes_of, look_alikes, sizes_of
-from anonymizer.checking.persons import count_persons, sample_of
+from anonymizer.checking.persons import count_persons, persons_of_rows, sample_of
 from anonymizer.checking.privacy_models import MODELS
 from anonymizer.checking.released import ColumnCells
 from anonymizer.errors import ParameterError, SchemaError
@@ -140,6 +140,7 @@ def verify(
     population: Population | None = None,
     counts: NDArray[np.int64] | None = None,
     comparison: Consistency | None = None,
+    whose: NDArray[np.int64] | None = None,
     suppression: float = 0.0,
     left_out: int | None = None,
     **limits: Any,
@@ -159,7 +160,8 @@ def verify(
     ``population``: what is known of it beside the sampling weights of the original; limits on risk and k-map count by
     it.
     ``counts`` (n,): how many rows each of ``released`` stands for, where equal rows were put together; ``comparison``:
-    with the original, where the caller has made it. ``suppression``: the largest share of the records of the original
+    with the original, where the caller has made it, and ``whose`` (n,): the number of each row's person, -1 for
+    nobody's, where rows are not persons. ``suppression``: the largest share of the records of the original
     that may be left out, 0 to 1, and ``left_out``: how many were, when that was said; all else that is required is
     required of the rows that are there.
 
@@ -189,10 +191,12 @@ def verify(
     persons = None
     if original is not None and readable:
         persons = count_persons(released, original, classes, order, cells)
+    elif whose is not None:
+        persons = persons_of_rows(whose, classes, counts)
     population = population or Population()
     about = required.of_population or population.tells or schema.only(Role.WEIGHT) is not None
     sample = sample_of(released, classes, schema, population, original, order) if about and readable else None
-    whose = None if persons is None else persons.of_row
+    of_row = None if persons is None else persons.of_row
     evidence = Evidence(
         released=released,
         schema=schema,
@@ -200,7 +204,7 @@ def verify(
         class_of=class_of,
         sizes=sizes,
         histograms=tuple(
-            class_histograms(released[name], schema[name], class_of, sizes, whose, counts)
+            class_histograms(released[name], schema[name], class_of, sizes, of_row, counts)
             for name in schema.sensitive
             if name in released.columns
         ),

@@ -20,7 +20,7 @@ from anonymizer.gate.codes import of_numbers, rare_levels
 from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
 from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out
 from anonymizer.gate.looks import looks, persons
-from anonymizer.reading.facts import profile
+from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import Settings
@@ -37,11 +37,15 @@ ORDER = tuple(Severity)
 
 
 def about_table(
-    table: pd.DataFrame, schema: Schema, person: NDArray[np.integer[Any]] | None = None
+    table: pd.DataFrame,
+    schema: Schema,
+    person: NDArray[np.integer[Any]] | None = None,
+    others: Iterable[ColumnFacts] = (),
 ) -> tuple[Finding, ...]:
     """Return what the table and its roles alone tell: what leaves by mistake, what undoes a box, what stands out.
 
-    ``person`` (n,): whose each record is, -1 for nobody's, when rows are not persons.
+    ``person`` (n,): whose each record is, -1 for nobody's, when rows are not persons. ``others``: of
+    columns that speak of persons, do not leave, and are not in the table.
     """
     facts = profile(table)
     names = tuple(looks(table, schema, suggest(table, facts=facts), facts))
@@ -51,7 +55,7 @@ def about_table(
     return (
         *(names or nameless(schema)),
         *undone(table, schema, named),
-        *persons(schema, facts),
+        *persons(schema, (*facts, *others)),
         *with_codes,
         *apart,
         *with_ends,

@@ -123,7 +123,7 @@ def persons(schema: Schema, facts: tuple[ColumnFacts, ...]) -> Iterable[Finding]
         yield Finding(
             "persons",
             Severity.FINE,
-            f"{facts[0].records:,} rows",
+            f"{max(fact.records for fact in facts):,} rows",
             "Every row is counted as a person.",
             "No identifying column that numbers people repeats.",
         )

@@ -206,13 +206,18 @@ def persons_of(table: pd.DataFrame, schema: Schema) -> tuple[NDArray[np.int32] |
     """
     if schema.person is None:
         return None, ()
-    codes, _ = pd.factorize(table[schema.person])
+    return number_persons(np.asarray(pd.factorize(table[schema.person])[0]), schema.person)
+
+
+def number_persons(codes: NDArray[np.integer[Any]], name: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Return what :func:`persons_of` does, from a number of each record's person (n,), -1 for nobody's, in the order in
+    which they come. ``name``: of the column."""
     person = np.asarray(codes, np.int32)
     nobody = int((person < 0).sum())
     if not nobody:
         return person, ()
     what = "1 row has" if nobody == 1 else f"{nobody:,} rows have"
-    return person, (f"{what} no {schema.person!r}: whose they are is not known, so they count for nobody.",)
+    return person, (f"{what} no {name!r}: whose they are is not known, so they count for nobody.",)
 
 
 def distinct_ids(ids: NDArray[np.int32]) -> int:

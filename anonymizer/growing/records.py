@@ -268,29 +268,8 @@ class InMemory:
                 branch, None if self.encoded.numeric is None else self.encoded.numeric.values, self.order
             )
         classes = count(target) if self.by_numbers else branch.sums
-        return Sums(classes, moments, tuple(in_threads(count, self.encoded.others)), self.persons(branch))
-
-    def persons(self, branch: Branch) -> Persons | None:
-        """Return the different persons of every node; ``None`` when every record is a person."""
-        from anonymizer import kernels
-
-        encoded = self.encoded
-        if encoded.person is None:
-            return None
-        runs = (branch.parent, branch.feature, branch.first, branch.last, self.order)
-
-        def count(column: tuple[NDArray[np.int32], NDArray[Any], int]) -> NDArray[np.int64]:
-            ids, classes, n_classes = column
-            counts = np.zeros((len(branch.parent), n_classes), dtype=np.int64)
-            latest = np.full(int(ids.max(initial=-1)) + 1, -1, dtype=np.int32)
-            kernels.count_distinct(*runs, ids, classes, latest, counts)
-            return counts
-
-        of_values = zip(encoded.person_values, (encoded.target, *encoded.others), strict=True)
-        columns = [(encoded.person, np.zeros(encoded.n_records, np.uint8), 1)]
-        columns += [(ids, target.codes, target.n_classes) for ids, target in of_values]
-        n, sums, *others = in_threads(count, columns)
-        return Persons(n[:, 0].copy(), sums, tuple(others))
+        others = tuple(in_threads(count, self.encoded.others))
+        return Sums(classes, moments, others, persons_of_nodes(self.encoded, branch, self.order))
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """See :class:`RecordSource`."""
@@ -310,6 +289,29 @@ class InMemory:
 
         list(in_threads(column, range(p)))
         return low.T, high.T, levels.T, missing.T
+
+
+def persons_of_nodes(encoded: EncodedTable, branch: Branch, order: NDArray[np.uint32]) -> Persons | None:
+    """Return the different persons of every node; ``None`` when every record is a person. ``order`` (n,): the records
+    as they stand in the branch."""
+    from anonymizer import kernels
+
+    if encoded.person is None:
+        return None
+    runs = (branch.parent, branch.feature, branch.first, branch.last, order)
+
+    def count(column: tuple[NDArray[np.int32], NDArray[Any], int]) -> NDArray[np.int64]:
+        ids, classes, n_classes = column
+        counts = np.zeros((len(branch.parent), n_classes), dtype=np.int64)
+        latest = np.full(int(ids.max(initial=-1)) + 1, -1, dtype=np.int32)
+        kernels.count_distinct(*runs, ids, classes, latest, counts)
+        return counts
+
+    of_values = zip(encoded.person_values, (encoded.target, *encoded.others), strict=True)
+    columns = [(encoded.person, np.zeros(encoded.n_records, np.uint8), 1)]
+    columns += [(ids, target.codes, target.n_classes) for ids, target in of_values]
+    n, sums, *others = in_threads(count, columns)
+    return Persons(n[:, 0].copy(), sums, tuple(others))
 
 
 def leaf_in_order(tree: Tree, first: NDArray[np.int64], order: NDArray[np.uint32]) -> NDArray[np.int32]:

@@ -32,7 +32,9 @@ def ladders_of_pieces(table: CodedTable, names: Sequence[str] | None = None) -> 
     """Return what :func:`anonymizer.releasing.grid.ladders_of` returns of the whole table, from how many records have
     each value; of some columns, or of all."""
     return {
-        encoding.name: ladder_of(encoding, table.records(position), table.schema[encoding.name])
+        encoding.name: ladder_of(
+            encoding, table.records(position), table.schema[encoding.name], table.ends_of_persons(position)
+        )
         for position, encoding in enumerate(table.encoded.encodings)
         if encoding.is_interval and encoding.hierarchy is None and len(encoding.labels)
         if names is None or encoding.name in names

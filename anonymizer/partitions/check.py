@@ -48,24 +48,32 @@ class OriginalRows:
 @dataclass(frozen=True, eq=False)
 class GroupRows:
     """Some rows of a part: of each column its distinct values, and ``codes`` (u,) of the u distinct rows, of which
-    there are ``counts`` (u,); one more than the values is missing."""
+    there are ``counts`` (u,); one more than the values is missing. ``whose`` (u,): a number of the person of each, from
+    1, 0 for nobody's; then equal rows of two persons are two rows. ``None`` where that is not known."""
 
     values: dict[str, pa.Array]
     codes: list[NDArray[Any]]
     counts: NDArray[np.int64]
+    whose: NDArray[np.uint32] | None = None
 
     @classmethod
-    def of(cls, values: dict[str, pa.Array], codes: list[NDArray[Any]]) -> "GroupRows":
+    def of(
+        cls, values: dict[str, pa.Array], codes: list[NDArray[Any]], whose: NDArray[np.uint32] | None = None
+    ) -> "GroupRows":
         """Return the distinct ones of rows; those that follow each other first, for rows stand as their cells sort."""
+        bounds = [len(distinct) + 1 for distinct in values.values()]
+        keys = codes
+        if whose is not None:
+            bounds, keys = [*bounds, int(whose.max(initial=0)) + 1], [*codes, whose]
         n = len(codes[0])
         other = np.zeros(n, np.bool_)
         other[:1] = True
-        for column in codes:
+        for column in keys:
             other[1:] |= column[1:] != column[:-1]
         first = np.flatnonzero(other)
         counts = np.diff(np.append(first, n)).astype(np.int64)
-        bounds = [len(distinct) + 1 for distinct in values.values()]
-        return cls(values, *_distinct_rows([column[first] for column in codes], bounds, counts))
+        rows, counts = _distinct_rows([column[first] for column in keys], bounds, counts)
+        return cls(values, rows[: len(codes)], counts, None if whose is None else rows[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +129,9 @@ def verify_folder(
         reason = f"cells of {', '.join(sorted(wrong))} do not contain their record's value" if wrong else ""
         comparison = Consistency(not wrong, None, None, None, None, None, None, mismatch=reason, reason=reason)
     frame, counts = rows.table()
-    return verify(frame, schema, counts=counts, comparison=comparison, beside=beside, **required)
+    return verify(
+        frame, schema, counts=counts, comparison=comparison, beside=beside, whose=rows.whose(), **required
+    )  # fmt: skip
 
 
 def _part_rows(folder: Path, part: Part, before: "_Before | None", start: int) -> PartRows:
@@ -137,10 +147,12 @@ def _part_rows(folder: Path, part: Part, before: "_Before | None", start: int) -
     with _readable(part):
         for table in file.groups():
             values, codes = _coded(table)
+            whose, own = None, slice(start + rows, start + rows + len(table))
             if before is not None and rows + len(table) <= part.rows:
-                wrong |= before.wrong(values, codes, slice(start + rows, start + rows + len(table)))
+                wrong |= before.wrong(values, codes, own)
+                whose = before.whose(own)
             rows += len(table)
-            groups += [GroupRows.of(values, codes)] if len(table) else []
+            groups += [GroupRows.of(values, codes, whose)] if len(table) else []
         beside = (*index_columns(file.names), *file.beside())
     if rows != part.rows:
         raise ReadError(f"{part.name} has {rows:,} rows; the manifest says {part.rows:,}.")
@@ -191,7 +203,7 @@ class DistinctRows:
         self.types: dict[str, pa.DataType] = {}
         self.places: dict[str, dict[Any, int]] = {}
         self.pieces: list[tuple[list[NDArray[Any]], NDArray[np.int64]]] = []
-        self.waiting = 0
+        self.waiting, self.persons = 0, 0
 
     def add(self, group: GroupRows) -> bool:
         """Add some rows; return False, and add nothing, when they have other columns."""
@@ -199,11 +211,15 @@ class DistinctRows:
         self.types = self.types or types
         if list(types.items()) != list(self.types.items()):
             return False
+        if group.whose is not None:
+            self.persons = max(self.persons, int(group.whose.max(initial=0)) + 1)
         columns = []
         for (name, values), codes in zip(group.values.items(), group.codes, strict=True):
             places = self.places.setdefault(name, {None: 0})
             lookup = np.array([places.setdefault(v, len(places)) for v in [*values.to_pylist(), None]])
             columns.append(lookup.astype(np.min_scalar_type(int(lookup.max())))[codes])
+        if group.whose is not None:
+            columns.append(group.whose)
         self.pieces.append((columns, group.counts))
         self.waiting += len(group.counts)
         if self.waiting > MERGE + len(self.pieces[0][1]):
@@ -211,10 +227,11 @@ class DistinctRows:
         return True
 
     def _merge(self) -> None:
-        columns = [np.concatenate([piece[0][at] for piece in self.pieces]) for at in range(len(self.types))]
+        bounds = [len(self.places[name]) for name in self.types] + [self.persons] * bool(self.persons)
+        columns = [np.concatenate([piece[0][at] for piece in self.pieces]) for at in range(len(bounds))]
         counts = np.concatenate([piece[1] for piece in self.pieces])
         self.pieces.clear()
-        self.pieces.append(_distinct_rows(columns, [len(self.places[name]) for name in self.types], counts))
+        self.pieces.append(_distinct_rows(columns, bounds, counts))
         self.waiting = 0
 
     def table(self) -> tuple[pd.DataFrame, NDArray[np.int64]]:
@@ -223,7 +240,7 @@ class DistinctRows:
             self._merge()
         codes, counts = self.pieces[0]
         columns = {}
-        for (name, kind), column in zip(self.types.items(), codes, strict=True):
+        for (name, kind), column in zip(self.types.items(), codes, strict=False):
             values = list(self.places[name])[1:]
             if pa.types.is_string(kind):
                 place = column.astype(np.min_scalar_type(-len(values) - 1)) - 1
@@ -232,6 +249,11 @@ class DistinctRows:
                 cells = pa.array([None, *values], kind).take(pa.array(column))
                 columns[name] = cells.to_pandas(date_as_object=False)
         return pd.DataFrame(columns), counts
+
+    def whose(self) -> NDArray[np.int64] | None:
+        """Return whose each of the distinct rows is, -1 for nobody's; ``None`` where that is not known. To be called
+        after :meth:`table`."""
+        return self.pieces[0][0][-1].astype(np.int64) - 1 if self.persons else None
 
 
 def _kind(kind: pa.DataType) -> pa.DataType:
@@ -259,6 +281,11 @@ class _Before:
             for name, column in self.columns.items()
             if name not in after or not column.contain(*after[name], self.original.table.columns[name].codes[records])
         }
+
+    def whose(self, rows: slice) -> NDArray[np.uint32] | None:
+        """Return whose each of these rows is, from 1, 0 for nobody's; ``None`` where every record is a person."""
+        person = self.original.table.encoded.person
+        return None if person is None else (person[self.original.order[rows]] + 1).astype(np.uint32)
 
 
 class _BoxedValues:

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.errors import EncodeError, ParameterError, Progress, SchemaError, no_progress
+from anonymizer.errors import EncodeError, Progress, SchemaError, no_progress
 from anonymizer.growing.encode import (
     EncodedTable,
     Encoding,
     encode_classes,
     encode_column,
+    number_persons,
     number_target,
     scaled_numbers,
     whole_table,
@@ -25,7 +26,10 @@ from anonymizer.growing.encode import (
 from anonymizer.growing.target import ClassTarget, NumericTarget
 from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.values import CodedColumn, code_columns
+from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.profile import speaks_of_one
+from anonymizer.releasing.grid import PersonEnds, ends_of_persons
 from anonymizer.schema import Kind, Schema
 
 Codes = NDArray[np.unsignedinteger]
@@ -34,12 +38,14 @@ Codes = NDArray[np.unsignedinteger]
 @dataclass(frozen=True, eq=False)
 class CodedTable:
     """n records in codes. ``columns``: those that leave, by name; ``lookups``: of each quasi-identifier, the code in
-    its encoding of each distinct value; ``encoded``: the encodings and what guides the tree, without the codes."""
+    its encoding of each distinct value; ``encoded``: the encodings and what guides the tree, without the codes.
+    ``others``: how many values there are in columns that speak of persons and do not leave."""
 
     schema: Schema
     columns: Mapping[str, CodedColumn]
     lookups: tuple[Codes, ...]
     encoded: EncodedTable
+    others: tuple[ColumnFacts, ...] = ()
 
     @property
     def n_records(self) -> int:
@@ -57,8 +63,16 @@ class CodedTable:
         counts = np.bincount(self.lookups[position], self.columns[encoding.name].counts, minlength=encoding.n_codes)
         return counts[: len(encoding.labels)].astype(np.int64)
 
+    def ends_of_persons(self, position: int) -> PersonEnds | None:
+        """Return what :func:`anonymizer.releasing.grid.ends_of_persons` says of a quasi-identifier; ``None`` where
+        every record is a person."""
+        person = self.encoded.person
+        if person is None:
+            return None
+        return ends_of_persons(self.codes(position), person, len(self.encoded.encodings[position].labels))
+
     def rows(self, rows: slice) -> EncodedTable:
-        """Return some consecutive records in codes."""
+        """Return some consecutive records in codes, without whose they are."""
         start, end, _ = rows.indices(self.n_records)
         widest = np.uint8 if all(encoding.n_codes <= 256 for encoding in self.encoded.encodings) else np.uint16
         matrix = np.empty((max(0, end - start), len(self.lookups)), widest)
@@ -75,11 +89,25 @@ class CodedTable:
         """All records in codes, as one table in memory."""
         return replace(self.encoded, codes=self.rows(slice(None)).codes)
 
-    def sample(self, most: int) -> pd.DataFrame:
-        """Return at most so many records, evenly spread over the table, with all columns that leave."""
-        n = self.n_records
-        rows = np.arange(n) if n <= most else np.arange(most) * n // most
-        return pd.DataFrame({name: column.take(rows) for name, column in self.columns.items()})
+    def sample(self, most: int) -> "Sample":
+        """Return at most so many records, evenly spread over the table."""
+        rows, person = places_of_sample(self.n_records, most), self.encoded.person
+        frame = pd.DataFrame({name: column.take(rows) for name, column in self.columns.items()})
+        return Sample(frame, None if person is None else person[rows], self.others)
+
+
+class Sample(NamedTuple):
+    """Some records of a table, with all columns that leave, and whose each is, (n,), -1 for nobody's, ``None`` when
+    every record is a person; ``others``: see :class:`CodedTable`."""
+
+    frame: pd.DataFrame
+    person: NDArray[np.int32] | None
+    others: tuple[ColumnFacts, ...]
+
+
+def places_of_sample(n: int, most: int) -> NDArray[np.int64]:
+    """Return at most so many of n records, evenly spread."""
+    return np.arange(n) if n <= most else np.arange(most) * n // most
 
 
 def code_table(
@@ -90,20 +118,28 @@ def code_table(
 ) -> CodedTable:
     """Return a table in pieces as codes; columns that do not leave are not read.
 
-    Raises what :func:`anonymizer.growing.encode.encode` raises, without any value of the table, and
-    :class:`ParameterError` for what takes the table in one piece: persons.
+    Raises what :func:`anonymizer.growing.encode.encode` raises, without any value of the table.
     """
     schema.check(pd.DataFrame(columns=list(table.names)))
+    return code_values(code_columns(table, columns_of(schema), options, progress), schema)
+
+
+def columns_of(schema: Schema) -> tuple[str, ...]:
+    """Return the columns that are read: those that leave, and those of :func:`person_columns`."""
+    return (*schema.released, *person_columns(schema))
+
+
+def person_columns(schema: Schema) -> tuple[str, ...]:
+    """Return the column that says whose a row is; without one, those that could, by their headers."""
     if schema.person is not None:
-        raise ParameterError(
-            f"Column {schema.person!r} says whose a row is, and persons can only be counted in one table in memory.",
-            remedy="Choose --engine memory, or bring one row a person.",
-        )
-    return code_values(code_columns(table, schema.released, options, progress), schema)
+        return (schema.person,)
+    return tuple(name for name in schema.identifying if speaks_of_one(name))
 
 
-def code_values(columns: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
-    """Return the columns of a table under a schema."""
+def code_values(read: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
+    """Return the columns of a table under a schema. ``read``: those of :func:`columns_of`; of those that do not leave
+    nothing stays but their counts, and a number of each record's person."""
+    columns = {name: read[name] for name in schema.released}
     encodings: list[Encoding] = []
     lookups: list[Codes] = []
     notes: list[str] = []
@@ -120,9 +156,31 @@ def code_values(columns: Mapping[str, CodedColumn], schema: Schema) -> CodedTabl
     target = whole_table(n) if guide is None else classes(columns[guide], schema)
     others = tuple(classes(columns[name], schema) for name in of_classes if name != schema.target)
     numeric, more = numbers([columns[name] for name in schema.sensitive if name not in of_classes], schema)
+    person, about_persons = persons_in(None if schema.person is None else read[schema.person])
+    notes += [*more, *about_persons]
     no_codes = np.empty((n, 0), np.uint8)
-    encoded = EncodedTable(no_codes, tuple(encodings), target, (*notes, *more), numeric, others, by_numbers)
-    return CodedTable(schema, columns, tuple(lookups), encoded)
+    encoded = EncodedTable(no_codes, tuple(encodings), target, tuple(notes), numeric, others, by_numbers, person)
+    speaking = tuple(facts_of(read[name]) for name in person_columns(schema))
+    return CodedTable(schema, columns, tuple(lookups), encoded, speaking)
+
+
+def facts_of(column: CodedColumn) -> ColumnFacts:
+    """Return how many records have a value in a column, and how many values there are, without any of them."""
+    codes = pd.factorize(column.values)[0]
+    present = codes >= 0
+    counts = np.bincount(codes[present], column.counts[present]).astype(np.int64)
+    n, some = int(column.counts.sum()), int(counts.sum())
+    return ColumnFacts(column.name, Kind.CATEGORICAL, n, n - some, len(counts), int((counts == 1).sum()))
+
+
+def persons_in(column: CodedColumn | None) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
+    """Return what :func:`anonymizer.growing.encode.persons_of` says of the whole table."""
+    if column is None:
+        return None, ()
+    codes = np.asarray(pd.factorize(column.values)[0], np.int32)[column.codes]
+    somebody = codes >= 0
+    codes[somebody] = pd.factorize(codes[somebody])[0]  # in the order in which they come
+    return number_persons(codes, column.name)
 
 
 def classes(column: CodedColumn, schema: Schema) -> ClassTarget:

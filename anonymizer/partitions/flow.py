@@ -13,7 +13,6 @@ from anonymizer.errors import MemoryOnlyError, Progress, no_progress
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Finding
 from anonymizer.gate.judge import about_table
-from anonymizer.groups.limits import too_few
 from anonymizer.groups.recipe import used_settings
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
@@ -22,7 +21,6 @@ from anonymizer.partitions.coded import CodedTable, code_values
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.run import SAMPLE, FilesResult, require_pieces, write_release
 from anonymizer.releasing.grid import Ladder
-from anonymizer.schema import Schema
 from anonymizer.settings import RUN
 from anonymizer.stages import Answer
 
@@ -67,10 +65,8 @@ class PartedFlow(Flow):
         return self.coded.encoded
 
     def _coded(self) -> CodedTable:
-        if self.schema.person is not None:
-            raise MemoryOnlyError("A column that says whose a row is")
         self.schema.check(self.table.first(0))
-        return code_values({name: self.table.columns[name] for name in self.schema.released}, self.schema)
+        return code_values(self.table.columns, self.schema)
 
     def _ladders(self) -> dict[str, Ladder]:
         return ladders_of_pieces(self.coded)
@@ -79,20 +75,17 @@ class PartedFlow(Flow):
         return grow_pieces(self.coded, self.recipe, progress=self.progress)
 
     def _before(self) -> LinkageRisk:
-        if self.schema.person is not None:
-            raise MemoryOnlyError("A column that says whose a row is")
-        return self.table.linkage_risk(self.schema.quasi_identifying)  # type: ignore[no-any-return]
+        person = self.encoded.person
+        return self.table.linkage_risk(self.schema.quasi_identifying, person)  # type: ignore[no-any-return]
 
     def _about_table(self) -> tuple[Finding, ...]:
         sample = self.coded.sample(SAMPLE)
-        return about_table(sample, Schema(tuple(self.schema[name] for name in sample.columns), self.schema.target))
+        return about_table(sample.frame, self.schema, sample.person, sample.others)
 
     def write_folder(self, folder: str | Path, override: str = "", progress: Progress = no_progress) -> FilesResult:
         """Write the release into a new folder, checked; return what it is. Raises what
         :func:`anonymizer.engines.anonymize_files` raises."""
         require_pieces(self.settings, self.schema)
-        if self.coded.n_records < self.settings.k:
-            raise too_few(self.encoded, self.settings.k)
         self.require_limits()
         own = {"grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
         parameters = self.settings.of(*RUN) | own

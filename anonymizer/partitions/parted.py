@@ -44,9 +44,10 @@ class PartedTable:
         """What :func:`anonymizer.reading.facts.profile` says of the whole table."""
         return tuple(column_facts(name, one.values, one.counts) for name, one in self.columns.items())
 
-    def linkage_risk(self, names: Sequence[str]) -> LinkageRisk:
-        """Return the linking risk of the table for an attacker who knows these columns."""
-        return risk_of_classes(classes_of(map(self._key, names), len(self)))
+    def linkage_risk(self, names: Sequence[str], person: NDArray[np.int32] | None = None) -> LinkageRisk:
+        """Return the linking risk of the table for an attacker who knows these columns. ``person``: as in
+        :func:`anonymizer.checking.linkage.linkage_risk`."""
+        return risk_of_classes(classes_of(map(self._key, names), len(self)), person)
 
     def singling_out(self, names: Sequence[str]) -> dict[str, int]:
         """Return what :func:`anonymizer.checking.linkage.singling_out` says of the whole table."""

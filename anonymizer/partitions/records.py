@@ -29,6 +29,7 @@ from anonymizer.growing.records import (
     in_threads,
     leaf_in_order,
     moments_of,
+    persons_of_nodes,
 )
 from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_all, sse
 from anonymizer.growing.tree import Tree
@@ -145,7 +146,8 @@ class InPieces:
         classes = count(encoded.target) if encoded.by_numbers else branch.sums
         values = None if encoded.numeric is None else encoded.numeric.values
         moments = moments_of(branch, values, self.order)
-        return Sums(classes, moments, tuple(in_threads(count, encoded.others)), None)
+        persons = persons_of_nodes(encoded, branch, self.order)
+        return Sums(classes, moments, tuple(in_threads(count, encoded.others)), persons)
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """See :class:`anonymizer.growing.records.RecordSource`."""

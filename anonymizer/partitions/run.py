@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
@@ -28,7 +27,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions.boxes import PartedRelease, grids_of_pieces, release_of_pieces
 from anonymizer.partitions.check import OriginalRows, verify_folder
-from anonymizer.partitions.coded import CodedTable, code_table
+from anonymizer.partitions.coded import CodedTable, Sample, code_table
 from anonymizer.partitions.folder import Manifest, write_folder
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import opened
@@ -54,7 +53,7 @@ from anonymizer.version import VERSION
 SAMPLE = 500_000
 """Most records that the gate looks at: all of a smaller table, else so many, evenly spread."""
 
-GROUPS_ALONE = ("uniform", "refine", "pack", "polish", "tiered-strict")
+GROUPS_ALONE = ("uniform", "refine", "pack", "pack-persons", "polish", "tiered-strict")
 """Generalizers whose boxes share no record."""
 
 
@@ -138,7 +137,7 @@ def release_here(
     progress(0.0, "Reading the pieces")
     table = open_table(source, rows, options)
     coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what))
-    if coded.n_records < s.k:
+    if coded.encoded.n_persons < s.k:
         raise too_few(coded.encoded, s.k)
     progress(0.3, "Growing the tree")
     recipe = recipe_of(s)
@@ -183,7 +182,10 @@ def write_release(
     loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
     progress(0.3, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
-    after = risk_of_classes(classes)
+    person = coded.encoded.person
+    if person is not None:
+        classes = replace(classes, class_of=classes.class_of[release.part])
+    after = risk_of_classes(classes, person)
     del classes
     once = [release]  # so that it can be let go before the check
     del release
@@ -252,7 +254,7 @@ def groups_of(
 def keep_checked(
     folder: str | Path,
     write: Callable[[Path], tuple[Manifest, Verification]],
-    sample: pd.DataFrame,
+    sample: Sample,
     schema: Schema,
     settings: Settings,
     reasons: Mapping[str, str],
@@ -260,13 +262,12 @@ def keep_checked(
 ) -> tuple[Path | None, Manifest, Verification, Gate]:
     """Return where a release was written, what was written and found; ``None`` and no folder when something stands in
     its way. ``write``: writes a folder and checks it; ``sample``: the records at which the gate looks."""
-    left = Schema(tuple(schema[name] for name in sample.columns), schema.target)
-    about = about_table(sample, left)
+    about = about_table(sample.frame, schema, sample.person, sample.others)
     keep = Unwritten()
     try:
         with replace_folder(folder) as half:
             manifest, verification = write(half)
-            gate = judge(about, sample, left, settings, verification).with_reasons(reasons)
+            gate = judge(about, sample.frame, schema, settings, verification).with_reasons(reasons)
             if gate.open or not (verification.passed or override.strip()):
                 raise keep
     except Unwritten:

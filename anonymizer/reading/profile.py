@@ -94,15 +94,21 @@ REPEATED = 0.9
 
 
 def person_columns(schema: Schema, facts: Sequence[ColumnFacts]) -> tuple[str, ...]:
-    """Return the columns that can tell whose a row is: identifying ones whose values repeat and whose header or values
-    speak of numbers, accounts or addresses of people, not of names; those whose header numbers persons first."""
-    several = [
-        fact
-        for column, fact in zip(schema.columns, facts, strict=True)
-        if column.role in POINTING and 1 < fact.distinct <= REPEATED * fact.present
+    """Return the columns that can tell whose a row is: identifying ones whose values repeat and whose header speaks of
+    numbers, accounts or addresses of people, not of names; those whose header numbers persons first. ``facts``: of all
+    columns, or of some."""
+    likely = [
+        fact.name
+        for fact in facts
+        if schema[fact.name].role in POINTING and 1 < fact.distinct <= REPEATED * fact.present
+        if speaks_of_one(fact.name)
     ]
-    likely = [fact for fact in several if _numbers_people(fact.name) or _is_address(fact)]
-    return tuple(fact.name for fact in sorted(likely, key=lambda fact: not _numbers_people(fact.name)))
+    return tuple(sorted(likely, key=lambda name: not _numbers_people(name)))
+
+
+def speaks_of_one(name: str) -> bool:
+    """Return True when a header says that equal values are one person's: numbers, accounts or addresses of people."""
+    return _numbers_people(name) or _is_address(name)
 
 
 def _numbers_people(name: str) -> bool:
@@ -112,10 +118,10 @@ def _numbers_people(name: str) -> bool:
     return numbers_rows(name) and (speaks_of_persons(name) or bool(header_phrases(name) & ID_WORDS))
 
 
-def _is_address(fact: ColumnFacts) -> bool:
-    """Return True when a column holds what reaches one person: e-mail addresses, telephone numbers, accounts."""
+def _is_address(name: str) -> bool:
+    """Return True when a header speaks of what reaches one person: e-mail addresses, telephone numbers, accounts."""
     reaches = {"an e-mail address", "a telephone number", "an account or device"}
-    return any(meaning.what in reaches for meaning in meanings_of(fact.name))
+    return any(meaning.what in reaches for meaning in meanings_of(name))
 
 
 def _with_person(columns: tuple[Column, ...], facts: Sequence[ColumnFacts]) -> tuple[Column, ...]:

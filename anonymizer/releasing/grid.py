@@ -113,9 +113,9 @@ def ladders_of(encoded: EncodedTable, schema: Schema) -> "dict[str, Ladder]":
     for encoding, codes in zip(encoded.encodings, encoded.codes.T, strict=True):
         if encoding.is_interval and encoding.hierarchy is None:
             records = count_codes(codes, len(encoding.labels))
-            whose = None if encoded.person is None else (codes, encoded.person)
+            persons = None if encoded.person is None else ends_of_persons(codes, encoded.person, len(encoding.labels))
             if records.any():
-                ladders[encoding.name] = ladder_of(encoding, records, schema[encoding.name], whose)
+                ladders[encoding.name] = ladder_of(encoding, records, schema[encoding.name], persons)
     return ladders
 
 
@@ -203,10 +203,10 @@ def ladder_of(
     encoding: Encoding,
     records: NDArray[np.int64],
     column: Column,
-    whose: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    persons: "PersonEnds | None" = None,
 ) -> Ladder:
-    """Return the cells of one column. ``records`` (b,): how many have each code that is a value; ``whose``: where they
-    are not persons, the codes of the records (n,) and whose each is (n,): see :func:`tails_of_persons`."""
+    """Return the cells of one column. ``records`` (b,): how many have each code that is a value; ``persons``: what
+    :func:`ends_of_persons` says, where records are not persons."""
     if column.cuts.bands:
         nobody = np.zeros(len(encoding.low), np.int64)
         ends = encoding.domain
@@ -227,7 +227,7 @@ def ladder_of(
         low, high = line[:-1], line[1:] - gap
     low, high, opens = cut_cells(low, high, gap, column)
     cell = np.maximum(np.searchsorted(low, encoding.low, side="right") - 1, 0)
-    beyond = tails(cell, records, len(low)) if whose is None else tails_of_persons(cell, *whose, len(low))
+    beyond = tails(cell, *(persons or (records, records)), len(low))
     around = lines(*ends, COARSER[step] if isinstance(step, str) else 10 * step, origin, column)
     outer = float(around[0]), float(around[-1] - gap)
     return Ladder(low, high, step, column.kind, *beyond, outer, None if column.domain is None else ends, opens)
@@ -269,25 +269,29 @@ def groups_of_levels(encoding: Encoding, column: Column) -> NDArray[np.int64]:
     return np.array([group_of.get(str(level), len(group_of) + code) for code, level in enumerate(encoding.labels)])
 
 
-def tails(cell: NDArray[np.int64], records: NDArray[np.int64], c: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return how many have a value in each cell or a lower one, and in each or a higher one, (c,) both. ``cell`` (b,):
-    of each code that is a value; ``records`` (b,): how many have each."""
-    of_cell = np.bincount(cell, records, minlength=c).astype(np.int64)
-    return np.cumsum(of_cell), np.cumsum(of_cell[::-1])[::-1]
+PersonEnds = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Of how many persons each code (b,) is the lowest, and of how many the highest."""
 
 
-def tails_of_persons(
-    cell: NDArray[np.int64], codes: NDArray[Any], person: NDArray[Any], c: int
+def tails(
+    cell: NDArray[np.int64], lowest: NDArray[np.int64], highest: NDArray[np.int64], c: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return what :func:`tails` does, of persons who may have several records. ``codes`` (n,): of the records;
-    ``person`` (n,): whose each is, -1 for nobody's."""
-    counts = (person >= 0) & (codes < len(cell))
-    of_record, of_person = cell[codes[counts]], np.unique(person[counts], return_inverse=True)[1]
-    lowest, highest = np.full(of_person.max(initial=-1) + 1, c), np.full(of_person.max(initial=-1) + 1, -1)
-    np.minimum.at(lowest, of_person, of_record)
-    np.maximum.at(highest, of_person, of_record)
-    below, above = np.bincount(lowest, minlength=c), np.bincount(highest, minlength=c)
+    """Return how many have a value in each cell or a lower one, and in each or a higher one, (c,) both. ``cell`` (b,):
+    of each code that is a value; ``lowest``, ``highest`` (b,): of how many each code is the lowest and the highest."""
+    below, above = (np.bincount(cell, counts, minlength=c).astype(np.int64) for counts in (lowest, highest))
     return np.cumsum(below), np.cumsum(above[::-1])[::-1]
+
+
+def ends_of_persons(codes: NDArray[Any], person: NDArray[Any], b: int) -> PersonEnds:
+    """Return of how many persons each code that is a value (b,) is the lowest, and the highest, of all their records.
+    ``codes`` (n,): of the records; ``person`` (n,): whose each is, -1 for nobody's."""
+    of_somebody = (person >= 0) & (codes < b)
+    whose, own = person[of_somebody], codes[of_somebody].astype(np.int64)
+    lowest, highest = np.full(int(whose.max(initial=-1)) + 1, b), np.full(int(whose.max(initial=-1)) + 1, -1)
+    np.minimum.at(lowest, whose, own)
+    np.maximum.at(highest, whose, own)
+    has_value = highest >= 0
+    return np.bincount(lowest[has_value], minlength=b), np.bincount(highest[has_value], minlength=b)
 
 
 def join_outermost(

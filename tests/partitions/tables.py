@@ -51,3 +51,21 @@ def whole_frame(table: pa.Table) -> pd.DataFrame:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)
     return read_table(sink.getvalue().to_pybytes(), name="whole.parquet").frame
+
+
+def visits(n: int, seed: int = 0) -> pd.DataFrame:
+    """Return n made-up rows of about n / 3 people, each with one town and birthday; of some rows nobody knows whose."""
+    rng = np.random.default_rng(seed)
+    table = people(n, seed)
+    whose = rng.integers(0, max(1, n // 3), n)
+    table["town"] = np.array([f"town {number:02}" for number in range(30)], dtype=object)[whose % 30]
+    table["born"] = np.datetime64("1950-01-01", "us") + (whose * 37 % 9000).astype("timedelta64[D]")
+    names = np.array([f"P{number:06}" for number in whose], dtype=object)
+    names[rng.random(n) < 0.02] = None
+    table.insert(2, "patient", names)
+    return table
+
+
+def visits_schema(table: pd.DataFrame, **changes: Any) -> Schema:
+    """Return the roles of :func:`visits`."""
+    return schema_of(table, **{"person": "patient", **changes})

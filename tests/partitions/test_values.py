@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anonymizer.errors import EncodeError, ParameterError, ReadError
+from anonymizer.errors import EncodeError, ReadError
 from anonymizer.growing.encode import EncodedTable, encode, encode_column
 from anonymizer.partitions.coded import CodedTable, code_table
 from anonymizer.partitions.pieces import open_table
@@ -198,11 +198,3 @@ def open_table_files(folder: Path) -> list[Path]:
     from anonymizer.partitions.places import files_of
 
     return files_of(folder)
-
-
-def test_persons__take_one_table_in_memory(tmp_path: Path) -> None:
-    table = pa.table({"who": [1, 1], "age": [30, 40], "sick": ["yes", "no"]})
-    pq.write_table(table, tmp_path / "one.parquet")
-    schema = Schema.of(table.to_pandas(), quasi_identifying=["age"], sensitive=["sick"], person="who")
-    with pytest.raises(ParameterError, match="'who' says whose a row is"):
-        code_table(open_table(tmp_path), schema)

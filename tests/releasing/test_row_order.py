@@ -7,7 +7,7 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from anonymizer.cells import Cell
@@ -49,6 +49,7 @@ def permuted(release: Release, order) -> Release:
 @settings(max_examples=60)
 @given(rows, st.data())
 def test_any_order_of_the_rows__gives_the_same_files(case, data):
+    assume(all(abs(cost or 0) < 8.9e307 for _, _, (_, cost) in case))  # Stata has no larger number
     mixed = data.draw(st.lists(MIXED, min_size=len(case), max_size=len(case)))
     release = release_of(case, mixed)
     order = np.array(data.draw(st.permutations(range(len(case)))))
