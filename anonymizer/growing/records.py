@@ -292,13 +292,15 @@ class InMemory:
 
 
 def persons_of_nodes(encoded: EncodedTable, branch: Branch, order: NDArray[np.uint32]) -> Persons | None:
-    """Return the different persons of every node; ``None`` when every record is a person. ``order`` (n,): the records
-    as they stand in the branch."""
+    """Return the different persons of every node of a branch, or of several under no root; ``None`` when every record
+    is a person. ``order`` (n,): the records as they stand in its leaves."""
     from anonymizer import kernels
 
     if encoded.person is None:
         return None
-    runs = (branch.parent, branch.feature, branch.first, branch.last, order)
+    size, depth = (np.full(len(branch.parent) + 1, at, dtype=np.int32) for at in (1, 0))
+    kernels.sizes_and_depths(np.append(np.int32(-1), branch.parent + np.int32(1)), size, depth)
+    runs = (branch.parent, size[1:].copy(), branch.feature, branch.first, branch.last, order)
 
     def count(column: tuple[NDArray[np.int32], NDArray[Any], int]) -> NDArray[np.int64]:
         ids, classes, n_classes = column

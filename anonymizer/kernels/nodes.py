@@ -19,6 +19,8 @@ def sizes_and_depths(parent, size, depth):
 def add_up(parent, values):
     """Turn sums of leaves into sums of branches, (m, s), one backward sweep; inner nodes are zero before."""
     for t in range(parent.shape[0] - 1, 0, -1):
+        if parent[t] < 0:
+            continue
         for c in range(values.shape[1]):
             values[parent[t], c] += values[t, c]
 
@@ -34,12 +36,13 @@ def count_classes(parent, feature, firsts, lasts, order, codes, counts):
 
 
 @njit(cache=True, nogil=True)
-def count_distinct(parent, feature, firsts, lasts, order, ids, codes, latest, counts):
+def count_distinct(parent, size, feature, firsts, lasts, order, ids, codes, latest, counts):
     """Count the different ids of each class in every node (m, c); ``counts`` is zero before.
 
     Each leaf adds one for an id that it holds, and the lowest common ancestor of neighbouring leaves with the same id
-    takes one away, so that every branch counts it once. ``ids`` (n,): of each record, always with the same class; -1
-    is none. ``latest`` (ids,): the last leaf that held it, -1 before.
+    takes one away, so that every branch counts it once. ``size`` (m,): nodes of each branch; where records lie,
+    ``firsts`` and ``lasts`` (m,), is known of leaves alone. ``ids`` (n,): of each record, always with the same class;
+    -1 is none. ``latest`` (ids,): the last leaf that held it, -1 before.
     """
     for t in range(parent.shape[0]):
         if feature[t] < 0:
@@ -49,9 +52,9 @@ def count_distinct(parent, feature, firsts, lasts, order, ids, codes, latest, co
                     continue
                 counts[t, c] += 1
                 above = latest[number]
+                while above >= 0 and above + size[above] <= t:
+                    above = parent[above]
                 if above >= 0:
-                    while lasts[above] < lasts[t]:
-                        above = parent[above]
                     counts[above, c] -= 1
                 latest[number] = t
     add_up(parent, counts)

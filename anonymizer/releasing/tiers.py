@@ -192,7 +192,8 @@ class _Nodes:
         who = np.arange(len(rows), dtype=np.int32) if person is None else person
         persons = np.zeros((tree.n_nodes, 1), np.int64)
         everybody, latest = np.zeros(len(rows), np.uint8), np.full(int(who.max(initial=-1)) + 1, -1, np.int32)
-        kernels.count_distinct(tree.parent, tree.feature, start[:-1], last, rows, who, everybody, latest, persons)
+        runs = tree.parent, tree.size, tree.feature, start[:-1], last, rows
+        kernels.count_distinct(*runs, who, everybody, latest, persons)
         count = persons[:, 0].copy()
         nodes = np.unique(groups.group[groups.leaf])
         short = nodes[count[nodes] < k]

@@ -11,7 +11,7 @@ from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import prune
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode
-from anonymizer.growing.grow import grow
+from anonymizer.growing.grow import grow, grow_with_leaves
 from anonymizer.growing.records import descend
 from anonymizer.schema import Schema
 from anonymizer.settings import Limits
@@ -116,3 +116,21 @@ def test_schema__has_one_person_column_that_never_leaves() -> None:
     assert Schema.from_json(schema.to_json()) == schema
     with pytest.raises(SchemaError, match="said to be the person of a row"):
         schema.with_column("ward", role="person")
+
+
+def test_nodes_that_are_divided_from_histograms__count_each_person_once() -> None:
+    """Where the records of such a node lie is not known, only where those of leaves do."""
+    table, schema = visits(3, 20_000)
+    table["age"] = np.random.default_rng(3).integers(0, 900, len(table))
+    encoded = encode(table, schema)
+    tree, leaf = grow_with_leaves(encoded)
+    assert encoded.person is not None
+    pairs = pd.DataFrame({"node": leaf.astype(np.int64), "person": encoded.person}).query("person >= 0")
+    counts = np.zeros(tree.n_nodes, np.int64)
+    for depth in range(int(tree.depth.max()), -1, -1):
+        pairs = pairs.drop_duplicates()
+        here = tree.depth[pairs["node"]] == depth
+        counts += np.bincount(pairs["node"][here], minlength=tree.n_nodes)
+        pairs["node"] = np.where(here, tree.parent[pairs["node"]], pairs["node"])
+        pairs = pairs[pairs["node"] >= 0]
+    assert tree.persons.n.tolist() == counts.tolist()

@@ -18,12 +18,14 @@ from anonymizer.checking.persons import persons_of_rows
 from anonymizer.engines import anonymize_files
 from anonymizer.errors import GuaranteeError
 from anonymizer.flow import Flow
+from anonymizer.groups.recipe import Recipe, grow_by
 from anonymizer.growing.tree import Persons
 from anonymizer.partitions import run
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.parted import read_pieces
 from anonymizer.partitions.pieces import open_table
+from anonymizer.partitions.records import grow_pieces
 from anonymizer.releasing.grid import ends_of_persons
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
@@ -65,6 +67,19 @@ def test_files_of_persons__are_released_as_the_table_in_memory(tmp_path: Path, c
     assert result.after.sizes.tolist() == expected.report.after.sizes.tolist()
     assert result.after.highest == expected.report.after.highest
     assert result.notes == expected.encoded.notes
+
+
+@pytest.mark.parametrize(("rows", "enough"), [(700, 50), (4000, 900), (1, 4000)])
+def test_persons_of_nodes_in_any_pieces__are_those_of_the_whole(tmp_path: Path, rows: int, enough: int) -> None:
+    table = pa.Table.from_pandas(visits(1500, 3), preserve_index=False)
+    frame = whole_frame(table)
+    schema = visits_schema(frame, sensitive=["diagnosis", "ward"])
+    coded = code_table(open_table(write_pieces(tmp_path / "in", table, [400, 900])), schema)
+    expected = grow_by(Recipe("entropy", 2), an.encode(frame, schema))[0].persons
+    persons = grow_pieces(coded, Recipe("entropy", 2), rows, enough)[0].persons
+    assert persons.n.tolist() == expected.n.tolist()
+    assert persons.sums.tolist() == expected.sums.tolist()
+    assert [counts.tolist() for counts in persons.others] == [counts.tolist() for counts in expected.others]
 
 
 def test_persons_in_any_pieces__have_the_numbers_of_the_whole(tmp_path: Path) -> None:
