@@ -220,10 +220,13 @@ def linkage_risk(
 def risk_of_classes(classes: LookAlikes, person: NDArray[np.integer[Any]] | None = None) -> LinkageRisk:
     """Return the linking risk of records in these classes, without a population; ``person`` as in
     :func:`linkage_risk`."""
-    counts, groups, largest = classes.sizes, len(classes.sizes), None
-    if person is not None:
-        counts, largest = persons_in(classes, person)
-    n = int(counts.sum())
+    return risk_of_sizes(classes.sizes) if person is None else risk_of_sizes(*persons_in(classes, person))
+
+
+def risk_of_sizes(counts: NDArray[np.int64], largest: float | None = None) -> LinkageRisk:
+    """Return the linking risk of classes that have so many records each, or persons, (groups,). ``largest``: the
+    largest share of the rows of a class that is one person's, where records are not persons."""
+    n, groups = int(counts.sum()), len(counts)
     sizes, classes_of_size = np.unique(counts, return_counts=True)
     smallest = int(sizes[0]) if n else 0
     highest = largest if largest is not None else 1 / smallest if n else 0.0

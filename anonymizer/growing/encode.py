@@ -213,11 +213,15 @@ def number_persons(codes: NDArray[np.integer[Any]], name: str) -> tuple[NDArray[
     """Return what :func:`persons_of` does, from a number of each record's person (n,), -1 for nobody's, in the order in
     which they come. ``name``: of the column."""
     person = np.asarray(codes, np.int32)
-    nobody = int((person < 0).sum())
+    return person, note_of_nobody(int((person < 0).sum()), name)
+
+
+def note_of_nobody(nobody: int, name: str) -> tuple[str, ...]:
+    """Return the note that so many records have no value in the column that says whose a row is; none of none."""
     if not nobody:
-        return person, ()
+        return ()
     what = "1 row has" if nobody == 1 else f"{nobody:,} rows have"
-    return person, (f"{what} no {name!r}: whose they are is not known, so they count for nobody.",)
+    return (f"{what} no {name!r}: whose they are is not known, so they count for nobody.",)
 
 
 def distinct_ids(ids: NDArray[np.int32]) -> int:

@@ -12,7 +12,7 @@ from anonymizer.checking.linkage import LookAlikes, classes_of
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.values import ROWS, CodedColumn, in_order
 from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
-from anonymizer.releasing.grid import Grid, Ladder, grids_at, groups_of_levels, ladder_of
+from anonymizer.releasing.grid import Grid, Ladder, PersonEnds, grids_at, groups_of_levels, ladder_of
 from anonymizer.releasing.release import Release, ReleasedColumn, ranks_of, sorted_rows
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind
@@ -28,22 +28,25 @@ DENSE = 4
 """Pairs are counted in a table while it has at most so many cells a record."""
 
 
-def ladders_of_pieces(table: CodedTable, names: Sequence[str] | None = None) -> dict[str, Ladder]:
+def ladders_of_pieces(table: CodedTable, persons: Mapping[str, PersonEnds] | None = None) -> dict[str, Ladder]:
     """Return what :func:`anonymizer.releasing.grid.ladders_of` returns of the whole table, from how many records have
-    each value; of some columns, or of all."""
+    each value. ``persons``: of how many each code is the lowest and the highest, where the records are elsewhere."""
     return {
         encoding.name: ladder_of(
-            encoding, table.records(position), table.schema[encoding.name], table.ends_of_persons(position)
+            encoding,
+            table.records(position),
+            table.schema[encoding.name],
+            table.ends_of_persons(position) if persons is None else persons.get(encoding.name),
         )
         for position, encoding in enumerate(table.encoded.encodings)
         if encoding.is_interval and encoding.hierarchy is None and len(encoding.labels)
-        if names is None or encoding.name in names
     }
 
 
-def grids_of_pieces(table: CodedTable, k: int, names: Sequence[str] | None = None) -> dict[str, Grid]:
-    """Return what :func:`anonymizer.releasing.grid.grids_of` returns of the whole table; of some columns, or of all."""
-    return grids_at(ladders_of_pieces(table, names), k)
+def grids_of_pieces(table: CodedTable, k: int, persons: Mapping[str, PersonEnds] | None = None) -> dict[str, Grid]:
+    """Return what :func:`anonymizer.releasing.grid.grids_of` returns of the whole table; ``persons``: of
+    :func:`ladders_of_pieces`."""
+    return grids_at(ladders_of_pieces(table, persons), k)
 
 
 @dataclass(frozen=True, eq=False)

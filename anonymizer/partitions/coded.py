@@ -121,7 +121,7 @@ def code_table(
     Raises what :func:`anonymizer.growing.encode.encode` raises, without any value of the table.
     """
     schema.check(pd.DataFrame(columns=list(table.names)))
-    return code_values(code_columns(table, columns_of(schema), options, progress), schema)
+    return code_records(code_columns(table, columns_of(schema), options, progress), schema)
 
 
 def columns_of(schema: Schema) -> tuple[str, ...]:
@@ -136,10 +136,17 @@ def person_columns(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in schema.identifying if speaks_of_one(name))
 
 
-def code_values(read: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
-    """Return the columns of a table under a schema. ``read``: those of :func:`columns_of`; of those that do not leave
-    nothing stays but their counts, and a number of each record's person."""
-    columns = {name: read[name] for name in schema.released}
+def code_records(read: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
+    """Return the columns of a table under a schema, and whose its records are. ``read``: those of :func:`columns_of`;
+    of those that do not leave nothing stays but their counts, and a number of each record's person."""
+    table = code_values({name: read[name] for name in schema.released}, schema)
+    person, notes = persons_in(None if schema.person is None else read[schema.person])
+    encoded = replace(table.encoded, person=person, notes=(*table.encoded.notes, *notes))
+    return replace(table, encoded=encoded, others=tuple(facts_of(read[name]) for name in person_columns(schema)))
+
+
+def code_values(columns: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
+    """Return the columns of a table that leave under a schema."""
     encodings: list[Encoding] = []
     lookups: list[Codes] = []
     notes: list[str] = []
@@ -156,12 +163,9 @@ def code_values(read: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
     target = whole_table(n) if guide is None else classes(columns[guide], schema)
     others = tuple(classes(columns[name], schema) for name in of_classes if name != schema.target)
     numeric, more = numbers([columns[name] for name in schema.sensitive if name not in of_classes], schema)
-    person, about_persons = persons_in(None if schema.person is None else read[schema.person])
-    notes += [*more, *about_persons]
     no_codes = np.empty((n, 0), np.uint8)
-    encoded = EncodedTable(no_codes, tuple(encodings), target, tuple(notes), numeric, others, by_numbers, person)
-    speaking = tuple(facts_of(read[name]) for name in person_columns(schema))
-    return CodedTable(schema, columns, tuple(lookups), encoded, speaking)
+    encoded = EncodedTable(no_codes, tuple(encodings), target, (*notes, *more), numeric, others, by_numbers)
+    return CodedTable(schema, columns, tuple(lookups), encoded)
 
 
 def facts_of(column: CodedColumn) -> ColumnFacts:

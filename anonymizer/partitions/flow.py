@@ -17,7 +17,7 @@ from anonymizer.groups.recipe import used_settings
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.boxes import ladders_of_pieces
-from anonymizer.partitions.coded import CodedTable, code_values
+from anonymizer.partitions.coded import CodedTable, code_records
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.run import SAMPLE, FilesResult, require_pieces, write_release
 from anonymizer.releasing.grid import Ladder
@@ -66,7 +66,7 @@ class PartedFlow(Flow):
 
     def _coded(self) -> CodedTable:
         self.schema.check(self.table.first(0))
-        return code_values(self.table.columns, self.schema)
+        return code_records(self.table.columns, self.schema)
 
     def _ladders(self) -> dict[str, Ladder]:
         return ladders_of_pieces(self.coded)

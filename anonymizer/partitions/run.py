@@ -138,7 +138,7 @@ def release_here(
     table = open_table(source, rows, options)
     coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what))
     if coded.encoded.n_persons < s.k:
-        raise too_few(coded.encoded, s.k)
+        raise too_few(coded.encoded.n_persons, "records" if schema.person is None else "persons", s.k)
     progress(0.3, "Growing the tree")
     recipe = recipe_of(s)
     tree, leaf = grow_pieces(coded, recipe, rows, progress=lambda share, what: progress(0.3 + 0.2 * share, what))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from anonymizer.groups.refine import places_of_pieces
 from anonymizer.growing.records import Branch, Sums
 from anonymizer.growing.target import bits_of, moments_of_steps
-from anonymizer.growing.tree import Tree
+from anonymizer.growing.tree import Persons, Tree
 from anonymizer.workers.shares import Grown
 
 
@@ -44,7 +44,17 @@ class Cuts:
         )
         bits = bits_of(int(self.tree.n[0]))
         moments = self._merge(self.tree.moments, [moments_of_steps(some.steps, bits) for some in self.grown])
-        return Sums(classes, moments, tuple(others), None)
+        return Sums(classes, moments, tuple(others), self._persons())
+
+    def _persons(self) -> Persons | None:
+        pieces = [some.persons for some in self.grown if some.persons is not None]
+        if len(pieces) < len(self.grown):
+            return None
+        above = self.tree.persons
+        n = self._merge(above.n[:, None], [some.n[:, None] for some in pieces])[:, 0].copy()
+        others = zip(above.others, *(some.others for some in pieces), strict=True)
+        sums = self._merge(above.sums, [some.sums for some in pieces])
+        return Persons(n, sums, tuple(self._merge(of_tree, below) for of_tree, *below in others))
 
     def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
         """See :class:`anonymizer.growing.records.RecordSource`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
+from anonymizer.checking.linkage import LinkageRisk, risk_of_sizes
 from anonymizer.errors import Progress, no_progress
 from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions.boxes import kept_of_pieces
@@ -28,6 +28,7 @@ class Leaving:
         """Let workers make the cells. ``parts``: of each share, a future of the part of each record."""
         self.table, self.settings, self.parts = table, settings, parts
         s, self.cluster = settings, table.cluster
+        grids = table.grids(s.k)
         names, lots = [encoding.name for encoding in table.here.encodings], []
         for some in np.array_split(np.arange(len(names)), min(len(names), len(table.shares))):  # so that nobody has all
             own = tuple(names[at] for at in some)
@@ -38,7 +39,7 @@ class Leaving:
                 )
                 for share, part in zip(table.shares, self.parts, strict=True)
             ]  # fmt: skip
-            how = own, n_parts, s.k, s.writing, s.numbers
+            how = own, n_parts, {name: grids[name] for name in own if name in grids}, s.writing, s.numbers
             lots.append(self.cluster.ask("cells", leaving.cells, table.coding, of_shares, *how))
         self.boxed = self.cluster.ask("box", leaving.box, token_hex(4), table.coding, lots, n_parts)
         self.here: Boxed = self.cluster.answer(self.boxed)
@@ -48,7 +49,7 @@ class Leaving:
         rows = [
             self.cluster.ask(
                 "rows", leaving.rows_in, share, self.table.coding, part, self.boxed, span, self.table.schema.released,
-                share=share.number,
+                self.table.numbering, share=share.number,
             )
             for share, part in zip(self.table.shares, self.parts, strict=True)
         ]  # fmt: skip
@@ -68,9 +69,8 @@ class Leaving:
             for span in spans[start : start + width]:
                 own = self.rows_of(span)
                 files.append(self.cluster.ask("write", leaving.write, self.table.coding, self.boxed, span, own, *how))
-                checks.append(
-                    self.cluster.ask("check", leaving.check, self.table.coding, own, str(folder), files[-1])
-                )  # fmt: skip
+                of_file = own, str(folder), files[-1], self.table.numbering is not None
+                checks.append(self.cluster.ask("check", leaving.check, self.table.coding, *of_file))
             parts += self.cluster.answers(files)
             checked += self.cluster.answers(checks)
         table = self.table.here.table
@@ -86,8 +86,8 @@ class Leaving:
 
     def risk(self) -> LinkageRisk:
         """Return the linking risk of the rows."""
-        sizes = self.here.class_sizes
-        return risk_of_classes(LookAlikes(np.empty(0, np.int64), sizes))
+        persons = self.table.persons
+        return risk_of_sizes(self.here.class_sizes) if persons is None else persons.risk(self.boxed, self.parts)
 
     def losses(self) -> dict[str, float]:
         """Return the mean NCP of each generalized column."""

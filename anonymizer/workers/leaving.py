@@ -6,7 +6,7 @@ same file.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,19 +19,21 @@ from anonymizer.groups.hulls import scale_of
 from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import Encoding
 from anonymizer.growing.grow import sizes_and_depths
-from anonymizer.growing.records import Branch
+from anonymizer.growing.records import Branch, persons_of_nodes
 from anonymizer.growing.target import bits_of, steps_of_nodes
 from anonymizer.growing.tree import Tree
-from anonymizer.partitions.boxes import COUNTED, boxed_column, grids_of_pieces, kept_of_pieces, pairs_in
+from anonymizer.partitions.boxes import COUNTED, boxed_column, kept_of_pieces, pairs_in
 from anonymizer.partitions.check import OriginalRows, PartRows, _Before, _part_rows
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.folder import GROUP, Part
 from anonymizer.partitions.values import ROWS, CodedColumn, Codes
 from anonymizer.releasing.files import write_file
+from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of, sorted_rows
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of
+from anonymizer.workers.persons import Numbering, compact, who_of
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import Bundle, Coding, Grown, cache_of, codes_of, hulls
 
@@ -106,14 +108,16 @@ def parts_of(share: Share, coding: Coding, routes: Routes) -> NDArray[np.int32]:
 
 
 @guarded
-def members(share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int) -> Bundle:
+def members(
+    share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int, numbering: Numbering | None
+) -> Bundle:
     """Return the records of a share in the parts from ``low`` to below ``high``, part by part, each in the order of the
     table; the first of the ``others`` is the target."""
-    return bundle_of(share, coding, part, low, high)[0]
+    return bundle_of(share, coding, part, low, high, numbering)[0]
 
 
 def bundle_of(
-    share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int
+    share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int, numbering: Numbering | None
 ) -> tuple[Bundle, NDArray[np.int64]]:
     """Return what :func:`members` does, and the number of each record in its share."""
     rows = np.flatnonzero((part >= low) & (part < high))
@@ -124,12 +128,13 @@ def bundle_of(
     sizes = np.bincount(part[rows] - low, minlength=high - low)
     classes = (np.asarray(target.codes) for target in (encoded.target, *encoded.others))
     values = np.empty((len(rows), 0)) if encoded.numeric is None else encoded.numeric.values
-    return Bundle(packed, tuple(classes), values, tuple(sizes.tolist())), rows
+    who = EVERYBODY if numbering is None else who_of(share, numbering)[rows]
+    return Bundle(packed, tuple(classes), values, tuple(sizes.tolist()), who), rows
 
 
 @guarded
-def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: list[Bundle]) -> Grown:
-    """Return the pieces into which some groups are cut where their hulls lose least, ``least`` records on both sides:
+def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: list[Bundle], by_person: bool) -> Grown:
+    """Return the pieces into which some groups are cut where their hulls lose least, ``least`` persons on both sides:
     see :func:`anonymizer.groups.refine.with_cuts`; the first of the ``others`` counts the target. ``encodings``: as
     the ends of cells will be written."""
     from anonymizer.groups import piece_kernels
@@ -141,21 +146,29 @@ def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: 
     sizes = np.sum([bundle.sizes for bundle in of_shares], axis=0)
     ends = np.cumsum(sizes)
     scale = scale_of(encodings)
-    pieces = piece_kernels.cut_groups(codes, order, EVERYBODY, ends - sizes, ends, scale, least, False)
+    who = compact(np.concatenate([bundle.who for bundle in of_shares])[by_part]) if by_person else EVERYBODY
+    who.flags.writeable = False
+    pieces = piece_kernels.cut_groups(codes, order, who, ends - sizes, ends, scale, least, False)
     branch = Branch(*(*pieces, np.empty((len(pieces[0]), 0), np.int64)))
     m, leaves = len(branch.parent), np.flatnonzero(branch.feature < 0)
     leaf = np.repeat(leaves, (branch.last - branch.first)[leaves])
     size = sizes_and_depths(np.append(-1, branch.parent + 1))[0][1:]  # under one root
     after = np.arange(m) + size
-    counts = []
+    counts, targets = [], []
     for at, target in enumerate((coding.table.encoded.target, *coding.table.encoded.others)):
-        classes = np.concatenate([bundle.others[at] for bundle in of_shares])[by_part][order].astype(np.int64)
-        cells = np.bincount(leaf * target.n_classes + classes, minlength=m * target.n_classes)
+        classes = np.concatenate([bundle.others[at] for bundle in of_shares])[by_part]
+        targets.append(replace(target, codes=classes))
+        cells = np.bincount(leaf * target.n_classes + classes[order].astype(np.int64), minlength=m * target.n_classes)
         sums = np.cumsum(np.vstack([np.zeros(target.n_classes, np.int64), cells.reshape(m, -1)]), axis=0)
         counts.append(sums[after] - sums[:-1])
     values = np.concatenate([bundle.values for bundle in of_shares])[by_part]
     steps = steps_of_nodes(values, order, branch.first, branch.last, size, bits_of(coding.table.n_records))
-    return Grown(branch, tuple(counts), steps, *hulls(encodings, branch, list(codes), 1), ())
+    persons = None
+    if by_person:
+        target, *others = targets
+        records = replace(coding.table.encoded, codes=codes.T, numeric=None, person=who)
+        persons = persons_of_nodes(replace(records, target=target, others=tuple(others)), branch, order)
+    return Grown(branch, tuple(counts), steps, *hulls(encodings, branch, list(codes), 1), (), persons=persons)
 
 
 class Contents(NamedTuple):
@@ -240,11 +253,11 @@ class Cells(NamedTuple):
 
 @guarded
 def cells(
-    coding: Coding, of_shares: list[Contents], names: Sequence[str], n_parts: int, k: int, writing: str, numbers: str
-) -> Cells:
-    """Return the cell of every part in some columns, from what the shares have of it."""
+    coding: Coding, of_shares: list[Contents], names: Sequence[str], n_parts: int, grids: Mapping[str, Grid],
+    writing: str, numbers: str,
+) -> Cells:  # fmt: skip
+    """Return the cell of every part in some columns, from what the shares have of it. ``grids``: of these columns."""
     table = coding.table
-    grids = grids_of_pieces(table, k, names)
     columns = {}
     for position, encoding in enumerate(coding.encodings):
         if encoding.name in names:
@@ -288,10 +301,12 @@ class Span(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Records of some classes in a share: their parts, and their values in some columns."""
+    """Records of some classes in a share: their parts, their values in some columns, and whose they are, where that is
+    asked."""
 
     part: NDArray[np.int32]
     codes: Mapping[str, Codes]
+    who: NDArray[np.int32] = EVERYBODY
 
 
 def spans(class_sizes: NDArray[np.int64], rows: int) -> list[Span]:
@@ -308,8 +323,9 @@ def spans(class_sizes: NDArray[np.int64], rows: int) -> list[Span]:
 
 @guarded
 def rows_in(
-    share: Share, coding: Coding, part: NDArray[np.int32], boxed: Boxed, span: Span, names: Sequence[str]
-) -> Rows:
+    share: Share, coding: Coding, part: NDArray[np.int32], boxed: Boxed, span: Span, names: Sequence[str],
+    numbering: Numbering | None,
+) -> Rows:  # fmt: skip
     """Return the records of a share whose classes stand in a file, class by class, in the order of the table."""
     codes, here = codes_of(share, coding), cache_of(share)
     with here.lock:
@@ -320,7 +336,8 @@ def rows_in(
             here.by_class = boxed.name, order, np.append(0, ends)
         _, order, starts = here.by_class
     rows = order[starts[span.low] : starts[span.high]]
-    return Rows(part[rows], {name: codes[name][rows] for name in names})
+    who = EVERYBODY if numbering is None else who_of(share, numbering)[rows]
+    return Rows(part[rows], {name: codes[name][rows] for name in names}, who)
 
 
 @guarded
@@ -331,7 +348,9 @@ def together(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows]) ->
     keys: list[Key] = [(boxed.rank[part] - span.low, span.high - span.low)]
     keys += [(ranks[codes[name]], bound) for name, (ranks, bound) in boxed.unchanged.items()]
     rows = sorted_rows(keys, len(part))[span.skip : span.skip + span.rows]
-    return Rows(part[rows], {name: of_column[rows] for name, of_column in codes.items()})
+    who = np.concatenate([some.who for some in of_shares])
+    who = who[rows] if len(who) else who
+    return Rows(part[rows], {name: of_column[rows] for name, of_column in codes.items()}, who)
 
 
 @guarded
@@ -359,13 +378,24 @@ def write(
 
 
 @guarded
-def check(coding: Coding, own: Rows, folder: str, part: Part) -> PartRows:
+def check(coding: Coding, own: Rows, folder: str, part: Part, by_person: bool) -> PartRows:
     """Return what one file of a folder holds, read back, each of its rows held against its ``own`` record."""
     schema = coding.table.schema
     columns = {name: CodedColumn(name, coding.table.columns[name].values, codes) for name, codes in own.codes.items()}
-    table = CodedTable(schema, columns, coding.table.lookups, coding.table.encoded)
+    encoded = replace(coding.table.encoded, person=np.array(own.who) if by_person else None)
+    table = CodedTable(schema, columns, coding.table.lookups, encoded)
     before = _Before(OriginalRows(table, np.arange(part.rows)), schema)
     return _part_rows(Path(folder), part, before, 0)
+
+
+@guarded
+def sample(
+    share: Share, coding: Coding, rows: NDArray[np.int64], numbering: Numbering | None
+) -> tuple[dict[str, Codes], NDArray[np.int32]]:
+    """Return the values of some records of a share, by their places among all, and whose they are, where that is asked.
+    ``rows``: their numbers in the share."""
+    who = EVERYBODY if numbering is None else who_of(share, numbering)[rows]
+    return {name: codes[rows] for name, codes in codes_of(share, coding).items()}, who
 
 
 def frame_of(coding: Coding, of_shares: Sequence[Mapping[str, Codes]]) -> pd.DataFrame:

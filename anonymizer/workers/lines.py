@@ -14,6 +14,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.releasing.pack import Background, Secret, lay_line, pack_line, variance_of, wants_of
 from anonymizer.settings import Limits
 from anonymizer.workers.leaving import bundle_of
+from anonymizer.workers.persons import Numbering, compact
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import Bundle, Coding
 
@@ -38,10 +39,11 @@ class Packs(NamedTuple):
 
 @guarded
 def take(
-    share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int, secret: Secret, start: int
-) -> Numbered:
+    share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int, numbering: Numbering | None,
+    secret: Secret, start: int,
+) -> Numbered:  # fmt: skip
     """Return the records of a share in the groups from ``low`` to below ``high``. ``start``: of the share's first."""
-    bundle, rows = bundle_of(share, coding, part, low, high)
+    bundle, rows = bundle_of(share, coding, part, low, high, numbering)
     return Numbered(bundle, secret.numbers(start, len(part))[rows])
 
 
@@ -53,13 +55,14 @@ def pack(
     weight: NDArray[np.float64],
     background: Background,
     of_shares: list[Numbered],
+    by_person: bool,
 ) -> Packs:
     """Return the packed groups of some groups: see :func:`anonymizer.releasing.pack.pack`. ``encodings``: as the ends
     of cells will be written; ``required``: the limits."""
     limits = Limits(**required)
     bundles = [numbered.bundle for numbered in of_shares]
     region = np.concatenate([np.repeat(np.arange(len(bundle.sizes)), bundle.sizes) for bundle in bundles])
-    encoded = records_of(coding.table.encoded, encodings, bundles)
+    encoded = records_of(coding.table.encoded, encodings, bundles, by_person)
     order = np.argsort(np.concatenate([numbered.numbers for numbered in of_shares]), kind="stable")
     line = lay_line(encoded, region, order, scale_of(encodings, np.array(weight)))
     group = pack_line(line, limits.k, wants_of(line, encoded, limits, background)).astype(np.int32)
@@ -67,7 +70,9 @@ def pack(
     return Packs(tuple(np.split(group, ends[:-1])), int(group.max()) + 1)
 
 
-def records_of(encoded: EncodedTable, encodings: tuple[Encoding, ...], bundles: list[Bundle]) -> EncodedTable:
+def records_of(
+    encoded: EncodedTable, encodings: tuple[Encoding, ...], bundles: list[Bundle], by_person: bool
+) -> EncodedTable:
     """Return the records of some bundles as a table in codes."""
     codes = np.ascontiguousarray(np.concatenate([bundle.packed for bundle in bundles], axis=1).T)
     target, *others = (
@@ -77,7 +82,10 @@ def records_of(encoded: EncodedTable, encodings: tuple[Encoding, ...], bundles: 
     numeric = encoded.numeric
     if numeric is not None:
         numeric = replace(numeric, values=np.concatenate([bundle.values for bundle in bundles]))
-    return replace(encoded, codes=codes, encodings=encodings, target=target, others=tuple(others), numeric=numeric)
+    person = compact(np.concatenate([bundle.who for bundle in bundles])) if by_person else None
+    return replace(
+        encoded, codes=codes, encodings=encodings, target=target, others=tuple(others), numeric=numeric, person=person
+    )
 
 
 @guarded
@@ -119,11 +127,15 @@ def pack_groups(
     packs = []
     for low, high in table.bins_of_groups(tree.n[group == np.arange(tree.n_nodes)]):
         numbered = [
-            cluster.ask("numbered", take, share, table.coding, part, low, high, secret, start, share=share.number)
+            cluster.ask(
+                "numbered", take, share, table.coding, part, low, high, table.numbering, secret, start,
+                share=share.number,
+            )
             for share, part, start in zip(table.shares, parts, starts, strict=False)
-        ]
+        ]  # fmt: skip
         how = encoded.encodings, dict(limits.items()), secret.weight, background
-        packs.append(cluster.ask("pack", pack, table.coding, *how, numbered))
+        by_person = table.numbering is not None
+        packs.append(cluster.ask("pack", pack, table.coding, *how, numbered, by_person))
     counts = cluster.answers([cluster.ask("packs", count_of, some) for some in packs])
     firsts = [int(first) for first in np.cumsum([0, *counts])]
     futures = []
@@ -135,10 +147,11 @@ def pack_groups(
 
 def background_of(tree: Tree, encoded: EncodedTable) -> Background:
     """Return what limits hold groups against, from the sums of all records."""
-    counts = [
-        sums[0] for target, sums in zip((encoded.target, *encoded.others), (tree.sums, *tree.others), strict=True)
-        if target.name
-    ]  # fmt: skip
+    targets = encoded.target, *encoded.others
+    counts, of_persons = (
+        [sums[0] for target, sums in zip(targets, (some.sums, *some.others), strict=True) if target.name]
+        for some in (tree, tree.persons)
+    )
     present = tuple(np.flatnonzero(count) for count in counts)
-    shares = [count[some] / max(1, count.sum()) for count, some in zip(counts, present, strict=True)]
+    shares = [count[some] / max(1, count.sum()) for count, some in zip(of_persons, present, strict=True)]
     return Background(present, np.concatenate([np.zeros(0), *shares]), variance_of(tree.moments[:1]))

@@ -3,17 +3,21 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
+import numpy as np
+
 from anonymizer.errors import AnonymizerError
 from anonymizer.growing.grow import linear_algebra
-from anonymizer.partitions.pieces import PartitionedTable
+from anonymizer.partitions.coded import person_columns
+from anonymizer.partitions.pieces import PartitionedTable, size_of
 from anonymizer.reading.options import ReadOptions
+from anonymizer.schema import Schema
 from anonymizer.version import VERSION
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "dask", "distributed")
@@ -32,13 +36,32 @@ class Failure(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Share:
     """Consecutive pieces of a table that a worker should have. ``run``: whose they are; ``names``: the columns that
-    leave."""
+    leave; ``whose``: those that are read beside them, for they speak of persons."""
 
     run: str
     number: int
     table: PartitionedTable
     names: tuple[str, ...]
     options: ReadOptions
+    whose: tuple[str, ...] = ()
+
+
+def shares_of(
+    run: str, table: PartitionedTable, schema: Schema, options: ReadOptions, workers: int
+) -> tuple[Share, ...]:
+    """Return the shares of a table, one for each worker, as equal as its pieces allow: in records, or in bytes of
+    text."""
+    sizes = [size_of(piece.path) if table.delimiter else piece.rows for piece in table.pieces]
+    starts = np.cumsum([0, *sizes])
+    goals = np.arange(1, workers) * starts[-1] / max(1, workers)
+    nearest = [int(np.abs(starts - place).argmin()) for place in goals]
+    ends = [end for end in dict.fromkeys(nearest) if 0 < end < len(table.pieces)]
+    bounds = zip([0, *ends], [*ends, len(table.pieces)], strict=True)
+    names = schema.released, options, person_columns(schema)
+    return tuple(
+        Share(run, number, replace(table, pieces=table.pieces[start:end]), *names)
+        for number, (start, end) in enumerate(bounds)
+    )
 
 
 def guarded(work: Callable[..., R]) -> Callable[..., R]:

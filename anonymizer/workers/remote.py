@@ -5,7 +5,7 @@ What is released is what :func:`anonymizer.engines.anonymize_files` releases on 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -24,28 +24,31 @@ from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
 from anonymizer.growing.records import SMALL, Branch, Division, Growth, Node, Sums
 from anonymizer.growing.target import bits_of, entropy, gini, moments_of_steps, sse_of_tallies
 from anonymizer.growing.tree import Tree
-from anonymizer.partitions.boxes import grids_of_pieces
+from anonymizer.partitions.boxes import ladders_of_pieces
 from anonymizer.partitions.check import verify_folder
+from anonymizer.partitions.coded import Sample, person_columns, places_of_sample
 from anonymizer.partitions.folder import Manifest
-from anonymizer.partitions.pieces import PartitionedTable, open_table, size_of
+from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote
 from anonymizer.partitions.records import LEVELS
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.values import ROWS
+from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.generalize import fresh_secret
-from anonymizer.releasing.grid import on_grids
+from anonymizer.releasing.grid import Grid, Ladder, grids_at, on_grids
 from anonymizer.releasing.pack import summable
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Limits, Settings
-from anonymizer.workers import leaving, shares
+from anonymizer.workers import leaving, persons, shares
 from anonymizer.workers.below import Cuts
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.columns import Columns, extend, lean
 from anonymizer.workers.folder import Leaving
 from anonymizer.workers.leaving import Routes
 from anonymizer.workers.lines import pack_groups
-from anonymizer.workers.questions import Share
+from anonymizer.workers.persons import PersonsElsewhere
+from anonymizer.workers.questions import shares_of
 from anonymizer.workers.shares import Coding, Grown
 from anonymizer.workers.shorten import LOCAL, finish, numbers_of
 
@@ -65,10 +68,21 @@ class Elsewhere:
         options = options or ReadOptions()
         schema.check(pd.DataFrame(columns=list(table.names)))
         self.cluster, self.schema, self.source = cluster, schema, table
-        self.shares = shares_of(cluster, table, schema.released, options)
+        run = f"{cluster.name}-{token_hex(4)}"
+        self.shares = shares_of(run, table, schema, options, len(cluster.workers()))
         reads = [cluster.ask("read", shares.read, share, share=share.number) for share in self.shares]
         self.coding = cluster.ask("merge", shares.merge, reads, table, schema, options)
         self.here: Coding = cluster.answer(self.coding)
+        self.facts: tuple[ColumnFacts, ...] = ()
+        self.numbering: Any = None
+        self.persons: PersonsElsewhere | None = None
+        if person_columns(schema):
+            stays = schema.person is not None
+            speaking = [cluster.ask("whose", persons.read, share, stays, share=share.number) for share in self.shares]
+            numbering = cluster.ask("number", persons.number, speaking, self.coding, table, options)
+            self.facts = cluster.answer(cluster.ask("facts", persons.facts, numbering))
+            if stays:
+                self.numbering, self.persons = numbering, PersonsElsewhere(self, numbering)
 
     @property
     def n_records(self) -> int:
@@ -81,17 +95,29 @@ class Elsewhere:
             self.cluster.ask(step, work, share, self.coding, *arguments, share=share.number) for share in self.shares
         ]
 
-    def sample(self, most: int) -> pd.DataFrame:
-        """Return at most so many records, evenly spread over the table, with all columns that leave."""
-        n = self.n_records
-        rows = np.arange(n) if n <= most else np.arange(most) * n // most
+    @cached_property
+    def ladders(self) -> dict[str, Ladder]:
+        """The cells of each column of numbers and dates, none joined yet."""
+        return ladders_of_pieces(self.here.table, None if self.persons is None else self.persons.ends())
+
+    def grids(self, k: int) -> dict[str, Grid]:
+        """Return the grid of each column of numbers and dates."""
+        return grids_at(self.ladders, k)
+
+    def sample(self, most: int) -> Sample:
+        """Return at most so many records, evenly spread over the table."""
+        rows = places_of_sample(self.n_records, most)
         starts = np.cumsum([0, *self.here.rows])[:-1]
         of_shares = np.split(rows, np.searchsorted(rows, starts[1:]))
         futures = [
-            self.cluster.ask("sample", shares.sample, share, self.coding, some - start, share=share.number)
+            self.cluster.ask(
+                "sample", leaving.sample, share, self.coding, some - start, self.numbering, share=share.number
+            )
             for share, some, start in zip(self.shares, of_shares, starts, strict=True)
         ]
-        return leaving.frame_of(self.here, self.cluster.answers(futures))
+        codes, who = zip(*self.cluster.answers(futures), strict=True)
+        frame = leaving.frame_of(self.here, codes)
+        return Sample(frame, None if self.persons is None else np.concatenate(who), self.facts)
 
     def grow(self, recipe: Recipe, enough: int | None = None, k: int = 0) -> Tree:
         """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table; without what
@@ -111,7 +137,7 @@ class Elsewhere:
             splitter = partial(Columns, records)
             tree = grow_from(records, self.here.encodings, str(recipe.criterion), *rules, splitter=splitter)
         self.numbers = numbers_of(records._pieces()[0])
-        return tree
+        return tree if self.persons is None else replace(tree, persons=self.persons.of_nodes(tree))
 
     def parts(
         self, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
@@ -122,7 +148,7 @@ class Elsewhere:
         if s.generalizer == "uniform":
             return self.parts_of(tree, group)
         if s.public_k is not None:
-            encoded = on_grids(encoded, grids_of_pieces(self.here.table, s.k))
+            encoded = on_grids(encoded, self.grids(s.k))
         limits = as_k(s.limits, encoded)
         limits = limits.but(k=max(s.k, limits.k))
         if s.generalizer == "pack" and summable(limits):
@@ -153,32 +179,18 @@ class Elsewhere:
         ends, futures = np.cumsum(sizes), []
         for low, high in self.bins_of_groups(sizes):
             bundles = [
-                self.cluster.ask("members", leaving.members, share, self.coding, part, low, high, share=share.number)
+                self.cluster.ask(
+                    "members", leaving.members, share, self.coding, part, low, high, self.numbering,
+                    share=share.number,
+                )
                 for share, part in zip(self.shares, parts, strict=True)
-            ]
-            futures.append(self.cluster.ask("cut", leaving.cut, self.coding, encoded.encodings, limits.k, bundles))
+            ]  # fmt: skip
+            how = encoded.encodings, limits.k, bundles, self.persons is not None
+            futures.append(self.cluster.ask("cut", leaving.cut, self.coding, *how))
         cuts = Cuts(tree, group, self.cluster.answers(futures))
         refined = finish_tree(join_pieces(tree, group, cuts.below, ends - sizes, ends), cuts, encoded.encodings)
         fails = failing(tree, group, refined, encoded, limits)
         return refined, groups_that_keep(refined, fails)
-
-
-def shares_of(
-    cluster: Cluster, table: PartitionedTable, names: Sequence[str], options: ReadOptions
-) -> tuple[Share, ...]:
-    """Return the shares of a table, one for each worker, as equal as its pieces allow: in records, or in bytes of
-    text."""
-    run = f"{cluster.name}-{token_hex(4)}"
-    sizes = [size_of(piece.path) if table.delimiter else piece.rows for piece in table.pieces]
-    starts = np.cumsum([0, *sizes])
-    goals = np.arange(1, len(cluster.workers())) * starts[-1] / max(1, len(cluster.workers()))
-    nearest = [int(np.abs(starts - place).argmin()) for place in goals]
-    ends = [end for end in dict.fromkeys(nearest) if 0 < end < len(table.pieces)]
-    bounds = list(zip([0, *ends], [*ends, len(table.pieces)], strict=True))
-    return tuple(
-        Share(run, number, replace(table, pieces=table.pieces[start:end]), tuple(names), options)
-        for number, (start, end) in enumerate(bounds)
-    )
 
 
 class Records:
@@ -376,9 +388,9 @@ def release_on(
     """Return what :func:`release_elsewhere` does, on a cluster that is open."""
     s = settings
     table = Elsewhere(cluster, source, schema, options)
-    coded = table.here.table.encoded
-    if table.n_records < s.k:
-        raise too_few(coded, s.k)
+    coded, who = table.here.table.encoded, table.persons
+    if (table.n_records if who is None else who.n) < s.k:
+        raise too_few(*((table.n_records, "records") if who is None else (who.n, "persons")), s.k)
     progress(0.2, "Growing the tree")
     recipe = recipe_of(s)
     tree = table.grow(recipe, k=s.limits.k if s.grouping in LOCAL else 0)
@@ -396,7 +408,7 @@ def release_on(
 
     place, manifest, verification, gate = keep_checked(folder, write, sample, schema, s, reasons or {}, override)
     progress(1.0, "Done")
-    notes = coded.notes
+    notes = coded.notes + (() if who is None else who.notes)
     if table.n_records > SAMPLE:
         notes += (f"The gate looked at {SAMPLE:,} of the {table.n_records:,} records, evenly spread.",)
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded)}
@@ -417,5 +429,3 @@ def require_groups(settings: Settings, schema: Schema) -> None:
         )
     if s.order != "content":
         raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)
-    if schema.person is not None:
-        raise ParameterError("Persons are counted in one table in memory.", remedy="Choose --engine memory.")

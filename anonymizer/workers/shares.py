@@ -17,10 +17,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from anonymizer.errors import ReadError
+from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import Encoding, scaled_numbers
 from anonymizer.growing.grow import sizes_and_depths
 from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
 from anonymizer.growing.target import bits_of, steps_of_nodes
+from anonymizer.growing.tree import Persons
 from anonymizer.partitions.coded import CodedTable, code_values
 from anonymizer.partitions.pieces import PartitionedTable, reading
 from anonymizer.partitions.records import _piece
@@ -35,7 +37,7 @@ from anonymizer.partitions.values import (
     values_of,
 )
 from anonymizer.reading.options import ReadOptions
-from anonymizer.reading.parse import manner_of
+from anonymizer.reading.parse import Manner, manner_of
 from anonymizer.schema import Kind, Schema
 from anonymizer.workers.questions import Share, guarded
 
@@ -59,13 +61,15 @@ class TalliedColumn(CodedColumn):
 class Coding:
     """What codes mean, the same on every worker. ``table``: encodings and lookups, with the distinct values of each
     column where others have records; ``distinct``: these in Arrow; ``missing``: columns that some record misses;
-    ``scaled``: of each numeric sensitive column, what each of its values is on its scale; ``rows``: of each share."""
+    ``scaled``: of each numeric sensitive column, what each of its values is on its scale; ``rows``: of each share;
+    ``manner``: how texts became values, of delimited text."""
 
     table: CodedTable
     distinct: Mapping[str, pa.Array]
     missing: Mapping[str, bool]
     scaled: Mapping[str, NDArray[np.float64]]
     rows: tuple[int, ...]
+    manner: Manner | None = None
 
     @property
     def encodings(self) -> tuple[Encoding, ...]:
@@ -102,12 +106,15 @@ class Coding:
 
 @dataclass(eq=False)
 class Cache:
-    """What a worker keeps of a share: its values, as they were read or in codes; its records while a tree grows, and
-    how far they went down it; and their order by class. A lock: two questions never move the same records at once."""
+    """What a worker keeps of a share: its values, as they were read or in codes, and whose its records are; its records
+    while a tree grows, and how far they went down it; and their order by class. A lock: two questions never move the
+    same records at once."""
 
     lock: Any = field(default_factory=RLock)
     values: dict[str, PieceValues] | None = None
     codes: dict[str, Codes] | None = None
+    whose: dict[str, PieceValues] | None = None
+    who: NDArray[np.int32] | None = None
     chunks: list[InMemory] | None = None
     history: tuple[tuple[Any, ...], ...] = ()
     by_class: tuple[str, NDArray[np.uint32], NDArray[np.int64]] | None = None
@@ -139,23 +146,34 @@ def forget(run: str) -> None:
 
 
 def values_in(share: Share) -> tuple[dict[str, PieceValues], list[pa.Array]]:
-    """Return the values of each column in a share, every piece read once; and of delimited text, some texts of the
-    columns that do not leave."""
-    parts: dict[str, list[PieceValues]] = {name: [] for name in share.names}
+    """Return the values of each column in a share that leaves or speaks of persons, every piece read once; and of
+    delimited text, some texts of the columns that do not leave."""
+    names = (*share.names, *share.whose)
+    parts: dict[str, list[PieceValues]] = {name: [] for name in names}
     others = [name for name in share.table.names if share.table.delimiter and name not in share.names]
     texts = [pa.array([], pa.string()) for _ in others]
     for piece in share.table.pieces:
         with reading(piece.path):
-            for batch in share.table.batches(piece, [*share.names, *others]):
-                for name in share.names:
+            for batch in share.table.batches(piece, list(dict.fromkeys([*names, *others]))):
+                for name in names:
                     parts[name].append(PieceValues.of(batch.column(name), share.table.types[name]))
                 texts = [few(some, batch.column(name)) for some, name in zip(texts, others, strict=True)]
     values = {}
-    for name in share.names:
+    for name in names:
         distinct = pc.unique(pa.chunked_array([part.distinct for part in parts[name]], share.table.types[name]))
         missing = any(bool((part.codes == len(part.distinct)).any()) for part in parts[name])
         values[name] = PieceValues(distinct, codes_among(parts.pop(name), distinct, missing))
     return values, texts
+
+
+def load(share: Share) -> list[pa.Array]:
+    """Read a share; return some texts of the columns that do not leave, of delimited text. To be called under the
+    lock."""
+    here = cache_of(share)
+    values, texts = values_in(share)
+    here.whose = {name: values.pop(name) for name in share.whose}
+    here.values = None if here.codes else values
+    return texts
 
 
 class Tallies(NamedTuple):
@@ -172,8 +190,9 @@ def read(share: Share) -> Tallies:
     """Return what a share holds."""
     here = cache_of(share)
     with here.lock:
-        here.values, texts = values_in(share)
         here.codes = None
+        texts = load(share)
+        assert here.values is not None
         columns = {
             name: (of_column.distinct, np.bincount(of_column.codes, minlength=len(of_column.distinct) + 1))
             for name, of_column in here.values.items()
@@ -217,7 +236,7 @@ def merge(reads: list[Tallies], table: PartitionedTable, schema: Schema, options
     if schema.target is None or schema.by_numbers:
         target = replace(coded.encoded.target, codes=np.empty(0, np.uint8))
         coded = replace(coded, encoded=replace(coded.encoded, target=target))
-    return Coding(coded, distinct, missing, scaled, rows)
+    return Coding(coded, distinct, missing, scaled, rows, manner)
 
 
 def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
@@ -225,18 +244,14 @@ def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
     here = cache_of(share)
     with here.lock:
         if here.codes is None:
-            values = here.values or values_in(share)[0]
+            if here.values is None:
+                load(share)
+            values, here.values = here.values, None
+            assert values is not None
             here.codes = {}
             for name in share.names:
                 here.codes[name] = codes_among([values.pop(name)], coding.distinct[name], coding.missing[name])
-            here.values = None
         return here.codes
-
-
-@guarded
-def sample(share: Share, coding: Coding, rows: NDArray[np.int64]) -> dict[str, Codes]:
-    """Return the values of some records of a share, by their places among all; ``rows``: their numbers in the share."""
-    return {name: codes[rows] for name, codes in codes_of(share, coding).items()}
 
 
 # Growing.
@@ -244,18 +259,20 @@ def sample(share: Share, coding: Coding, rows: NDArray[np.int64]) -> dict[str, C
 
 class Bundle(NamedTuple):
     """The records of some nodes in a share, node after node: packed (p, n), their classes in the other sensitive
-    columns, their numbers (n, r), and how many each node has."""
+    columns, their numbers (n, r), and how many each node has; ``who``: whose each is, where that is asked."""
 
     packed: NDArray[Any]
     others: tuple[NDArray[Any], ...]
     values: NDArray[np.float64]
     sizes: tuple[int, ...]
+    who: NDArray[np.int32] = EVERYBODY
 
 
 class Grown(NamedTuple):
     """A branch that was grown to its end: with the counts of the other sensitive columns, the sums of numbers before
     any is rounded, the hulls of its nodes, (p, m) each, the codes of each column that its records have, and where some
-    of it was cut off its ``places``: see :mod:`anonymizer.workers.shorten`."""
+    of it was cut off its ``places``: see :mod:`anonymizer.workers.shorten`; ``persons``: of its nodes, where that is
+    asked."""
 
     branch: Branch
     others: tuple[NDArray[np.int64], ...]
@@ -266,6 +283,7 @@ class Grown(NamedTuple):
     missing: NDArray[np.bool_]
     present: tuple[NDArray[np.uint16], ...]
     places: NDArray[np.int32] = np.empty(0, np.int32)
+    persons: Persons | None = None
 
 
 def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list[InMemory]:

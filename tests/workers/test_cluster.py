@@ -135,7 +135,7 @@ def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, S
     for criterion, enough in (("entropy", 500), ("gini", 900), ("entropy", 10_000)):
         expected, _ = grow_pieces(coded, Recipe(criterion, 2), 1000, enough)
         assert_same_tree(there.grow(Recipe(criterion, 2), enough), expected)
-    assert there.sample(77).equals(coded.sample(77))
+    assert there.sample(77).frame.equals(coded.sample(77).frame)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_delimited_text__is_released_as_on_one_machine(tmp_path: Path, two: Clus
     with pytest.raises(ReadError, match="has no records"):
         Elsewhere(two, only, schema)
     there, coded = Elsewhere(two, table, schema), code_table(table, schema)
-    assert there.sample(77).equals(coded.sample(77))
+    assert there.sample(77).frame.equals(coded.sample(77).frame)
     assert sum(there.here.rows) == coded.n_records
     assert coded.columns["income"].values.dtype == np.float64
     with pytest.raises(SchemaError, match="does not fit the table"):
@@ -213,7 +213,7 @@ def test_a_share_without_a_record__answers_every_question(tmp_path: Path, two: C
     coded = code_table(table, schema)
     expected, _ = grow_pieces(coded, Recipe("entropy", 2), 1000, 400)
     assert_same_tree(there.grow(Recipe("entropy", 2), 400), expected)
-    assert there.sample(77).equals(coded.sample(77))
+    assert there.sample(77).frame.equals(coded.sample(77).frame)
 
 
 # Somebody is gone.
@@ -342,7 +342,7 @@ def test_sockets_listen_on_the_loopback_address__and_logs_hold_no_value(
     assert two.folder.stat().st_mode & 0o777 == 0o700
     table = Elsewhere(two, open_table(source[0], 900), source[1])
     assert CANARY in set(table.here.table.columns["town"].values)
-    spoilt = two.ask("spoilt", shares.sample, table.shares[0], table.coding, np.array([10**9]), share=0)
+    spoilt = two.ask("spoilt", leaving.sample, table.shares[0], table.coding, np.array([10**9]), None, share=0)
     with pytest.raises(ClusterError, match=r"'sample' of share 0 failed on a worker: IndexError in shares\.py"):
         two.answer(spoilt)
     words = "".join(capfd.readouterr())
