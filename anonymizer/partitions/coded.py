@@ -116,7 +116,7 @@ def code_table(
     options: ReadOptions | None = None,
     progress: Progress = no_progress,
 ) -> CodedTable:
-    """Return a table in pieces as codes; columns that do not leave are not read.
+    """Return a table in pieces as codes, of its :func:`columns_of`.
 
     Raises what :func:`anonymizer.growing.encode.encode` raises, without any value of the table.
     """
