@@ -42,9 +42,8 @@ def anonymize_files(
     ``engine``: "local", or "dask", where the records are on the workers of a cluster, the one that ``cluster`` says in
     the words of :func:`anonymizer.workers.cluster.open_cluster`; then all of them see the files and the folder.
 
-    Records are kept as small numbers, 1 to 4 bytes a column; of columns that do not leave only those are read that speak
-    of persons, to count these. The gate looks at
-    up to 500,000 records, evenly spread.
+    Records are kept as small numbers, 1 to 4 bytes a column; of columns that do not leave only those are read that
+    speak of persons, to count these. The gate looks at up to 500,000 records, evenly spread.
 
     Raises :class:`ParameterError` for settings that take one table in memory and a folder that is there already,
     :class:`ReadError` for a file that cannot be read, by its name, and whatever the stages raise.

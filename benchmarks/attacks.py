@@ -254,7 +254,7 @@ def column_losses(encoded: EncodedTable, group: NDArray[np.int64]) -> Floats:
     sizes = np.bincount(group)
     losses = []
     for j, encoding in enumerate(encoded.encodings):
-        codes = encoded.codes[:, j].astype(np.int64)
+        codes = encoded.codes.columns[j].astype(np.int64)
         if encoding.is_interval:
             low, high = np.full(len(sizes), np.inf), np.full(len(sizes), -np.inf)
             np.minimum.at(low, group, encoding.low[codes])

@@ -165,7 +165,7 @@ def of_many(share: float, seed: int) -> tuple[float, float]:
     error = 1 - frame.groupby("group")["value"].agg(lambda column: column.value_counts().iloc[0]).sum() / len(frame)
     losses = []
     for j, encoding in enumerate(encoded.encodings):
-        codes = pd.Series(encoded.codes[:, j].astype(np.int64)).groupby(groups)
+        codes = pd.Series(encoded.codes.columns[j].astype(np.int64)).groupby(groups)
         if encoding.is_interval:
             width = codes.max().map(lambda code, e=encoding: e.high[code]) - codes.min().map(
                 lambda code, e=encoding: e.low[code]

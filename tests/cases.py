@@ -77,7 +77,7 @@ def tree_of(case: dict[str, Any]) -> Case:
     root = case["tree"][0]["id"]
     visit(root)
     ids = {node_id: position for position, node_id in enumerate(order)}
-    m, p, c = len(order), encoded.codes.shape[1], encoded.target.n_classes
+    m, p, c = len(order), len(encoded.codes.columns), encoded.target.n_classes
     parent, feature, cut = np.full(m, -1, np.int32), np.full(m, -1, np.int32), np.full(m, -1, np.int32)
     depth, threshold = np.zeros(m, np.int32), np.full(m, np.nan)
     listed: list[list[int]] = []
@@ -91,7 +91,7 @@ def tree_of(case: dict[str, Any]) -> Case:
         records = np.array(node["records"])
         n[t] = len(records)
         sums[t] = np.bincount(encoded.target.codes[records], minlength=c)
-        codes = encoded.codes[records]
+        codes = encoded.codes.matrix()[records]
         low[t], high[t] = codes.min(axis=0), codes.max(axis=0)
         here: list[int] = []
         for j, encoding in enumerate(encoded.encodings):

@@ -41,8 +41,8 @@ def distances(encoded: EncodedTable, own: list[int], others: list[int]) -> dict[
     for row in others:
         total = 0.0
         for j, encoding in enumerate(encoded.encodings):
-            codes = [int(encoded.codes[record, j]) for record in own]
-            code = int(encoded.codes[row, j])
+            codes = [int(encoded.codes.columns[j][record]) for record in own]
+            code = int(encoded.codes.columns[j][row])
             if not encoding.is_interval:
                 for level in range(encoding.n_codes):
                     total += 0.5 * ((code == level) - codes.count(level) / len(codes)) ** 2
@@ -119,7 +119,7 @@ def take(encoded: EncodedTable, cells: dict[int, set[int]], t: int, inside: list
 def hull(encoded: EncodedTable, rows: set[int], j: int) -> tuple[float, float, bool] | tuple[list[str], bool]:
     """Return what a box must say of one column: ends and whether a value is missing, or levels in domain order."""
     encoding = encoded.encodings[j]
-    codes = sorted({int(encoded.codes[row, j]) for row in rows})
+    codes = sorted({int(encoded.codes.columns[j][row]) for row in rows})
     missing = codes[-1] == len(encoding.labels)
     present = codes[: len(codes) - missing]
     if encoding.is_interval:

@@ -17,7 +17,7 @@ def persons(encoded: EncodedTable, rows: Rows) -> int:
 def ncp(encoded: EncodedTable, rows: Rows, j: int) -> float:
     """What the hull of some rows loses in column j."""
     encoding = encoded.encodings[j]
-    codes = {int(encoded.codes[row, j]) for row in rows}
+    codes = {int(encoded.codes.columns[j][row]) for row in rows}
     if not encoding.is_interval:
         return len(codes) / encoding.n_codes if len(codes) > 1 else 0.0
     missing = len(encoding.labels) in codes
@@ -35,7 +35,7 @@ def loss(encoded: EncodedTable, rows: Rows, weight: Sequence[float]) -> float:
 
 
 def ranked_codes(encoded: EncodedTable, rows: Rows, j: int, by_frequency: bool) -> list[int]:
-    codes = [int(encoded.codes[row, j]) for row in rows]
+    codes = [int(encoded.codes.columns[j][row]) for row in rows]
     if by_frequency and not encoded.encodings[j].by_order:
         return sorted(set(codes), key=lambda code: (-codes.count(code), code))
     return sorted(set(codes))
@@ -43,7 +43,7 @@ def ranked_codes(encoded: EncodedTable, rows: Rows, j: int, by_frequency: bool) 
 
 def sides(encoded: EncodedTable, rows: Rows, j: int, cut: Sequence[int]) -> tuple[Rows, Rows]:
     """The rows whose code of column j is among those of a cut, and the others; both keep their order."""
-    goes_left = [int(encoded.codes[row, j]) in cut for row in rows]
+    goes_left = [int(encoded.codes.columns[j][row]) in cut for row in rows]
     return [row for row, left in zip(rows, goes_left, strict=True) if left], [
         row for row, left in zip(rows, goes_left, strict=True) if not left
     ]
@@ -56,7 +56,7 @@ def hull_cut(
     tried = rows
     if sample is not None and len(rows) >= 2 * sample:
         tried = [rows[i * (len(rows) // sample)] for i in range(sample)]
-        if len({tuple(encoded.codes[row]) for row in tried}) == 1:
+        if len({tuple(encoded.codes.matrix()[row]) for row in tried}) == 1:
             tried = rows
     lowest, best = float("inf"), None
     for j in range(len(weight)):
@@ -76,12 +76,12 @@ def median_cut(encoded: EncodedTable, rows: Rows, k: int) -> tuple[Rows, Rows] |
     """The two sides of the cut at the lower median of the widest column, or of the next that k allows."""
     widths = []
     for j, encoding in enumerate(encoded.encodings):
-        levels = len({int(encoded.codes[row, j]) for row in rows})
+        levels = len({int(encoded.codes.columns[j][row]) for row in rows})
         width = ncp(encoded, rows, j) if encoding.is_interval else (levels - 1) / max(1, encoding.n_codes - 1)
         widths.append(round(width, 9) if levels > 1 else -1.0)
     for j in sorted(range(len(widths)), key=lambda j: -widths[j]):
         ranked = ranked_codes(encoded, rows, j, False)
-        middle = sorted(int(encoded.codes[row, j]) for row in rows)[(len(rows) - 1) // 2]
+        middle = sorted(int(encoded.codes.columns[j][row]) for row in rows)[(len(rows) - 1) // 2]
         for count in (ranked.index(middle) + 1, ranked.index(middle)):
             left, right = sides(encoded, rows, j, ranked[:count])
             if min(persons(encoded, left), persons(encoded, right)) >= k:

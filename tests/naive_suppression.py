@@ -13,12 +13,14 @@ def slow_loss(encoded: EncodedTable, rows: Rows) -> float:
 def slow_alone(encoded: EncodedTable, rows: Rows, row: int) -> float:
     """What the others lose less, in all, in the columns where the row alone holds its code."""
     others, p = [other for other in rows if other != row], len(encoded.encodings)
-    own = [j for j in range(p) if all(encoded.codes[other, j] != encoded.codes[row, j] for other in others)]
+    own = [
+        j for j in range(p) if all(encoded.codes.columns[j][other] != encoded.codes.columns[j][row] for other in others)
+    ]
     return sum(ncp(encoded, rows, j) - ncp(encoded, others, j) for j in own) / p * len(others)
 
 
 def slow_together(encoded: EncodedTable, rows: Rows, row: int, j: int) -> float:
     """What the others lose less in column j without all who hold the row's code there, for each of these."""
-    others = [other for other in rows if encoded.codes[other, j] != encoded.codes[row, j]]
+    others = [other for other in rows if encoded.codes.columns[j][other] != encoded.codes.columns[j][row]]
     holders = len(rows) - len(others)
     return (ncp(encoded, rows, j) - ncp(encoded, others, j)) / len(encoded.encodings) * len(others) / holders

@@ -361,7 +361,7 @@ def _guess_number(
 
 def _exact_boxes(encoded: EncodedTable) -> tuple[Rows, NDArray[Any]]:
     """Return which distinct record each person is (n,), and the distinct records in codes (d, p)."""
-    distinct, index = np.unique(encoded.codes, axis=0, return_inverse=True)
+    distinct, index = np.unique(encoded.codes.matrix(), axis=0, return_inverse=True)
     return index.reshape(-1).astype(np.int64), distinct
 
 

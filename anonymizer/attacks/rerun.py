@@ -22,7 +22,7 @@ from anonymizer.attacks.outcome import Rate
 from anonymizer.errors import Progress
 from anonymizer.groups.recipe import group, grow_by
 from anonymizer.groups.risk import annotate
-from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.encode import CodeColumns, EncodedTable
 from anonymizer.releasing.generalize import divide
 from anonymizer.releasing.grid import grids_of
 from anonymizer.releasing.tiers import Parts
@@ -117,7 +117,7 @@ def is_certain(
     for number, content in enumerate(contents):
         if time.monotonic() > end:
             return (whole, by_group) if number else None
-        codes = flow.encoded.codes.copy()
+        codes = np.array(flow.encoded.codes.matrix())
         codes[person] = content
         for groups in runs(flow, others, seeds, grid, codes):
             by_group = by_group and not brings(groups, person, target, None)
@@ -147,8 +147,9 @@ def runs(flow: "Flow", others: Rows, seeds: Sequence[int], grid: Grid, codes: Co
     keep the limits."""
     s, encoded, pruning, leaf = flow.settings, replace(flow.coarse, people=flow.reached.people), flow.pruning, flow.leaf
     if codes is not None:
-        exact = replace(flow.reached, codes=codes)
-        encoded = replace(encoded, codes=codes, people=exact.people)
+        columns = CodeColumns.of(codes)
+        exact = replace(flow.reached, codes=columns)
+        encoded = replace(encoded, codes=columns, people=exact.people)
         tree, leaf = grow_by(flow.recipe, exact)
         pruning = group(tree, annotate(tree, exact), exact, flow.grouping, flow.limits)
     for seed in seeds if pruning.satisfied else ():
@@ -192,7 +193,7 @@ def hulls(encoded: EncodedTable, parts: Parts, grid: Grid) -> NDArray[np.int32]:
     or which levels there are."""
     features = []
     for j, encoding in enumerate(encoded.encodings):
-        codes, part, values = encoded.codes[:, j].astype(np.int64), parts.part, len(encoding.labels)
+        codes, part, values = encoded.codes.columns[j].astype(np.int64), parts.part, len(encoding.labels)
         if encoding.is_interval:
             low, high = np.full(parts.n_parts, np.iinfo(np.int32).max), np.full(parts.n_parts, -1, np.int32)
             present = codes < values
@@ -210,8 +211,9 @@ def hulls(encoded: EncodedTable, parts: Parts, grid: Grid) -> NDArray[np.int32]:
 def contents_of(flow: "Flow", person: int, most: int, rng: np.random.Generator, grid: Grid) -> list[Codes]:
     """Return what a person's record may hold, for all that its published box says: the truth first, then what differs
     in one column, then others; ``most`` of them beside the truth."""
-    encoded, truth = flow.encoded, flow.encoded.codes[person]
-    own = encoded.codes[flow.parts.part == flow.parts.part[person]]
+    encoded = flow.encoded
+    own = encoded.codes.matrix(flow.parts.part == flow.parts.part[person])
+    truth = encoded.codes.matrix(np.array([person]))[0]
     possible = [possible_codes(own[:, j], encoded, j, grid[j]) for j in range(own.shape[1])]
     near = []
     for j, codes in enumerate(possible):

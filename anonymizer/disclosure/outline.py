@@ -160,10 +160,10 @@ def keys_of(encoded: EncodedTable) -> Keys:
             remedy="Choose such a column as the target.",
         )
     c = encoded.target.n_classes
-    codes, inverse, counts = distinct_rows(encoded.codes)
+    codes, inverse, counts = distinct_rows(encoded.codes.matrix())
     cells = inverse.astype(np.int64) * c + encoded.target.codes
     classes = np.bincount(cells, minlength=len(codes) * c).reshape(len(codes), c)
-    columns = [(encoded.codes[:, j], encoding.n_codes) for j, encoding in enumerate(encoded.encodings)]
+    columns = [(encoded.codes.columns[j], encoding.n_codes) for j, encoding in enumerate(encoded.encodings)]
     alone = tuple(of_one_person(values, n, encoded.person) for values, n in [*columns, (encoded.target.codes, c)])
     return Keys(codes, counts, classes, encoded.encodings, encoded.target.labels, encoded.target.name, alone)
 

@@ -138,7 +138,7 @@ def with_cuts(
     order = np.argsort(place, kind="stable").astype(np.uint32)
     ends = np.cumsum(np.bincount(place, minlength=len(groups)))
     starts = np.concatenate([[0], ends[:-1]])
-    codes = np.ascontiguousarray(encoded.codes[order].T, dtype=np.uint16)
+    codes = encoded.codes.by_column(order)
     who = EVERYBODY if encoded.person is None else encoded.person
     pieces = piece_kernels.cut_groups(codes, order, who, starts, ends, scale_of(encoded.encodings), k, by_median)
     below = Branch(*(*pieces, np.empty((len(pieces[0]), 0))))

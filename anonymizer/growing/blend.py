@@ -34,7 +34,7 @@ def blend_responses(encoded: EncodedTable, weight: float) -> NDArray[np.float64]
         blocks.append(np.sqrt(weight) * target)
     if weight < 1.0:
         for position, encoding in enumerate(encoded.encodings):
-            blocks.append(np.sqrt(1.0 - weight) * column_responses(encoded.codes[:, position], encoding))
+            blocks.append(np.sqrt(1.0 - weight) * column_responses(encoded.codes.columns[position], encoding))
     responses = np.concatenate(blocks, axis=1) if blocks else np.zeros((encoded.n_records, 0))
     if not responses.shape[1]:
         return np.zeros((encoded.n_records, 1))

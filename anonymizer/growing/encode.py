@@ -96,8 +96,47 @@ class People:
 
 
 @dataclass(frozen=True, eq=False)
+class CodeColumns:
+    """CodeColumns of n records in p ``columns``, (n,) each, in as few bits as the column takes: 8 or 16."""
+
+    n: int
+    columns: tuple[NDArray[np.unsignedinteger], ...] = ()
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            column.flags.writeable = False  # always: loops are compiled for arrays of one kind
+
+    @classmethod
+    def of(cls, matrix: NDArray[np.unsignedinteger]) -> "CodeColumns":
+        """Return those of a matrix (n, p)."""
+        return cls(len(matrix), tuple(np.array(column) for column in matrix.T))
+
+    def take(self, rows: slice | NDArray[np.integer[Any]]) -> "CodeColumns":
+        """Return those of some records."""
+        columns = tuple(column[rows] for column in self.columns)
+        return CodeColumns(len(columns[0]) if columns else len(np.arange(self.n)[rows]), columns)
+
+    def matrix(self, rows: slice | NDArray[np.integer[Any]] = slice(None)) -> NDArray[np.unsignedinteger]:
+        """Return the codes of some records, (r, p) row-major, all in as many bits as the widest column."""
+        some = self.take(rows)
+        matrix = np.empty((some.n, len(self.columns)), np.result_type(np.uint8, *self.columns))
+        for start in range(0, some.n, BLOCK):
+            for position, column in enumerate(some.columns):
+                matrix[start : start + BLOCK, position] = column[start : start + BLOCK]
+        matrix.flags.writeable = False
+        return matrix
+
+    def by_column(self, order: NDArray[np.integer[Any]]) -> NDArray[np.uint16]:
+        """Return the codes of records in this order, (p, r), one column after another in memory."""
+        codes = np.empty((len(self.columns), len(order)), np.uint16)
+        for row, column in zip(codes, self.columns, strict=True):
+            row[:] = column[order]
+        return codes
+
+
+@dataclass(frozen=True, eq=False)
 class EncodedTable:
-    """A table in codes. ``codes`` (n, p) unsigned, row-major; ``encodings``: one a column.
+    """A table in ``codes``; ``encodings``: one a column.
 
     Sensitive columns: ``target``, the classes that guide the tree (a single class when numbers do); ``numeric``, all
     numeric sensitive columns together, which guide it when ``by_numbers``; ``others``, the categorical ones that do
@@ -106,7 +145,7 @@ class EncodedTable:
     of how the table was encoded, in sentences.
     """
 
-    codes: NDArray[np.unsignedinteger]
+    codes: CodeColumns
     encodings: tuple[Encoding, ...]
     target: ClassTarget
     notes: tuple[str, ...] = ()
@@ -117,14 +156,13 @@ class EncodedTable:
     people: "People | None" = None
 
     def __post_init__(self) -> None:
-        self.codes.flags.writeable = False  # always: loops are compiled for arrays of one kind
         if self.person is not None:
             self.person.flags.writeable = False
 
     @property
     def n_records(self) -> int:
         """Number of records n."""
-        return int(self.codes.shape[0])
+        return self.codes.n
 
     @property
     def n_persons(self) -> int:
@@ -178,12 +216,6 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
             of_numbers = column.kind is Kind.NUMERIC
             numbers = numbers_of(table[column.name], column)[0].astype(np.float64) if of_numbers else np.empty(0)
             notes += column.cuts.notes(column.name, numbers)
-    widest = np.uint8 if all(encoding.n_codes <= 256 for encoding in encodings) else np.uint16
-    matrix = np.empty((len(table), len(columns)), dtype=widest)
-    for start in range(0, len(table), BLOCK):
-        for position, codes in enumerate(column_codes):
-            matrix[start : start + BLOCK, position] = codes[start : start + BLOCK]
-    column_codes.clear()
     by_numbers = schema.by_numbers
     numeric, others, sensitive_notes = encode_sensitive(table, schema)
     target = (
@@ -196,7 +228,8 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
     ]
     person, person_notes = persons_of(table, schema)
     notes += [*sensitive_notes, *person_notes]
-    return EncodedTable(matrix, tuple(encodings), target, tuple(notes), numeric, others, by_numbers, person)
+    codes_of_columns = CodeColumns(len(table), tuple(column_codes))
+    return EncodedTable(codes_of_columns, tuple(encodings), target, tuple(notes), numeric, others, by_numbers, person)
 
 
 def persons_of(table: pd.DataFrame, schema: Schema) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
@@ -375,7 +408,7 @@ def rows_of(encoded: EncodedTable, rows: NDArray[np.int64]) -> EncodedTable:
         values = numeric.values[rows]
         middle = on_steps(values.mean(axis=0), len(values))
         numeric = replace(numeric, values=values - middle, centre=numeric.centre + middle)
-    codes = np.ascontiguousarray(encoded.codes[rows])
+    codes = encoded.codes.take(rows)
     person = None if encoded.person is None else encoded.person[rows]
     people = None if encoded.people is None else replace(encoded.people, weights=encoded.people.weights[rows])
     return replace(encoded, codes=codes, target=target, others=others, numeric=numeric, person=person, people=people)

@@ -96,7 +96,7 @@ def people_in_hulls(tree: Tree, leaf: Places, encoded: EncodedTable, people: Peo
     codes, counts = people.codes, people.counts
     total, node = np.zeros(tree.n_nodes), leaf_of_people(tree, codes)
     sets = [j for j, encoding in enumerate(encoded.encodings) if not encoding.is_interval]
-    present = {j: (leaf, encoded.codes[:, j].astype(np.int64)) for j in sets}
+    present = {j: (leaf, encoded.codes.columns[j].astype(np.int64)) for j in sets}
     for depth in range(int(tree.depth.max()), -1, -1):
         here = np.flatnonzero(tree.depth[node] == depth)
         at, inside = node[here], np.ones(len(here), np.bool_)

@@ -5,6 +5,7 @@ histograms are sums, and sums from several places add up.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,9 +18,12 @@ from numpy.typing import NDArray
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_all, moments_of_nodes, sse
 from anonymizer.growing.tree import Persons, Tree
+from anonymizer.values import BLOCK
 
 WORKERS = 2
 """Threads that read records at the same time."""
+THREADS = "records"
+"""How the names of these threads begin."""
 
 SMALL = 4096
 """Nodes with fewer records are never divided from histograms."""
@@ -139,10 +143,9 @@ class InMemory:
     """Records of one :class:`EncodedTable`, packed by column and partitioned in place as the tree grows."""
 
     def __init__(self, encoded: EncodedTable, responses: NDArray[np.float64] | None = None) -> None:
-        """Pack the records. ``responses`` (n, r), centred: guide in place of the target, moved with the records."""
-        from anonymizer import kernels
-
-        n, p = encoded.codes.shape
+        """Pack the records: code · classes + class. ``responses`` (n, r), centred: guide in place of the target, moved
+        with the records."""
+        n, p = encoded.n_records, len(encoded.encodings)
         self.encodings = encoded.encodings
         self.encoded = encoded
         self.by_numbers = responses is not None or encoded.by_numbers
@@ -153,7 +156,14 @@ class InMemory:
         cells = int(self.n_codes.max()) * self.stride
         self.packed = np.empty((p, n), dtype=np.uint16 if cells <= 1 << 16 else np.uint32)
         classes = np.zeros(n, dtype=np.uint8) if self.by_numbers else encoded.target.codes
-        kernels.pack(encoded.codes, classes, self.stride, self.packed)
+
+        def pack(j: int) -> None:
+            row = self.packed[j]
+            np.multiply(encoded.codes.columns[j], self.stride, out=row, dtype=row.dtype)
+            if self.stride > 1:
+                row += classes
+
+        list(in_threads(pack, range(p)))
         self.order = np.arange(n, dtype=np.uint32)
         self.first = np.empty(0, dtype=np.int64)
         self.runs: dict[int, tuple[int, int]] = {0: (0, n)}
@@ -351,9 +361,10 @@ def heights_of(encodings: Sequence[Encoding]) -> NDArray[np.int16]:
 
 
 def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
-    """Return the results of ``work`` on each item, in order; compiled kernels run side by side."""
+    """Return the results of ``work`` on each item, in order; compiled kernels run side by side. Work that is itself
+    done by one of the threads is done there: were it to wait for the others, all of them could wait."""
     items = list(items)
-    if len(items) < 2:
+    if len(items) < 2 or threading.current_thread().name.startswith(THREADS):
         return [work(item) for item in items]
     return list(workers().map(work, items))
 
@@ -362,7 +373,7 @@ def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any
 def workers() -> ThreadPoolExecutor:
     """Return the threads that read records, for the whole process: making them anew costs more than a small node's
     records."""
-    return ThreadPoolExecutor(WORKERS, thread_name_prefix="records")
+    return ThreadPoolExecutor(WORKERS, thread_name_prefix=THREADS)
 
 
 if hasattr(os, "register_at_fork"):
@@ -381,12 +392,14 @@ def descend(tree: Tree, encoded: EncodedTable) -> NDArray[np.int32]:
     right = np.full(tree.n_nodes, -1, dtype=np.int32)
     inner = np.flatnonzero(tree.feature >= 0)
     right[inner] = inner + 1 + tree.size[inner + 1]
-    step = -(-n // WORKERS) if n > 50_000 else max(n, 1)
+    step = min(BLOCK, -(-n // WORKERS)) if n > 50_000 else max(n, 1)
 
     def part(first: int) -> None:
+        rows = slice(first, first + step)
+        matrix = encoded.codes.matrix(rows)
         kernels.route(
-            encoded.codes, first, min(n, first + step), tree.feature, right, tree.cut, tree.listed_start, tree.listed,
-            tree.listed_left, leaf,
+            matrix, 0, len(matrix), tree.feature, right, tree.cut, tree.listed_start, tree.listed, tree.listed_left,
+            leaf[rows],
         )  # fmt: skip
 
     list(in_threads(part, range(0, n, step)))

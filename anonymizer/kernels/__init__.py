@@ -17,7 +17,7 @@ from anonymizer.kernels.nodes import (
     route,
     sizes_and_depths,
 )
-from anonymizer.kernels.partition import mark_sides, pack, pairs_to_swap, swap, swap_rows
+from anonymizer.kernels.partition import mark_sides, pairs_to_swap, swap, swap_rows
 from anonymizer.kernels.splits import ENTROPY, GINI, SSE, add_records, add_side, best_split_of_histogram, purity
 
 __all__ = [
@@ -37,7 +37,6 @@ __all__ = [
     "grow_branch",
     "keep_splits",
     "mark_sides",
-    "pack",
     "pairs_to_swap",
     "purity",
     "region_bits",

@@ -15,18 +15,6 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def pack(codes, classes, stride, packed):
-    """Write packed[j, i] = codes[i, j] * stride + classes[i], in blocks that stay in the cache."""
-    n, p = codes.shape
-    block = 4096
-    for first in range(0, n, block):
-        last = min(n, first + block)
-        for j in range(p):
-            for i in range(first, last):
-                packed[j, i] = codes[i, j] * stride + classes[i]
-
-
-@njit(cache=True, nogil=True)
 def mark_sides(row, start, end, stride, code_left, side, goes_left):
     """Mark the records start..end that go left, codes up to ``code_left`` or marked in ``side``; return how many."""
     if code_left >= 0:

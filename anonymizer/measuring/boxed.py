@@ -63,7 +63,7 @@ class BoxedTable:
     @classmethod
     def of_records(cls, encoded: EncodedTable) -> "BoxedTable":
         """Return every distinct record in a box of its own."""
-        distinct, box = np.unique(encoded.codes, axis=0, return_inverse=True)
+        distinct, box = np.unique(encoded.codes.matrix(), axis=0, return_inverse=True)
         columns = (
             BoxedColumn(encoding, [cell_of(code, encoding) for code in range(encoding.n_codes)], distinct[:, position])
             for position, encoding in enumerate(encoded.encodings)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.checking.linkage import LookAlikes, look_alikes_in_codes
+from anonymizer.checking.linkage import LookAlikes, classes_of
 from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.measuring.bins import Bins
 from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
@@ -106,7 +106,8 @@ class Agreement:
 
 def regression_of(encoded: EncodedTable, target: str | None) -> Regression | None:
     """Return the regressions of the target of a table; ``None`` without one, or where there are too few people."""
-    alike = look_alikes_in_codes(encoded.codes, [encoding.n_codes for encoding in encoded.encodings])
+    keys = [(codes, e.n_codes) for codes, e in zip(encoded.codes.columns, encoded.encodings, strict=True)]
+    alike = classes_of(keys, encoded.n_records)
     with one_thread():
         fits = tuple(
             fit for response in _responses(encoded, target) if (fit := _fit_of(encoded, alike, response)) is not None
@@ -229,7 +230,7 @@ def _fit_of(encoded: EncodedTable, alike: LookAlikes, response: Floats) -> Fit |
     mean = np.bincount(alike.class_of, response) / alike.sizes
     of_code, terms = [], []
     for position, encoding in enumerate(encoded.encodings):
-        codes = encoded.codes[:, position]
+        codes = encoded.codes.columns[position]
         cells = [cell_of(code, encoding) for code in range(encoding.n_codes)]
         of_code.append(terms_of_codes(encoding, codes, None if encoded.by_numbers else response))
         terms.append(_term(BoxedColumn(encoding, cells, codes[first]), of_code[-1]))

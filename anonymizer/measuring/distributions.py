@@ -63,7 +63,7 @@ def distribution(encoded: EncodedTable, release: Release, name: str) -> Distribu
         raise ParameterError(f"Column {name!r} is not generalized.", column=name, remedy="Choose a quasi-identifier.")
     position = encoded.names.index(name)
     encoding = encoded.encodings[position]
-    counts = np.bincount(encoded.codes[:, position], minlength=encoding.n_codes)
+    counts = np.bincount(encoded.codes.columns[position], minlength=encoding.n_codes)
     bins = bins_of(encoding, counts, MOST_BINS, MOST_LEVELS)
     before: Floats = np.bincount(bins.of_code, counts, bins.count).astype(np.float64)
     after = column.counts() @ bins.shares(column.cells)

@@ -151,7 +151,7 @@ class Fold:
         columns, grids = [], grids_of(self.train.encoded, self.train.schema, k)
         flow, encoded = self.train, self.train.encoded
         for position, encoding in enumerate(encoded.encodings):
-            codes, name = encoded.codes[:, position], encoding.name
+            codes, name = encoded.codes.columns[position], encoding.name
             if encoding.is_interval:
                 cells, of_box, _ = interval_cells(
                     flow.table[name],

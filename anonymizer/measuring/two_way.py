@@ -84,7 +84,7 @@ def two_way(encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = N
     q = len(boxed.columns)
     before, sizes, shares = [], [], []
     for position, (encoding, cells, _) in enumerate(boxed.columns):
-        codes = encoded.codes[:, position]
+        codes = encoded.codes.columns[position]
         bins = bins_of(encoding, np.bincount(codes, minlength=encoding.n_codes), MOST_BINS, MOST_LEVELS)
         before.append(bins.of_code[codes])
         sizes.append(bins.count)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError, Progress, SchemaError, no_progress
 from anonymizer.growing.encode import (
+    CodeColumns,
     EncodedTable,
     Encoding,
     encode_classes,
@@ -73,16 +74,12 @@ class CodedTable:
 
     def rows(self, rows: slice) -> EncodedTable:
         """Return some consecutive records in codes, without whose they are."""
-        start, end, _ = rows.indices(self.n_records)
-        widest = np.uint8 if all(encoding.n_codes <= 256 for encoding in self.encoded.encodings) else np.uint16
-        matrix = np.empty((max(0, end - start), len(self.lookups)), widest)
-        for position in range(len(self.lookups)):
-            matrix[:, position] = self.codes(position, rows)
         target = replace(self.encoded.target, codes=self.encoded.target.codes[rows])
         numeric = self.encoded.numeric
         if numeric is not None:
             numeric = replace(numeric, values=numeric.values[rows])
-        return EncodedTable(matrix, self.encoded.encodings, target, numeric=numeric, by_numbers=self.encoded.by_numbers)
+        codes = CodeColumns(len(target.codes), tuple(self.codes(at, rows) for at in range(len(self.lookups))))
+        return EncodedTable(codes, self.encoded.encodings, target, numeric=numeric, by_numbers=self.encoded.by_numbers)
 
     @cached_property
     def whole(self) -> EncodedTable:
@@ -163,8 +160,7 @@ def code_values(columns: Mapping[str, CodedColumn], schema: Schema) -> CodedTabl
     target = whole_table(n) if guide is None else classes(columns[guide], schema)
     others = tuple(classes(columns[name], schema) for name in of_classes if name != schema.target)
     numeric, more = numbers([columns[name] for name in schema.sensitive if name not in of_classes], schema)
-    no_codes = np.empty((n, 0), np.uint8)
-    encoded = EncodedTable(no_codes, tuple(encodings), target, (*notes, *more), numeric, others, by_numbers)
+    encoded = EncodedTable(CodeColumns(n), tuple(encodings), target, (*notes, *more), numeric, others, by_numbers)
     return CodedTable(schema, columns, tuple(lookups), encoded)
 
 

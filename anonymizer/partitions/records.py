@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.groups.recipe import Recipe, with_criterion
+from anonymizer.growing.encode import CodeColumns
 from anonymizer.growing.grow import grow, grow_from, linear_algebra
 from anonymizer.growing.records import (
     SMALL,
@@ -177,7 +178,7 @@ def _piece(table: CodedTable, rows: slice) -> InMemory:
     """Return some records, packed; their codes are not kept a second time."""
     encoded = table.rows(rows)
     piece = InMemory(encoded)
-    piece.encoded = replace(encoded, codes=encoded.codes[:, :0].copy())
+    piece.encoded = replace(encoded, codes=CodeColumns(encoded.n_records))
     return piece
 
 

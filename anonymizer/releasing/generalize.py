@@ -153,7 +153,7 @@ def release_of(
             columns.append(last.column.take(order))
             continue
         position = encoded.names.index(name)
-        encoding, codes = encoded.encodings[position], encoded.codes[:, position]
+        encoding, codes = encoded.encodings[position], encoded.codes.columns[position]
         if encoding.is_interval:
             of = column, codes, encoding, boxes, numbers, grids.get(name), last
             cells, index, domain = interval_cells(table[name], *of)

@@ -110,7 +110,7 @@ def grids_of(encoded: EncodedTable, schema: Schema, k: int) -> dict[str, Grid]:
 def ladders_of(encoded: EncodedTable, schema: Schema) -> "dict[str, Ladder]":
     """Return what :func:`grids_of` joins into grids of any k, by column. Raises what that does."""
     ladders = {}
-    for encoding, codes in zip(encoded.encodings, encoded.codes.T, strict=True):
+    for encoding, codes in zip(encoded.encodings, encoded.codes.columns, strict=True):
         if encoding.is_interval and encoding.hierarchy is None:
             records = count_codes(codes, len(encoding.labels))
             persons = None if encoded.person is None else ends_of_persons(codes, encoded.person, len(encoding.labels))

@@ -131,7 +131,7 @@ def line_at(
     encoded: EncodedTable, order: Places, starts: Places, ends: Places, leaf_start: Places, scale: Scale
 ) -> Line:
     """Return the line of records that stand in ``order``, with their codes."""
-    codes = np.ascontiguousarray(encoded.codes[order].T, dtype=np.uint16)
+    codes = encoded.codes.by_column(order)
     who = np.array(EVERYBODY if encoded.person is None else encoded.person[order])
     for array in (order, codes, who, leaf_start):
         array.flags.writeable = False
@@ -147,7 +147,7 @@ def lay_line(
     n = len(order)
     order = order[np.argsort(region[order], kind="stable")]
     starts, ends = runs(region[order])
-    codes = np.ascontiguousarray(encoded.codes[order].T, dtype=np.uint16)
+    codes = encoded.codes.by_column(order)
     leaf_start = np.empty(n, np.int64)
     pieces = starts, ends
     for whole in (max(2 * sample, n // PIECES), 1):

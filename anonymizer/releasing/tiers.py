@@ -99,8 +99,8 @@ def tiered(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     record, leaf = np.empty(pairs, np.int64), np.empty(pairs, np.int64)
     tree = groups.tree
     tier_kernels.share(
-        groups.encoded.codes, nodes.who, nodes.rows, nodes.start, nodes.persons, tree.parent, tree.size, small, k,
-        *nodes.scale, record, leaf,
+        groups.encoded.codes.matrix(), nodes.who, nodes.rows, nodes.start, nodes.persons, tree.parent, tree.size, small,
+        k, *nodes.scale, record, leaf,
     )  # fmt: skip
     parts = disjoint(groups.leaf, tree.n_nodes)
     number = np.cumsum(tree.is_leaf & (nodes.records > 0)) - 1
@@ -127,7 +127,7 @@ def tiered_strict(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     small = small[nodes.records[small] < k]
     cell = np.empty(len(nodes.rows), np.int64)
     tier_kernels.take_over(
-        groups.encoded.codes, nodes.rows, nodes.start, tree.parent, tree.size, small, groups.group[small], k,
+        groups.encoded.codes.matrix(), nodes.rows, nodes.start, tree.parent, tree.size, small, groups.group[small], k,
         *nodes.scale, cell,
     )  # fmt: skip
     cell_of_record = np.empty_like(cell)

@@ -142,7 +142,7 @@ def table_point(train: "Flow", judge: "Flow", k: int) -> KindPoint | None:
     of_leaf = np.zeros((flow.tree.n_nodes, c))
     np.add.at(of_leaf, flow.leaf, own)
     others = of_leaf[descend(flow.tree, judge.encoded)]
-    return point_of("table", f"k = {k:,}", figures_of_shares(flow.encoded.codes, classes, own), others, judge)
+    return point_of("table", f"k = {k:,}", figures_of_shares(flow.encoded.codes.matrix(), classes, own), others, judge)
 
 
 def tree_point(train: "Flow", judge: "Flow", k: int) -> KindPoint | None:

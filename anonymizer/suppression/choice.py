@@ -95,7 +95,7 @@ def staying_rows(
         rows = np.flatnonzero(stays)
         of: dict[str, Any] = {"limits": limits, "leaf": leaf, "rng": rng, "memory": memory}
         parts = divide(encoded, pruning, SCORED_BY.get(method, method), k, **of, rows=rows)
-        gains = gains_of(encoded.codes[rows], scale, parts.part, parts.n_parts)
+        gains = gains_of(encoded.codes.matrix(rows), scale, parts.part, parts.n_parts)
         if turn == 0:
             price = max(weight, gains.total / n)
         cost = gains.total + price * (n - len(rows))
@@ -182,7 +182,8 @@ def leave_out(
         leaving, column = rows[[place]], gains.column[place]
         if column >= 0:
             others = rows[in_part[start[part[place]] : start[part[place] + 1]]]
-            alike = encoded.codes[others, column] == encoded.codes[rows[place], column]
+            own = encoded.codes.columns[column]
+            alike = own[others] == own[rows[place]]
             leaving = others[alike & after[others]]
         node = regions.of_record[leaving[0]]
         if len(leaving) <= min(room, spare[node]):

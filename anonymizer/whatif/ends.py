@@ -30,7 +30,7 @@ def loss_by_ends(flow: "Flow") -> dict[str, float]:
     for j in intervals:
         absent[:] = False
         values = len(encoded.encodings[j].labels)
-        tier_kernels.ranges(encoded.codes[:, j], *boxes.arguments(), values, low, high, absent)
+        tier_kernels.ranges(encoded.codes.columns[j].astype(np.uint32), *boxes.arguments(), values, low, high, absent)
         for way, table in ways.items():
             of_box = interval_ncp(table.encodings[j], low, high, absent)
             lost = float(of_box[boxes.of_record].sum()) + left_out

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from anonymizer.checking.linkage import classes_of
 from anonymizer.groups.hulls import scale_of
 from anonymizer.groups.refine import EVERYBODY
-from anonymizer.growing.encode import Encoding
+from anonymizer.growing.encode import CodeColumns, Encoding
 from anonymizer.growing.grow import sizes_and_depths
 from anonymizer.growing.records import Branch, persons_of_nodes
 from anonymizer.growing.target import bits_of, steps_of_nodes
@@ -100,7 +100,7 @@ def parts_of(share: Share, coding: Coding, routes: Routes) -> NDArray[np.int32]:
     feature, _, cut, listed_start, listed, listed_left, of_leaf = arrays
     right = np.array(routes.right)
     for start in range(0, n, ROWS):
-        matrix = coding.records(codes, slice(start, start + ROWS)).rows(slice(None)).codes
+        matrix = coding.records(codes, slice(start, start + ROWS)).rows(slice(None)).codes.matrix()
         leaf = np.empty(len(matrix), np.int32)
         kernels.route(matrix, 0, len(matrix), feature, right, cut, listed_start, listed, listed_left, leaf)
         part[start : start + ROWS] = of_leaf[leaf]
@@ -124,7 +124,7 @@ def bundle_of(
     rows = rows[np.argsort(part[rows], kind="stable")]
     records = coding.records(codes_of(share, coding), rows)
     encoded = records.encoded
-    packed = np.ascontiguousarray(records.rows(slice(None)).codes.T)
+    packed = np.ascontiguousarray(records.rows(slice(None)).codes.matrix().T)
     sizes = np.bincount(part[rows] - low, minlength=high - low)
     classes = (np.asarray(target.codes) for target in (encoded.target, *encoded.others))
     values = np.empty((len(rows), 0)) if encoded.numeric is None else encoded.numeric.values
@@ -166,7 +166,7 @@ def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: 
     persons = None
     if by_person:
         target, *others = targets
-        records = replace(coding.table.encoded, codes=codes.T, numeric=None, person=who)
+        records = replace(coding.table.encoded, codes=CodeColumns(len(order)), numeric=None, person=who)
         persons = persons_of_nodes(replace(records, target=target, others=tuple(others)), branch, order)
     return Grown(branch, tuple(counts), steps, *hulls(encodings, branch, list(codes), 1), (), persons=persons)
 

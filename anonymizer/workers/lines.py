@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.groups.hulls import scale_of
-from anonymizer.growing.encode import EncodedTable, Encoding
+from anonymizer.growing.encode import CodeColumns, EncodedTable, Encoding
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.pack import Background, Secret, lay_line, pack_line, variance_of, wants_of
 from anonymizer.settings import Limits
@@ -74,7 +74,8 @@ def records_of(
     encoded: EncodedTable, encodings: tuple[Encoding, ...], bundles: list[Bundle], by_person: bool
 ) -> EncodedTable:
     """Return the records of some bundles as a table in codes."""
-    codes = np.ascontiguousarray(np.concatenate([bundle.packed for bundle in bundles], axis=1).T)
+    packed = np.concatenate([bundle.packed for bundle in bundles], axis=1)
+    codes = CodeColumns(packed.shape[1], tuple(packed))
     target, *others = (
         replace(target, codes=np.concatenate([bundle.others[at] for bundle in bundles]))
         for at, target in enumerate((encoded.target, *encoded.others))

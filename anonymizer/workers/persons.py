@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import LinkageRisk, risk_of_sizes
 from anonymizer.checking.persons import pairs_of
-from anonymizer.growing.encode import EncodedTable, note_of_nobody
+from anonymizer.growing.encode import CodeColumns, EncodedTable, note_of_nobody
 from anonymizer.growing.grow import sizes_and_depths
 from anonymizer.growing.records import Branch, persons_of_nodes
 from anonymizer.growing.target import ClassTarget
@@ -160,8 +160,9 @@ def records_of(encoded: EncodedTable, lots: Sequence[Lot]) -> EncodedTable:
         replace(target, codes=np.concatenate([lot.classes[at] for lot in lots]))
         for at, target in enumerate((encoded.target, *encoded.others))
     ]
-    codes = np.empty((len(who), 0), np.uint8)
-    return replace(encoded, codes=codes, target=targets[0], others=tuple(targets[1:]), numeric=None, person=who)
+    return replace(
+        encoded, codes=CodeColumns(len(who)), target=targets[0], others=tuple(targets[1:]), numeric=None, person=who
+    )
 
 
 def compact(who: Who) -> Who:

@@ -41,7 +41,7 @@ from anonymizer.releasing.pack import summable
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.workers import leaving, persons, shares
-from anonymizer.workers.below import Cuts
+from anonymizer.workers.branches import LOCAL, Cuts, finish, numbers_of
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.columns import Columns, extend, lean
 from anonymizer.workers.folder import Leaving
@@ -50,7 +50,6 @@ from anonymizer.workers.lines import pack_groups
 from anonymizer.workers.persons import PersonsElsewhere
 from anonymizer.workers.questions import shares_of
 from anonymizer.workers.shares import Coding, Grown
-from anonymizer.workers.shorten import LOCAL, finish, numbers_of
 
 ALONE = ("uniform", "refine", "pack")
 """Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
@@ -121,7 +120,7 @@ class Elsewhere:
 
     def grow(self, recipe: Recipe, enough: int | None = None, k: int = 0) -> Tree:
         """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table; without what
-        :mod:`anonymizer.workers.shorten` cuts off its branches, where there is a ``k``."""
+        :mod:`anonymizer.workers.branches` cuts off its branches, where there is a ``k``."""
         recipe = with_criterion(recipe, self.here.table.encoded)
         fitting = ("sse",) if self.schema.by_numbers else ("entropy", "gini")
         if recipe.criterion not in fitting:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import ReadError
 from anonymizer.groups.refine import EVERYBODY
-from anonymizer.growing.encode import Encoding, scaled_numbers
+from anonymizer.growing.encode import CodeColumns, Encoding, scaled_numbers
 from anonymizer.growing.grow import sizes_and_depths
 from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
 from anonymizer.growing.target import bits_of, steps_of_nodes
@@ -88,7 +88,7 @@ class Coding:
         guide = None if encoded.by_numbers else schema.target
         return CodedTable(schema, columns, self.table.lookups, replace(
             encoded,
-            codes=np.empty((n, 0), np.uint8),
+            codes=CodeColumns(n),
             target=replace(
                 encoded.target,
                 codes=np.zeros(n, np.uint8) if guide is None
@@ -271,7 +271,7 @@ class Bundle(NamedTuple):
 class Grown(NamedTuple):
     """A branch that was grown to its end: with the counts of the other sensitive columns, the sums of numbers before
     any is rounded, the hulls of its nodes, (p, m) each, the codes of each column that its records have, and where some
-    of it was cut off its ``places``: see :mod:`anonymizer.workers.shorten`; ``persons``: of its nodes, where that is
+    of it was cut off its ``places``: see :mod:`anonymizer.workers.branches`; ``persons``: of its nodes, where that is
     asked."""
 
     branch: Branch

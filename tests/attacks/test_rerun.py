@@ -93,7 +93,7 @@ def test_contents__are_what_the_box_admits() -> None:
             one = cell.cells[cell.index[place]]
             admitted *= sum(one.admits(str(value), value if name != "c" else None) for value in table[name].unique())
         assert len(contents) == len({content.tobytes() for content in contents}) == admitted
-        assert np.array_equal(contents[0], flow.encoded.codes[person])
+        assert np.array_equal(contents[0], flow.encoded.codes.matrix()[person])
         few_contents = contents_of(flow, person, 2, np.random.default_rng(0), values(flow))
         assert len(few_contents) == min(3, admitted)
 

@@ -303,9 +303,9 @@ def test_pick__the_panel_follows(tree_page: Any) -> None:
     group.click()
     page.get_by_role("heading", name=f"Group {node:,}: {records} of 2,000 records").wait_for()
     assert page.locator(".stage g.picked").get_attribute("id") == f"n{node}"
-    assert page.get_by_text(re.compile(r"Its records are divided into \d+ smaller groups")).count() == 1
+    page.get_by_text(re.compile(r"Its records are divided into \d+ smaller groups")).wait_for()
     assert page.locator(".stage g.node.on-path").count() >= 2
-    assert page.get_by_text(re.compile(r"These \d+ records were merged because|were not merged")).count() == 1
+    page.get_by_text(re.compile(r"These \d+ records were merged because|were not merged")).wait_for()
     page.locator(".stage").press("ArrowUp")
     cursor = page.locator(".stage g.cursor").get_attribute("id")
     assert cursor != f"n{node}"

@@ -66,8 +66,8 @@ def test_figures_of_shares__are_those_of_the_keys() -> None:
     tree = lay_keys(grow_multiway(keys_of(encoded), "gini", 2, 2), keys_of(encoded))
     posterior = closed_form(tree, True)
     of_key = {tuple(row): share for row, share in zip(tree.keys.codes.tolist(), posterior, strict=True)}
-    shares = np.array([of_key[tuple(row)] for row in encoded.codes.tolist()])
-    by_record = figures_of_shares(encoded.codes, encoded.target.codes, shares)
+    shares = np.array([of_key[tuple(row)] for row in encoded.codes.matrix().tolist()])
+    by_record = figures_of_shares(encoded.codes.matrix(), encoded.target.codes, shares)
     by_key = figures_of(tree, posterior)
     assert by_record.mean_divergence == pytest.approx(by_key.mean_divergence)
     assert by_record.accuracy == pytest.approx(by_key.accuracy)

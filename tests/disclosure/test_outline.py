@@ -18,7 +18,9 @@ def test_lay_keys__places_every_record_where_descending_does() -> None:
     keyed_tree = lay_keys(outline_of(tree, encoded.encodings), keys_of(encoded))
     assert keyed_tree.n.tolist() == tree.n.tolist()
     assert keyed_tree.sums.tolist() == tree.sums.tolist()
-    leaf = {tuple(row): int(at) for row, at in zip(encoded.codes.tolist(), descend(tree, encoded), strict=True)}
+    leaf = {
+        tuple(row): int(at) for row, at in zip(encoded.codes.matrix().tolist(), descend(tree, encoded), strict=True)
+    }
     assert [leaf[tuple(row)] for row in keyed_tree.keys.codes.tolist()] == keyed_tree.leaf_of_key.tolist()
     assert keyed_tree.keys.counts.sum() == len(table)
     assert (keyed_tree.keys.classes.sum(axis=1) == keyed_tree.keys.counts).all()

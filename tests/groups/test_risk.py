@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from anonymizer.groups.risk import NodeRisk, annotate, error_risk_ratio
-from anonymizer.growing.encode import EncodedTable, encode
+from anonymizer.growing.encode import CodeColumns, EncodedTable, encode
 from anonymizer.growing.grow import grow
 from anonymizer.growing.tree import Tree
 from anonymizer.schema import Schema
@@ -92,7 +92,7 @@ def test_regions_too_narrow_to_measure__stay_finite(x: list[float]) -> None:
 
 def test_no_record_is_read() -> None:
     tree, risk, encoded = score({"x": [0, 1, 3, 10]}, ["p", "p", "q", "q"])
-    blind = replace(encoded, codes=np.zeros((0, 1), dtype=np.uint8))
+    blind = replace(encoded, codes=CodeColumns(0))
     assert annotate(tree, blind).tidi.tolist() == risk.tidi.tolist()
 
 

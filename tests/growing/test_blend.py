@@ -168,7 +168,7 @@ def test_first_split__is_the_best_of_all_cuts(weight: float) -> None:
     error = squared_error(responses, descend(tree, encoded))
     for j, encoding in enumerate(encoded.encodings):
         for code in range(encoding.n_codes):
-            sides = [encoded.codes[:, j] == code, encoded.codes[:, j] <= code]
+            sides = [encoded.codes.columns[j] == code, encoded.codes.columns[j] <= code]
             for side in sides[: 1 + encoding.by_order]:
                 if 5 <= side.sum() <= len(side) - 5 and (encoding.by_order or encoding.n_codes <= 3):
                     assert error <= squared_error(responses, side) + 1e-9

@@ -307,15 +307,15 @@ def table() -> pd.DataFrame:
 def test_encode__columns_classes_and_notes(table: pd.DataFrame) -> None:
     encoded = encode(table, Schema.of(table, quasi_identifying=["job", "age"], sensitive=["sick"]))
     assert encoded.names == ("age", "job")
-    assert encoded.codes.tolist() == [[1, 0], [0, 0], [1, 1]]
-    assert encoded.codes.dtype == np.uint8
+    assert encoded.codes.matrix().tolist() == [[1, 0], [0, 0], [1, 1]]
+    assert encoded.codes.by_column(np.array([2, 0])).tolist() == [[1, 1], [1, 0]]
     assert encoded.n_records == 3
     assert encoded.notes == ()
     assert encoded.target.name == "sick"
     assert encoded.target.labels == ("no", "yes", None)
     assert encoded.target.codes.tolist() == [0, 2, 1]
     with pytest.raises(ValueError, match="read-only"):
-        encoded.codes[0, 0] = 1
+        encoded.codes.columns[0][0] = 1
 
 
 def test_encode__without_a_target_everybody_is_of_one_class(table: pd.DataFrame) -> None:
@@ -332,13 +332,14 @@ def test_encode__a_declared_class_without_records_counts(table: pd.DataFrame) ->
 def test_encode__more_than_256_codes_need_16_bits_and_65536_fit() -> None:
     table = pd.DataFrame({"a": np.arange(65_536), "b": 0})
     encoded = encode(table, Schema.of(table, quasi_identifying=["a", "b"]))
-    assert encoded.codes.dtype == np.uint16
-    assert (encoded.codes[:, 0] == np.arange(65_536)).all()
+    assert [column.dtype for column in encoded.codes.columns] == [np.uint16, np.uint8]
+    assert encoded.codes.matrix().dtype == np.uint16
+    assert (encoded.codes.columns[0] == np.arange(65_536)).all()
     table = pd.DataFrame({"a": np.append(np.arange(65_536.0), np.nan)})
     encoded = encode(table, Schema.of(table, quasi_identifying=["a"]))
     assert encoded.encodings[0].n_codes <= 65_536
     assert encoded.notes
-    assert encoded.codes[-1, 0] == encoded.encodings[0].n_codes - 1
+    assert encoded.codes.columns[0][-1] == encoded.encodings[0].n_codes - 1
 
 
 def test_encode__refuses_what_does_not_fit(table: pd.DataFrame) -> None:

@@ -36,7 +36,7 @@ def test_histograms__count_codes_and_classes_of_the_nodes_records() -> None:
     assert root.sums.tolist() == np.bincount(encoded.target.codes, minlength=3).tolist()
     for j, histogram in enumerate(source.divide([], [root])[0]):
         expected = np.zeros((encoded.encodings[j].n_codes, 3), int)
-        np.add.at(expected, (encoded.codes[:, j], encoded.target.codes), 1)
+        np.add.at(expected, (encoded.codes.columns[j], encoded.target.codes), 1)
         assert histogram is not None
         assert histogram.reshape(-1, 3).tolist() == expected.tolist()
 
@@ -56,10 +56,10 @@ def test_divide__each_side_holds_its_records_and_sums_add_up(by_order: bool) -> 
     root = source.root()
     if by_order:
         split = Split(0, 12, 13, np.full(encoded.encodings[0].n_codes, ABSENT, dtype=np.uint8))
-        expected = encoded.codes[:, 0] <= 12
+        expected = encoded.codes.columns[0] <= 12
     else:
         split = Split(1, -1, -1, np.array([1, 0, 0, 1, 0], dtype=np.uint8))
-        expected = np.isin(encoded.codes[:, 1], [0, 3])
+        expected = np.isin(encoded.codes.columns[1], [0, 3])
     division = division_of(root, split, root.active, source.divide([], [root])[0], 0, 1)
     source.divide([division], [])
     left, right = division.left, division.right
@@ -72,22 +72,22 @@ def test_divide__each_side_holds_its_records_and_sums_add_up(by_order: bool) -> 
         start, end = source.runs[node.key]
         for j in range(2):
             packed = source.packed[j, start:end].astype(int)
-            assert (packed // 3 == encoded.codes[rows_of(source, node), j]).all()
+            assert (packed // 3 == encoded.codes.matrix()[rows_of(source, node), j]).all()
             assert (packed % 3 == encoded.target.codes[rows_of(source, node)]).all()
 
 
 def test_in_memory__leaves_the_encoded_table_alone() -> None:
     encoded = make_table(300, 2)
-    codes, classes = encoded.codes.copy(), encoded.target.codes.copy()
+    codes, classes = encoded.codes.matrix().copy(), encoded.target.codes.copy()
     grow(encoded)
-    assert (encoded.codes == codes).all()
+    assert (encoded.codes.matrix() == codes).all()
     assert (encoded.target.codes == classes).all()
 
 
 def test_descend__records_that_the_tree_was_not_grown_on() -> None:
     everything = make_table(600, 3)
     target = everything.target
-    half = EncodedTable(everything.codes[:40], everything.encodings, type(target)(
+    half = EncodedTable(everything.codes.take(slice(None, 40)), everything.encodings, type(target)(
         target.name, target.labels, target.codes[:40]
     ))  # fmt: skip
     tree = grow(half, "gini", 1)
@@ -97,7 +97,7 @@ def test_descend__records_that_the_tree_was_not_grown_on() -> None:
     for record in range(600):
         node = 0
         while tree.feature[node] >= 0:
-            code = everything.codes[record, tree.feature[node]]
+            code = everything.codes.columns[tree.feature[node]][record]
             left, right = tree.children(node)
             if tree.cut[node] >= 0:
                 node = left if code < tree.cut[node] else right
@@ -111,10 +111,19 @@ def test_descend__many_records_in_parts_agree_with_few() -> None:
     tree = grow(encoded, min_leaf=50)
     leaf = descend(tree, encoded)
     assert np.bincount(leaf, minlength=tree.n_nodes)[tree.is_leaf].tolist() == tree.n[tree.is_leaf].tolist()
-    tail = EncodedTable(encoded.codes[-100:], encoded.encodings, encoded.target)
+    tail = EncodedTable(encoded.codes.take(slice(-100, None)), encoded.encodings, encoded.target)
     assert descend(tree, tail).tolist() == leaf[-100:].tolist()
-    nobody = EncodedTable(encoded.codes[:0], encoded.encodings, encoded.target)
+    nobody = EncodedTable(encoded.codes.take(slice(None, 0)), encoded.encodings, encoded.target)
     assert descend(tree, nobody).tolist() == []
+
+
+def test_in_threads__within_its_own_threads_works_in_place() -> None:
+    """Every thread that waits for a thread that is waiting, too, was the end of tables in two or more pieces."""
+
+    def outer(item: int) -> list[int]:
+        return list(in_threads(lambda inner: 10 * item + inner, range(3)))
+
+    assert list(in_threads(outer, range(4))) == [[10 * item + inner for inner in range(3)] for item in range(4)]
 
 
 def test_in_threads__keeps_the_order_and_passes_errors_on() -> None:

@@ -163,7 +163,7 @@ def test_rare_levels__count_together() -> None:
     values = np.repeat(levels, counts)
     table = pd.DataFrame({"age": np.arange(len(values)) % 50, "city": values, "cost": np.arange(float(len(values)))})
     encoded = flow_of(table, "cost").encoded
-    encoding, codes = encoded.encodings[1], encoded.codes[:, 1]
+    encoding, codes = encoded.encodings[1], encoded.codes.columns[1]
     term = terms_of_codes(encoding, codes, None)
     assert term.tolist() == [0, *range(1, MOST_LEVELS), *[MOST_LEVELS] * (20 - MOST_LEVELS)]
     ill = (codes % 2 == 0).astype(float)

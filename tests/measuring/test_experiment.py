@@ -115,7 +115,8 @@ def test_rows_of__centres_numbers_on_the_rows_and_keeps_the_rest():
     rows = np.array([3, 4, 10, 20, 21])
     part = rows_of(whole, rows)
     assert part.n_records == 5
-    np.testing.assert_array_equal(part.codes, whole.codes[rows])
+    np.testing.assert_array_equal(part.codes.matrix(), whole.codes.matrix()[rows])
+    np.testing.assert_array_equal(part.codes.matrix(), whole.codes.matrix(rows))
     np.testing.assert_allclose(part.numeric.values.mean(axis=0), 0, atol=1e-12)
     again = part.numeric.low + part.numeric.width * (part.numeric.values + part.numeric.centre)
     np.testing.assert_allclose(again[:, 0], table["cost"].to_numpy()[rows])
@@ -386,7 +387,7 @@ def test_raw__is_a_model_of_the_released_cells_asked_about_original_values(metho
     )
     questions = np.array(
         [row([cell_of(code, e) for code, e in zip(codes, encoded.encodings, strict=True)])
-         for codes in flow.encoded.codes[test]]
+         for codes in flow.encoded.codes.matrix()[test]]
     )  # fmt: skip
     cost = part["cost"].to_numpy()[release.order]
     truth = table["cost"].to_numpy()[test]

@@ -189,7 +189,7 @@ def test_two_way_tables__have_the_weights_as_if_each_row_stood_there_as_often() 
     assert again.mean_hellinger == pytest.approx(0, abs=1e-6)
     # One pair by hand: age in its bins, read evenly, against the income as it is.
     first, encoding = flow.boxed.columns[0], flow.encoded.encodings[0]
-    codes = flow.encoded.codes[:, 0]
+    codes = flow.encoded.codes.columns[0]
     bins = bins_of(encoding, np.bincount(codes, minlength=encoding.n_codes), 10, 12)
     tenth = np.minimum(((table["income"] - table["income"].min()) / np.ptp(table["income"]) * 10).astype(int), 9)
     before, after = np.zeros((bins.count, 10)), np.zeros((bins.count, 10))

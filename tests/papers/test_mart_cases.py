@@ -252,7 +252,7 @@ def test_concatenations_and_means_of_given_groups(reference: dict[str, Any]) -> 
         group[records] = number_of_group
     boxes = Boxes.of(disjoint(group, len(reference["groups"])))
     for j, encoding in enumerate(encoded.encodings):
-        codes = encoded.codes[:, j]
+        codes = encoded.codes.columns[j]
         if encoding.is_interval:
             cells, index, _ = interval_cells(
                 table[encoding.name], schema[encoding.name], codes, encoding, boxes, "mean"

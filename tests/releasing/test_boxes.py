@@ -16,7 +16,7 @@ def test_centres__are_the_same_to_the_last_digit_in_any_order(numbers: str) -> N
     frame = pd.DataFrame({"income": np.round(rng.lognormal(10, 1, 5000), 1), "sick": "no"})
     schema = Schema.of(frame, quasi_identifying=["income"], sensitive=["sick"])
     encoded, box = encode(frame, schema), rng.integers(0, 40, 5000)
-    exact, codes = encoded.encodings[0].low, encoded.codes[:, 0]
+    exact, codes = encoded.encodings[0].low, encoded.codes.columns[0]
     expected = centres(exact, codes, Boxes.of(disjoint(box, 40)), numbers)
     assert expected[7] == pytest.approx(getattr(np, numbers)(frame["income"][box == 7]), rel=1e-12)
     for _ in range(5):

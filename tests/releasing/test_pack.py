@@ -54,11 +54,11 @@ def test_line__agrees_with_its_slow_twin(case: tuple[int, int, int], sample: int
     encoded = encoded_table(case[0], case[1])
     line, order = secret_line(encoded, case[2], sample, regions=2)
     assert sorted(line.order.tolist()) == list(range(encoded.n_records))
-    np.testing.assert_array_equal(line.codes.T, encoded.codes[line.order])
+    np.testing.assert_array_equal(line.codes.T, encoded.codes.matrix()[line.order])
     for region, (start, end) in enumerate(zip(line.starts, line.ends, strict=True)):
         slow = naive_pack.slow_line(encoded, order[start:end].tolist(), line.scale.weight.tolist(), sample)
         assert leaves_of(line, region) == slow
-        assert all(len(np.unique(encoded.codes[leaf], axis=0)) == 1 for leaf in slow)
+        assert all(len(np.unique(encoded.codes.matrix()[leaf], axis=0)) == 1 for leaf in slow)
 
 
 @settings(max_examples=40, deadline=None)

@@ -16,7 +16,7 @@ from tests.naive_suppression import slow_alone, slow_loss, slow_together
 def test_gains__agree_with_their_slow_twin(seed: int, n: int, n_parts: int) -> None:
     encoded = encoded_table(seed, n)
     part = np.random.default_rng(seed).integers(0, n_parts, n)
-    gains = gains_of(encoded.codes, scale_of(encoded.encodings), part, n_parts)
+    gains = gains_of(encoded.codes.matrix(), scale_of(encoded.encodings), part, n_parts)
     p = len(encoded.encodings)
     for number in range(n_parts):
         rows = np.flatnonzero(part == number).tolist()
@@ -24,9 +24,13 @@ def test_gains__agree_with_their_slow_twin(seed: int, n: int, n_parts: int) -> N
         assert gains.loss[number] == pytest.approx(slow_loss(encoded, rows) if rows else 0.0, abs=1e-12)
         for row in rows:
             alone = slow_alone(encoded, rows, row)
-            shared = [j for j in range(p) if sum(encoded.codes[o, j] == encoded.codes[row, j] for o in rows) > 1]
+            shared = [
+                j
+                for j in range(p)
+                if sum(encoded.codes.columns[j][o] == encoded.codes.columns[j][row] for o in rows) > 1
+            ]
             # A row whose code is not an end saves nothing, and of the only code of a column nothing can be saved.
-            several = [j for j in shared if len({int(encoded.codes[o, j]) for o in rows}) > 1]
+            several = [j for j in shared if len({int(encoded.codes.columns[j][o]) for o in rows}) > 1]
             together = {j: slow_together(encoded, rows, row, j) for j in several if codes_left(encoded, rows, row, j)}
             best = max(together.values(), default=0.0)
             if all(codes_left(encoded, rows, row, j) for j in range(p)):
@@ -39,12 +43,12 @@ def test_gains__agree_with_their_slow_twin(seed: int, n: int, n_parts: int) -> N
 def codes_left(encoded, rows: list[int], row: int, j: int) -> bool:
     """Whether a value, and not only "missing", is left in a column of numbers when those with the row's code go."""
     encoding = encoded.encodings[j]
-    left = {int(encoded.codes[other, j]) for other in rows} - {int(encoded.codes[row, j])}
+    left = {int(encoded.codes.columns[j][other]) for other in rows} - {int(encoded.codes.columns[j][row])}
     return not encoding.is_interval or bool(left - {len(encoding.labels)})
 
 
 def test_total__is_what_all_lose_together() -> None:
     encoded = encoded_table(2, 12)
-    gains = gains_of(encoded.codes, scale_of(encoded.encodings), np.arange(12) % 3, 3)
+    gains = gains_of(encoded.codes.matrix(), scale_of(encoded.encodings), np.arange(12) % 3, 3)
     slow = sum(4 * slow_loss(encoded, list(range(number, 12, 3))) for number in range(3))
     assert gains.total == pytest.approx(slow)

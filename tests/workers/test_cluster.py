@@ -343,7 +343,7 @@ def test_sockets_listen_on_the_loopback_address__and_logs_hold_no_value(
     table = Elsewhere(two, open_table(source[0], 900), source[1])
     assert CANARY in set(table.here.table.columns["town"].values)
     spoilt = two.ask("spoilt", leaving.sample, table.shares[0], table.coding, np.array([10**9]), None, share=0)
-    with pytest.raises(ClusterError, match=r"'sample' of share 0 failed on a worker: IndexError in shares\.py"):
+    with pytest.raises(ClusterError, match=r"'sample' of share 0 failed on a worker: IndexError in leaving\.py"):
         two.answer(spoilt)
     words = "".join(capfd.readouterr())
     words += str(two.client.get_worker_logs()) + str(two.client.get_scheduler_logs())
