@@ -121,7 +121,7 @@ def interval_cells(
         cell = grid.cells(exact)
         low, high = np.append(cell, len(grid.low))[low], np.append(cell, -1)[high]
         ends = (grid.low, grid.low_text), (grid.high, grid.high_text)
-        return (*_ranges(*ends, low, high, absent, memory or Memory()), domain)
+        return *distinct_cells(*_ranges(*ends, low, high, absent, memory or Memory())), domain
     if encoding.hierarchy is not None:
         some = low <= high
         low[some], high[some] = encoding.hierarchy.cover(low[some], high[some])
@@ -142,8 +142,8 @@ def interval_cells(
 def distinct_cells(
     candidates: tuple[Cell, ...], index: NDArray[np.int64]
 ) -> tuple[tuple[Cell, ...], NDArray[np.int64]]:
-    """Return every cell that is used once, and which each box has: cells can be equal after rounding, or be nobody's
-    now."""
+    """Return every cell that is used once, and which each box has: cells can be equal after rounding, withheld from one
+    open end to the other with a missing value or without, or be nobody's now."""
     place: dict[Cell, int] = {}
     present, index = np.unique(index, return_inverse=True)
     number_of_cell = np.array([place.setdefault(candidates[cell], len(place)) for cell in present], np.int64)
