@@ -15,7 +15,7 @@ from anonymizer.errors import AnonymizerError, CancelledError, ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate
 from anonymizer.partitions.flow import PartedFlow
-from anonymizer.partitions.folder import MANIFEST
+from anonymizer.partitions.folder import MANIFEST, Archive, archive_of
 from anonymizer.partitions.run import FilesResult
 from ui.controls import count, plain, plural, problem, share
 from ui.gate.view import in_the_way
@@ -29,16 +29,21 @@ JOB = "folder"
 NAME = re.compile(r"[^\W_][\w -]{0,79}")
 """Names of releases: letters, digits, underscores, hyphens and spaces; no dot, no separator."""
 
+SMALL = 64 << 20
+"""Bytes up to which a folder on the server can be taken away as one file."""
+
 _CLAIMED: set[Path] = set()
 _LOCK = Lock()
 
 
 class Outcome(NamedTuple):
-    """What came of a release, and the texts of its report and manifest."""
+    """What came of a release, the texts of its report and manifest, and all of its files as one; ``None`` where these
+    are too many bytes for that."""
 
     result: FilesResult
     report: str
     manifest: bytes
+    archive: Archive | None = None
 
 
 @dataclass
@@ -88,7 +93,9 @@ def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
     with claimed(place, name) as path:
         try:
             result = flow.write_folder(path, progress=job.go_on)
-            manifest = b"" if result.folder is None else (path / MANIFEST).read_bytes()
+            if result.folder is None:
+                return Outcome(result, result.to_json(), b"")
+            manifest, archive = (path / MANIFEST).read_bytes(), archive_of(path, result.manifest, SMALL)
         except OSError as error:
             raise ParameterError(
                 f"The release {name!r} cannot be written: {error.strerror}.", remedy="Ask who runs this server."
@@ -97,7 +104,7 @@ def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
             if str(place) in str(error):
                 raise ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.") from None
             raise
-    return Outcome(result, result.to_json(), manifest)
+    return Outcome(result, result.to_json(), manifest, archive)
 
 
 def release_folder(ws: Workspace) -> None:
@@ -160,6 +167,12 @@ def outcome(ws: Workspace, answer: Outcome) -> None:
         )
         st.caption(f"SHA-256 of its manifest: {plain(result.manifest.sha256)}")
         with st.container(horizontal=True):
+            if answer.archive is not None:
+                st.download_button(
+                    "Download as one file", answer.archive.data, f"{result.folder.name}.zip", "application/zip",
+                    key="folder archive", on_click="ignore", type="primary",
+                    help="A ZIP of the whole folder, which the Verify page and `copse verify` check with its report.",
+                )  # fmt: skip
             st.download_button(
                 "Report", answer.report, f"{result.folder.name} report.json", "application/json", key="folder report",
                 on_click="ignore",
