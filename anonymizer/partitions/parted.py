@@ -38,7 +38,7 @@ from anonymizer.reading.parse import (
 )
 
 LARGE = 30_000_000
-"""Records times columns from which the bytes of a file are read in pieces: docs/experiments/scale.md."""
+"""Records times columns from which the bytes of a file are read in pieces: docs/decisions/partitions.md."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +95,7 @@ class PartedReading:
     sheets: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=dict)
+    in_pieces = True
 
     @property
     def n_records(self) -> int:

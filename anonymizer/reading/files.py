@@ -98,6 +98,7 @@ class Reading:
     questions: tuple[Question, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=dict)
     distinct: "Mapping[str, pd.Series[Any]] | None" = None
+    in_pieces = False
 
     @property
     def n_records(self) -> int:

@@ -25,7 +25,7 @@ from anonymizer.partitions.places import MemoryFile
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.facts import profile
 from anonymizer.reading.files import Reading, read_table
-from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.options import Allowance, ReadOptions
 from anonymizer.reading.profile import suggest
 from anonymizer.settings import Settings
 from tests.partitions.tables import people, schema_of
@@ -157,6 +157,13 @@ def test_what_cannot_be_read__is_said_as_of_the_whole(data: bytes, name: str) ->
     with pytest.raises(ReadError) as pieces:
         read_table(data, name=name, instead=LARGE_READERS)
     assert str(pieces.value) == str(whole.value)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_a_table_that_reaches_too_far__is_refused_before_it_is_read(kind: str) -> None:
+    data, name = kinds()[kind]
+    with pytest.raises(ReadError, match=r"reaches over 1,50. rows and 10 columns; at most 1,000 cells are read"):
+        read_table(data, name=name, instead=LARGE_READERS, allowance=Allowance(cells=1000))
 
 
 def test_names_that_stand_twice__are_read_whole() -> None:

@@ -1,4 +1,5 @@
-"""The release of a table in pieces: a checked folder below a place that the operator named, its report and manifest."""
+"""The release of a table in pieces, checked, with its report and manifest: a folder below a place that the operator
+named or, of an upload, that folder as one file in memory."""
 
 import os
 import re
@@ -15,11 +16,12 @@ from anonymizer.errors import AnonymizerError, CancelledError, ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate
 from anonymizer.partitions.flow import PartedFlow
-from anonymizer.partitions.folder import MANIFEST, Archive, archive_of
+from anonymizer.partitions.folder import MANIFEST, Archive, Packing, archive_of
 from anonymizer.partitions.run import FilesResult
 from ui.controls import count, plain, plural, problem, share
 from ui.gate.view import in_the_way
 from ui.job import Job, start_job, stop_job, watch
+from ui.release.downloads import file_stem
 from ui.release.view import check_line, headline
 from ui.workspace import Workspace
 
@@ -107,13 +109,23 @@ def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
     return Outcome(result, result.to_json(), manifest, archive)
 
 
-def release_folder(ws: Workspace) -> None:
-    """Draw the form that writes the release into a new folder on the server, and what came of it."""
-    flow, place, state = ws.flow, release_place(), ws.state(FolderState)
+def pack(flow: Flow, name: str, job: Job) -> Outcome:
+    """Return what came of making a release as one file in memory, called ``name``."""
+    assert isinstance(flow, PartedFlow)
+    result = flow.write_folder(Packing(name), progress=job.go_on)
+    if not isinstance(result.folder, Archive):
+        return Outcome(result, result.to_json(), b"")
+    return Outcome(result, result.to_json(), result.folder.read(MANIFEST), result.folder)
+
+
+def release_pieces(ws: Workspace) -> None:
+    """Draw the form that makes the release, of an upload as one file, else as a new folder on the server, and what came
+    of it."""
+    flow, place, state, is_upload = ws.flow, release_place(), ws.state(FolderState), ws.source is not None
     with st.container(border=True):
         gate = Gate(flow.about_table).with_reasons(ws.reasons)
         in_the_way(ws, gate)
-        if place is None:
+        if place is None and not is_upload:
             st.info(
                 f"A table in pieces is released as a folder on the server. Who runs this server has named no place for "
                 f"it (`{FOLDER_VARIABLE}`).",
@@ -137,16 +149,21 @@ def release_folder(ws: Workspace) -> None:
         elif job is not None:
             outcome(ws, job.answer)
         with st.form("folder form", border=False):
-            state.name = st.text_input(
-                "Name of the release", state.name, max_chars=80, key="folder name",
-                help="A new folder of this name is made on the server, where its operator has releases written.",
-            ).strip()  # fmt: skip
+            if not is_upload:
+                state.name = st.text_input(
+                    "Name of the release", state.name, max_chars=80, key="folder name",
+                    help="A new folder of this name is made on the server, where its operator has releases written.",
+                ).strip()  # fmt: skip
             pressed = st.form_submit_button(
-                "Write and check the release", type="primary", icon=":material/save:", disabled=bool(gate.open)
-            )
+                f"{'Make' if is_upload else 'Write'} and check the release", type="primary", icon=":material/save:",
+                disabled=bool(gate.open),
+            )  # fmt: skip
     if pressed:
-        name = state.name
-        start_job(ws, JOB, key, lambda job: write_claimed(flow, place, name, job))
+        name = f"{file_stem(ws.title)}-released" if is_upload else state.name
+        if is_upload:
+            start_job(ws, JOB, key, lambda job: pack(flow, name, job))
+        elif place is not None:
+            start_job(ws, JOB, key, lambda job: write_claimed(flow, place, name, job))
         st.rerun()
 
 
@@ -160,7 +177,8 @@ def outcome(ws: Workspace, answer: Outcome) -> None:
     else:
         loss = sum(result.loss.values()) / len(result.loss)
         st.success(
-            f"**{plain(result.folder.name)}** is written and checked: {plural(result.after.records, 'row')} in "
+            f"**{plain(result.folder.name)}** is {'made' if ws.source is not None else 'written'} and checked: "
+            f"{plural(result.after.records, 'row')} in "
             f"{plural(len(result.manifest.parts), 'file')}, {plural(result.after.groups, 'group')} of look-alikes, the "
             f"smallest of {count(result.after.smallest)}; {share(loss)} of the detail is lost.",
             icon=":material/folder:",
