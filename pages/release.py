@@ -11,7 +11,7 @@ from ui.job import groups_ready, tree_ready
 from ui.method import price_of_ends
 from ui.release.attacks import attacks
 from ui.release.downloads import do_it_again
-from ui.release.folder import release_folder
+from ui.release.folder import release_pieces
 from ui.release.packet import take_away
 from ui.release.view import checks, choices, headline, make_report, rows_side_by_side, what_changed
 from ui.session import workspace
@@ -28,7 +28,7 @@ def main() -> None:
     if not ws.flow.has("release"):
         if tree_ready(ws):
             with first:
-                release_folder(ws)
+                release_pieces(ws)
         return
     if not groups_ready(ws):
         return

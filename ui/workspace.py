@@ -27,7 +27,7 @@ from anonymizer.errors import AnonymizerError, CancelledError, MemoryOnlyError, 
 from anonymizer.flow import Flow
 from anonymizer.growing.encode import Encoding, encode_column
 from anonymizer.partitions.flow import PartedFlow
-from anonymizer.partitions.parted import PartedReading
+from anonymizer.partitions.parted import LARGE_READERS, PartedReading, parted
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.files import Reading, ReadOptions
@@ -118,7 +118,8 @@ class Workspace:
 
     def memory(self) -> int:
         """Return the bytes that this session holds, about: its table and what was worked out of it."""
-        return size_of((self.reading, self.source, self.doubt, self._flow, self.answers, self.states))
+        made = [job.answer for job in tuple(self.jobs.values())]  # other threads ask
+        return size_of((self.reading, self.source, self.doubt, self._flow, self.answers, self.states, made))
 
     @property
     def content(self) -> str:
@@ -174,7 +175,8 @@ class Workspace:
         """Read a file (bytes, or a path the operator allows) or a database and make it the table. False when it cannot
         be read, or when ``cancelled`` says so. The password of a database is not kept.
 
-        What can be read in two ways is not the table yet: it waits in ``doubt`` until its questions are answered.
+        A large file becomes a table in pieces. What can be read in two ways is not the table yet: it waits in ``doubt``
+        until its questions are answered.
         On failure the previous table stays, and ``failure`` says why. Read again in another way, a table of the
         same columns keeps the roles somebody chose; what was only suggested is suggested anew.
         """
@@ -183,8 +185,9 @@ class Workspace:
                 reading = read_database(source, options=options, progress=progress, cancelled=cancelled)
                 source = source.but(password="")
             else:
-                reading = read_in_child(source, name=name, options=options, progress=progress, cancelled=cancelled)
-            PLACES.require(self.owner, name, size_of(reading.frame))
+                watch: Any = {"progress": progress, "cancelled": cancelled}
+                reading = parted(read_in_child(source, name=name, options=options, instead=LARGE_READERS, **watch))
+            PLACES.require(self.owner, name, size_of(reading))
         except AnonymizerError as error:
             self.refuse(error)
             return False
@@ -215,7 +218,6 @@ class Workspace:
             self.refuse(error)
             return False
         self._accept(reading, None)
-        self.set(generalizer="uniform")  # whose figures follow from the tree alone
         return True
 
     def bring_sample(self, name: str) -> bool:
@@ -284,6 +286,8 @@ class Workspace:
             self.states.clear()
             self.schema, self.settings, self.scenarios, self.history = None, Settings(), (), History()
             self.manner, self.reasons = None, {}
+            if reading.in_pieces:
+                self.set(generalizer="uniform")  # whose figures follow from the tree alone
             self.decisions.begin()
         elif self.schema is not None and suggested is not None:
             variables, facts = reading.variables, self.facts()

@@ -22,7 +22,7 @@ from anonymizer.engines import anonymize_files
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.gate.finding import Severity
 from anonymizer.partitions.check import verify_folder
-from anonymizer.partitions.folder import dictionary_schema, read_manifest
+from anonymizer.partitions.folder import dictionary_schema, read_manifest, released_place
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.places import is_delimited, is_remote, local_source
 from anonymizer.partitions.run import FilesResult
@@ -204,17 +204,19 @@ def print_files(result: FilesResult) -> None:
 
 
 def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
-    """Run ``verify`` on a released folder, part by part; roles nobody gives are those of its dictionary."""
+    """Run ``verify`` on a released folder, or its ZIP file, part by part; roles nobody gives are those of its
+    dictionary."""
     claim = claim_from(options.report) if options.report else None
     if options.original:
         raise ParameterError("A folder is checked alone.", remedy="Leave --original out: the run compared them.")
-    manifest = read_manifest(options.input)
+    place = released_place(options.input)
+    manifest = read_manifest(place)
     if options.quasi_identifying:
         raise ParameterError("A folder's dictionary says its roles.", remedy="Give others as --schema.")
     schema = schema_from(options.schema) if options.schema else None
-    schema = schema or (claim.schema if claim is not None else dictionary_schema(options.input))
+    schema = schema or (claim.schema if claim is not None else dictionary_schema(place))
     verification = verify_folder(
-        options.input, schema, manifest=manifest, progress=progress, **settings_of(options).limits.required
+        place, schema, manifest=manifest, progress=progress, **settings_of(options).limits.required
     )
     differences = () if claim is None else claim.differences(manifest.sha256, manifest.rows, schema)
     passed = verification.passed and not differences

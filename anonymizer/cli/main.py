@@ -67,6 +67,7 @@ from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Severity
 from anonymizer.measuring.named_regression import NamedRegression
+from anonymizer.partitions.folder import is_archive
 from anonymizer.pipeline import Result, run_flow
 from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
@@ -178,7 +179,7 @@ def commands() -> argparse.ArgumentParser:
     )  # fmt: skip
 
     check = subparsers.add_parser("verify", help="check a release, from the file alone or beside the original")
-    check.add_argument("input", help=f"the released file ({ENDINGS}), a packet, or the address of a table")
+    check.add_argument("input", help=f"the released file ({ENDINGS}), folder or packet, or the address of a table")
     add_roles(check)
     add_reading(check)
     check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
@@ -315,9 +316,10 @@ def show_compiling() -> None:
 def run_verify(options: argparse.Namespace) -> int:
     """Run ``verify``: print every check; return 1 when a required one fails."""
     table = options.input if isinstance(options.input, Address) else None
-    if table is None and Path(options.input).is_dir():
+    first = first_bytes(options.input, 100) if table is None and Path(options.input).is_file() else b""
+    if table is None and (Path(options.input).is_dir() or is_archive(first)):
         return run_apart(options)
-    if table is None and Path(options.input).is_file() and is_packet(first_bytes(options.input, 100)):
+    if is_packet(first):
         return verify_packet(options, Path(options.input).read_bytes())
     settings = settings_of(options)
     limits = settings.limits.required

@@ -22,9 +22,18 @@ from anonymizer.checking.released_file import index_columns
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, CellError, ParameterError, Progress, ReadError, no_progress
 from anonymizer.partitions.coded import CodedTable
-from anonymizer.partitions.folder import Manifest, Part, beside_parts, part_bytes, read_manifest
+from anonymizer.partitions.folder import (
+    Archive,
+    Manifest,
+    Part,
+    beside_parts,
+    part_bytes,
+    read_manifest,
+    released_place,
+)
 from anonymizer.partitions.pieces import refuse_too_many
 from anonymizer.partitions.values import in_order
+from anonymizer.reporting.claim import claim_from
 from anonymizer.schema import Column, Role, Schema
 from anonymizer.settings import Limits
 from anonymizer.values import value_text
@@ -87,7 +96,7 @@ class PartRows:
 
 
 def verify_folder(
-    folder: str | Path,
+    folder: str | Path | Archive,
     schema: Schema,
     *,
     manifest: Manifest | None = None,
@@ -96,13 +105,13 @@ def verify_folder(
     progress: Progress = no_progress,
     **limits: Any,
 ) -> Verification:
-    """Check a released folder: what :func:`anonymizer.checking.verify.verify` says of all of its rows.
+    """Check a released folder, or its ZIP file: what :func:`anonymizer.checking.verify.verify` says of all of its rows.
 
     ``limits``: what is required, ``k`` among them. ``original``: where whoever made the folder checks it; ``checked``:
     what others saw in each part, each row beside its record. Raises :class:`ReadError`, with its name, for a part that
     is not the one in the manifest or cannot be read.
     """
-    folder = Path(folder)
+    folder = released_place(folder)
     manifest = manifest or read_manifest(folder)
     required = Limits(**limits)
     starts = np.cumsum([0, *(part.rows for part in manifest.parts)])
@@ -134,7 +143,17 @@ def verify_folder(
     )  # fmt: skip
 
 
-def _part_rows(folder: Path, part: Part, before: "_Before | None", start: int) -> PartRows:
+def archive_checks(data: bytes, words: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Return what is found in the ZIP file of a release, JSON-ready: work for a process of its own. ``words``: its
+    ``name``, and its ``report``."""
+    claim = claim_from(words["report"].encode())
+    archive = Archive.of(data, words["name"])
+    manifest = read_manifest(archive)
+    verification = verify_folder(archive, claim.schema, manifest=manifest, progress=progress, **claim.limits)
+    return verification.to_dict() | {"differences": claim.differences(manifest.sha256, manifest.rows, claim.schema)}
+
+
+def _part_rows(folder: Path | Archive, part: Part, before: "_Before | None", start: int) -> PartRows:
     content = part_bytes(folder, part)
     with _readable(part):
         file = ParquetRows(content)

@@ -18,6 +18,7 @@ from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.boxes import ladders_of_pieces
 from anonymizer.partitions.coded import CodedTable, code_records
+from anonymizer.partitions.folder import Packing
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.run import SAMPLE, FilesResult, require_pieces, write_release
 from anonymizer.releasing.grid import Ladder
@@ -82,8 +83,10 @@ class PartedFlow(Flow):
         sample = self.coded.sample(SAMPLE)
         return about_table(sample.frame, self.schema, sample.person, sample.others)
 
-    def write_folder(self, folder: str | Path, override: str = "", progress: Progress = no_progress) -> FilesResult:
-        """Write the release into a new folder, checked; return what it is. Raises what
+    def write_folder(
+        self, folder: str | Path | Packing, override: str = "", progress: Progress = no_progress
+    ) -> FilesResult:
+        """Write the release into a new folder, or into one ZIP file in memory, checked; return what it is. Raises what
         :func:`anonymizer.engines.anonymize_files` raises."""
         require_pieces(self.settings, self.schema)
         self.require_limits()

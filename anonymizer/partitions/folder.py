@@ -1,18 +1,24 @@
 """A release as a folder: Parquet files whose rows follow each other by content, a dictionary, and a manifest that has
-the digest of every file. A report that has the digest of the manifest binds them all."""
+the digest of every file. A report that has the digest of the manifest binds them all. The same files can be one ZIP
+file in memory, :class:`Archive`."""
 
+import io
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from anonymizer.errors import Progress, ReadError, no_progress
-from anonymizer.json_value import read_json
+from anonymizer.errors import ParameterError, Progress, ReadError, no_progress
+from anonymizer.json_value import JsonValue, parse, read_json
 from anonymizer.partitions.boxes import PartedRelease
 from anonymizer.partitions.values import ROWS, in_order
-from anonymizer.releasing.files import write_file
+from anonymizer.reading.options import bytes_text
+from anonymizer.releasing.files import replace_folder, write_file
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.version import VERSION
@@ -22,6 +28,8 @@ PART = re.compile(r"part-[0-9]{5,9}\.parquet")
 GROUP = 1 << 17
 """Rows of a group in a file, which is what a check holds at a time."""
 REMEDY = "Bring the folder as it was written."
+LARGEST = 512 << 20
+"""Bytes that a release may have as one file in memory."""
 
 
 @dataclass(frozen=True)
@@ -48,28 +56,189 @@ class Manifest:
         return sum(part.rows for part in self.parts)
 
 
-def write_folder(release: PartedRelease, folder: Path, rows: int = ROWS, progress: Progress = no_progress) -> Manifest:
+class Packing:
+    """The files of a release on their way into one ZIP file in memory, called ``name``, of at most ``most`` bytes.
+
+    They are stored as they are, for Parquet is packed already: nothing unfolds where it is read.
+    """
+
+    def __init__(self, name: str, most: int = LARGEST) -> None:
+        self.name, self.most = name, most
+        self._sink, self._entries = io.BytesIO(), b""
+        self._places: dict[str, slice] = {}
+        self._archive: Archive | None = None
+
+    def write(self, name: str, content: bytes) -> None:
+        """Add a file. Raises :class:`ParameterError` when they become too many bytes."""
+        start = self._sink.tell()
+        head, entry = _heads(name, len(content), zlib.crc32(content), start)
+        if start + len(head) + len(content) > self.most:
+            raise ParameterError(
+                f"The release takes more than {bytes_text(self.most)}, and so it cannot leave as one file.",
+                remedy="Let fewer columns leave, or have the rows sorted by their content, which packs them well.",
+            )
+        self._sink.write(head)
+        self._sink.write(content)
+        self._entries += entry
+        self._places[name] = slice(start + len(head), self._sink.tell())
+
+    def archive(self) -> "Archive":
+        """Return the ZIP file of the files so far; after that, none is added."""
+        if self._archive is None:
+            start = self._sink.tell()
+            self._sink.write(self._entries + _ending(len(self._places), len(self._entries), start))
+            self._archive = Archive(self.name, self._sink.getvalue(), self._places)
+            self._sink.close()
+        return self._archive
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """The files of a release as the bytes of one ZIP file, each stored as it is. ``places``: where each is."""
+
+    name: str
+    data: bytes = field(repr=False)
+    places: Mapping[str, slice]
+
+    @classmethod
+    def of(cls, data: bytes, name: str) -> "Archive":
+        """Return the ZIP file of a release that came from anywhere.
+
+        Raises :class:`ReadError` for one that is larger than a release may be, damaged, packed otherwise, or holds
+        anything beside the files of a release: between or behind them, in a note, under another name or twice.
+        """
+        if len(data) > LARGEST:
+            raise ReadError(f"{name} has more than {bytes_text(LARGEST)}.", remedy="Unpack it, and check the folder.")
+        places: dict[str, slice] = {}
+        entries, place, view = b"", 0, memoryview(data)
+        while data[place : place + 4] == _FILE and len(places) < _MOST_FILES:
+            fields = data[place + 14 : place + 30]
+            if len(fields) < 16:
+                break
+            crc, _, size, length, _ = struct.unpack("<3L2H", fields)
+            file = data[place + 30 : place + 30 + min(length, 40)].decode("ascii", "replace")
+            start = place + 30 + length
+            head, entry = _heads(file, size, crc, place) if _is_file(file) else (b"", b"")
+            whole = start + size <= len(data) and file not in places and zlib.crc32(view[start : start + size]) == crc
+            if not whole or data[place:start] != head:
+                break
+            places[file] = slice(start, start + size)
+            entries, place = entries + entry, start + size
+        if not places or data[place:] != entries + _ending(len(places), len(entries), place):
+            raise ReadError(
+                f"{name} is damaged, or holds something beside the files of a release as they were packed.",
+                remedy="Bring it as it was downloaded, or unpack it and check the folder.",
+            )
+        return cls(name, data, places)
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a file. Raises :class:`ReadError` where it is not there."""
+        if name not in self.places:
+            raise ReadError(f"There is no {name} in {self.name!r}.", remedy="Bring it as it was downloaded.")
+        return self.data[self.places[name]]
+
+
+_FILE, _ENTRY, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
+_MOST_FILES = 10_000
+
+
+def _is_file(name: str) -> bool:
+    return name in (MANIFEST, DICTIONARY) or PART.fullmatch(name) is not None
+
+
+def _heads(name: str, size: int, crc: int, start: int) -> tuple[bytes, bytes]:
+    """Return what stands before a file in a ZIP file, and its entry in the directory: with no time and no note."""
+    fields = struct.pack("<5H3L2H", 20, 0, 0, 0, 0x21, crc, size, size, len(name), 0)
+    entry = _ENTRY + bytes((20, 3)) + fields + struct.pack("<3H2L", 0, 0, 0, 0o100644 << 16, start)
+    return _FILE + fields + name.encode(), entry + name.encode()
+
+
+def _ending(files: int, size: int, start: int) -> bytes:
+    return struct.pack("<4s4H2LH", _END, 0, 0, files, files, size, start, 0)
+
+
+def is_archive(data: bytes) -> bool:
+    """Return whether the first bytes of a file are those of a release as one ZIP file: a part comes first."""
+    return data.startswith(_FILE) and PART.match(data[30:60].decode("ascii", "replace")) is not None
+
+
+def archive_of(folder: Path, manifest: Manifest, most: int = LARGEST) -> Archive | None:
+    """Return a released folder as one ZIP file; ``None`` when it has more than ``most`` bytes. Raises
+    :class:`ReadError` when its files are not those of the manifest."""
+    names = [*(part.name for part in manifest.parts), DICTIONARY, MANIFEST]
+    if sum((folder / name).stat().st_size for name in names) + 200 * len(names) > most:
+        return None
+    packing = Packing(folder.name, most)
+    for part in manifest.parts:
+        packing.write(part.name, part_bytes(folder, part))
+    for name in (DICTIONARY, MANIFEST):
+        packing.write(name, (folder / name).read_bytes())
+    return packing.archive()
+
+
+def released_place(source: str | Path | Archive) -> Path | Archive:
+    """Return where a release is: a folder, or the ZIP file of one. Raises what :meth:`Archive.of` raises."""
+    if isinstance(source, Archive):
+        return source
+    path = Path(source)
+    if not path.is_file():
+        return path
+    with path.open("rb") as file:
+        return Archive.of(file.read(LARGEST + 1), path.name)
+
+
+@contextmanager
+def half_of(place: str | Path | Packing) -> Iterator[Path | Packing]:
+    """Yield where a release is made, that becomes ``place`` when it is whole: see
+    :func:`anonymizer.releasing.files.replace_folder`."""
+    if isinstance(place, Packing):
+        yield place
+        return
+    with replace_folder(place) as half:
+        yield half
+
+
+def place_of(half: str | Path | Packing) -> Path | Archive:
+    """Return where the files are that were written."""
+    return half.archive() if isinstance(half, Packing) else Path(half)
+
+
+def _write(place: Path | Packing, name: str, content: bytes) -> None:
+    if isinstance(place, Packing):
+        place.write(name, content)
+    else:
+        write_file(place / name, content)
+
+
+def write_folder(
+    release: PartedRelease, folder: Path | Packing, rows: int = ROWS, progress: Progress = no_progress
+) -> Manifest:
     """Write the files of a release into an empty folder, ``rows`` in each, the manifest last; return it."""
     starts = range(0, release.n_records, rows)
 
-    def write(start: int) -> Part:
+    def write(start: int) -> tuple[Part, bytes]:
+        """Return a part, and what is still to be written of it: in a ZIP file they follow each other."""
         piece = release.rows(start, start + rows)
         content = piece.to_bytes("parquet", GROUP)
-        name = f"part-{start // rows:05}.parquet"
-        write_file(folder / name, content)
-        return Part(name, piece.n_records, digest(content))
+        part = Part(f"part-{start // rows:05}.parquet", piece.n_records, digest(content))
+        if isinstance(folder, Packing):
+            return part, content
+        write_file(folder / part.name, content)
+        return part, b""
 
     parts: list[Part] = []
-    for part in in_order(write, starts):
+    for part, content in in_order(write, starts):
+        if isinstance(folder, Packing):
+            folder.write(part.name, content)
         progress(len(parts) / len(starts), f"Writing {part.name}")
         parts.append(part)
     return write_manifest(folder, parts, release.dictionary())
 
 
-def write_manifest(folder: Path, parts: Sequence[Part], entries_of_columns: list[dict[str, Any]]) -> Manifest:
+def write_manifest(folder: Path | Packing, parts: Sequence[Part], entries_of_columns: list[dict[str, Any]]) -> Manifest:
     """Write the dictionary of a release into the folder that holds its parts, then the manifest; return it."""
     dictionary = _json(entries_of_columns)
-    write_file(folder / DICTIONARY, dictionary)
+    _write(folder, DICTIONARY, dictionary)
     entries: dict[str, Any] = {
         "software": {"name": "Copse", "version": VERSION},
         "rows": sum(part.rows for part in parts),
@@ -77,7 +246,7 @@ def write_manifest(folder: Path, parts: Sequence[Part], entries_of_columns: list
         "dictionary_sha256": digest(dictionary),
     }
     content = _json(entries)
-    write_file(folder / MANIFEST, content)
+    _write(folder, MANIFEST, content)
     return Manifest(tuple(parts), digest(dictionary), digest(content))
 
 
@@ -85,12 +254,13 @@ def _json(value: Any) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
 
 
-def read_manifest(folder: str | Path) -> Manifest:
-    """Return the manifest of a released folder. Raises :class:`ReadError` when it is not in order."""
-    path = Path(folder) / MANIFEST
-    if not path.is_file():
-        raise ReadError(f"There is no {MANIFEST} in {Path(folder).name!r}, so it is no released folder.", remedy=REMEDY)
-    document = read_json(path, "manifest", REMEDY)
+def read_manifest(folder: str | Path | Archive) -> Manifest:
+    """Return the manifest of a released folder, or of its ZIP file. Raises :class:`ReadError` when it is not in
+    order."""
+    place = released_place(folder)
+    if not _is_there(place, MANIFEST):
+        raise ReadError(f"There is no {MANIFEST} in {place.name!r}, so it is no released folder.", remedy=REMEDY)
+    document = _read_json(place, MANIFEST, "manifest")
     parts: list[Part] = []
     for item in document.field("parts").items(fewest=1):
         name = item.field("name").text()
@@ -101,13 +271,13 @@ def read_manifest(folder: str | Path) -> Manifest:
         document.field("parts").refuse("two parts have the same name")
     if document.field("rows").whole() != sum(part.rows for part in parts):
         document.field("rows").refuse("the parts do not have so many together")
-    return Manifest(tuple(parts), document.field("dictionary_sha256").sha256(), digest(path.read_bytes()))
+    return Manifest(tuple(parts), document.field("dictionary_sha256").sha256(), digest(_content(place, MANIFEST)))
 
 
-def dictionary_schema(folder: str | Path) -> Schema:
+def dictionary_schema(folder: str | Path | Archive) -> Schema:
     """Return the roles and kinds that the dictionary of a released folder states; no domains. Raises
     :class:`ReadError` when it is not in order."""
-    document = read_json(Path(folder) / DICTIONARY, "dictionary", REMEDY)
+    document = _read_json(released_place(folder), DICTIONARY, "dictionary")
     columns = []
     for item in document.items(fewest=1):
         role, kind = item.field("role").one_of(list(Role)), item.field("kind").one_of(list(Kind))
@@ -115,23 +285,36 @@ def dictionary_schema(folder: str | Path) -> Schema:
     return document.build(lambda: Schema(tuple(columns)))
 
 
-def beside_parts(folder: Path, manifest: Manifest) -> Iterator[str]:
+def beside_parts(folder: Path | Archive, manifest: Manifest) -> Iterator[str]:
     """Yield what a folder holds beside the parts of its manifest and a dictionary of the right digest, in sentences."""
     names = {MANIFEST, DICTIONARY, *(part.name for part in manifest.parts)}
-    others = sorted(file.name for file in folder.iterdir() if file.name not in names)
-    if others:
+    files = folder.places if isinstance(folder, Archive) else [file.name for file in folder.iterdir()]
+    if others := set(files) - names:
         yield f"The folder holds {len(others):,} files that its manifest does not name."
-    dictionary = folder / DICTIONARY
-    if not dictionary.is_file() or digest(dictionary.read_bytes()) != manifest.dictionary:
+    if not _is_there(folder, DICTIONARY) or digest(_content(folder, DICTIONARY)) != manifest.dictionary:
         yield "The dictionary is not the one that the manifest names."
 
 
-def part_bytes(folder: Path, part: Part) -> bytes:
+def part_bytes(folder: Path | Archive, part: Part) -> bytes:
     """Return the content of a part. Raises :class:`ReadError` when it is not there, or not the one of the manifest."""
     try:
-        content = (folder / part.name).read_bytes()
+        content = _content(folder, part.name)
     except OSError as error:
         raise ReadError(f"{part.name} cannot be opened: {error.strerror}.", remedy=REMEDY) from None
     if digest(content) != part.sha256:
         raise ReadError(f"{part.name} is not the file that the manifest names: its SHA-256 is another.", remedy=REMEDY)
     return content
+
+
+def _is_there(place: Path | Archive, name: str) -> bool:
+    return name in place.places if isinstance(place, Archive) else (place / name).is_file()
+
+
+def _content(place: Path | Archive, name: str) -> bytes:
+    return place.read(name) if isinstance(place, Archive) else (place / name).read_bytes()
+
+
+def _read_json(place: Path | Archive, name: str, what: str) -> JsonValue:
+    return (
+        parse(place.read(name), what, REMEDY) if isinstance(place, Archive) else read_json(place / name, what, REMEDY)
+    )

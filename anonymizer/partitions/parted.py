@@ -1,6 +1,9 @@
-"""A table in pieces that was opened once: every column in codes, and what a reader has to know of it."""
+"""A table in pieces that was opened once: every column in codes, and what a reader has to know of it. It comes from
+files on the server, or from the bytes of one file, such as an upload, in the process of its own that reads these.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -8,18 +11,34 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import LinkageRisk, classes_of, risk_of_classes, singled_out
 from anonymizer.errors import Progress, ReadError, no_progress
 from anonymizer.labelled.variable import Variable
-from anonymizer.partitions.pieces import PartitionedTable, open_table
-from anonymizer.partitions.places import files_of, is_delimited
+from anonymizer.partitions.pieces import PartitionedTable, Piece, open_table
+from anonymizer.partitions.places import MemoryFile, files_of, is_delimited
 from anonymizer.partitions.run import input_digest
-from anonymizer.partitions.values import CodedColumn, code_columns
+from anonymizer.partitions.values import CodedColumn, Codes, code_columns
+from anonymizer.reading.delimited import BLOCK, count_byte, first_record, repair_names
 from anonymizer.reading.facts import ColumnFacts, column_facts
-from anonymizer.reading.files import PREVIEW
-from anonymizer.reading.options import Problem, Question, ReadOptions
+from anonymizer.reading.files import PREVIEW, READERS, Reading, delimited_text
+from anonymizer.reading.options import Content, Extent, Problem, Question, ReadOptions, one_each
+from anonymizer.reading.parquet import column_values, is_text
+from anonymizer.reading.parse import (
+    MOST_HEADS,
+    Manner,
+    TextColumn,
+    constant_problem,
+    header_problems,
+    type_column,
+    with_decimal,
+)
+
+LARGE = 30_000_000
+"""Records times columns from which the bytes of a file are read in pieces: docs/decisions/partitions.md."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +96,7 @@ class PartedReading:
     sheets: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=dict)
+    in_pieces = True
 
     @property
     def n_records(self) -> int:
@@ -147,3 +167,125 @@ def read_pieces(
 def _as_they_are(files: Iterable[Path]) -> list[tuple[str, int, int]]:
     """Return each file, its size, and when it was last changed."""
     return [(str(file), (status := file.stat()).st_size, status.st_mtime_ns) for file in files]
+
+
+# The bytes of one file, such as an upload: read in a process of its own, and its codes sent from there.
+
+Stop = Callable[[Extent], None]
+
+
+def read_parquet_bytes(data: bytes, name: str, options: ReadOptions, stop: Stop, progress: Progress | None) -> Content:
+    """Return the table of a Parquet file; in pieces when it is large. See :data:`LARGE_READERS`."""
+    metadata = pq.ParquetFile(pa.BufferReader(data)).metadata
+    rows, width = metadata.num_rows, metadata.num_columns
+    if rows * width >= LARGE:
+        groups = (metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+        stop(Extent(rows, width, rows * width, max(groups)))
+        with suppress(ReadError):  # what cannot be read in pieces is read whole, which says more of what is wrong
+            table = open_table(MemoryFile(name, data), options=options)
+            remarks = Remarks(options)
+            remarks.problems += repair_names(list(table.labels.values()))[1]
+            return remarks.content(table, options, progress)
+    return READERS["parquet"](data, name, options, stop, progress)
+
+
+def read_text_bytes(data: bytes, name: str, options: ReadOptions, stop: Stop, progress: Progress | None) -> Content:
+    """Return the table of delimited text; in pieces when it is large. See :data:`LARGE_READERS`."""
+    if len(data) >= LARGE:  # a cell takes a byte at least
+        text, used, problems, questions = delimited_text(data, name, options)
+        rows, names = max(count_byte(text, b"\n"), count_byte(text, b"\r")), first_record(text, str(used.delimiter))
+        if rows * len(names) >= LARGE and not count_byte(text, b'"') % 2:
+            stop(Extent(rows, len(names), rows * len(names), len(text)))
+            remarks = Remarks(used, problems, questions)
+            with suppress(ReadError):
+                file = MemoryFile(name, text.lstrip(b"\r\n"), delimited=True)
+                table = open_table(file, options=replace(used, encoding=None))
+                return remarks.content(table, used, progress, names, len(text))
+    return READERS["csv"](data, name, options, stop, progress)
+
+
+LARGE_READERS = {"parquet": read_parquet_bytes, "csv": read_text_bytes}
+"""Readers for :func:`anonymizer.reading.child.read_in_child` that read a large table in pieces: then the frame of the
+reading holds codes, and :func:`parted` makes a table in pieces of it."""
+
+
+class Remarks:
+    """What is to be said of the columns of a table in pieces: what the reading of the whole says of them."""
+
+    def __init__(
+        self, options: ReadOptions, problems: Sequence[Problem] = (), questions: Sequence[Question] = ()
+    ) -> None:
+        self.options, self.problems, self.questions = options, list(problems), list(questions)
+        self.of_columns: list[Problem] = []
+        self.manner: Manner | None = None
+        self.heads: list[TextColumn] = []
+
+    def look(self, name: str, distinct: pa.Array, codes: Codes, manner: Manner | None) -> None:
+        """Note what is to be said of a column: see :data:`anonymizer.partitions.values.Look`."""
+        if manner is None:
+            self.of_columns += column_values(name, _whole_column(distinct, codes), self.options)[1]
+            return
+        texts = distinct.cast(pa.large_string())
+        if len(self.heads) < MOST_HEADS:
+            self.heads.append(TextColumn(texts.slice(0, 1000), None))
+        typed = type_column(name, TextColumn(texts, codes.astype(np.int32)), manner)
+        self.manner = manner
+        self.of_columns += typed.problems
+        self.questions += [typed.question] if typed.question else []
+
+    def content(
+        self,
+        table: PartitionedTable,
+        options: ReadOptions,
+        progress: Progress | None,
+        header: list[str] | None = None,
+        size: int = 0,
+    ) -> Content:
+        """Return the table in codes. ``header``: the first record of text, of so many bytes, ``size``."""
+        show, blocks = progress or no_progress, 0
+
+        def stopped() -> None:
+            nonlocal blocks
+            blocks += 1
+            if size:
+                show(min(0.8, blocks * BLOCK / size), "Reading records")
+
+        columns = code_columns(table, table.names, self.options, show, stopped, self.look)
+        if header is not None and options.header:
+            self.problems += header_problems(header, self.heads) + repair_names(header)[1]
+        if self.manner is not None:
+            options = with_decimal(options, self.manner, self.questions)
+        for name, column in columns.items():
+            alike = len(column.codes) > 1 and column.values.nunique(dropna=False) == 1 and column.values.notna().all()
+            self.of_columns += constant_problem(name, alike)
+        frame = pd.DataFrame({name: column.codes for name, column in columns.items()}, copy=False)
+        distinct = {name: column.values for name, column in columns.items()}
+        return Content(
+            frame, options, self.problems + self.of_columns, questions=one_each(self.questions), distinct=distinct
+        )
+
+
+def _whole_column(distinct: pa.Array, codes: Codes) -> pa.ChunkedArray:
+    """Return a column of which the distinct values are known, and the place of each record's; missing comes last."""
+    missing = codes == len(distinct)
+    places = pa.array(codes.astype(np.int32), mask=missing if missing.any() else None)
+    if is_text(distinct.type):
+        return pa.chunked_array([pa.DictionaryArray.from_arrays(places, distinct)])
+    return pa.chunked_array([distinct.take(places)])
+
+
+def parted(reading: Reading) -> Reading | PartedReading:
+    """Return the table in pieces of a reading in codes; any other reading is returned as it is."""
+    if reading.distinct is None:
+        return reading
+    columns = {}
+    for name, values in reading.distinct.items():
+        codes = reading.frame.pop(name).to_numpy()
+        codes.flags.writeable = False
+        columns[name] = CodedColumn(name, values, codes)
+    piece = Piece(MemoryFile(reading.name, b""), (), len(codes))  # its bytes are not needed any more
+    table = PartedTable(PartitionedTable(reading.name, (piece,), {}, {}), columns, reading.sha256)
+    return PartedReading(
+        table, reading.options, reading.sha256, reading.size, reading.name, reading.format, reading.problems,
+        questions=reading.questions,
+    )  # fmt: skip

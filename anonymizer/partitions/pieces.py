@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.partitions.places import (
     File,
+    MemoryFile,
     files_of,
     is_delimited,
     layout_of,
@@ -93,15 +94,18 @@ class PartitionedTable:
                 raise pa.ArrowInvalid("The number of records is another.")
 
 
-def open_table(source: str | Path, rows: int = BATCH, options: ReadOptions | None = None) -> PartitionedTable:
+def open_table(
+    source: str | Path | MemoryFile, rows: int = BATCH, options: ReadOptions | None = None
+) -> PartitionedTable:
     """Return the table in a file of Parquet or delimited text, in all of a folder, in those that a pattern such as
-    ``in/*.parquet`` names, or at an address such as ``s3://bucket/folder/``; only their own accounts of themselves, or
-    their first lines, are read, and a table that reaches further than work in pieces may is refused by them. ``rows``:
-    row groups of fewer records share a piece; ``options``: how text is read.
+    ``in/*.parquet`` names, at an address such as ``s3://bucket/folder/``, or in memory; only their own accounts of
+    themselves, or their first lines, are read, and a table that reaches further than work in pieces may is refused by
+    them. ``rows``: row groups of fewer records share a piece; ``options``: how text is read.
 
     Raises :class:`ReadError` where there is none, one cannot be read, or two do not have the same columns.
     """
     paths = files_of(source)
+    source = source.name if isinstance(source, MemoryFile) else source
     if all(map(is_delimited, paths)):
         return _open_text(source, paths, options or ReadOptions())
     pieces: list[Piece] = []
@@ -165,13 +169,17 @@ def refuse_too_many(name: str, size: int, rows: int, columns: int, unpacked: int
 
 def size_of(file: File) -> int:
     """Return the bytes of a file here; 0 where they are not known."""
+    if isinstance(file, MemoryFile):
+        return len(file.content)
     return file.stat().st_size if isinstance(file, Path) else 0
 
 
 @contextmanager
 def _parquet(file: File) -> Iterator[Any]:
-    """Yield what a reader of Parquet takes: a path here, or an open file."""
-    if isinstance(file, Path):
+    """Yield what a reader of Parquet takes: a path here, bytes in memory, or an open file."""
+    if isinstance(file, MemoryFile):
+        yield pa.BufferReader(file.content)
+    elif isinstance(file, Path):
         yield file
     else:
         with opened(file) as handle:

@@ -6,9 +6,10 @@ import codecs
 import glob
 import gzip
 import importlib
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
@@ -43,7 +44,16 @@ class RemoteFile:
         return PurePosixPath(self.address).name
 
 
-File = Path | RemoteFile
+@dataclass(frozen=True, eq=False)
+class MemoryFile:
+    """A file that is nowhere but in memory, under a name. ``delimited``: it is text, unpacked, and not Parquet."""
+
+    name: str
+    content: bytes = field(repr=False)
+    delimited: bool = False
+
+
+File = Path | RemoteFile | MemoryFile
 
 
 def local_source(source: str | Path) -> str | Path:
@@ -66,7 +76,9 @@ def is_files_address(source: object) -> bool:
 @contextmanager
 def opened(file: File) -> Iterator[BinaryIO]:
     """Open a file for reading."""
-    if isinstance(file, Path):
+    if isinstance(file, MemoryFile):
+        yield io.BytesIO(file.content)
+    elif isinstance(file, Path):
         with open(file, "rb") as handle:
             yield handle
     else:
@@ -74,22 +86,24 @@ def opened(file: File) -> Iterator[BinaryIO]:
             yield handle
 
 
-def files_of(source: str | Path) -> list[File]:
-    """Return the files that a path, a pattern or an address names, in the order of their names.
+def files_of(source: str | Path | MemoryFile) -> list[File]:
+    """Return the files that a path, a pattern or an address names, in the order of their names; of one in memory, that.
 
     Names that begin with a dot or an underscore are passed over in a folder, as other programs do; a folder that has
     Parquet files is those.
 
     Raises :class:`ReadError` where there is none, and :class:`ParameterError` for an address with a password.
     """
+    if isinstance(source, MemoryFile):
+        return [source]
     source = local_source(source)
-    files: Sequence[File] = _remote_files(str(source)) if is_remote(source) else _local_files(source)
+    files: Sequence[Path | RemoteFile] = _remote_files(str(source)) if is_remote(source) else _local_files(source)
     if not files:
         raise ReadError(
             f"There is no Parquet file at {str(source)!r}, and none of delimited text.",
             remedy="Name a file, a folder of files that end in .parquet or .csv, or a pattern such as 'in/*.parquet'.",
         )
-    return sorted(files, key=lambda file: file.as_posix() if isinstance(file, Path) else file.address)
+    return [*sorted(files, key=lambda file: file.as_posix() if isinstance(file, Path) else file.address)]
 
 
 def _local_files(source: str | Path) -> list[Path]:
@@ -144,8 +158,8 @@ def _fsspec() -> Any:
 
 
 def is_delimited(file: File) -> bool:
-    """Return whether a file is delimited text, by its name."""
-    return file.name.lower().endswith(DELIMITED)
+    """Return whether a file is delimited text, by its name where it does not say so itself."""
+    return file.delimited if isinstance(file, MemoryFile) else file.name.lower().endswith(DELIMITED)
 
 
 def layout_of(file: File, options: ReadOptions) -> tuple[str, list[str]]:
@@ -196,7 +210,8 @@ def text_batches(
 def _text(file: File, options: ReadOptions) -> Iterator[BinaryIO]:
     """Open a file as UTF-8 text, unpacked."""
     with opened(file) as handle:
-        stream: Any = gzip.GzipFile(fileobj=handle) if file.name.lower().endswith(".gz") else handle
+        packed = not isinstance(file, MemoryFile) and file.name.lower().endswith(".gz")
+        stream: Any = gzip.GzipFile(fileobj=handle) if packed else handle
         codec = "utf-8" if options.encoding is None else codec_of(options.encoding)
         yield cast(BinaryIO, stream if codec in ("utf-8", "utf-8-sig") else codecs.EncodedFile(stream, "utf-8", codec))
 

@@ -28,13 +28,12 @@ from anonymizer.measuring.utility import ncp_by_column
 from anonymizer.partitions.boxes import PartedRelease, grids_of_pieces, release_of_pieces
 from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import CodedTable, Sample, code_table
-from anonymizer.partitions.folder import Manifest, write_folder
+from anonymizer.partitions.folder import Archive, Manifest, Packing, half_of, place_of, write_folder
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import opened
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
-from anonymizer.releasing.files import replace_folder
 from anonymizer.releasing.generalize import (
     NUMBERS,
     WRITINGS,
@@ -59,8 +58,9 @@ GROUPS_ALONE = ("uniform", "refine", "pack", "pack-persons", "polish", "tiered-s
 
 @dataclass(frozen=True, eq=False)
 class FilesResult:
-    """What comes of a run over files. ``folder``: where the release is; ``None`` when a check failed, or something
-    stands in the way, and nothing was written. ``loss``: of each column, its mean NCP; ``after``: the linking risk."""
+    """What comes of a run over files. ``folder``: where the release is, or its ZIP file; ``None`` when a check failed,
+    or something stands in the way, and nothing was written. ``loss``: of each column, its mean NCP; ``after``: the
+    linking risk."""
 
     schema: Schema
     settings: Settings
@@ -75,7 +75,7 @@ class FilesResult:
     worst: tuple[WorstGroup, ...]
     notes: tuple[str, ...]
     parameters: Mapping[str, Any]
-    folder: Path | None
+    folder: Path | Archive | None
     override: str = ""
     engine: str = "local"
     digest: str = ""
@@ -161,7 +161,7 @@ def write_release(
     pruning: Pruning,
     leaf: np.ndarray,
     worst: tuple[WorstGroup, ...],
-    folder: str | Path,
+    folder: str | Path | Packing,
     *,
     rng: np.random.Generator | None = None,
     reasons: Mapping[str, str],
@@ -170,7 +170,7 @@ def write_release(
     rows: int = ROWS,
     digest: str = "",
 ) -> FilesResult:
-    """Write the release of the groups of a pruned tree into a new folder, checked; return what it is.
+    """Write the release of the groups of a pruned tree into a new folder, or a ZIP file, checked; return what it is.
 
     ``parameters``: the settings as a report keeps them; ``leaf`` (n,): of each record; ``digest``: of the bytes of the
     table's files, where it is known. Raises what
@@ -190,7 +190,7 @@ def write_release(
     once = [release]  # so that it can be let go before the check
     del release
 
-    def write(half: Path) -> tuple[Manifest, Verification]:
+    def write(half: Path | Packing) -> tuple[Manifest, Verification]:
         """Return the manifest of the folder, written and checked."""
         release = once.pop()
         progress(0.4, "Writing the folder")
@@ -199,7 +199,7 @@ def write_release(
         before = OriginalRows(coded, release.order)
         del release
         return manifest, verify_folder(
-            half, schema, manifest=manifest, original=before,
+            place_of(half), schema, manifest=manifest, original=before,
             progress=lambda share, what: progress(0.6 + 0.4 * share, what), **s.limits.required,
         )  # fmt: skip
 
@@ -252,27 +252,27 @@ def groups_of(
 
 
 def keep_checked(
-    folder: str | Path,
-    write: Callable[[Path], tuple[Manifest, Verification]],
+    folder: str | Path | Packing,
+    write: Callable[[Any], tuple[Manifest, Verification]],
     sample: Sample,
     schema: Schema,
     settings: Settings,
     reasons: Mapping[str, str],
     override: str,
-) -> tuple[Path | None, Manifest, Verification, Gate]:
+) -> tuple[Path | Archive | None, Manifest, Verification, Gate]:
     """Return where a release was written, what was written and found; ``None`` and no folder when something stands in
     its way. ``write``: writes a folder and checks it; ``sample``: the records at which the gate looks."""
     about = about_table(sample.frame, schema, sample.person, sample.others)
     keep = Unwritten()
     try:
-        with replace_folder(folder) as half:
+        with half_of(folder) as half:
             manifest, verification = write(half)
             gate = judge(about, sample.frame, schema, settings, verification).with_reasons(reasons)
             if gate.open or not (verification.passed or override.strip()):
                 raise keep
     except Unwritten:
         return None, manifest, verification, gate
-    return Path(folder), manifest, verification, gate
+    return place_of(folder), manifest, verification, gate
 
 
 class Unwritten(Exception):

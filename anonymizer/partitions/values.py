@@ -34,6 +34,10 @@ MOST_TEXTS = 20_000
 
 Codes = NDArray[np.unsignedinteger]
 
+Look = Callable[[str, pa.Array, "Codes", Manner | None], None]
+"""What looks at a whole column: its name, its d distinct values as they stand in the files, the place among them of
+each record's (d: missing), and how texts become values."""
+
 
 @dataclass(frozen=True, eq=False)
 class CodedColumn:
@@ -81,9 +85,10 @@ def code_columns(
     options: ReadOptions | None = None,
     progress: Progress = no_progress,
     stopped: Callable[[], None] = lambda: None,
+    look: Look = lambda *column: None,
 ) -> dict[str, CodedColumn]:
     """Return some columns of a table in codes, every piece read once. ``stopped``: called before each batch of records,
-    from the threads that read; what it raises ends the work.
+    from the threads that read; what it raises ends the work. ``look``: called with each column.
 
     Raises :class:`ReadError` for a piece that is damaged, and for values that are neither numbers, dates nor text.
     """
@@ -118,7 +123,7 @@ def code_columns(
         manner = manner_of([column_of(array) for array in [*of_names, *texts]], options, table.delimiter)
     columns = {}
     for at, name in enumerate(names):
-        columns[name] = one_column(name, table.types[name], [part[at] for part in parts], options, manner)
+        columns[name] = one_column(name, table.types[name], [part[at] for part in parts], options, manner, look)
         for part in parts:
             part[at] = PieceValues(part[at].distinct[:0], part[at].codes[:0].copy())
     parts.clear()
@@ -158,13 +163,19 @@ def first_rows(table: PartitionedTable, most: int, options: ReadOptions | None =
 
 
 def one_column(
-    name: str, kind: pa.DataType, parts: Sequence[PieceValues], options: ReadOptions, manner: Manner | None = None
+    name: str,
+    kind: pa.DataType,
+    parts: Sequence[PieceValues],
+    options: ReadOptions,
+    manner: Manner | None = None,
+    look: Look = lambda *column: None,
 ) -> CodedColumn:
     """Return the column that the pieces are parts of. ``kind``: the type of all of its values; ``manner``: how texts
     become values, of delimited text."""
     distinct = _whole([part.distinct for part in parts], kind)
     missing = any(bool((part.codes == len(part.distinct)).any()) for part in parts)
     codes = codes_among(parts, distinct, missing)
+    look(name, distinct, codes, manner)
     return CodedColumn(name, values_of(name, kind, distinct, missing, options, manner), codes)
 
 

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -49,7 +49,7 @@ from anonymizer.reading.process import (
     let_end,
     limit,
     reading_from,
-    send_values,
+    send_reading,
 )
 
 PATIENCE = 6
@@ -82,19 +82,22 @@ def read_in_child(
     allowance: Allowance | None = None,
     cancelled: Callable[[], bool] = lambda: False,
     reader: Reader | None = None,
+    instead: Mapping[str, Reader] | None = None,
     fork: bool = False,
 ) -> Reading:
     """Return what :func:`anonymizer.reading.files.read_table` returns, read in a process of its own.
 
     ``source``: bytes or a path. ``allowance``: what the child may take; ``None``: what the operator set.
-    ``reader``: a function of a module that reads the bytes as they came, whatever their format. ``fork``: in a copy of
+    ``reader``: a function of a module that reads the bytes as they came, whatever their format; ``instead``: such
+    functions for some formats. ``fork``: in a copy of
     this process, where the system is one that makes such safely; for programs with no other thread that holds locks.
 
     Raises :class:`ReadError` when no table can be made of the file, or when that takes more than is allowed, and
     :class:`CancelledError` when ``cancelled`` says so, which is asked ten times a second.
     """
     named = reader and (reader.__module__, reader.__qualname__)
-    what = {"options": asdict(options or ReadOptions()), "reader": named}
+    others = {kind: (each.__module__, each.__qualname__) for kind, each in (instead or {}).items()}
+    what = {"options": asdict(options or ReadOptions()), "reader": named, "instead": others}
     reading: Reading = _answer(what, source, name, allowance, progress, cancelled, fork)
     return reading
 
@@ -376,7 +379,7 @@ def main(question: IO[bytes]) -> None:
         _say(pipe, "error", _described_error(error))
         return
     _say(pipe, "reading", described_reading(reading))
-    send_values(reading.frame, pipe)
+    send_reading(reading, pipe)
 
 
 def _read(request: dict[str, Any], question: IO[bytes], pipe: IO[bytes], progress: Progress) -> Reading:
@@ -400,6 +403,7 @@ def _read(request: dict[str, Any], question: IO[bytes], pipe: IO[bytes], progres
         progress=progress,
         allowance=allowance,
         reader=_named(request["reader"]) if request["reader"] else None,
+        instead={kind: _named(where) for kind, where in request["instead"].items()},
     )
 
 

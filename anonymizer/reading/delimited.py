@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 
 from anonymizer.errors import Progress, ReadError
 from anonymizer.reading.options import MAX_COLUMNS, Answer, Extent, Problem, Question
-from anonymizer.reading.parse import TextColumn
+from anonymizer.reading.parse import TextColumn, header_problems
 
 DELIMITERS = (",", ";", "\t", "|")
 """The delimiters that are looked for, the likelier first."""
@@ -108,14 +108,7 @@ def read_columns(
         )
     problems: list[Problem] = []
     if header:
-        if _looks_like_record(names, columns):
-            problems.append(
-                Problem(
-                    "warning",
-                    "The first line looks like a record, not like column names.",
-                    remedy="Say that the file has no header if that is so.",
-                )
-            )
+        problems += header_problems(names, columns)
         names, repaired = repair_names(names)
         problems += repaired
     return names, columns, problems
@@ -269,16 +262,6 @@ def _find_ragged(text: bytes, delimiter: str, width: int) -> ReadError | None:
         row=first[0] - 1,
         remedy="Correct the line, put fields that hold the delimiter in quotes, or choose another delimiter.",
     )
-
-
-def _looks_like_record(names: list[str], columns: list[TextColumn]) -> bool:
-    """Return whether a name is a number, or most of the names are values of their own columns."""
-    number = re.compile(r"^-?[0-9]+([.,][0-9]+)?$")
-    numbers = sum(bool(number.match(name.strip())) for name in names)
-    heads = [set(column.texts.slice(0, 1000).to_pylist()) for column in columns[:100]]
-    own = sum(bool(name.strip()) and name in head for name, head in zip(names, heads, strict=False))
-    years = sum(bool(re.match(r"^(19|20)[0-9]{2}$", name.strip())) for name in names)
-    return numbers - years > 0 or own * 2 > len(heads)
 
 
 # From bytes to text: which encoding a file is in.

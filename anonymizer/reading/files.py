@@ -43,7 +43,15 @@ from anonymizer.reading.options import (
     refuse_too_wide,
 )
 from anonymizer.reading.parquet import parquet_extent, read_arrow, read_parquet
-from anonymizer.reading.parse import TextColumn, infinity_problems, manner_of, plain_text, type_column
+from anonymizer.reading.parse import (
+    TextColumn,
+    constant_columns,
+    infinity_problems,
+    manner_of,
+    plain_text,
+    type_column,
+    with_decimal,
+)
 from anonymizer.reading.spreadsheet import read_spreadsheet
 
 __all__ = [
@@ -65,7 +73,6 @@ PIECE = 4 << 20
 
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
-
 PREVIEW = 200
 """First records that are shown of a table."""
 
@@ -77,7 +84,7 @@ class Reading:
     ``options``: as used, nothing left open. ``sha256``: of the bytes as they came; ``size``: their number.
     ``format``: a key of :data:`READERS`. ``sheets``: the sheets that a spreadsheet has. ``questions``: what must be
     answered before the table is used, for the file can be read in two ways. ``variables``: what a statistician's file
-    says of its columns, by name.
+    says of its columns, by name. ``distinct``: see :class:`anonymizer.reading.options.Content`.
     """
 
     frame: pd.DataFrame
@@ -90,6 +97,8 @@ class Reading:
     sheets: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=dict)
+    distinct: "Mapping[str, pd.Series[Any]] | None" = None
+    in_pieces = False
 
     @property
     def n_records(self) -> int:
@@ -123,6 +132,7 @@ def read_table(
     progress: Progress | None = None,
     allowance: Allowance | None = None,
     reader: "Reader | None" = None,
+    instead: "Mapping[str, Reader] | None" = None,
 ) -> Reading:
     """Return the table in ``source``; the format is recognised by its first bytes, not by its name.
 
@@ -130,7 +140,8 @@ def read_table(
     (categorical when values repeat). Leading zeros and numbers of more than 15 digits stay text. ``name``: what
     to call the file. ``progress``: called with a share from 0 to 1 and a few words. ``allowance``: how far the table
     may reach; ``None``: what the operator set. :func:`anonymizer.reading.child.read_in_child` holds to all of it.
-    ``reader``: reads the bytes as they came, whatever their format.
+    ``reader``: reads the bytes as they came, whatever their format; ``instead``: what reads a format in place of what
+    stands in :data:`READERS`.
 
     Raises :class:`ReadError`, and nothing else, when no table can be made of it.
     """
@@ -150,11 +161,12 @@ def read_table(
             data = unpack(data, name, most if size == length else min(most, max(size, LEAST_MEMORY // 2)))
         kind = "released" if reader else _format_of(data, name) if place is None else place.format
         if place is None:
-            content = (reader or READERS[kind])(data, name, options or ReadOptions(), stop, progress)
+            read = reader or {**READERS, **(instead or {})}[kind]
+            content = read(data, name, options or ReadOptions(), stop, progress)
         else:
             content = read_statistics(place.path, name, options or ReadOptions(), stop, progress)
             place.refuse_changed(name)
-        problems = content.problems + _constant_columns(content.frame)
+        problems = content.problems + ([] if content.distinct else constant_columns(content.frame))
         pa.default_memory_pool().release_unused()  # what Arrow keeps for its next table is as large as this one
     except ReadError:
         raise
@@ -172,7 +184,7 @@ def read_table(
         progress(1.0, "Read")
     return Reading(
         content.frame, content.options, tuple(problems), digest, size, name, kind, content.sheets, content.questions,
-        content.variables,
+        content.variables, content.distinct,
     )  # fmt: skip
 
 
@@ -207,17 +219,8 @@ def read_delimited(
     data: bytes, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
 ) -> Content:
     """Return the table of delimited text."""
-    text, encoding, problems, question = decode(data, options.encoding)
-    questions = [question] if question else []
-    del data
-    first = text[:7].lower()
-    delimiter = options.delimiter
-    if first[:4] == b"sep=" and text[5:6] in (b"\r", b"\n"):  # a line that spreadsheets write before the names
-        delimiter = delimiter or text[4:5].decode("ascii", "replace")
-        text = text[5:].lstrip(b"\r\n")
-        delimiter = delimiter if delimiter.isascii() and delimiter not in '"\r\n' else None
-    if delimiter is None:
-        delimiter = find_delimiter(text, name)
+    text, used, problems, questions = delimited_text(data, name, options)
+    delimiter = str(used.delimiter)
     names, columns, notes = read_columns(text, delimiter, options.header, stop, progress)
     del text
     manner = manner_of(columns, options, delimiter)
@@ -230,10 +233,24 @@ def read_delimited(
         questions += [column.question] if column.question else []
         if progress is not None:
             progress(0.9 + 0.1 * position / len(names), f"Reading column {label}")
-    doubtful = manner.decimal is None or any(question.about == "decimal mark" for question in questions)
-    decimal = options.decimal or (None if doubtful else manner.decimal or ".")
-    used = replace(options, delimiter=delimiter, encoding=encoding, decimal=decimal)
+    used = with_decimal(used, manner, questions)
     return Content(pd.DataFrame(values, copy=False), used, problems + notes, questions=one_each(questions))
+
+
+def delimited_text(
+    data: bytes, name: str, options: ReadOptions
+) -> tuple[bytes, ReadOptions, list[Problem], list[Question]]:
+    """Return the text of a file in UTF-8, the options with its delimiter and encoding, and what to know and to ask."""
+    text, encoding, problems, question = decode(data, options.encoding)
+    first = text[:7].lower()
+    delimiter = options.delimiter
+    if first[:4] == b"sep=" and text[5:6] in (b"\r", b"\n"):  # a line that spreadsheets write before the names
+        delimiter = delimiter or text[4:5].decode("ascii", "replace")
+        text = text[5:].lstrip(b"\r\n")
+        delimiter = delimiter if delimiter.isascii() and delimiter not in '"\r\n' else None
+    if delimiter is None:
+        delimiter = find_delimiter(text, name)
+    return text, replace(options, delimiter=delimiter, encoding=encoding), problems, [question] if question else []
 
 
 def read_statistics(
@@ -344,21 +361,6 @@ def _start(path: Path) -> bytes:
 def _signed(data: bytes) -> str:
     """Return the format that the first bytes give away, "" for none."""
     return next((kind for start, kind in SIGNATURES.items() if data.startswith(start)), "")
-
-
-def _constant_columns(frame: pd.DataFrame) -> list[Problem]:
-    """Return a problem for each column with one value in all records."""
-    problems = []
-    for name in frame.columns if len(frame) > 1 else ():
-        values = frame[name]
-        first = values.iloc[0]
-        same = len(values.cat.categories) == 1 if isinstance(values.dtype, pd.CategoricalDtype) else None
-        if same is None:
-            same = bool(values.iloc[-1] == first) and bool((values == first).all()) if pd.notna(first) else False
-        if same and not values.isna().any():
-            text = f"Column {name!r} has the same value in every record."
-            problems.append(Problem("info", text, name, remedy="It tells nobody apart; it may as well be left out."))
-    return problems
 
 
 def _bytes_of(source: Source, name: str | None) -> tuple[bytes, str]:

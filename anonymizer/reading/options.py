@@ -145,7 +145,8 @@ class Content:
     """What the bytes of a file hold: the table, the options as used, and what was noticed on the way.
 
     ``sheets``: the sheets that a spreadsheet has. ``questions``: what has to be answered before the table is used.
-    ``variables``: what a statistician's file says of its columns.
+    ``variables``: what a statistician's file says of its columns. ``distinct``: of a table in pieces, the distinct
+    values of each column by name; the frame holds each record's place among them.
     """
 
     frame: pd.DataFrame
@@ -154,6 +155,7 @@ class Content:
     sheets: tuple[str, ...] = ()
     questions: tuple[Question, ...] = ()
     variables: Mapping[str, Variable] = field(default_factory=dict)
+    distinct: "Mapping[str, pd.Series[Any]] | None" = None
 
 
 def refuse_too_wide(width: int, name: str) -> None:

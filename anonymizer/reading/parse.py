@@ -6,6 +6,7 @@ is doubtful stays text, and a :class:`Problem` says why.
 """
 
 import calendar
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -40,6 +41,8 @@ ZONE = "(?:Z|[+-][0-9]{2}:?[0-9]{2})"
 TIME = r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?"
 YEAR_FIRST = r"^[0-9]{4}([-/.])[0-9]{1,2}([-/.])[0-9]{1,2}" + TIME + ZONE + "?$"
 YEAR_LAST = r"^[0-9]{1,2}([-/.])[0-9]{1,2}([-/.])[0-9]{4}" + TIME + "$"
+MOST_HEADS = 100
+"""Columns whose names are compared with their values."""
 SHORT_YEAR = r"^[0-9]{1,2}([-/.])[0-9]{1,2}([-/.])[0-9]{2}$"
 
 
@@ -121,6 +124,12 @@ def manner_of(columns: Iterable[TextColumn], options: ReadOptions, delimiter: st
     return Manner(options, delimiter, file_mark(_present(column.texts.slice(0, 20_000), marks) for column in columns))
 
 
+def with_decimal(options: ReadOptions, manner: Manner, questions: list[Question]) -> ReadOptions:
+    """Return the options with the decimal mark that was used, where there is no doubt."""
+    doubtful = manner.decimal is None or any(question.about == "decimal mark" for question in questions)
+    return replace(options, decimal=options.decimal or (None if doubtful else manner.decimal or "."))
+
+
 def type_column(name: str, column: TextColumn, manner: Manner) -> Typed:
     """Return the values of a column.
 
@@ -132,6 +141,40 @@ def type_column(name: str, column: TextColumn, manner: Manner) -> Typed:
     if absent.any():
         problems.append(_missing_problem(name, column, absent, not isinstance(typed.values, np.ndarray)))
     return replace(typed, problems=problems + typed.problems)
+
+
+def header_problems(names: list[str], columns: Sequence[TextColumn]) -> list[Problem]:
+    """Return a problem where the names of columns look like a record: one is a number, or most are values of their own
+    columns."""
+    number = re.compile(r"^-?[0-9]+([.,][0-9]+)?$")
+    numbers = sum(bool(number.match(name.strip())) for name in names)
+    heads = [set(column.texts.slice(0, 1000).to_pylist()) for column in columns[:MOST_HEADS]]
+    own = sum(bool(name.strip()) and name in head for name, head in zip(names, heads, strict=False))
+    years = sum(bool(re.match(r"^(19|20)[0-9]{2}$", name.strip())) for name in names)
+    if numbers - years <= 0 and own * 2 <= len(heads):
+        return []
+    text = "The first line looks like a record, not like column names."
+    return [Problem("warning", text, remedy="Say that the file has no header if that is so.")]
+
+
+def constant_problem(name: str, of_all: bool) -> list[Problem]:
+    """Return a problem for a column with one value ``of_all`` records."""
+    text = f"Column {name!r} has the same value in every record."
+    remedy = "It tells nobody apart; it may as well be left out."
+    return [Problem("info", text, name, remedy=remedy)] if of_all else []
+
+
+def constant_columns(frame: pd.DataFrame) -> list[Problem]:
+    """Return a problem for each column with one value in all records."""
+    problems = []
+    for name in frame.columns if len(frame) > 1 else ():
+        values = frame[name]
+        first = values.iloc[0]
+        same = len(values.cat.categories) == 1 if isinstance(values.dtype, pd.CategoricalDtype) else None
+        if same is None:
+            same = bool(values.iloc[-1] == first) and bool((values == first).all()) if pd.notna(first) else False
+        problems += constant_problem(str(name), same and not values.isna().any())
+    return problems
 
 
 def plain_text(name: str, column: TextColumn, marks: Iterable[str]) -> Typed:

@@ -190,14 +190,23 @@ def described_reading(reading: Reading) -> dict[str, Any]:
     described = {
         key: value
         for key, value in vars(reading).items()
-        if key not in ("frame", "options", "problems", "questions", "variables")
+        if key not in ("frame", "options", "problems", "questions", "variables", "distinct")
     }
     described["options"] = asdict(reading.options)
     described["problems"] = [asdict(problem) for problem in reading.problems]
     described["questions"] = [asdict(question) for question in reading.questions]
     described["variables"] = {name: variable.to_dict() for name, variable in reading.variables.items()}
     described["columns"] = list(reading.frame.columns)
+    described["distinct"] = reading.distinct is not None
     return described
+
+
+def send_reading(reading: Reading, pipe: IO[bytes]) -> None:
+    """Write the columns of a table into a pipe, as Arrow, then their distinct values where they are in codes; the table
+    is emptied."""
+    send_values(reading.frame, pipe)
+    for name, values in (reading.distinct or {}).items():
+        send_values(pd.DataFrame({name: values}, copy=False), pipe)
 
 
 def send_values(frame: pd.DataFrame, pipe: IO[bytes]) -> None:
@@ -211,12 +220,10 @@ def send_values(frame: pd.DataFrame, pipe: IO[bytes]) -> None:
 
 def reading_from(described: dict[str, Any], pipe: IO[bytes]) -> Reading:
     """Return the reading that was described, its values taken from a pipe. Raises :class:`ValueError` for others."""
-    values = {}
-    for label in described.pop("columns"):
-        with pa.ipc.open_stream(pipe) as stream:
-            values[label] = _values_of(stream.read_next_batch().column(0))
-            if next(iter(stream), None) is not None:
-                raise ValueError("one batch a column was expected")
+    names = described.pop("columns")
+    values = {label: _next_values(pipe) for label in names}
+    coded = described.pop("distinct")
+    described["distinct"] = {label: pd.Series(_next_values(pipe), name=label) for label in names} if coded else None
     described["options"] = ReadOptions(**described["options"])
     described["problems"] = tuple(Problem(**problem) for problem in described["problems"])
     described["questions"] = tuple(_question(question) for question in described["questions"])
@@ -224,6 +231,14 @@ def reading_from(described: dict[str, Any], pipe: IO[bytes]) -> Reading:
     variables = JsonValue(described["variables"], "variables", "file", "Save it again.").fields()
     described["variables"] = {name: Variable.from_value(value) for name, value in variables.items()}
     return Reading(pd.DataFrame(values, copy=False), **described)
+
+
+def _next_values(pipe: IO[bytes]) -> Any:
+    with pa.ipc.open_stream(pipe) as stream:
+        values = _values_of(stream.read_next_batch().column(0))
+        if next(iter(stream), None) is not None:
+            raise ValueError("one batch a column was expected")
+    return values
 
 
 def _question(described: dict[str, Any]) -> Question:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import anonymizer.cli.main as program
+from anonymizer.partitions.folder import archive_of, read_manifest
 from tests.partitions.tables import people, write_pieces
 
 ROLES = ["--quasi-identifying", "age,income,born,job,town", "--sensitive", "diagnosis", "--identifying", "name"]
@@ -38,7 +39,16 @@ def test_folder_in__folder_out_and_checked(folder: Path, tmp_path: Path, capsys:
     assert "This is the folder that the report speaks of" in capsys.readouterr().out
     assert run("verify", out, "--k", 5) == 0
     assert run("verify", out, "--k", 5000) == 1
+    archive = archive_of(out, read_manifest(out))
+    assert archive is not None
+    (tmp_path / "out.zip").write_bytes(archive.data)
     capsys.readouterr()
+    assert run("verify", tmp_path / "out.zip", "--k", 5, "--report", report) == 0
+    assert "This is the folder that the report speaks of" in capsys.readouterr().out
+    assert run("verify", tmp_path / "out.zip", "--k", 5000) == 1
+    (tmp_path / "out.zip").write_bytes(archive.data + b"Anna")
+    assert run("verify", tmp_path / "out.zip", "--k", 5) == 2
+    assert "out.zip is damaged, or holds something beside" in capsys.readouterr().err
     (out / "part-00000.parquet").write_bytes(b"")
     assert run("verify", out) == 2
     assert "part-00000.parquet is not the file" in capsys.readouterr().err

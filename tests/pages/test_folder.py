@@ -117,6 +117,30 @@ def test_a_release__is_written_as_a_checked_folder(places: tuple[Path, Path]) ->
     job = ws.jobs[release.JOB]
     assert str(places[0]) not in job.answer.report
     assert job.answer.manifest == (folder / "manifest.json").read_bytes()
+    assert [button.label for button in app.get("download_button")][0] == "Download as one file"
+    assert verify_folder(job.answer.archive, ws.flow.schema, k=10).passed
+    app.switch_page("../pages/verify.py").run()
+    app.file_uploader(key="verify file 0").upload("people 2026.zip", job.answer.archive.data).run()
+    assert "drop its report, too" in texts(app)
+    app.file_uploader(key="verify report 0").upload("report.json", job.answer.report.encode()).run()
+    assert not app.exception
+    assert "This is the file that the report speaks of" in texts(app)
+    assert "This release is 10-anonymous" in texts(app)
+    other = job.answer.report.replace(job.answer.result.manifest.sha256, "0" * 64).encode()
+    app.file_uploader(key="verify file 1").upload("people 2026.zip", job.answer.archive.data).run()
+    app.file_uploader(key="verify report 1").upload("report.json", other).run()
+    assert "This is not the file that the report speaks of" in texts(app)
+    app.file_uploader(key="verify file 2").upload("people 2026.zip", job.answer.archive.data[:-1]).run()
+    app.file_uploader(key="verify report 2").upload("report.json", other).run()
+    assert "is damaged, or holds something beside" in texts(app)
+
+
+def test_a_large_release__stays_on_the_server(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release, "SMALL", 100)
+    job = SimpleNamespace(go_on=lambda share, what: None)
+    answer = release.write_claimed(session(places[0]).flow, places[1], "one", job)  # type: ignore[arg-type]
+    assert answer.archive is None
+    assert (places[1] / "one" / "manifest.json").is_file()
 
 
 @pytest.mark.parametrize(

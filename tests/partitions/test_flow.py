@@ -14,6 +14,7 @@ from anonymizer.errors import CancelledError, MemoryOnlyError, ReadError
 from anonymizer.flow import DEPENDS, Flow
 from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.partitions.flow import STAGES, PartedFlow
+from anonymizer.partitions.folder import Archive, Packing, archive_of
 from anonymizer.partitions.parted import read_pieces
 from anonymizer.reading.facts import profile
 from anonymizer.reading.profile import suggest
@@ -103,6 +104,10 @@ def test_the_folder__is_what_files_are_released_as(pieces: tuple[Path, pd.DataFr
     )
     assert result.folder is not None
     assert result.manifest == expected.manifest
+    flow = PartedFlow(table, schema, settings, rng=secret(1))  # type: ignore[arg-type]
+    archive = flow.write_folder(Packing("out")).folder
+    assert isinstance(archive, Archive)
+    assert archive.data == archive_of(folder.parent / "out", result.manifest).data  # type: ignore[union-attr]
     assert result.parameters == expected.parameters
     mine, other = result.to_dict(), expected.to_dict()
     for report in (mine, other):

@@ -1,4 +1,5 @@
-"""A folder or a large file on the server, opened in pieces: every record read once, in the background."""
+"""A table in pieces: what differs for it, and how a folder or a large file on the server is opened as one, every record
+read once, in the background."""
 
 from pathlib import Path
 
@@ -11,6 +12,17 @@ from ui.job import Job, start_job, stop_job, watch
 from ui.workspace import Workspace
 
 JOB = "pieces"
+
+
+def way_of_pieces(is_upload: bool) -> str:
+    """Return what differs for a table in pieces, in a sentence."""
+    place = "one ZIP of Parquet files to download" if is_upload else "a folder on the server"
+    return (
+        "This table is large, so it is **kept in pieces**, every value as a small number: roles, tree, *What if* and "
+        f"checks are those of the whole table, and its release is {place}; other formats and packets, rows side by "
+        "side, attacks, records left out, risks in a population, *Evaluate*, *Forest* and *Disclosure* take a smaller "
+        "table."
+    )
 
 
 def begin_opening(ws: Workspace, path: Path, name: str, folder: Path) -> None:

@@ -1,4 +1,5 @@
-"""The release of a table in pieces: a checked folder below a place that the operator named, its report and manifest."""
+"""The release of a table in pieces, checked, with its report and manifest: a folder below a place that the operator
+named or, of an upload, that folder as one file in memory."""
 
 import os
 import re
@@ -15,11 +16,12 @@ from anonymizer.errors import AnonymizerError, CancelledError, ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate
 from anonymizer.partitions.flow import PartedFlow
-from anonymizer.partitions.folder import MANIFEST
+from anonymizer.partitions.folder import MANIFEST, Archive, Packing, archive_of
 from anonymizer.partitions.run import FilesResult
 from ui.controls import count, plain, plural, problem, share
 from ui.gate.view import in_the_way
 from ui.job import Job, start_job, stop_job, watch
+from ui.release.downloads import file_stem
 from ui.release.view import check_line, headline
 from ui.workspace import Workspace
 
@@ -29,16 +31,21 @@ JOB = "folder"
 NAME = re.compile(r"[^\W_][\w -]{0,79}")
 """Names of releases: letters, digits, underscores, hyphens and spaces; no dot, no separator."""
 
+SMALL = 64 << 20
+"""Bytes up to which a folder on the server can be taken away as one file."""
+
 _CLAIMED: set[Path] = set()
 _LOCK = Lock()
 
 
 class Outcome(NamedTuple):
-    """What came of a release, and the texts of its report and manifest."""
+    """What came of a release, the texts of its report and manifest, and all of its files as one; ``None`` where these
+    are too many bytes for that."""
 
     result: FilesResult
     report: str
     manifest: bytes
+    archive: Archive | None = None
 
 
 @dataclass
@@ -88,7 +95,9 @@ def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
     with claimed(place, name) as path:
         try:
             result = flow.write_folder(path, progress=job.go_on)
-            manifest = b"" if result.folder is None else (path / MANIFEST).read_bytes()
+            if result.folder is None:
+                return Outcome(result, result.to_json(), b"")
+            manifest, archive = (path / MANIFEST).read_bytes(), archive_of(path, result.manifest, SMALL)
         except OSError as error:
             raise ParameterError(
                 f"The release {name!r} cannot be written: {error.strerror}.", remedy="Ask who runs this server."
@@ -97,16 +106,26 @@ def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
             if str(place) in str(error):
                 raise ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.") from None
             raise
-    return Outcome(result, result.to_json(), manifest)
+    return Outcome(result, result.to_json(), manifest, archive)
 
 
-def release_folder(ws: Workspace) -> None:
-    """Draw the form that writes the release into a new folder on the server, and what came of it."""
-    flow, place, state = ws.flow, release_place(), ws.state(FolderState)
+def pack(flow: Flow, name: str, job: Job) -> Outcome:
+    """Return what came of making a release as one file in memory, called ``name``."""
+    assert isinstance(flow, PartedFlow)
+    result = flow.write_folder(Packing(name), progress=job.go_on)
+    if not isinstance(result.folder, Archive):
+        return Outcome(result, result.to_json(), b"")
+    return Outcome(result, result.to_json(), result.folder.read(MANIFEST), result.folder)
+
+
+def release_pieces(ws: Workspace) -> None:
+    """Draw the form that makes the release, of an upload as one file, else as a new folder on the server, and what came
+    of it."""
+    flow, place, state, is_upload = ws.flow, release_place(), ws.state(FolderState), ws.source is not None
     with st.container(border=True):
         gate = Gate(flow.about_table).with_reasons(ws.reasons)
         in_the_way(ws, gate)
-        if place is None:
+        if place is None and not is_upload:
             st.info(
                 f"A table in pieces is released as a folder on the server. Who runs this server has named no place for "
                 f"it (`{FOLDER_VARIABLE}`).",
@@ -130,16 +149,21 @@ def release_folder(ws: Workspace) -> None:
         elif job is not None:
             outcome(ws, job.answer)
         with st.form("folder form", border=False):
-            state.name = st.text_input(
-                "Name of the release", state.name, max_chars=80, key="folder name",
-                help="A new folder of this name is made on the server, where its operator has releases written.",
-            ).strip()  # fmt: skip
+            if not is_upload:
+                state.name = st.text_input(
+                    "Name of the release", state.name, max_chars=80, key="folder name",
+                    help="A new folder of this name is made on the server, where its operator has releases written.",
+                ).strip()  # fmt: skip
             pressed = st.form_submit_button(
-                "Write and check the release", type="primary", icon=":material/save:", disabled=bool(gate.open)
-            )
+                f"{'Make' if is_upload else 'Write'} and check the release", type="primary", icon=":material/save:",
+                disabled=bool(gate.open),
+            )  # fmt: skip
     if pressed:
-        name = state.name
-        start_job(ws, JOB, key, lambda job: write_claimed(flow, place, name, job))
+        name = f"{file_stem(ws.title)}-released" if is_upload else state.name
+        if is_upload:
+            start_job(ws, JOB, key, lambda job: pack(flow, name, job))
+        elif place is not None:
+            start_job(ws, JOB, key, lambda job: write_claimed(flow, place, name, job))
         st.rerun()
 
 
@@ -153,13 +177,20 @@ def outcome(ws: Workspace, answer: Outcome) -> None:
     else:
         loss = sum(result.loss.values()) / len(result.loss)
         st.success(
-            f"**{plain(result.folder.name)}** is written and checked: {plural(result.after.records, 'row')} in "
+            f"**{plain(result.folder.name)}** is {'made' if ws.source is not None else 'written'} and checked: "
+            f"{plural(result.after.records, 'row')} in "
             f"{plural(len(result.manifest.parts), 'file')}, {plural(result.after.groups, 'group')} of look-alikes, the "
             f"smallest of {count(result.after.smallest)}; {share(loss)} of the detail is lost.",
             icon=":material/folder:",
         )
         st.caption(f"SHA-256 of its manifest: {plain(result.manifest.sha256)}")
         with st.container(horizontal=True):
+            if answer.archive is not None:
+                st.download_button(
+                    "Download as one file", answer.archive.data, f"{result.folder.name}.zip", "application/zip",
+                    key="folder archive", on_click="ignore", type="primary",
+                    help="A ZIP of the whole folder, which the Verify page and `copse verify` check with its report.",
+                )  # fmt: skip
             st.download_button(
                 "Report", answer.report, f"{result.folder.name} report.json", "application/json", key="folder report",
                 on_click="ignore",

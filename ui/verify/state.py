@@ -10,13 +10,15 @@ from anonymizer.errors import AnonymizerError
 @dataclass(frozen=True)
 class Verdict:
     """``name`` of the file; whether it ``is_whole``, the one that its report speaks of, and the ``sentences`` on that;
-    ``tables``: what the checker found in each table, by its name; ``roles`` that they were checked under, in words."""
+    ``tables``: what the checker found in each table, by its name; ``roles`` that they were checked under, in words.
+    ``is_folder``: whether it is a folder as one file, whose rows were held against their records when it was made."""
 
     name: str
     is_whole: bool
     sentences: tuple[str, ...]
     tables: Mapping[str, Verification]
     roles: str
+    is_folder: bool = False
 
 
 @dataclass

@@ -3,9 +3,11 @@
 import streamlit as st
 
 from anonymizer.checking.released_file import ReleasedFile, read_released
-from anonymizer.checking.verify import Verification, verify
+from anonymizer.checking.verify import Check, Verification, verify
 from anonymizer.errors import AnonymizerError
-from anonymizer.reading.child import read_in_child
+from anonymizer.partitions.check import archive_checks
+from anonymizer.partitions.folder import is_archive
+from anonymizer.reading.child import call_in_child, read_in_child
 from anonymizer.reporting.claim import claim_from, roles_text
 from anonymizer.reporting.packet import check_packet, members_of, read_members
 from ui.controls import plain, plural, problem
@@ -27,7 +29,7 @@ def bring(ws: Workspace) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         file = st.file_uploader(
-            "A release packet (ZIP), or the released file, of any kind that Copse writes",
+            "A release packet or folder (ZIP), or the released file, of any kind that Copse writes",
             ["zip", "csv", "gz", "parquet", "feather", "xlsx", "sav", "dta", "xpt"],
             key=f"verify file {state.edition}",
         )
@@ -36,8 +38,11 @@ def bring(ws: Workspace) -> None:
             "For a released file, its report (JSON); a packet has one in it", ["json"],
             key=f"verify report {state.edition}",
         )  # fmt: skip
-    is_packet = file is not None and file.name.lower().endswith(".zip")
+    is_folder = file is not None and is_archive(file.getvalue()[:100])
+    is_packet = file is not None and file.name.lower().endswith(".zip") and not is_folder
     if file is None or (report is None and not is_packet):
+        if is_folder:
+            st.caption("This is a released folder as one file: drop its report, too.")
         return
     name, content, claimed = file.name, file.getvalue(), b"" if report is None else report.getvalue()
     drop_uploads()
@@ -45,7 +50,12 @@ def bring(ws: Workspace) -> None:
     state.verdict = state.problem = None
     try:
         with st.spinner("Reading and checking the file …"), ws.turn(False):
-            state.verdict = verdict_on_packet(ws, name, content) if is_packet else check(ws, name, content, claimed)
+            if is_folder:
+                state.verdict = verdict_on_folder(name, content, claimed)
+            elif is_packet:
+                state.verdict = verdict_on_packet(ws, name, content)
+            else:
+                state.verdict = check(ws, name, content, claimed)
     except AnonymizerError as error:
         state.problem = error
     st.rerun()
@@ -61,6 +71,18 @@ def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     verification = verify(file.rows, claim.schema, beside=file.beside, **claim.limits)
     differences = claim.differences(reading.sha256, len(file.rows), claim.schema)
     return Verdict(name, not differences, differences or (SAME_FILE,), {name: verification}, roles_text(claim.schema))
+
+
+def verdict_on_folder(name: str, content: bytes, report: bytes) -> Verdict:
+    """Return what the checker finds in a folder as one file, under the roles and limits of its report. All of it is
+    read and checked in a process of its own. Raises what reading and checking raise."""
+    roles = roles_text(claim_from(report).schema)
+    words = {"name": name, "report": report.decode("utf-8", "replace")}
+    answer = call_in_child(archive_checks, words, source=content, name=name)
+    checks = tuple(Check(**check) for check in answer["checks"])
+    verification = Verification(checks, answer["k"], answer["rows"], answer["left_out"])
+    differences = tuple(answer["differences"])
+    return Verdict(name, not differences, differences or (SAME_FILE,), {name: verification}, roles, is_folder=True)
 
 
 def verdict_on_packet(ws: Workspace, name: str, content: bytes) -> Verdict:
@@ -109,6 +131,9 @@ def outcome(ws: Workspace) -> None:
         table(names, verdict.tables[names[0]], len(verdict.tables) > 1)
     if verdict.roles:
         st.caption(plain(verdict.roles))
+    if verdict.is_folder:
+        st.caption("Checked from the file alone. Each row was held against its own record when the folder was made.")
+        return
     st.caption(
         "Checked from the file alone. Whether its cells contain the values of the people it was made from, and what "
         "somebody who knows them all can link, needs the original: `copse verify` with `--original`."
