@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.errors import CancelledError, ParameterError
+from anonymizer.errors import CancelledError, EncodeError, ParameterError
 from anonymizer.flow import Flow
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.flow import PartedFlow
@@ -139,20 +139,36 @@ def test_two_sessions__do_not_get_one_name(places: tuple[Path, Path]) -> None:
         pass
 
 
-def test_a_name_that_is_taken_meanwhile__is_told_without_its_place(places: tuple[Path, Path]) -> None:
-    data, place = places
+@pytest.mark.parametrize("name", ["releases", "link"])
+@pytest.mark.parametrize("moment", ["Making groups", "Checking"])
+def test_a_name_that_is_taken_meanwhile__is_told_without_its_place(
+    places: tuple[Path, Path], moment: str, name: str
+) -> None:
+    data, real = places
+    (real.parent / "link").symlink_to(real, target_is_directory=True)
+    place = real.parent / name
     (place / "aside").mkdir()
     (place / "aside" / "of others").touch()
 
     def take(share: float, what: str) -> None:
-        if "Checking" in what and (place / "aside").exists():
+        if moment in what and (place / "aside").exists():
             (place / "aside").rename(place / "one")
 
     job = SimpleNamespace(go_on=take)
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises(ParameterError, match="There is a release 'one' already") as caught:
         release.write_claimed(session(data).flow, place, "one", job)  # type: ignore[arg-type]
+    assert str(real) not in str(caught.value)
     assert str(place) not in str(caught.value)
     assert sorted(path.name for path in place.rglob("*")) == ["of others", "one"]
+
+
+def test_an_error_that_has_the_place_in_its_words__is_not_of_the_name(places: tuple[Path, Path]) -> None:
+    def go_on(share: float, what: str) -> None:
+        raise EncodeError(f"'town' says '{places[1]}'.")
+
+    job = SimpleNamespace(go_on=go_on)
+    with pytest.raises(EncodeError, match="'town' says"):
+        release.write_claimed(session(places[0]).flow, places[1], "one", job)  # type: ignore[arg-type]
 
 
 def test_cancel__leaves_no_folder(places: tuple[Path, Path]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from anonymizer.errors import AnonymizerError, CancelledError, ParameterError
+from anonymizer.errors import AnonymizerError, CancelledError, FolderExistsError, ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate
 from anonymizer.partitions.flow import PartedFlow
@@ -73,13 +73,18 @@ def claimed(place: Path, name: str) -> Iterator[Path]:
     path = place / name
     with _LOCK:
         if path in _CLAIMED or os.path.lexists(path):
-            raise ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.")
+            raise name_in_use(name)
         _CLAIMED.add(path)
     try:
         yield path
     finally:
         with _LOCK:
             _CLAIMED.discard(path)
+
+
+def name_in_use(name: str) -> ParameterError:
+    """Return the error that there is a release of this name, in words without where it is."""
+    return ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.")
 
 
 def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
@@ -93,10 +98,8 @@ def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
             raise ParameterError(
                 f"The release {name!r} cannot be written: {error.strerror}.", remedy="Ask who runs this server."
             ) from None
-        except AnonymizerError as error:
-            if str(place) in str(error):
-                raise ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.") from None
-            raise
+        except FolderExistsError:
+            raise name_in_use(name) from None
     return Outcome(result, result.to_json(), manifest)
 
 
