@@ -16,6 +16,7 @@ from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.folder import MANIFEST
+from anonymizer.partitions.parted import PartedReading
 from anonymizer.partitions.run import FilesResult
 from ui.controls import count, plain, plural, problem, share
 from ui.gate.view import in_the_way
@@ -28,6 +29,12 @@ DATA_VARIABLE = "COPSE_DATA_FOLDER"
 JOB = "folder"
 NAME = re.compile(r"[^\W_][\w -]{0,79}")
 """Names of releases: letters, digits, underscores, hyphens and spaces; no dot, no separator."""
+
+WHAT_IS_WRITTEN = (
+    "A new folder is written to the disk of this server: the released rows as Parquet files, their data dictionary, "
+    "and a manifest with the digest of each; no original row. As long as it is not checked, only the account that runs "
+    "this server can read it; afterwards, whoever its operator lets read the place of releases."
+)
 
 _CLAIMED: set[Path] = set()
 _LOCK = Lock()
@@ -103,6 +110,29 @@ def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
     return Outcome(result, result.to_json(), manifest)
 
 
+def folder_key(ws: Workspace) -> tuple[Any, ...]:
+    """Return what a release in a folder depends on."""
+    return ws.flow.schema, ws.flow.settings, dict(ws.reasons)
+
+
+def folder_result(ws: Workspace) -> FilesResult | None:
+    """Return what came of the release of a table in pieces with the choices as they are; ``None`` as long as none was
+    made."""
+    job = ws.jobs.get(JOB)
+    return None if job is None or job.answer is None or job.key != folder_key(ws) else job.answer.result
+
+
+def folder_gate(ws: Workspace) -> Gate | None:
+    """Return what stands in the way of the release of a table in pieces: by its release, or as long as there is none by
+    what the table and its roles tell; ``None`` before these were looked at, and of a table in memory."""
+    result = folder_result(ws)
+    if result is not None:
+        return result.gate
+    if ws.schema is None or not isinstance(ws.reading, PartedReading) or not ws.flow.ready("about_table"):
+        return None
+    return Gate(ws.flow.about_table).with_reasons(ws.reasons)
+
+
 def release_folder(ws: Workspace) -> None:
     """Draw the form that writes the release into a new folder on the server, and what came of it."""
     flow, place, state = ws.flow, release_place(), ws.state(FolderState)
@@ -117,7 +147,7 @@ def release_folder(ws: Workspace) -> None:
             )
             return
         job = ws.jobs.get(JOB)
-        key = flow.schema, flow.settings, dict(ws.reasons)
+        key = folder_key(ws)
         if job is not None and job.key != key:
             stop_job(ws, JOB)
             job = None
@@ -132,6 +162,7 @@ def release_folder(ws: Workspace) -> None:
             st.error("This failed unexpectedly. Nothing was written.", icon=":material/error:")
         elif job is not None:
             outcome(ws, job.answer)
+        st.caption(WHAT_IS_WRITTEN)
         with st.form("folder form", border=False):
             state.name = st.text_input(
                 "Name of the release", state.name, max_chars=80, key="folder name",
