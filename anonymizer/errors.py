@@ -68,6 +68,10 @@ class MemoryOnlyError(ParameterError):
         )
 
 
+class FolderExistsError(ParameterError):
+    """A new folder is to be written where something is already."""
+
+
 class GuaranteeError(AnonymizerError):
     """The table cannot satisfy what was asked for, whatever is pruned; or its release may not leave."""
 

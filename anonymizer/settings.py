@@ -65,7 +65,7 @@ NAMES: dict[str, dict[str, str]] = {
         "unexplained": "Squared error left",
         "discernibility": "Discernibility",
         "two_way": "People in another cell of a two-way table",
-        "coefficients": "Coefficients inside the 95 % interval",
+        "coefficients": "Coefficients inside the 95% interval",
         "tidi": "Lowest TIDI",
         "rsd": "Lowest RSD",
         "posterior": "Surest guess",

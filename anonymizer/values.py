@@ -74,10 +74,10 @@ def share(part: float) -> str:
     """Return a share between 0 and 1 as a percentage; neither a small share nor a nearly full one is rounded away."""
     part = round(part, 12)  # one figure, computed in two ways, can differ in the last bits
     if 0 < part < 0.0005:
-        return "< 0.1 %"
+        return "< 0.1%"
     if 0.9995 <= part < 1:
-        return "> 99.9 %"
-    return f"{part:.1%}".removesuffix("%").removesuffix(".0") + " %"
+        return "> 99.9%"
+    return f"{part:.1%}".replace(".0%", "%")
 
 
 def plural(number: int, one: str, many: str = "") -> str:

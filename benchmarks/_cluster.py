@@ -157,7 +157,7 @@ def print_cluster(rows: int, generalizer: str, run: dict[str, Any], local: dict[
         )
     cpu, worker = sum(total["cpu"]), max(total["peaks"][2:])
     print(f"\n{cpu:.2f} CPU s in all; {cpu / rows * 1e6:.2f} for a million rows.")
-    print(f"Client and scheduler: {sum(total['cpu'][:2]) / cpu:.0%} of it (goal: at most 10 %).")
+    print(f"Client and scheduler: {sum(total['cpu'][:2]) / cpu:.0%} of it (goal: at most 10%).")
     print(f"Before the first question the processes took {run['started'][1]:.1f} CPU s, {run['started'][0]:.1f} s.")
     if local is not None:
         of_local = sum(stage[1] for stage in local["stages"])

@@ -133,7 +133,7 @@ def released(encoded: EncodedTable, groups: NDArray[np.int64], values: NDArray[n
 
 
 def of_noise(share: float, seed: int, options: argparse.Namespace) -> tuple[float, float]:
-    """The share of people who become certain (their true value to 99 %), and the mean rise, of one table."""
+    """The share of people who become certain (their true value to 99%), and the mean rise, of one table."""
     encoded = Flow(*sample(THREE, options.rows, seed)).encoded
     values = encoded.target.codes.astype(np.int64)
     groups = noisy_groups(encoded, options.k, share, seed + 10**6)

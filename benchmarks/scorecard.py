@@ -5,7 +5,7 @@
     python -m benchmarks.scorecard printed --runs 5
 
 ``adult``: grown from the rows of UCI's ``adult.data``, measured on those of ``adult.test``. ``others``: the sets of
-:mod:`benchmarks.forest`, each run grown from another stratified 70 % and measured on the rest. ``printed``: PrivaTree,
+:mod:`benchmarks.forest`, each run grown from another stratified 70% and measured on the rest. ``printed``: PrivaTree,
 built again, under the five folds of its paper. Medians of the runs, which differ in their noise. Everything is a
 rehearsal on public tables with seeded noise, on the public values and cut points that :mod:`benchmarks.forest` has.
 """

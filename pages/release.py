@@ -9,6 +9,7 @@ from ui.gate.view import in_the_way
 from ui.guard import lacks
 from ui.job import groups_ready, tree_ready
 from ui.method import price_of_ends
+from ui.navigation import DOWNLOAD, WRITE_FOLDER
 from ui.release.attacks import attacks
 from ui.release.downloads import do_it_again
 from ui.release.folder import release_pieces
@@ -22,7 +23,7 @@ def main() -> None:
     text = "A release is made from a table and the role of each of its columns."
     if lacks(ws, "There is nothing to release yet", text):
         return
-    st.title("Check and download", anchor=False)
+    st.title(DOWNLOAD if ws.flow.has("release") else WRITE_FOLDER, anchor=False)
     first = st.container()
     place = choices(ws)
     if not ws.flow.has("release"):

@@ -51,7 +51,7 @@ def test_number_text__is_near_the_number_and_short(exponent: int, digits: int) -
 
 def test_share__rounds_nothing_away() -> None:
     assert [share(part) for part in (0, 0.0001, 0.125, 0.5, 0.99999, 1)] == [
-        "0 %", "< 0.1 %", "12.5 %", "50 %", "> 99.9 %", "100 %"
+        "0%", "< 0.1%", "12.5%", "50%", "> 99.9%", "100%"
     ]  # fmt: skip
 
 

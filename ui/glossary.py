@@ -30,7 +30,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "gate": ("Quasi-identifying", "Sensitive", "Insensitive", "Box", "Public ends", "Homogeneity", *RISK, "Spread"),
     "release": (
         *METHODS, *BOXES, *RISK, *LIMITS, "Quasi-identifying", "Box", "Withheld", "Discernibility", TABLES,
-        "Coefficients inside the 95 % interval", "Homogeneity", "Containment", "Linking posterior", "Isolation",
+        "Coefficients inside the 95% interval", "Homogeneity", "Containment", "Linking posterior", "Isolation",
         "Rerun", "Look-up", "Blind guess", "Singling out", "Internal report", "Threshold", "Frontier",
         "Interval overlap", "Hellinger distance", "Suppression",
     ),
@@ -41,7 +41,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "evaluate": (
         *METHODS, *BOXES, *RISK, "Raw", "MAPE", "R²", "Calibration slope", "RSD", TABLES, "Covariance test",
-        "Coefficients inside the 95 % interval", "Target", "Blend of target and columns",
+        "Coefficients inside the 95% interval", "Target", "Blend of target and columns",
     ),
     "forest": (
         "Differential privacy", "Budget", "ε", "Ledger", "Neighbouring tables", "Public domain", "Noise",

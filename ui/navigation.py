@@ -6,12 +6,15 @@ import streamlit as st
 
 from ui.controls import PAGES
 
+DOWNLOAD, WRITE_FOLDER = "Check and download", "Check and write the folder"
+"""What is done on the Release page: with a table in memory, and with one in pieces."""
+
 STEPS = (
     ("data", "Data", "Bring a table"),
     ("roles", "Roles", "Say what each column is"),
     ("tree", "Tree", "See which records are merged, and why"),
     ("gate", "Ready to leave?", "See what stands in the way"),
-    ("release", "Release", "Check and download"),
+    ("release", "Release", DOWNLOAD),
 )
 """The way to a release: each page's name, its title, and what is done there."""
 SIDE_PAGES = {
@@ -28,12 +31,20 @@ SIDE_PAGES = {
 """Pages beside the way, by what they are for."""
 
 
-def pages(done: Collection[str]) -> dict[str, list[st.Page]]:
-    """Return the pages by section, the steps first. ``done``: the steps that are marked as such."""
+def pages(done: Collection[str], *, in_pieces: bool = False) -> dict[str, list[st.Page]]:
+    """Return the pages by section, the steps first. ``done``: the steps that are marked as such; ``in_pieces``: how the
+    table is open."""
     icons = {name: f":material/{'check_circle' if name in done else 'radio_button_unchecked'}:" for name, *_ in STEPS}
+    other = {"release": WRITE_FOLDER} if in_pieces else {}
     return {
         section: [
-            st.Page(PAGES / f"{name}.py", title=title, icon=icons.get(name), help=explanation, default=name == "data")
+            st.Page(
+                PAGES / f"{name}.py",
+                title=title,
+                icon=icons.get(name),
+                help=other.get(name, explanation),
+                default=name == "data",
+            )  # fmt: skip
             for name, title, explanation in members
         ]
         for section, members in {"": STEPS, **SIDE_PAGES}.items()

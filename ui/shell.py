@@ -6,6 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.errors import MemoryOnlyError
+from anonymizer.partitions.parted import PartedReading
 from ui.controls import PAGES, count, plain, plural, problem
 from ui.decisions.browser import browser
 from ui.decisions.project_file import take_over
@@ -13,6 +14,7 @@ from ui.decisions.view import explanation
 from ui.door.login import login
 from ui.glossary import words
 from ui.navigation import STEPS, pages
+from ui.release.folder import folder_gate, folder_result
 from ui.server.files import drop_files
 from ui.server.places import PLACES
 from ui.server.sessions import draw, drop_uploads, go
@@ -138,18 +140,24 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   a[data-testid="stTopNavLink"] p { font-size: .82rem; }
 }
 </style>"""
+IN_MEMORY = ": never written to disk, never sent on."
+OF_PIECES = ", never sent on. What is written to disk, when you ask for it, is its release: a folder there."
+"""What is said of every table, and of one in pieces."""
 LINE_PERIOD = 2.0  # seconds between two looks whether there is a place for a session that waits
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 
 
 def steps_done(ws: Workspace) -> frozenset[str]:
     """Return the steps that have what the next one needs, for this table in these roles, now or before."""
+    result, gate = folder_result(ws), folder_gate(ws)
+    if ws.ready("judgement"):
+        gate = ws.flow.gate
     ready = {
         "data": ws.reading is not None,
         "roles": ws.schema is not None,
         "tree": ws.ready("pruning"),
-        "gate": ws.ready("judgement") and not ws.flow.gate.open,
-        "release": ws.ready("verification"),
+        "gate": gate is not None and not gate.open,
+        "release": ws.ready("verification") or (result is not None and result.folder is not None),
     }
     visit = ws.state(FrameState)
     before = visit.steps if visit.schema == ws.schema else frozenset()
@@ -175,7 +183,8 @@ def frame(ws: Workspace, name: str) -> DeltaGenerator:
     which table there is, where, and how to be rid of it; ``name`` of the page."""
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="frame"):
         start_at_top(f"{name} {ws.edition}")
-        where = f"in this session's memory on **{plain(host_text())}**: never written to disk, never sent on."
+        never = OF_PIECES if isinstance(ws.reading, PartedReading) else IN_MEMORY
+        where = f"in this session's memory on **{plain(host_text())}**{never}"
         title = "Your table stays" if ws.reading is None else f"{plain(ws.title)} is"
         st.caption(f":material/lock: {title} {where}", width="stretch")
         with st.container(width="content", key="words"):
@@ -236,7 +245,9 @@ def main() -> None:
     draw(emptying(), partial(stage, ws), ws.memory)
     done = steps_done(ws)
     waiting = wait_for_place(ws)
-    page = st.navigation(pages(done), position="hidden" if waiting else "top")
+    page = st.navigation(
+        pages(done, in_pieces=isinstance(ws.reading, PartedReading)), position="hidden" if waiting else "top"
+    )
     if waiting:
         no_place(ws)
         return

@@ -10,6 +10,7 @@ from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.releasing.generalize import INTERVALS
 from anonymizer.settings import NAMES
 from ui.controls import count, plural, share
+from ui.release.folder import folder_result
 from ui.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -91,9 +92,11 @@ def figures(ws: Workspace) -> list[Figure]:
 def readiness(ws: Workspace, smallest: int | None = None) -> str:
     """Return whether the release may leave, as far as that is known; a dash as long as nothing is. ``smallest``: the
     people of the smallest group, where that is known before there is a release."""
-    if ws.ready("judgement"):
-        stopping = len(ws.flow.gate.open)
-        return f"{stopping:,} open" if stopping else "Needs a reason" if ws.flow.gate.failed else "Yes"
+    result = folder_result(ws)
+    if result is not None or ws.ready("judgement"):
+        gate = ws.flow.gate if result is None else result.gate
+        stopping = len(gate.open)
+        return f"{stopping:,} open" if stopping else "Needs a reason" if gate.failed else "Yes"
     if not ws.ready("about_table"):
         return "–"
     stopping = len(Gate(ws.flow.about_table).with_reasons(ws.reasons).open)

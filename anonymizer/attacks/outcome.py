@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from anonymizer.attacks.attackers import Inference
 
 Z = 1.959963984540054
-"""Of a normal distribution, for an interval that covers 95 %."""
+"""Of a normal distribution, for an interval that covers 95%."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the share (Wilson 1927): of what more tries would show."""
+        """The 95% confidence interval of the share (Wilson 1927): of what more tries would show."""
         if not self.tries:
             return 0.0, 1.0
         n, p = self.tries, self.share
@@ -61,5 +61,5 @@ class Outcome:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the share on the release."""
+        """The 95% confidence interval of the share on the release."""
         return self.rates[1].interval

@@ -188,7 +188,7 @@ def print_figures(figures: dict[str, Any], options: argparse.Namespace) -> None:
         ("highest posterior", f"{figures['highest_posterior']:.3f}"),
         (f"people at {figures['confidence']:g} or more", f"{figures['people_above']:,}"),
         ("  of them rightly", f"{figures['people_above_and_right']:,}"),
-        ("best guess is right", f"{100 * figures['best_guess_accuracy']:.1f} %"),
+        ("best guess is right", f"{figures['best_guess_accuracy']:.1%}"),
         ("D_overall, nats", "infinite" if figures["mean_divergence"] is None else f"{figures['mean_divergence']:.4f}"),
         *before_rows(figures),
         ("entropy, its bound", f"{figures['entropy']:.5f}, {figures['entropy_bound']:.5f}"),
@@ -243,7 +243,7 @@ def progress_line() -> Progress | None:
         return None
 
     def say(share: float, what: str) -> None:
-        print(f"\r{100 * share:3.0f} % {what[:100]:<100}", end="", file=sys.stderr, flush=True)
+        print(f"\r{share:4.0%} {what[:100]:<100}", end="", file=sys.stderr, flush=True)
 
     return say
 

@@ -432,7 +432,7 @@ def print_regression(regression: NamedRegression | None) -> None:
     """Print the regression that the steward named, before and after; nothing without one."""
     if regression is None:
         return
-    print(f"{regression.model.capitalize()}: {regression.formula}; 95 % intervals before and after, and their overlap")
+    print(f"{regression.model.capitalize()}: {regression.formula}; 95% intervals before and after, and their overlap")
     for term in regression.terms:
         first, second = interval_text(term.before), interval_text(term.after)
         print(f"  {term.title:<28}{first:>36}{second:>36}{overlap_text(term.overlap):>8}")

@@ -135,7 +135,7 @@ def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) ->
     if len(order) > len(largest):
         names.append(f"{len(order) - len(largest):,} others")
         values.append(total - sum(values))
-    texts = [f"{100 * value / total:.1f} % · {value:,}" for value in values]
+    texts = [f"{value / total:.1%} · {value:,}" for value in values]
     figure = go.Figure(
         go.Bar(
             y=list(range(len(names))), x=[value / total for value in values], orientation="h", text=texts,
@@ -148,7 +148,7 @@ def class_figure(counts: NDArray[np.integer], labels: tuple[str | None, ...]) ->
     figure.update_xaxes(range=[0, 1], tickformat=".0%", title=None)
     figure.update_layout(
         title={
-            "text": f"{literal(names[0])} makes up {100 * values[0] / total:.0f} % of {plural(total, 'record')}",
+            "text": f"{literal(names[0])} makes up {values[0] / total:.0%} of {plural(total, 'record')}",
             "font": {"size": 13},
         },
         height=96 + 34 * len(names),
@@ -271,7 +271,7 @@ def coefficients_sentence(agreement: "Agreement | None") -> str:
         return ""
     return (
         f"Of {plural(agreement.coefficients, 'coefficient')} of a {agreement.model} of {agreement.target}, "
-        f"{agreement.inside:,} ({agreement.share:.1%}) lie inside the original's 95 % interval"
+        f"{agreement.inside:,} ({agreement.share:.1%}) lie inside the original's 95% interval"
     )
 
 

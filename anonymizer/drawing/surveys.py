@@ -21,7 +21,7 @@ def survey_sentence(weighted: "Weighted") -> str:
     """Return how far the intervals of means and shares overlap on average; "" where there is none."""
     if weighted.mean_overlap is None:
         return ""
-    return f"The 95 % intervals of means and shares overlap by {weighted.mean_overlap:.1%} on average"
+    return f"The 95% intervals of means and shares overlap by {weighted.mean_overlap:.1%} on average"
 
 
 def survey_details(weighted: "Weighted") -> str:
@@ -43,7 +43,7 @@ def survey_details(weighted: "Weighted") -> str:
 def regression_sentence(regression: "NamedRegression") -> str:
     """Return how far the intervals of the coefficients overlap on average."""
     return (
-        f"The 95 % intervals of the coefficients of {regression.formula} overlap by {regression.mean_overlap:.1%} on "
+        f"The 95% intervals of the coefficients of {regression.formula} overlap by {regression.mean_overlap:.1%} on "
         "average"
     )
 

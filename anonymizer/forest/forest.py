@@ -285,7 +285,7 @@ def rehearsed_accuracy(
 class Measurement:
     """A private forest and a private estimate of its accuracy, ``right`` and ``wrong`` being noisy counts.
 
-    ``ledger``: of both together. ``margin``: half the width of the 95 % interval that the counting noise alone gives.
+    ``ledger``: of both together. ``margin``: half the width of the 95% interval that the counting noise alone gives.
     """
 
     forest: Forest
@@ -317,5 +317,5 @@ def grow_and_measure(
     right, wrong = np.maximum(answer, 0)
     total = right + wrong
     accuracy = float(right / total) if total > 0 else math.nan
-    margin = 3 / epsilon / total if total > 0 else math.nan  # P(|Laplace| > 3/ε) = 5 %, and shares lie in [0, 1]
+    margin = 3 / epsilon / total if total > 0 else math.nan  # P(|Laplace| > 3/ε) = 5%, and shares lie in [0, 1]
     return Measurement(forest, accuracy, float(margin), float(answer[0]), float(answer[1]), budget.ledger())

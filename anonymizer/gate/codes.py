@@ -109,7 +109,7 @@ def ends(column: Column, holders: NDArray[np.int64], own: NDArray[np.float64]) -
             Severity.LOOK,
             "1 person" if len(sides) == 1 else "2 ends",
             f"The {' and the '.join(sides)} “{column.name}” is one person's, and {how}.",
-            f"The next value is {100 * share:.0f} % of the range away: who knows that somebody is far out finds them.",
+            f"The next value is {share:.0%} of the range away: who knows that somebody is far out finds them.",
             (column.name,),
             (Repair("Write public ends", settings=(("numbers", "public"),)),) if boxed else coarser(column),
         )

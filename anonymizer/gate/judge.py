@@ -180,7 +180,7 @@ def unique_rows(classes: LookAlikes) -> int:
 def share_text(share: float) -> str:
     """Return a share as a percentage that hides neither a small one nor what is left of a nearly full one."""
     digits = 0 if 0.1 <= share <= 0.9 or share == 1 else 1 if 0.01 <= share <= 0.99 else 2
-    return "> 99.99 %" if 0.9999 < share < 1 else f"{100 * share:.{digits}f} %"
+    return "> 99.99%" if 0.9999 < share < 1 else f"{share:.{digits}%}"
 
 
 def names_text(names: tuple[str, ...]) -> str:
@@ -204,7 +204,7 @@ def shared(schema: Schema, settings: Settings, verification: Verification) -> It
         if schema[name].kind is Kind.CATEGORICAL:
             repair = Repair("Ask for 2 values", settings=(("l", max(2, settings.l or 2)), *numbers))
         else:
-            repair = Repair("Ask for a spread of 10 %", settings=spread)
+            repair = Repair("Ask for a spread of 10%", settings=spread)
         yield Finding(
             f"one value: {name}",
             Severity.LOOK,

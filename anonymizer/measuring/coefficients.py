@@ -1,5 +1,5 @@
 """Whether a regression on the release says what it says on the original: how many coefficients lie in the original's
-95 % intervals.
+95% intervals.
 
 The target is regressed on the quasi-identifiers, all at once. A number: linear regression by least squares, with the
 usual standard errors and Student's t. Classes: logistic regression by maximum likelihood, with Wald's intervals, of one
@@ -75,7 +75,7 @@ class Regression:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of how many ``coefficients`` of the original that of the release is ``inside`` its 95 % interval."""
+    """Of how many ``coefficients`` of the original that of the release is ``inside`` its 95% interval."""
 
     target: str
     logistic: bool

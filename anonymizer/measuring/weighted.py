@@ -1,4 +1,4 @@
-"""Figures of a survey before and after: weighted means, totals, shares and correlations, and how far their 95 %
+"""Figures of a survey before and after: weighted means, totals, shares and correlations, and how far their 95%
 intervals overlap.
 
 How rows are weighed and how large standard errors are: :mod:`anonymizer.population.estimates`. Weights, strata and

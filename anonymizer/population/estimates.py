@@ -126,7 +126,7 @@ def sampling_of(table: pd.DataFrame, schema: Schema) -> Sampling:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, its standard error, and the ends of its 95 % interval; NaN where there is none."""
+    """A figure, its standard error, and the ends of its 95% interval; NaN where there is none."""
 
     value: float
     error: float

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
-from anonymizer.errors import ParameterError
+from anonymizer.errors import FolderExistsError, ParameterError
 
 if sys.platform != "win32":
     import fcntl
@@ -105,17 +105,18 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
     Files in it are written by :func:`write_file`.
 
     When making it fails nothing is left, and when the process is killed there is no ``path``; what was left then is
-    removed by whoever makes the folder next. Raises :class:`ParameterError` when there is something at ``path``.
+    removed by whoever makes the folder next. Raises :class:`FolderExistsError` when there is something at ``path``, or
+    comes there meanwhile.
     """
     path = Path(os.path.realpath(path))
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise ParameterError(f"There is something at {path} already.", value=str(path), remedy="Name a new folder.")
+    _require_free(path)
     _remove_left_folders(path)
     beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.{MARK}", suffix=".part", dir=path.parent))  # mode 0700
     lock = _lock_folder(beside)
     try:
         yield beside
         _sync_folder(beside)
+        _require_free(path)
         if path.exists():
             path.rmdir()
         os.replace(beside, path)
@@ -127,6 +128,12 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
         if lock is not None:
             os.close(lock)
     _sync_folder(path.parent)
+
+
+def _require_free(path: Path) -> None:
+    """Raise :class:`FolderExistsError` when there is something at ``path`` that is no empty folder."""
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise FolderExistsError(f"There is something at {path} already.", value=str(path), remedy="Name a new folder.")
 
 
 def _lock_folder(folder: Path) -> int | None:

@@ -321,7 +321,7 @@ def _criteria(attacks: Attacks | None) -> Section:
     return Section(
         title,
         (
-            "How often attacks that were run were right (0 to 1), with the 95 % confidence interval after (Wilson).",
+            "How often attacks that were run were right (0 to 1), with the 95% confidence interval after (Wilson).",
             Table(("Attack", "Before", "After", "Interval", "In words"), rows),
             *((Table(header, inferences),) if inferences else ()),
         ),

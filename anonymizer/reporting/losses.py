@@ -49,7 +49,7 @@ def losses(findings: Findings, internal: bool = True) -> Section:
             for key, (title, distance) in distances.items()
         ]
     if agreed is not None:
-        title = f"Coefficients of a {agreed.model} of {agreed.target}, and those inside the original's 95 % intervals"
+        title = f"Coefficients of a {agreed.model} of {agreed.target}, and those inside the original's 95% intervals"
         counts = agreed.coefficients, agreed.inside
         rows.append(
             (title, *(Figure(f"coefficients.{n}", f"{c:,}") for n, c in zip(("before", "after"), counts, strict=True)))
@@ -82,9 +82,9 @@ def survey(weighted: Weighted, internal: bool) -> list[str | Table]:
         rows.append((f"Shares of the levels of {name}, on average", *([""] * 2 * internal), shares))
     blocks: list[str | Table] = []
     if rows:
-        header = ("", "Before (95 % interval)", "After (95 % interval)", "Overlap") if internal else ("", "Overlap")
+        header = ("", "Before (95% interval)", "After (95% interval)", "Overlap") if internal else ("", "Overlap")
         blocks += [
-            f"What a survey would say, and how far its 95 % intervals overlap, 0 to 1 ({weighted.sampling}). Released "
+            f"What a survey would say, and how far its 95% intervals overlap, 0 to 1 ({weighted.sampling}). Released "
             "cells count as if they were expanded: an interval as its middle, a set as each of its levels in equal "
             "parts. Whoever gets the release has no weights, strata or households.",
             Table(header, tuple(rows)),
@@ -122,6 +122,6 @@ def regression(weighted: Weighted, internal: bool) -> list[str | Table]:
     ]
     return [
         f"A {named.model} of {named.target}, as the steward named it: {named.formula}",
-        Table(("Coefficient", "Before (95 % interval)", "After (95 % interval)", "Overlap"), tuple(rows)),
+        Table(("Coefficient", "Before (95% interval)", "After (95% interval)", "Overlap"), tuple(rows)),
         Table(("", "Overlap"), (lap,)),
     ]

@@ -39,7 +39,7 @@ def test_nursery__bound__repair__download__assessed_again(
     settle(page)
     step(page, "Disclosure").click()
     expect(page.get_by_role("heading", name="What would a published tree tell?")).to_be_visible(timeout=60_000)
-    expect(number(page, "Highest posterior")).to_have_text("100 %", timeout=120_000)
+    expect(number(page, "Highest posterior")).to_have_text("100%", timeout=120_000)
     settle(page)
     expect(page.get_by_role("slider", name="Highest posterior allowed")).to_have_value(str(BOUND))
     page.get_by_text(re.compile(f"^{way}")).first.click()

@@ -43,7 +43,7 @@ def test_project_and_next_years_table__to_a_checked_release(page: Page, app_serv
     page.locator("input[type=file][accept*=json]").last.set_input_files(file)
     expect(page.get_by_role("heading", name="What changed since last time")).to_be_visible(timeout=60_000)
     expect(page.get_by_text("'ward' is new; its role is suggested")).to_be_visible()
-    expect(page.get_by_text(f"10 % of '{name}' is missing; it was 0 %")).to_be_visible()
+    expect(page.get_by_text(f"10% of '{name}' is missing; it was 0%")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Compare groups and risk").press("Enter")
     expect(page.get_by_test_id("stDataFrame").filter(visible=True).first).to_be_visible(timeout=60_000)

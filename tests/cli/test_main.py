@@ -437,7 +437,7 @@ def test_person__is_counted_and_left_out(capsys: Capture) -> None:
 def test_a_regression_that_is_named__is_printed_before_and_after(capsys: Capture) -> None:
     assert make("--regression", "cost ~ age + sex", "--report", "report.json") == 0
     out = capsys.readouterr().out
-    assert "Linear regression: cost ~ age + sex; 95 % intervals before and after, and their overlap" in out
+    assert "Linear regression: cost ~ age + sex; 95% intervals before and after, and their overlap" in out
     named = json.loads(Path("report.json").read_text("utf-8"))["utility"]["weighted"]["regression"]
     assert [term["column"] for term in named["coefficients"]] == ["(constant)", "age", "sex"]
     line = next(line for line in out.splitlines() if line.startswith("  sex = "))

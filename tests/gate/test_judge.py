@@ -115,7 +115,7 @@ def test_kept_columns__are_counted_alone_and_beside_the_boxes() -> None:
     assert beside > N / 2
     finding = flow.judgement["unchanged: shoe, hat, town"]
     assert finding.severity is Severity.STOPS
-    assert finding.figure == f"{100 * beside / N:.{0 if beside < 0.9 * N else 1}f} %"
+    assert finding.figure == f"{beside / N:.{0 if beside < 0.9 * N else 1}%}"
     assert f"{alone:,} are unique on shoe, hat, town alone, and {beside:,} beside" in finding.detail
     check_repairs(flow, finding)
     few = flow_of(people(town=rng.integers(0, 2, N).astype(str))).judgement["unchanged: town"]
@@ -137,7 +137,7 @@ def test_column_that_follows__stops_and_a_sensitive_one_is_worth_a_look() -> Non
     tells = 1 - rest / ((rank - rank.mean()) ** 2).sum() * (N - 1)
     assert within == 0
     assert 0.9 < tells < 0.99
-    assert exact.figure == f"{100 * tells:.1f} %"
+    assert exact.figure == f"{tells:.1%}"
     check_repairs(flow, exact)
     sensitive = flow_of(table, flow.schema.with_column("years", role=Role.SENSITIVE))
     assert sensitive.judgement["follows: years, age"].severity is Severity.LOOK

@@ -82,8 +82,8 @@ def test_estimate__is_that_of_the_leaves() -> None:
     pruning = ws.flow.pruning
     sums = pruning.tree.sums[pruning.cut()]
     shares = sums.max(axis=1) / sums.sum(axis=1)
-    assert metric(app, "Highest posterior") == f"{100 * shares.max():.1f}".removesuffix(".0") + " %"
-    assert metric(app, "Best guess") == f"{100 * sums.max(axis=1).sum() / len(TABLE):.1f}".removesuffix(".0") + " %"
+    assert metric(app, "Highest posterior") == f"{shares.max():.1%}".replace(".0%", "%")
+    assert metric(app, "Best guess") == f"{sums.max(axis=1).sum() / len(TABLE):.1%}".replace(".0%", "%")
 
 
 def test_no_optimum__is_said_before_the_picture(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_without_rates__nothing_is_told() -> None:
     app.toggle(key="disclosure rates").set_value(False)
     app.run()
     assert not app.exception
-    assert metric(app, "Highest posterior") == "33.3 %"
+    assert metric(app, "Highest posterior") == "33.3%"
 
 
 def test_private_forest__asks_for_one_first() -> None:

@@ -8,18 +8,21 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.errors import CancelledError, ParameterError
+from anonymizer.errors import CancelledError, EncodeError, ParameterError
 from anonymizer.flow import Flow
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.parted import read_pieces
+from anonymizer.schema import Role
 from tests.pages import test_data
 from tests.pages.test_data import SHELL
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from ui.controls import JOINER
 from ui.data.chooser import allowed_folder_in, files_in, folders_in
+from ui.navigation import DOWNLOAD, WRITE_FOLDER
 from ui.release import folder as release
-from ui.strip import figures
+from ui.strip import figures, readiness
+from ui.visit import FrameState
 from ui.workspace import Workspace, sample_reading
 
 N = 3000
@@ -102,13 +105,18 @@ def test_the_strip__has_the_figures_of_the_whole_table(places: tuple[Path, Path]
     assert whole.suggest() == ws.suggest()
 
 
+def write_release(app: AppTest, ws: Workspace, name: str) -> AppTest:
+    """Have the release written in a folder of this name."""
+    next(field for field in app.text_input if field.label == "Name of the release").set_value(name)
+    next(button for button in app.button if button.label == "Write and check the release").click().run()
+    return wait(app, ws)
+
+
 def test_a_release__is_written_as_a_checked_folder(places: tuple[Path, Path]) -> None:
     ws = session(places[0])
     app = wait(open_page(ws, "release"), ws)
     assert not app.exception
-    next(field for field in app.text_input if field.label == "Name of the release").set_value("people 2026")
-    next(button for button in app.button if button.label == "Write and check the release").click().run()
-    wait(app, ws)
+    write_release(app, ws, "people 2026")
     assert not app.exception
     folder = places[1] / "people 2026"
     assert "is written and checked" in texts(app)
@@ -143,6 +151,57 @@ def test_a_large_release__stays_on_the_server(places: tuple[Path, Path], monkeyp
     assert (places[1] / "one" / "manifest.json").is_file()
 
 
+def test_the_release_page__says_what_is_written_and_where(places: tuple[Path, Path]) -> None:
+    ws = session(places[0])
+    app = wait(open_page(ws, "release"), ws)
+    assert app.title[0].value == WRITE_FOLDER
+    assert "download" not in app.title[0].value
+    assert "never written to disk" not in texts(app)
+    assert "is its release: a folder there" in texts(app)
+    assert release.WHAT_IS_WRITTEN in texts(app)
+    write_release(app, ws, "people 2026")
+    folder = places[1] / "people 2026"
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["dictionary.json", "manifest.json", "part-00000.parquet"]
+    (places[1] / "as the operator has it").mkdir()
+    assert folder.stat().st_mode == (places[1] / "as the operator has it").stat().st_mode
+    whole = Workspace(reading=sample_reading("people", people(N, 3)), schema=ws.schema)
+    app = open_page(whole, "release")
+    assert app.title[0].value == DOWNLOAD
+    assert "never written to disk" in texts(app)
+
+
+def test_the_steps__are_marked_when_nothing_is_in_the_way(places: tuple[Path, Path]) -> None:
+    ws = session(places[0])
+    app = open_page(ws, "tree")
+    assert "gate" not in ws.state(FrameState).steps
+    wait(app, ws)
+    assert ws.state(FrameState).steps == {"data", "roles", "tree", "gate"}
+    assert readiness(ws) == "Yes, so far"
+    app = wait(app.switch_page("../pages/release.py").run(), ws)
+    write_release(app, ws, "people 2026")
+    assert ws.state(FrameState).steps == {"data", "roles", "tree", "gate", "release"}
+    assert readiness(ws) == "Yes"
+    ws.set(k=20)
+    assert readiness(ws) == "Yes, so far"
+
+
+def test_the_steps__are_not_marked_while_something_is_in_the_way(places: tuple[Path, Path]) -> None:
+    frame = people(N, 3).assign(email=[f"person{number}@example.org" for number in range(N)])
+    write_pieces(places[0] / "named", pa.Table.from_pandas(frame, preserve_index=False), [900, 2000])
+    ws = Workspace()
+    assert ws.take_pieces(read_pieces(places[0] / "named", "named", places[0]))
+    ws.set_schema(schema_of(frame).with_column("email", role=Role.INSENSITIVE))
+    app = wait(open_page(ws, "release"), ws)
+    gate = release.folder_gate(ws)
+    assert gate is not None
+    assert gate.open
+    assert "gate" not in ws.state(FrameState).steps
+    ws.reasons = {finding.key: "These addresses are made up" for finding in gate.open}
+    app.run()
+    assert "gate" in ws.state(FrameState).steps
+
+
 @pytest.mark.parametrize(
     "name", ["", "../out", "a/b", "a\\b", ".hidden", " blank", "blank ", "a\0b", "x" * 81, "there"]
 )
@@ -163,20 +222,36 @@ def test_two_sessions__do_not_get_one_name(places: tuple[Path, Path]) -> None:
         pass
 
 
-def test_a_name_that_is_taken_meanwhile__is_told_without_its_place(places: tuple[Path, Path]) -> None:
-    data, place = places
+@pytest.mark.parametrize("name", ["releases", "link"])
+@pytest.mark.parametrize("moment", ["Making groups", "Checking"])
+def test_a_name_that_is_taken_meanwhile__is_told_without_its_place(
+    places: tuple[Path, Path], moment: str, name: str
+) -> None:
+    data, real = places
+    (real.parent / "link").symlink_to(real, target_is_directory=True)
+    place = real.parent / name
     (place / "aside").mkdir()
     (place / "aside" / "of others").touch()
 
     def take(share: float, what: str) -> None:
-        if "Checking" in what and (place / "aside").exists():
+        if moment in what and (place / "aside").exists():
             (place / "aside").rename(place / "one")
 
     job = SimpleNamespace(go_on=take)
-    with pytest.raises(ParameterError) as caught:
+    with pytest.raises(ParameterError, match="There is a release 'one' already") as caught:
         release.write_claimed(session(data).flow, place, "one", job)  # type: ignore[arg-type]
+    assert str(real) not in str(caught.value)
     assert str(place) not in str(caught.value)
     assert sorted(path.name for path in place.rglob("*")) == ["of others", "one"]
+
+
+def test_an_error_that_has_the_place_in_its_words__is_not_of_the_name(places: tuple[Path, Path]) -> None:
+    def go_on(share: float, what: str) -> None:
+        raise EncodeError(f"'town' says '{places[1]}'.")
+
+    job = SimpleNamespace(go_on=go_on)
+    with pytest.raises(EncodeError, match="'town' says"):
+        release.write_claimed(session(places[0]).flow, places[1], "one", job)  # type: ignore[arg-type]
 
 
 def test_cancel__leaves_no_folder(places: tuple[Path, Path]) -> None:

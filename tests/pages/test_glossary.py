@@ -10,7 +10,7 @@ from anonymizer.groups.recipe import GROUPING_WORDS, grouping_words
 from anonymizer.releasing.generalize import GUARANTEES
 from tests.conftest import ROOT
 from tests.pages.test_data import SHELL
-from tests.pages.test_tree import open_page, session
+from tests.pages.tree import open_page, session
 from ui.glossary import TERMS, WORDS, meaning, meanings, words
 from ui.navigation import SIDE_PAGES, STEPS
 

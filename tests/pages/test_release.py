@@ -419,9 +419,7 @@ def test_a_survey_and_a_named_regression__stand_below_what_changed(hospital: Wor
     assert not app.exception
     weighted = session_of(app).flow.weighted
     laps = [one.overlap for one in weighted.figures if one.what != "total"]
-    assert f"The 95 % intervals of means and shares overlap by {sum(laps) / len(laps):.1%} on average" in plain_text(
-        app
-    )
+    assert f"The 95% intervals of means and shares overlap by {sum(laps) / len(laps):.1%} on average" in plain_text(app)
     named = next(field for field in app.text_input if field.label == "Regression before and after")
     named.set_value("days_of_stay ~ height").run()
     assert "names 'height', which is no column" in plain_text(app)
@@ -434,4 +432,4 @@ def test_a_survey_and_a_named_regression__stand_below_what_changed(hospital: Wor
     assert regression_sentence(regression) in plain_text(app)
     tables = [frame.value for frame in app.dataframe if "Figure" in frame.value]
     table = next(frame for frame in tables if "(constant)" in set(frame["Figure"]))
-    assert table["Before (95 % interval)"].tolist() == [interval_text(term.before) for term in regression.terms]
+    assert table["Before (95% interval)"].tolist() == [interval_text(term.before) for term in regression.terms]

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.test_data import SHELL, texts
-from tests.pages.test_tree import session
+from tests.pages.tree import session
 from tests.server.test_turns import PATIENCE, Asking
 from ui.server.turns import Owner
 from ui.turn import TURNS, Notice, before_text

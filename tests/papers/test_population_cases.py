@@ -78,7 +78,7 @@ def test_individual_and_household_risk(case: dict[str, Any]) -> None:
     np.testing.assert_allclose(f, case["fk"], atol=1e-9)
     np.testing.assert_allclose(population, case["Fk"], rtol=1e-12)
     np.testing.assert_allclose(individual_risk(f, population), case["risk_true"], rtol=1e-9)
-    # What follows from the risks, from those of sdcMicro, whose own are up to 4 % too high.
+    # What follows from the risks, from those of sdcMicro, whose own are up to 4% too high.
     risk, household = np.array(case["risk_approx"]), pd.factorize(np.array(case["households"]))[0]
     together = household_risk(risk, household)
     np.testing.assert_allclose(together, case["hier_risk"], rtol=1e-9)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import anonymizer as an
 from anonymizer.engines import anonymize_files
-from anonymizer.errors import ParameterError, ReadError
+from anonymizer.errors import FolderExistsError, ParameterError, ReadError
 from anonymizer.partitions import run
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import MANIFEST, read_manifest
@@ -221,12 +221,21 @@ def test_a_run_that_is_killed__leaves_no_folder_and_the_next_one_cleans_up(tmp_p
 def test_a_folder_that_is_there_or_in_the_input__is_not_written(tmp_path: Path) -> None:
     folder, schema = made(tmp_path)
     before = sorted(os.listdir(folder))
-    with pytest.raises(ParameterError, match="something at"):
+    with pytest.raises(FolderExistsError, match="something at"):
         anonymize_files(tmp_path / "in", schema, folder, generalizer="uniform")
     assert sorted(os.listdir(folder)) == before
     for inside in (tmp_path / "in", tmp_path / "in" / "out", tmp_path):
         with pytest.raises(ParameterError, match="inside one another"):
             anonymize_files(tmp_path / "in", schema, inside, generalizer="uniform")
+
+
+def test_what_comes_to_the_place_of_a_folder_meanwhile__stays(tmp_path: Path) -> None:
+    from anonymizer.releasing.files import replace_folder
+
+    with pytest.raises(FolderExistsError, match="something at"), replace_folder(tmp_path / "out"):
+        (tmp_path / "out").write_bytes(b"of others")
+    assert os.listdir(tmp_path) == ["out"]
+    assert (tmp_path / "out").read_bytes() == b"of others"
 
 
 def test_what_takes_one_table_in_memory__is_said(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_carry_over__says_what_changed() -> None:
     assert schema["pay"].role is Role.SENSITIVE
     assert schema["pay"].kind is Kind.CATEGORICAL
     assert "'code', which was quasi-identifying" in by["column gone"]
-    assert by["missing"] == "50 % of 'ill' is missing; it was 0 %."
+    assert by["missing"] == "50% of 'ill' is missing; it was 0%."
     assert schema.target == "ill"
     Flow(now, schema, Settings(**project.parameters)).require_limits()  # it can be released at once
 

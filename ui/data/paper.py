@@ -135,7 +135,7 @@ def of_graduates() -> tuple[Printed, ...]:
         rows.append(Printed("Figure 5", f"D_individual of q2 and q3, {title}", individual, here, remark))
     sure = integer_posterior(tree, Knowledge(rule=rule)).posterior.max(axis=1).min()
     remark = "An argument about whole people; maximum entropy says one half, and so understates the risk of few people."
-    rows.append(Printed("Example 1", "Least certainty of anybody's salary", "100 %", f"{100 * sure:.0f} %", remark))
+    rows.append(Printed("Example 1", "Least certainty of anybody's salary", "100%", f"{sure:.0%}", remark))
     return tuple(rows)
 
 

@@ -169,7 +169,7 @@ def comparison(ws: Workspace, tree: KeyedTree, rule: GrowingRule | None, key: An
             "totals": one.knowledge.totals,
             "how it was grown": one.knowledge.rule is not None,
             "highest posterior": one.figures.highest_posterior,
-            "people at 90 % or more": one.figures.people_above(0.9),
+            "people at 90% or more": one.figures.people_above(0.9),
             "best guess right": one.figures.accuracy,
             "distance to the truth": one.figures.mean_divergence,
             "solved": one.estimate.converged,

@@ -60,7 +60,7 @@ MEANINGS = {
     "gcp": "how much of its column's range a released cell leaves open, on average: 0 is every value kept, 1 nothing",
     "two_way": "share of rows that a table of any two columns, made from the released records, shows in another cell",
     "coefficients": "of the coefficients of a regression of the target on the other columns, learnt from the released "
-    "records, the share inside the 95 % interval of the same regression of the original records",
+    "records, the share inside the 95% interval of the same regression of the original records",
     "rsd": "error of guessing a sensitive number by its group's mean, as a share of guessing by the whole table's: "
     "1 gives nothing away, 0 everything",
     **{

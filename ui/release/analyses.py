@@ -93,8 +93,8 @@ def figures_table(figures: tuple[Compared, ...], key: str) -> None:
     rows = [
         {
             "Figure": one.title,
-            "Before (95 % interval)": interval_text(one.before),
-            "After (95 % interval)": interval_text(one.after),
+            "Before (95% interval)": interval_text(one.before),
+            "After (95% interval)": interval_text(one.after),
             "Overlap": overlap_text(one.overlap),
         }
         for one in figures

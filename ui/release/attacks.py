@@ -44,7 +44,7 @@ def attacks(ws: Workspace, release: Release) -> None:
             with place, st.container(border=True):
                 tries = one.rates[1].tries
                 st.metric(plain(one.name.capitalize()), share(one.after) if tries else "not counted")
-                confidence = f" With 95 % confidence {interval(one.interval)}." if tries else ""
+                confidence = f" With 95% confidence {interval(one.interval)}." if tries else ""
                 st.caption(f"{plain(one.sentence)}{confidence}")
     if outcome.inferences:
         guesses(outcome)

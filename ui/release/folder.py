@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from anonymizer.errors import AnonymizerError, CancelledError, ParameterError
+from anonymizer.errors import AnonymizerError, CancelledError, FolderExistsError, ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Gate
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.folder import MANIFEST, Archive, Packing, archive_of
+from anonymizer.partitions.parted import PartedReading
 from anonymizer.partitions.run import FilesResult
 from ui.controls import count, plain, plural, problem, share
 from ui.gate.view import in_the_way
@@ -33,6 +34,15 @@ NAME = re.compile(r"[^\W_][\w -]{0,79}")
 
 SMALL = 64 << 20
 """Bytes up to which a folder on the server can be taken away as one file."""
+WHAT_IS_WRITTEN = (
+    "A new folder is written to the disk of this server: the released rows as Parquet files, their data dictionary, "
+    "and a manifest with the digest of each; no original row. As long as it is not checked, only the account that runs "
+    "this server can read it; afterwards, whoever its operator lets read the place of releases."
+)
+WHAT_IS_MADE = (
+    "One ZIP file is made in the memory of this session, and nothing is written to a disk of the server: the "
+    "released rows as Parquet files, their data dictionary, and a manifest with the digest of each; no original row."
+)
 
 _CLAIMED: set[Path] = set()
 _LOCK = Lock()
@@ -80,13 +90,18 @@ def claimed(place: Path, name: str) -> Iterator[Path]:
     path = place / name
     with _LOCK:
         if path in _CLAIMED or os.path.lexists(path):
-            raise ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.")
+            raise name_in_use(name)
         _CLAIMED.add(path)
     try:
         yield path
     finally:
         with _LOCK:
             _CLAIMED.discard(path)
+
+
+def name_in_use(name: str) -> ParameterError:
+    """Return the error that there is a release of this name, in words without where it is."""
+    return ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.")
 
 
 def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
@@ -102,10 +117,8 @@ def write_claimed(flow: Flow, place: Path, name: str, job: Job) -> Outcome:
             raise ParameterError(
                 f"The release {name!r} cannot be written: {error.strerror}.", remedy="Ask who runs this server."
             ) from None
-        except AnonymizerError as error:
-            if str(place) in str(error):
-                raise ParameterError(f"There is a release {name!r} already.", remedy="Choose another name.") from None
-            raise
+        except FolderExistsError:
+            raise name_in_use(name) from None
     return Outcome(result, result.to_json(), manifest, archive)
 
 
@@ -116,6 +129,29 @@ def pack(flow: Flow, name: str, job: Job) -> Outcome:
     if not isinstance(result.folder, Archive):
         return Outcome(result, result.to_json(), b"")
     return Outcome(result, result.to_json(), result.folder.read(MANIFEST), result.folder)
+
+
+def folder_key(ws: Workspace) -> tuple[Any, ...]:
+    """Return what a release in a folder depends on."""
+    return ws.flow.schema, ws.flow.settings, dict(ws.reasons)
+
+
+def folder_result(ws: Workspace) -> FilesResult | None:
+    """Return what came of the release of a table in pieces with the choices as they are; ``None`` as long as none was
+    made."""
+    job = ws.jobs.get(JOB)
+    return None if job is None or job.answer is None or job.key != folder_key(ws) else job.answer.result
+
+
+def folder_gate(ws: Workspace) -> Gate | None:
+    """Return what stands in the way of the release of a table in pieces: by its release, or as long as there is none by
+    what the table and its roles tell; ``None`` before these were looked at, and of a table in memory."""
+    result = folder_result(ws)
+    if result is not None:
+        return result.gate
+    if ws.schema is None or not isinstance(ws.reading, PartedReading) or not ws.flow.ready("about_table"):
+        return None
+    return Gate(ws.flow.about_table).with_reasons(ws.reasons)
 
 
 def release_pieces(ws: Workspace) -> None:
@@ -133,7 +169,7 @@ def release_pieces(ws: Workspace) -> None:
             )
             return
         job = ws.jobs.get(JOB)
-        key = flow.schema, flow.settings, dict(ws.reasons)
+        key = folder_key(ws)
         if job is not None and job.key != key:
             stop_job(ws, JOB)
             job = None
@@ -148,6 +184,7 @@ def release_pieces(ws: Workspace) -> None:
             st.error("This failed unexpectedly. Nothing was written.", icon=":material/error:")
         elif job is not None:
             outcome(ws, job.answer)
+        st.caption(WHAT_IS_MADE if is_upload else WHAT_IS_WRITTEN)
         with st.form("folder form", border=False):
             if not is_upload:
                 state.name = st.text_input(
