@@ -28,13 +28,18 @@ def number_codes(
     bins = np.unique(bins, return_inverse=True)[1]
     first = np.flatnonzero(np.diff(bins, prepend=-1))
     last = np.append(first[1:], len(distinct)) - 1
-    note = (
-        f"{column.name!r} has {len(distinct):,} different values; splits see them as {len(first):,} classes of "
-        "neighbours with about equally many records. The released intervals are still exact."
-    )
+    note = note_of_bins(column.name, len(distinct), len(first))
     lookup = np.append(bins, len(first))
     ends = distinct.astype(np.float64)
     return lookup[codes], distinct[first], ends[first], ends[last], note
+
+
+def note_of_bins(name: str, distinct: int, codes: int) -> str:
+    """Return the note that so many different values share fewer codes."""
+    return (
+        f"{name!r} has {distinct:,} different values; splits see them as {codes:,} classes of "
+        "neighbours with about equally many records. The released intervals are still exact."
+    )
 
 
 def cut_codes(

@@ -24,6 +24,7 @@ from anonymizer.growing.encode import (
     scaled_numbers,
     whole_table,
 )
+from anonymizer.growing.number_codes import note_of_bins, number_domain
 from anonymizer.growing.target import ClassTarget, NumericTarget
 from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.values import CodedColumn, code_columns
@@ -31,7 +32,7 @@ from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.profile import speaks_of_one
 from anonymizer.releasing.grid import PersonEnds, ends_of_persons
-from anonymizer.schema import Kind, Schema
+from anonymizer.schema import Column, Kind, Schema
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -142,14 +143,35 @@ def code_records(read: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
     return replace(table, encoded=encoded, others=tuple(facts_of(read[name]) for name in person_columns(schema)))
 
 
-def code_values(columns: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
-    """Return the columns of a table that leave under a schema."""
+class Bins(NamedTuple):
+    """The b codes of a column of numbers whose values are elsewhere: each goes up to one of the ``cuts`` (b - 1,), the
+    last one beyond them. ``low``, ``high``, ``records`` (b,): its lowest and highest value, and its records;
+    ``missing``: records without a value; ``distinct``: how many different values there are."""
+
+    cuts: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    records: NDArray[np.int64]
+    missing: int
+    distinct: int
+
+
+NO_BINS: Mapping[str, Bins] = {}
+
+
+def code_values(columns: Mapping[str, CodedColumn], schema: Schema, bins: Mapping[str, Bins] = NO_BINS) -> CodedTable:
+    """Return the columns of a table that leave under a schema. ``bins``: of columns that have the lowest value of each
+    code, and no other."""
     encodings: list[Encoding] = []
     lookups: list[Codes] = []
     notes: list[str] = []
     for name in schema.quasi_identifying:
-        with without_values(name, schema):
+        with without_values(schema[name]):
             lookup, encoding, note = encode_column(columns[name].values, schema[name], counts=columns[name].counts)
+            if name in bins:
+                _, low, high, *_, distinct = bins[name]
+                domain = number_domain(schema[name], low, high)
+                encoding, note = replace(encoding, high=high, domain=domain), note_of_bins(name, distinct, len(low))
         lookups.append(lookup)
         encodings.append(encoding)
         notes += [note] if note else []
@@ -185,7 +207,7 @@ def persons_in(column: CodedColumn | None) -> tuple[NDArray[np.int32] | None, tu
 
 def classes(column: CodedColumn, schema: Schema) -> ClassTarget:
     """Return a categorical sensitive column, each record's class."""
-    with without_values(column.name, schema):
+    with without_values(schema[column.name]):
         target = encode_classes(pd.DataFrame({column.name: column.values}), column.name, schema)
     return replace(target, codes=target.codes[column.codes])
 
@@ -196,26 +218,25 @@ def numbers(columns: Sequence[CodedColumn], schema: Schema) -> tuple[NumericTarg
         return None, ()
     scaled = []
     for column in columns:
-        with without_values(column.name, schema):
+        with without_values(schema[column.name]):
             scaled.append(scaled_numbers(column.values, schema[column.name], column.counts))
     values = np.column_stack([one.values[column.codes] for one, column in zip(scaled, columns, strict=True)])
     return number_target([schema[column.name] for column in columns], scaled, values)
 
 
 @contextmanager
-def without_values(name: str, schema: Schema) -> Iterator[None]:
+def without_values(column: Column) -> Iterator[None]:
     """Turn the error of a value that does not fit into one that does not tell the value."""
     try:
         yield
     except SchemaError:
         raise
     except EncodeError as error:
-        column = schema[name]
         within = "" if column.domain is None else ", within the domain that was declared"
         raise EncodeError(
-            f"Column {name!r} is {column.kind}, and not all of its values can be read so{within}."
+            f"Column {column.name!r} is {column.kind}, and not all of its values can be read so{within}."
             if error.value is not None or error.row is not None
             else error.problem.partition(" (")[0],
-            column=name,
+            column=column.name,
             remedy=error.remedy,
         ) from None

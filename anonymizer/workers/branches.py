@@ -19,9 +19,10 @@ from anonymizer.growing.grow import sizes_and_depths
 from anonymizer.growing.records import Branch, Growth, Node, Sums
 from anonymizer.growing.target import bits_of, moments_of_steps
 from anonymizer.growing.tree import Persons, Tree
-from anonymizer.workers import shares
+from anonymizer.workers import nodes as of_nodes
+from anonymizer.workers.nodes import Bundle, Grown
 from anonymizer.workers.questions import Failure, guarded
-from anonymizer.workers.shares import Bundle, Coding, Grown
+from anonymizer.workers.shares import Coding
 
 LOCAL = ("least",)
 """Groupings that keep or take back a split by what is in it and above it alone."""
@@ -30,7 +31,7 @@ LOCAL = ("least",)
 @guarded
 def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, k: int, takes: list[Bundle]) -> Any:
     """Return the branches of some nodes, grown to their end, without what k takes back."""
-    grown: Any = shares.finish(coding, nodes, growth, takes)
+    grown: Any = of_nodes.finish(coding, nodes, growth, takes)
     return grown if isinstance(grown, Failure) or not k else [shorten(some, k) for some in grown]
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from anonymizer.growing.records import Division, Growth, Histograms, Node
 from anonymizer.growing.waves import Best, Family, Orders, better, histograms_of
 from anonymizer.partitions.records import wide
+from anonymizer.workers.nodes import count
 from anonymizer.workers.questions import guarded
-from anonymizer.workers.shares import count
 
 if TYPE_CHECKING:
     from anonymizer.workers.remote import Records

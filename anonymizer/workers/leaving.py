@@ -8,7 +8,7 @@ same file.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,16 +26,24 @@ from anonymizer.partitions.boxes import COUNTED, boxed_column, kept_of_pieces, p
 from anonymizer.partitions.check import OriginalRows, PartRows, _Before, _part_rows
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.folder import GROUP, Part
-from anonymizer.partitions.values import ROWS, CodedColumn, Codes
+from anonymizer.partitions.values import ROWS, CodedColumn, Codes, PieceValues
 from anonymizer.releasing.files import write_file
 from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of, sorted_rows
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of
+from anonymizer.workers.nodes import Bundle, Grown, hulls
 from anonymizer.workers.persons import Numbering, compact, who_of
 from anonymizer.workers.questions import Share, guarded
-from anonymizer.workers.shares import Bundle, Coding, Grown, cache_of, codes_of, hulls
+from anonymizer.workers.shares import (
+    Coding,
+    cache_of,
+    codes_of,
+    coding_of,
+    values_to_send,
+    values_together,
+)
 
 
 class Routes(NamedTuple):
@@ -90,7 +98,7 @@ def parts_of(share: Share, coding: Coding, routes: Routes) -> NDArray[np.int32]:
     """Return the part that each record of a share is in; its records of growing are let go of."""
     from anonymizer import kernels
 
-    codes = codes_of(share, coding)
+    codes, coding = codes_of(share, coding), coding_of(share, coding)
     cache_of(share).chunks = None
     n = len(next(iter(codes.values())))
     part = np.empty(n, np.int32)
@@ -122,7 +130,7 @@ def bundle_of(
     """Return what :func:`members` does, and the number of each record in its share."""
     rows = np.flatnonzero((part >= low) & (part < high))
     rows = rows[np.argsort(part[rows], kind="stable")]
-    records = coding.records(codes_of(share, coding), rows)
+    records = coding_of(share, coding).records(codes_of(share, coding), rows)
     encoded = records.encoded
     packed = np.ascontiguousarray(records.rows(slice(None)).codes.matrix().T)
     sizes = np.bincount(part[rows] - low, minlength=high - low)
@@ -173,10 +181,11 @@ def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: 
 
 class Contents(NamedTuple):
     """How many records of a share each part has, said with the first quasi-identifier alone, and of some of these the
-    pairs of a part and a value."""
+    pairs of a part and a value; ``values``: of the columns whose values stay, those of the pairs."""
 
     sizes: NDArray[np.int64]
     pairs: Mapping[str, tuple[NDArray[np.int64], NDArray[np.int64]]]
+    values: Mapping[str, PieceValues]
 
 
 @guarded
@@ -186,7 +195,7 @@ def contents(
 ) -> Contents:  # fmt: skip
     """Return what the parts hold of a share in some columns: of numbers and dates the lowest, the highest and missing,
     where a cell says no more of them."""
-    codes, wide = codes_of(share, coding), part.astype(np.int64)
+    codes, wide, coding = codes_of(share, coding), part.astype(np.int64), coding_of(share, coding)
     counted = writing in COUNTED or numbers in COUNTED
     pairs = {}
     for encoding in coding.encodings:
@@ -200,7 +209,8 @@ def contents(
             pairs[encoding.name] = pairs_in(wide, column, n_parts, counted)
     counts = coding.encodings[0].name in names
     sizes = np.bincount(wide, minlength=n_parts) if counts else np.empty(0)
-    return Contents(sizes.astype(np.int64), pairs)
+    places = {name: place for name, (_, place) in pairs.items() if name in coding.bins}
+    return Contents(sizes.astype(np.int64), pairs, values_to_send(cache_of(share), places))
 
 
 def ends_in(
@@ -257,12 +267,14 @@ def cells(
     writing: str, numbers: str,
 ) -> Cells:  # fmt: skip
     """Return the cell of every part in some columns, from what the shares have of it. ``grids``: of these columns."""
-    table = coding.table
+    values = values_together(coding, [contents.values for contents in of_shares])
+    table = coding.with_values({name: some.distinct for name, some in values.items()}).table
     columns = {}
     for position, encoding in enumerate(coding.encodings):
         if encoding.name in names:
             pairs = [contents.pairs[encoding.name] for contents in of_shares]
             part, value = (np.concatenate(column).astype(np.int64) for column in zip(*pairs, strict=True))
+            value = values[encoding.name].codes.astype(np.int64) if encoding.name in values else value
             columns[encoding.name] = boxed_column(table, position, part, value, n_parts, writing, numbers, grids)
     return Cells(np.sum([contents.sizes for contents in of_shares], axis=0), columns)
 
@@ -301,11 +313,12 @@ class Span(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Records of some classes in a share: their parts, their values in some columns, and whose they are, where that is
-    asked."""
+    """Some records: their parts, their values in some columns, and whose they are, where that is asked; ``values``: in
+    columns whose values stay with their shares."""
 
     part: NDArray[np.int32]
     codes: Mapping[str, Codes]
+    values: Mapping[str, PieceValues]
     who: NDArray[np.int32] = EVERYBODY
 
 
@@ -327,7 +340,7 @@ def rows_in(
     numbering: Numbering | None,
 ) -> Rows:  # fmt: skip
     """Return the records of a share whose classes stand in a file, class by class, in the order of the table."""
-    codes, here = codes_of(share, coding), cache_of(share)
+    here = cache_of(share)
     with here.lock:
         if here.by_class is None or here.by_class[0] != boxed.name:
             rank = boxed.rank[part]
@@ -336,8 +349,18 @@ def rows_in(
             here.by_class = boxed.name, order, np.append(0, ends)
         _, order, starts = here.by_class
     rows = order[starts[span.low] : starts[span.high]]
+    return rows_of(share, coding, part, rows, names, numbering)
+
+
+def rows_of(
+    share: Share, coding: Coding, part: NDArray[np.int32], rows: NDArray[np.integer[Any]], names: Sequence[str],
+    numbering: Numbering | None,
+) -> Rows:  # fmt: skip
+    """Return some records of a share. ``part``: of all of them, or of none; ``rows``: their numbers in the share."""
+    codes = {name: codes[rows] for name, codes in codes_of(share, coding).items() if name in names}
+    values = values_to_send(cache_of(share), {name: codes.pop(name) for name in coding.bins if name in names})
     who = EVERYBODY if numbering is None else who_of(share, numbering)[rows]
-    return Rows(part[rows], {name: codes[name][rows] for name in names}, who)
+    return Rows(part[rows] if len(part) else part, codes, values, who)
 
 
 @guarded
@@ -350,7 +373,9 @@ def together(coding: Coding, boxed: Boxed, span: Span, of_shares: list[Rows]) ->
     rows = sorted_rows(keys, len(part))[span.skip : span.skip + span.rows]
     who = np.concatenate([some.who for some in of_shares])
     who = who[rows] if len(who) else who
-    return Rows(part[rows], {name: of_column[rows] for name, of_column in codes.items()}, who)
+    values = values_together(coding, [some.values for some in of_shares])
+    values = {name: replace(some, codes=some.codes[rows]) for name, some in values.items()}
+    return Rows(part[rows], {name: of_column[rows] for name, of_column in codes.items()}, values, who)
 
 
 @guarded
@@ -381,7 +406,9 @@ def write(
 def check(coding: Coding, own: Rows, folder: str, part: Part, by_person: bool) -> PartRows:
     """Return what one file of a folder holds, read back, each of its rows held against its ``own`` record."""
     schema = coding.table.schema
-    columns = {name: CodedColumn(name, coding.table.columns[name].values, codes) for name, codes in own.codes.items()}
+    coding = coding.with_values({name: values.distinct for name, values in own.values.items()})
+    codes = {**own.codes, **{name: values.codes for name, values in own.values.items()}}
+    columns = {name: CodedColumn(name, coding.table.columns[name].values, of) for name, of in codes.items()}
     encoded = replace(coding.table.encoded, person=np.array(own.who) if by_person else None)
     table = CodedTable(schema, columns, coding.table.lookups, encoded)
     before = _Before(OriginalRows(table, np.arange(part.rows)), schema)
@@ -389,19 +416,17 @@ def check(coding: Coding, own: Rows, folder: str, part: Part, by_person: bool) -
 
 
 @guarded
-def sample(
-    share: Share, coding: Coding, rows: NDArray[np.int64], numbering: Numbering | None
-) -> tuple[dict[str, Codes], NDArray[np.int32]]:
-    """Return the values of some records of a share, by their places among all, and whose they are, where that is asked.
-    ``rows``: their numbers in the share."""
-    who = EVERYBODY if numbering is None else who_of(share, numbering)[rows]
-    return {name: codes[rows] for name, codes in codes_of(share, coding).items()}, who
+def sample(share: Share, coding: Coding, rows: NDArray[np.int64], numbering: Numbering | None) -> Rows:
+    """Return some records of a share, whatever part they are in. ``rows``: their numbers in the share."""
+    return rows_of(share, coding, np.empty(0, np.int32), rows, share.names, numbering)
 
 
-def frame_of(coding: Coding, of_shares: Sequence[Mapping[str, Codes]]) -> pd.DataFrame:
+def frame_of(coding: Coding, of_shares: Sequence[Rows]) -> pd.DataFrame:
     """Return the values of records that shares have given, in their order."""
+    values = values_together(coding, [rows.values for rows in of_shares])
+    table = coding.with_values({name: some.distinct for name, some in values.items()}).table
     frame = {}
-    for name, column in coding.table.columns.items():
-        codes = np.concatenate([codes[name] for codes in of_shares])
-        frame[name] = CodedColumn(name, column.values, codes).take(slice(None))
+    for name, column in table.columns.items():
+        own = values[name].codes if name in values else np.concatenate([rows.codes[name] for rows in of_shares])
+        frame[name] = CodedColumn(name, column.values, own).take(slice(None))
     return pd.DataFrame(frame)

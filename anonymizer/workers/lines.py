@@ -14,9 +14,10 @@ from anonymizer.growing.tree import Tree
 from anonymizer.releasing.pack import Background, Secret, lay_line, pack_line, variance_of, wants_of
 from anonymizer.settings import Limits
 from anonymizer.workers.leaving import bundle_of
+from anonymizer.workers.nodes import Bundle
 from anonymizer.workers.persons import Numbering, compact
 from anonymizer.workers.questions import Share, guarded
-from anonymizer.workers.shares import Bundle, Coding
+from anonymizer.workers.shares import Coding
 
 if TYPE_CHECKING:
     from anonymizer.workers.remote import Elsewhere

@@ -25,7 +25,7 @@ from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.grid import PersonEnds, ends_of_persons
 from anonymizer.workers.questions import Share, guarded
-from anonymizer.workers.shares import Coding, TalliedColumn, cache_of, codes_of, load
+from anonymizer.workers.shares import Coding, TalliedColumn, cache_of, codes_of, coding_of, load
 
 if TYPE_CHECKING:
     from anonymizer.workers.leaving import Boxed
@@ -195,7 +195,7 @@ def numbers(share: Share, coding: Coding, numbering: Numbering, place: int, lots
     """Return the records in a share of the persons of one lot, in the columns of numbers and dates."""
     who = who_of(share, numbering)
     rows = np.flatnonzero((who >= 0) & (who % lots == place))
-    records = coding.records(codes_of(share, coding), rows)
+    records = coding_of(share, coding).records(codes_of(share, coding), rows)
     codes = {e.name: records.codes(at) for at, e in enumerate(coding.encodings) if e.is_interval}
     return Numbers(who[rows], codes)
 

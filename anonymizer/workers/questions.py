@@ -11,13 +11,15 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
 import numpy as np
+import pyarrow as pa
 
 from anonymizer.errors import AnonymizerError
+from anonymizer.growing.encode import MAX_CODES
 from anonymizer.growing.grow import linear_algebra
 from anonymizer.partitions.coded import person_columns
 from anonymizer.partitions.pieces import PartitionedTable, size_of
 from anonymizer.reading.options import ReadOptions
-from anonymizer.schema import Schema
+from anonymizer.schema import Column, Kind, Schema
 from anonymizer.version import VERSION
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "dask", "distributed")
@@ -36,7 +38,8 @@ class Failure(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Share:
     """Consecutive pieces of a table that a worker should have. ``run``: whose they are; ``names``: the columns that
-    leave; ``whose``: those that are read beside them, for they speak of persons."""
+    leave; ``whose``: those that are read beside them, for they speak of persons; ``numeric``: columns whose values may
+    stay with their share, where these are more than ``most``."""
 
     run: str
     number: int
@@ -44,6 +47,8 @@ class Share:
     names: tuple[str, ...]
     options: ReadOptions
     whose: tuple[str, ...] = ()
+    numeric: tuple[Column, ...] = ()
+    most: int = MAX_CODES
 
 
 def shares_of(
@@ -57,11 +62,22 @@ def shares_of(
     nearest = [int(np.abs(starts - place).argmin()) for place in goals]
     ends = [end for end in dict.fromkeys(nearest) if 0 < end < len(table.pieces)]
     bounds = zip([0, *ends], [*ends, len(table.pieces)], strict=True)
-    names = schema.released, options, person_columns(schema)
+    names = schema.released, options, person_columns(schema), numeric_columns(table, schema)
     return tuple(
         Share(run, number, replace(table, pieces=table.pieces[start:end]), *names)
         for number, (start, end) in enumerate(bounds)
     )
+
+
+def numeric_columns(table: PartitionedTable, schema: Schema) -> tuple[Column, ...]:
+    """Return the quasi-identifying columns of numbers that are numbers in the files, too, and have no public cuts."""
+    types = pa.types
+    return tuple(
+        schema[name]
+        for name in schema.quasi_identifying
+        if schema[name].kind is Kind.NUMERIC and not schema[name].cuts and not table.delimiter
+        and (types.is_integer(table.types[name]) or types.is_floating(table.types[name]))
+    )  # fmt: skip
 
 
 def guarded(work: Callable[..., R]) -> Callable[..., R]:

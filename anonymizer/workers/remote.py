@@ -41,15 +41,18 @@ from anonymizer.releasing.pack import summable
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.workers import leaving, persons, shares
+from anonymizer.workers import nodes as of_nodes
+from anonymizer.workers.bounds import bins_of_shares
 from anonymizer.workers.branches import LOCAL, Cuts, finish, numbers_of
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.columns import Columns, extend, lean
 from anonymizer.workers.folder import Leaving
 from anonymizer.workers.leaving import Routes
 from anonymizer.workers.lines import pack_groups
+from anonymizer.workers.nodes import Grown
 from anonymizer.workers.persons import PersonsElsewhere
 from anonymizer.workers.questions import shares_of
-from anonymizer.workers.shares import Coding, Grown
+from anonymizer.workers.shares import Coding
 
 ALONE = ("uniform", "refine", "pack")
 """Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
@@ -70,7 +73,8 @@ class Elsewhere:
         run = f"{cluster.name}-{token_hex(4)}"
         self.shares = shares_of(run, table, schema, options, len(cluster.workers()))
         reads = [cluster.ask("read", shares.read, share, share=share.number) for share in self.shares]
-        self.coding = cluster.ask("merge", shares.merge, reads, table, schema, options)
+        bins, reads = bins_of_shares(cluster, self.shares, reads)
+        self.coding = cluster.ask("merge", shares.merge, reads, table, schema, options, bins)
         self.here: Coding = cluster.answer(self.coding)
         self.facts: tuple[ColumnFacts, ...] = ()
         self.numbering: Any = None
@@ -114,9 +118,9 @@ class Elsewhere:
             )
             for share, some, start in zip(self.shares, of_shares, starts, strict=True)
         ]
-        codes, who = zip(*self.cluster.answers(futures), strict=True)
-        frame = leaving.frame_of(self.here, codes)
-        return Sample(frame, None if self.persons is None else np.concatenate(who), self.facts)
+        records = self.cluster.answers(futures)
+        who = None if self.persons is None else np.concatenate([some.who for some in records])
+        return Sample(leaving.frame_of(self.here, records), who, self.facts)
 
     def grow(self, recipe: Recipe, enough: int | None = None, k: int = 0) -> Tree:
         """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table; without what
@@ -247,7 +251,7 @@ class Records:
         futures, bins = [], bins_of(nodes, most)
         for some in bins:
             keys = [node.key for node in some]
-            bundles = self.table.ask("take", shares.take, self.route, keys)
+            bundles = self.table.ask("take", of_nodes.take, self.route, keys)
             futures.append(self.cluster.ask("finish", finish, self.table.coding, some, growth, self.k, bundles))
             del bundles
         for some, grown in zip(bins, self.cluster.answers(futures), strict=True):
@@ -327,7 +331,7 @@ class Records:
                 ends - np.array([len(some) for some in codes], np.int64), ends, zero,
             )  # fmt: skip
             little = replace(little, parent=np.zeros(m, np.int32))
-            hulls.append(shares.hulls([encoding], little, [np.concatenate(codes)], 1))
+            hulls.append(of_nodes.hulls([encoding], little, [np.concatenate(codes)], 1))
         return tuple(np.concatenate(column) for column in zip(*hulls, strict=True))
 
 

@@ -17,17 +17,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from anonymizer.errors import ReadError
-from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import CodeColumns, Encoding, scaled_numbers
-from anonymizer.growing.grow import sizes_and_depths
-from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
-from anonymizer.growing.target import bits_of, steps_of_nodes
-from anonymizer.growing.tree import Persons
-from anonymizer.partitions.coded import CodedTable, code_values
+from anonymizer.growing.records import InMemory
+from anonymizer.partitions.coded import Bins, CodedTable, code_values, without_values
 from anonymizer.partitions.pieces import PartitionedTable, reading
-from anonymizer.partitions.records import _piece
 from anonymizer.partitions.values import (
-    ROWS,
     CodedColumn,
     Codes,
     PieceValues,
@@ -39,6 +33,7 @@ from anonymizer.partitions.values import (
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.parse import Manner, manner_of
 from anonymizer.schema import Kind, Schema
+from anonymizer.values import EXACT, numbers_of
 from anonymizer.workers.questions import Share, guarded
 
 RUNS = 4
@@ -62,7 +57,8 @@ class Coding:
     """What codes mean, the same on every worker. ``table``: encodings and lookups, with the distinct values of each
     column where others have records; ``distinct``: these in Arrow; ``missing``: columns that some record misses;
     ``scaled``: of each numeric sensitive column, what each of its values is on its scale; ``rows``: of each share;
-    ``manner``: how texts became values, of delimited text."""
+    ``manner``: how texts became values, of delimited text; ``bins``: of each column whose values stay with their
+    shares, which here has the lowest value of each code and no other."""
 
     table: CodedTable
     distinct: Mapping[str, pa.Array]
@@ -70,11 +66,26 @@ class Coding:
     scaled: Mapping[str, NDArray[np.float64]]
     rows: tuple[int, ...]
     manner: Manner | None = None
+    bins: Mapping[str, Bins] = field(default_factory=dict)
 
     @property
     def encodings(self) -> tuple[Encoding, ...]:
         """The encodings of the quasi-identifiers."""
         return self.table.encoded.encodings
+
+    def with_values(self, distinct: Mapping[str, pa.Array]) -> "Coding":
+        """Return the coding with other values of columns whose values stay with their shares: those in Arrow, a missing
+        one last where some record has it."""
+        table, columns, lookups = self.table, dict(self.table.columns), list(self.table.lookups)
+        for name, values in distinct.items():
+            read = values_of(name, values.type, values, self.missing[name], ReadOptions())
+            columns[name] = CodedColumn(name, read, np.empty(0, np.uint8))
+            numbers = numbers_of(read, table.schema[name])[0].astype(np.float64)
+            codes = np.searchsorted(self.bins[name].cuts, numbers)
+            at = table.encoded.names.index(name)
+            codes[np.isnan(numbers)] = len(self.encodings[at].labels)
+            lookups[at] = codes.astype(lookups[at].dtype)
+        return replace(self, table=replace(table, columns=columns, lookups=tuple(lookups)))
 
     def records(self, codes: Mapping[str, Codes], rows: slice | NDArray[np.int64] = slice(None)) -> CodedTable:
         """Return some records, whose values are these, as a table in codes."""
@@ -104,15 +115,27 @@ class Coding:
         ))  # fmt: skip
 
 
+class LocalNumbers(NamedTuple):
+    """The different ``numbers`` (d,) of a column in a share, in their order; how many records are ``below`` each, and
+    below none (d + 1,); how many have no number, and how many hold nothing in the file."""
+
+    numbers: NDArray[np.float64]
+    below: NDArray[np.int64]
+    missing: int
+
+
 @dataclass(eq=False)
 class Cache:
-    """What a worker keeps of a share: its values, as they were read or in codes, and whose its records are; its records
-    while a tree grows, and how far they went down it; and their order by class. A lock: two questions never move the
-    same records at once."""
+    """What a worker keeps of a share: its values, as they were read or in codes, and whose its records are; the values
+    that stay here, and the coding with them; its records while a tree grows, and how far they went down it; and their
+    order by class. A lock: two questions never move the same records at once."""
 
     lock: Any = field(default_factory=RLock)
     values: dict[str, PieceValues] | None = None
     codes: dict[str, Codes] | None = None
+    own: dict[str, pa.Array] = field(default_factory=dict)
+    numbers: dict[str, LocalNumbers] = field(default_factory=dict)
+    coding: Coding | None = None
     whose: dict[str, PieceValues] | None = None
     who: NDArray[np.int32] | None = None
     chunks: list[InMemory] | None = None
@@ -178,38 +201,79 @@ def load(share: Share) -> list[pa.Array]:
 
 class Tallies(NamedTuple):
     """The d distinct values of each column of a share, and how many records have each or miss it, (d + 1,); ``texts``:
-    some of each column that does not leave, of delimited text; ``rows``: its records."""
+    some of each column that does not leave, of delimited text; ``rows``: its records; ``local``: columns of numbers
+    that have more values than codes, so these stay; ``unfit``: columns of numbers that floats would not tell apart."""
 
     columns: Mapping[str, tuple[pa.Array, NDArray[np.int64]]]
     texts: tuple[pa.Array, ...]
     rows: int
+    local: tuple[str, ...] = ()
+    unfit: tuple[str, ...] = ()
 
 
 @guarded
-def read(share: Share) -> Tallies:
-    """Return what a share holds."""
+def read(share: Share, whole: Sequence[str] = ()) -> Tallies:
+    """Return what a share holds. ``whole``: columns whose values do not stay, however many they are."""
     here = cache_of(share)
     with here.lock:
         here.codes = None
         texts = load(share)
         assert here.values is not None
+        here.numbers, here.coding = {}, None
+        numeric = [column.name for column in share.numeric]
+        unfit = tuple(name for name in numeric if not fits_floats(here.values[name].distinct))
+        many = [name for name in numeric if len(here.values[name].distinct) > share.most]
+        local = tuple(name for name in many if name not in (*unfit, *whole))
         columns = {
-            name: (of_column.distinct, np.bincount(of_column.codes, minlength=len(of_column.distinct) + 1))
-            for name, of_column in here.values.items()
+            name: (of_column.distinct, tally(of_column)) for name, of_column in here.values.items() if name not in local
         }
-        return Tallies(columns, tuple(texts), len(next(iter(here.values.values())).codes))
+        return Tallies(columns, tuple(texts), len(next(iter(here.values.values())).codes), local, unfit)
+
+
+def tally(column: PieceValues) -> NDArray[np.int64]:
+    """Return how many records have each of the d values of a column, or miss it, (d + 1,)."""
+    return np.bincount(column.codes, minlength=len(column.distinct) + 1).astype(np.int64)
+
+
+def fits_floats(values: pa.Array) -> bool:
+    """Return whether floats tell these numbers apart."""
+    ends = pc.min_max(values).as_py()
+    return pa.types.is_floating(values.type) or max(-(ends["min"] or 0), ends["max"] or 0) <= EXACT
+
+
+def numbers_in(share: Share, name: str) -> LocalNumbers:
+    """Return the numbers of a column that stay in a share; read again where this process never has."""
+    here = cache_of(share)
+    with here.lock:
+        if name not in here.numbers:
+            if here.values is None:
+                here.codes = None
+                load(share)
+            assert here.values is not None
+            column, (about,) = here.values[name], [column for column in share.numeric if column.name == name]
+            with without_values(about):
+                read = values_of(name, column.distinct.type, column.distinct, False, share.options)
+                numbers = numbers_of(read, about)[0].astype(np.float64)
+            order = np.argsort(numbers)[: int(np.count_nonzero(~np.isnan(numbers)))]
+            below = np.append(0, np.cumsum(tally(column)[order]))
+            numbers = numbers[order]
+            here.numbers[name] = LocalNumbers(numbers, below, len(column.codes) - int(below[-1]))
+        return here.numbers[name]
 
 
 @guarded
-def merge(reads: list[Tallies], table: PartitionedTable, schema: Schema, options: ReadOptions) -> Coding:
+def merge(
+    reads: list[Tallies], table: PartitionedTable, schema: Schema, options: ReadOptions, bins: Mapping[str, Bins]
+) -> Coding:
     """Return the coding of a table whose shares hold this: that of the whole, see
-    :func:`anonymizer.partitions.coded.code_table`."""
+    :func:`anonymizer.partitions.coded.code_table`. ``bins``: the codes of columns whose values stay."""
     rows, types = tuple(tallies.rows for tallies in reads), table.types
     if not any(rows):
         raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")
     distinct = {
         name: pc.unique(pa.chunked_array([tallies.columns[name][0] for tallies in reads], types[name]))
         for name in schema.released
+        if name not in bins
     }
     manner = None
     if table.delimiter:
@@ -227,16 +291,22 @@ def merge(reads: list[Tallies], table: PartitionedTable, schema: Schema, options
         read = values_of(name, types[name], whole, missing[name], options, manner)
         places = np.arange(len(read), dtype=np.min_scalar_type(max(len(read) - 1, 0)))
         columns[name] = TalliedColumn(name, read, places, tally[: len(read)])
+    for name, own in bins.items():
+        lowest, missing[name] = pa.array(own.low).cast(types[name]), own.missing > 0
+        read = values_of(name, types[name], lowest, missing[name], options)
+        places = np.arange(len(read), dtype=np.min_scalar_type(max(len(read) - 1, 0)))
+        columns[name] = TalliedColumn(name, read, places, np.append(own.records, own.missing)[: len(read)])
+    columns = {name: columns[name] for name in schema.released}
     of_numbers = [name for name in schema.sensitive if schema[name].kind is not Kind.CATEGORICAL]
     hollow = {name: replace(columns[name], codes=np.empty(0, np.uint8)) for name in of_numbers}
-    coded = replace(code_values({**columns, **hollow}, schema), columns=columns)
+    coded = replace(code_values({**columns, **hollow}, schema, bins), columns=columns)
     scaled = {
         name: scaled_numbers(columns[name].values, schema[name], columns[name].counts).values for name in of_numbers
     }
     if schema.target is None or schema.by_numbers:
         target = replace(coded.encoded.target, codes=np.empty(0, np.uint8))
         coded = replace(coded, encoded=replace(coded.encoded, target=target))
-    return Coding(coded, distinct, missing, scaled, rows, manner)
+    return Coding(coded, distinct, missing, scaled, rows, manner, bins)
 
 
 def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
@@ -249,187 +319,42 @@ def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
             values, here.values = here.values, None
             assert values is not None
             here.codes = {}
+            here.numbers, here.own = {}, {name: values[name].distinct for name in coding.bins}
             for name in share.names:
-                here.codes[name] = codes_among([values.pop(name)], coding.distinct[name], coding.missing[name])
+                distinct = here.own.get(name, coding.distinct.get(name))
+                here.codes[name] = codes_among([values.pop(name)], distinct, coding.missing[name])
         return here.codes
 
 
-# Growing.
-
-
-class Bundle(NamedTuple):
-    """The records of some nodes in a share, node after node: packed (p, n), their classes in the other sensitive
-    columns, their numbers (n, r), and how many each node has; ``who``: whose each is, where that is asked."""
-
-    packed: NDArray[Any]
-    others: tuple[NDArray[Any], ...]
-    values: NDArray[np.float64]
-    sizes: tuple[int, ...]
-    who: NDArray[np.int32] = EVERYBODY
-
-
-class Grown(NamedTuple):
-    """A branch that was grown to its end: with the counts of the other sensitive columns, the sums of numbers before
-    any is rounded, the hulls of its nodes, (p, m) each, the codes of each column that its records have, and where some
-    of it was cut off its ``places``: see :mod:`anonymizer.workers.branches`; ``persons``: of its nodes, where that is
-    asked."""
-
-    branch: Branch
-    others: tuple[NDArray[np.int64], ...]
-    steps: NDArray[np.int64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    levels: NDArray[np.int32]
-    missing: NDArray[np.bool_]
-    present: tuple[NDArray[np.uint16], ...]
-    places: NDArray[np.int32] = np.empty(0, np.int32)
-    persons: Persons | None = None
-
-
-def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list[InMemory]:
-    """Return the records of a share, in chunks, sent down these splits in their order; those that they went down
-    already are not repeated. To be called under the lock."""
-    here, keys = cache_of(share), tuple(map(_key, history))
-    if here.chunks is None or here.history[: len(keys)] != keys[: len(here.history)]:
-        codes = codes_of(share, coding)
-        n = len(next(iter(codes.values())))
-        here.chunks, here.history = [], ()
-        for start in range(0, max(n, 1), ROWS):  # one chunk where there is no record
-            records = coding.records(codes, slice(start, start + ROWS))
-            chunk = _piece(records, slice(None))
-            numeric = None if chunk.by_numbers else records.encoded.numeric
-            chunk.encoded = replace(chunk.encoded, others=records.encoded.others, numeric=numeric)
-            here.chunks.append(chunk)
-    chunks, new = here.chunks, [_own(division) for division in history[len(here.history) :]]
-    if new:
-        here.chunks = None  # as long as some are on their way
-        for chunk in chunks:
-            chunk.divide(new, [])
-        here.chunks, here.history = chunks, keys
-    return chunks
-
-
-def _key(division: Division) -> tuple[Any, ...]:
-    """Return what two divisions have in common when they send the same records the same way."""
-    split = division.split
-    side = split.side.tobytes() if split.code_left < 0 else b""
-    return division.node.key, division.left.key, split.feature, split.code_left, side
-
-
-def _own(division: Division) -> Division:
-    """Return a division whose arrays are this process's own, as loops are compiled for."""
-    node, split, left, right = division
-    left, right = (child._replace(active=np.array(child.active)) for child in (left, right))
-    return Division(node, split._replace(side=np.array(split.side)), left, right)
-
-
-@guarded
-def count(share: Share, coding: Coding, history: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
-    """Return the histograms of some nodes in a share, after these divisions."""
+def coding_of(share: Share, coding: Coding) -> Coding:
+    """Return the coding of the records of a share, with the values that stay in it."""
+    if not coding.bins:
+        return coding
     here = cache_of(share)
     with here.lock:
-        sums: list[Histograms] | None = None
-        for chunk in chunks_of(share, coding, history):
-            parts = chunk.divide([], nodes)
-            if sums is None:
-                sums = parts
-                continue
-            for whole, part in zip(sums, parts, strict=True):
-                for histogram, cells in zip(whole, part, strict=True):
-                    if histogram is not None:
-                        histogram += cells
-        assert sums is not None
-        return sums
+        codes_of(share, coding)
+        if here.coding is None:
+            here.coding = coding.with_values(here.own)
+        return here.coding
 
 
-@guarded
-def take(share: Share, coding: Coding, history: Sequence[Division], keys: Sequence[int]) -> Bundle:
-    """Return the records of some nodes in a share, after these divisions."""
-    here = cache_of(share)
-    with here.lock:
-        chunks = chunks_of(share, coding, history)
-        runs = [(chunk, *chunk.runs[key]) for key in keys for chunk in chunks]
-        packed = np.concatenate([chunk.packed[:, a:b] for chunk, a, b in runs], axis=1)
-        others = tuple(
-            np.concatenate([chunk.encoded.others[place].codes[chunk.order[a:b]] for chunk, a, b in runs])
-            for place in range(len(coding.table.encoded.others))
-        )
-        values = np.concatenate([_numbers(*run) for run in runs])
-        sizes = tuple(sum(chunk.runs[key][1] - chunk.runs[key][0] for chunk in chunks) for key in keys)
-        return Bundle(packed, others, values, sizes)
+def values_to_send(here: Cache, codes: Mapping[str, NDArray[Any]]) -> dict[str, PieceValues]:
+    """Return the values of some records in columns whose values stay, to be sent: no other value goes with them.
+    ``codes``: of these records."""
+    columns = {}
+    for name, of_column in codes.items():
+        used = np.unique(of_column)
+        used = used[used < len(here.own[name])]
+        place = np.searchsorted(used, of_column).astype(np.min_scalar_type(len(used)))
+        columns[name] = PieceValues(here.own[name].take(pa.array(used)), place)
+    return columns
 
 
-def _numbers(chunk: InMemory, start: int, end: int) -> NDArray[np.float64]:
-    """Return the numbers of some records of a chunk, (n, r)."""
-    if chunk.by_numbers or chunk.encoded.numeric is None:
-        return chunk.responses[start:end]
-    return chunk.encoded.numeric.values[chunk.order[start:end]]
-
-
-@guarded
-def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, takes: list[Bundle]) -> list[Grown]:
-    """Return the branches of some nodes, whose records these are, grown to their end."""
-    ends = [np.cumsum([0, *bundle.sizes]) for bundle in takes]
-    grown = []
-    for place, node in enumerate(nodes):
-        slices = [slice(end[place], end[place + 1]) for end in ends]
-        packed = np.concatenate([bundle.packed[:, rows] for bundle, rows in zip(takes, slices, strict=True)], axis=1)
-        others = [
-            np.concatenate([bundle.others[at][rows] for bundle, rows in zip(takes, slices, strict=True)])
-            for at in range(len(coding.table.encoded.others))
-        ]
-        values = np.concatenate([bundle.values[rows] for bundle, rows in zip(takes, slices, strict=True)])
-        grown.append(grow_node(coding, node, growth, packed, others, values))
-    return grown
-
-
-def grow_node(
-    coding: Coding,
-    node: Node,
-    growth: Growth,
-    packed: NDArray[Any],
-    others: Sequence[NDArray[Any]],
-    values: NDArray[np.float64],
-) -> Grown:
-    """Return the branch of one node, grown to its end."""
-    from anonymizer import kernels
-
-    encoded = coding.table.encoded
-    n_codes = np.array([encoding.n_codes for encoding in coding.encodings], dtype=np.int64)
-    by_order = np.array([encoding.by_order for encoding in coding.encodings], dtype=np.bool_)
-    order, stride = np.arange(node.n, dtype=np.uint32), encoded.target.n_classes
-    orders = n_codes, by_order, heights_of(coding.encodings)
-    moved = encoded.by_numbers
-    columns = kernels.Columns(packed, order, values if moved else np.empty((node.n, 0)), *orders, stride)
-    hist = np.zeros(int(n_codes.max()) * len(node.sums), dtype=np.float64 if moved else np.int32)
-    growth = growth._replace(table=np.array(growth.table))
-    own = np.array(node.sums), np.array(node.active)
-    branch = Branch(*kernels.grow_branch(columns, 0, node.n, *own, node.depth, growth, hist))
-    counts = []
-    for codes, target in zip(others, encoded.others, strict=True):
-        counted = np.zeros((len(branch.parent), target.n_classes), dtype=np.int64)
-        kernels.count_classes(branch.parent, branch.feature, branch.first, branch.last, order, codes, counted)
-        counts.append(counted)
-    low, high, levels, missing = hulls(coding.encodings, branch, list(packed), stride)
-    present = tuple(np.flatnonzero(np.bincount(row // stride, minlength=1)).astype(np.uint16) for row in packed)
-    ends = branch.first, branch.last, sizes_and_depths(branch.parent)[0]
-    steps = steps_of_nodes(values, None if moved else order, *ends, bits_of(coding.table.n_records))
-    return Grown(branch, tuple(counts), steps, low, high, levels, missing, present)
-
-
-def hulls(
-    encodings: Sequence[Encoding], branch: Branch, rows: Sequence[NDArray[Any]], stride: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-    """Return low, high, levels and missing (p, m) of the nodes of a branch, whose records are, by column, ``rows``."""
-    from anonymizer import kernels
-
-    m, p = len(branch.parent), len(encodings)
-    low, high, levels = (np.zeros((p, m), dtype=np.int32) for _ in range(3))
-    missing = np.zeros((p, m), dtype=np.bool_)
-    for j, encoding in enumerate(encodings):
-        kernels.column_hull(
-            rows[j], stride, branch.first, branch.last, branch.feature,
-            encoding.n_codes - 1 if encoding.missing else -1, not encoding.is_interval, encoding.n_codes,
-            low[j], high[j], levels[j], missing[j],
-        )  # fmt: skip
-    return low, high, levels, missing
+def values_together(coding: Coding, parts: Sequence[Mapping[str, PieceValues]]) -> dict[str, PieceValues]:
+    """Return the values of records that shares sent, one share after the other."""
+    columns = {}
+    for name in parts[0]:
+        values = [part[name] for part in parts]
+        whole = pc.unique(pa.chunked_array([some.distinct for some in values]))
+        columns[name] = PieceValues(whole, codes_among(values, whole, coding.missing[name]))
+    return columns

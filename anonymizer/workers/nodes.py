@@ -1,0 +1,197 @@
+"""Nodes of a tree in the shares of a table: their records, their histograms, and the branches of small ones."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anonymizer.groups.refine import EVERYBODY
+from anonymizer.growing.encode import Encoding
+from anonymizer.growing.grow import sizes_and_depths
+from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
+from anonymizer.growing.target import bits_of, steps_of_nodes
+from anonymizer.growing.tree import Persons
+from anonymizer.partitions.records import _piece
+from anonymizer.partitions.values import ROWS
+from anonymizer.workers.questions import Share, guarded
+from anonymizer.workers.shares import Coding, cache_of, codes_of, coding_of
+
+
+class Bundle(NamedTuple):
+    """The records of some nodes in a share, node after node: packed (p, n), their classes in the other sensitive
+    columns, their numbers (n, r), and how many each node has; ``who``: whose each is, where that is asked."""
+
+    packed: NDArray[Any]
+    others: tuple[NDArray[Any], ...]
+    values: NDArray[np.float64]
+    sizes: tuple[int, ...]
+    who: NDArray[np.int32] = EVERYBODY
+
+
+class Grown(NamedTuple):
+    """A branch that was grown to its end: with the counts of the other sensitive columns, the sums of numbers before
+    any is rounded, the hulls of its nodes, (p, m) each, the codes of each column that its records have, and where some
+    of it was cut off its ``places``: see :mod:`anonymizer.workers.branches`; ``persons``: of its nodes, where that is
+    asked."""
+
+    branch: Branch
+    others: tuple[NDArray[np.int64], ...]
+    steps: NDArray[np.int64]
+    low: NDArray[np.int32]
+    high: NDArray[np.int32]
+    levels: NDArray[np.int32]
+    missing: NDArray[np.bool_]
+    present: tuple[NDArray[np.uint16], ...]
+    places: NDArray[np.int32] = np.empty(0, np.int32)
+    persons: Persons | None = None
+
+
+def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list[InMemory]:
+    """Return the records of a share, in chunks, sent down these splits in their order; those that they went down
+    already are not repeated. To be called under the lock."""
+    here, keys = cache_of(share), tuple(map(_key, history))
+    if here.chunks is None or here.history[: len(keys)] != keys[: len(here.history)]:
+        codes, coding = codes_of(share, coding), coding_of(share, coding)
+        n = len(next(iter(codes.values())))
+        here.chunks, here.history = [], ()
+        for start in range(0, max(n, 1), ROWS):  # one chunk where there is no record
+            records = coding.records(codes, slice(start, start + ROWS))
+            chunk = _piece(records, slice(None))
+            numeric = None if chunk.by_numbers else records.encoded.numeric
+            chunk.encoded = replace(chunk.encoded, others=records.encoded.others, numeric=numeric)
+            here.chunks.append(chunk)
+    chunks, new = here.chunks, [_own(division) for division in history[len(here.history) :]]
+    if new:
+        here.chunks = None  # as long as some are on their way
+        for chunk in chunks:
+            chunk.divide(new, [])
+        here.chunks, here.history = chunks, keys
+    return chunks
+
+
+def _key(division: Division) -> tuple[Any, ...]:
+    """Return what two divisions have in common when they send the same records the same way."""
+    split = division.split
+    side = split.side.tobytes() if split.code_left < 0 else b""
+    return division.node.key, division.left.key, split.feature, split.code_left, side
+
+
+def _own(division: Division) -> Division:
+    """Return a division whose arrays are this process's own, as loops are compiled for."""
+    node, split, left, right = division
+    left, right = (child._replace(active=np.array(child.active)) for child in (left, right))
+    return Division(node, split._replace(side=np.array(split.side)), left, right)
+
+
+@guarded
+def count(share: Share, coding: Coding, history: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
+    """Return the histograms of some nodes in a share, after these divisions."""
+    here = cache_of(share)
+    with here.lock:
+        sums: list[Histograms] | None = None
+        for chunk in chunks_of(share, coding, history):
+            parts = chunk.divide([], nodes)
+            if sums is None:
+                sums = parts
+                continue
+            for whole, part in zip(sums, parts, strict=True):
+                for histogram, cells in zip(whole, part, strict=True):
+                    if histogram is not None:
+                        histogram += cells
+        assert sums is not None
+        return sums
+
+
+@guarded
+def take(share: Share, coding: Coding, history: Sequence[Division], keys: Sequence[int]) -> Bundle:
+    """Return the records of some nodes in a share, after these divisions."""
+    here = cache_of(share)
+    with here.lock:
+        chunks = chunks_of(share, coding, history)
+        runs = [(chunk, *chunk.runs[key]) for key in keys for chunk in chunks]
+        packed = np.concatenate([chunk.packed[:, a:b] for chunk, a, b in runs], axis=1)
+        others = tuple(
+            np.concatenate([chunk.encoded.others[place].codes[chunk.order[a:b]] for chunk, a, b in runs])
+            for place in range(len(coding.table.encoded.others))
+        )
+        values = np.concatenate([_numbers(*run) for run in runs])
+        sizes = tuple(sum(chunk.runs[key][1] - chunk.runs[key][0] for chunk in chunks) for key in keys)
+        return Bundle(packed, others, values, sizes)
+
+
+def _numbers(chunk: InMemory, start: int, end: int) -> NDArray[np.float64]:
+    """Return the numbers of some records of a chunk, (n, r)."""
+    if chunk.by_numbers or chunk.encoded.numeric is None:
+        return chunk.responses[start:end]
+    return chunk.encoded.numeric.values[chunk.order[start:end]]
+
+
+@guarded
+def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, takes: list[Bundle]) -> list[Grown]:
+    """Return the branches of some nodes, whose records these are, grown to their end."""
+    ends = [np.cumsum([0, *bundle.sizes]) for bundle in takes]
+    grown = []
+    for place, node in enumerate(nodes):
+        slices = [slice(end[place], end[place + 1]) for end in ends]
+        packed = np.concatenate([bundle.packed[:, rows] for bundle, rows in zip(takes, slices, strict=True)], axis=1)
+        others = [
+            np.concatenate([bundle.others[at][rows] for bundle, rows in zip(takes, slices, strict=True)])
+            for at in range(len(coding.table.encoded.others))
+        ]
+        values = np.concatenate([bundle.values[rows] for bundle, rows in zip(takes, slices, strict=True)])
+        grown.append(grow_node(coding, node, growth, packed, others, values))
+    return grown
+
+
+def grow_node(
+    coding: Coding,
+    node: Node,
+    growth: Growth,
+    packed: NDArray[Any],
+    others: Sequence[NDArray[Any]],
+    values: NDArray[np.float64],
+) -> Grown:
+    """Return the branch of one node, grown to its end."""
+    from anonymizer import kernels
+
+    encoded = coding.table.encoded
+    n_codes = np.array([encoding.n_codes for encoding in coding.encodings], dtype=np.int64)
+    by_order = np.array([encoding.by_order for encoding in coding.encodings], dtype=np.bool_)
+    order, stride = np.arange(node.n, dtype=np.uint32), encoded.target.n_classes
+    orders = n_codes, by_order, heights_of(coding.encodings)
+    moved = encoded.by_numbers
+    columns = kernels.Columns(packed, order, values if moved else np.empty((node.n, 0)), *orders, stride)
+    hist = np.zeros(int(n_codes.max()) * len(node.sums), dtype=np.float64 if moved else np.int32)
+    growth = growth._replace(table=np.array(growth.table))
+    own = np.array(node.sums), np.array(node.active)
+    branch = Branch(*kernels.grow_branch(columns, 0, node.n, *own, node.depth, growth, hist))
+    counts = []
+    for codes, target in zip(others, encoded.others, strict=True):
+        counted = np.zeros((len(branch.parent), target.n_classes), dtype=np.int64)
+        kernels.count_classes(branch.parent, branch.feature, branch.first, branch.last, order, codes, counted)
+        counts.append(counted)
+    low, high, levels, missing = hulls(coding.encodings, branch, list(packed), stride)
+    present = tuple(np.flatnonzero(np.bincount(row // stride, minlength=1)).astype(np.uint16) for row in packed)
+    ends = branch.first, branch.last, sizes_and_depths(branch.parent)[0]
+    steps = steps_of_nodes(values, None if moved else order, *ends, bits_of(coding.table.n_records))
+    return Grown(branch, tuple(counts), steps, low, high, levels, missing, present)
+
+
+def hulls(
+    encodings: Sequence[Encoding], branch: Branch, rows: Sequence[NDArray[Any]], stride: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+    """Return low, high, levels and missing (p, m) of the nodes of a branch, whose records are, by column, ``rows``."""
+    from anonymizer import kernels
+
+    m, p = len(branch.parent), len(encodings)
+    low, high, levels = (np.zeros((p, m), dtype=np.int32) for _ in range(3))
+    missing = np.zeros((p, m), dtype=np.bool_)
+    for j, encoding in enumerate(encodings):
+        kernels.column_hull(
+            rows[j], stride, branch.first, branch.last, branch.feature,
+            encoding.n_codes - 1 if encoding.missing else -1, not encoding.is_interval, encoding.n_codes,
+            low[j], high[j], levels[j], missing[j],
+        )  # fmt: skip
+    return low, high, levels, missing
