@@ -41,6 +41,7 @@ from anonymizer.reading.files import (
 )
 from anonymizer.reading.options import Allowance, ReadOptions, bytes_text, operator_allowance
 from anonymizer.reading.process import (
+    ENDS,
     Child,
     Copy,
     allow_more,
@@ -229,25 +230,34 @@ def _fork() -> Copy:
     """Return a copy of this process that waits for a request."""
     question, ask = os.pipe()
     answered, answer = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of other threads, such as those of libraries, which know of copies
-        pid = os.fork()
-    if pid:
-        os.close(question)
-        os.close(answer)
-        return Copy(pid, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
-    with suppress(BaseException):  # nothing of the parent's may go on here
-        os.close(ask)
-        os.close(answered)
-        _run_copy(question, answer)
-    os._exit(0)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of other threads, such as those of libraries, which know of copies
+            pid = os.fork()
+        if not pid:
+            with suppress(BaseException):  # nothing of the parent's may go on here
+                try:
+                    os.close(ask)
+                    os.close(answered)
+                    _run_copy(question, answer)
+                finally:
+                    for one in ENDS:  # which would raise on the way out, too
+                        signal.signal(one, signal.SIG_IGN)
+            os._exit(0)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    os.close(question)
+    os.close(answer)
+    return Copy(pid, os.fdopen(ask, "wb"), os.fdopen(answered, "rb"))
 
 
 def _run_copy(question: int, answer: int) -> None:
     """Do the one thing that is asked for, in a copy of another process: what it says goes nowhere but to that."""
     faulthandler.disable()
-    for one in (signal.SIGINT, signal.SIGTERM):
+    for one in ENDS:
         signal.signal(one, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(question, 0)
     os.dup2(answer, 1)

@@ -27,6 +27,9 @@ RESERVED = 64 * MIB
 OWN_MAPPING = -3
 """M_MMAP_THRESHOLD of mallopt(3): what is larger is memory of its own, that goes back when it is freed."""
 
+ENDS = signal.SIGINT, signal.SIGTERM
+"""Signals that ask a process to end."""
+
 FAREWELL = 10.0
 """Seconds that work which writes has to clear away what it began, once it is not wanted any more."""
 
@@ -85,7 +88,7 @@ def limit(allowance: Allowance, size: int = 0, writes: bool = False) -> None:
     """Hold this process to what work on a file of ``size`` bytes may take, as far as the system can: memory, processor
     time, no core dump, and no file unless it ``writes``."""
     if writes:
-        for one in (signal.SIGINT, signal.SIGTERM):
+        for one in ENDS:
             if signal.getsignal(one) is not signal.SIG_IGN:  # as a shell has it for work in the background
                 signal.signal(one, _stop)
     try:
@@ -139,7 +142,7 @@ def allow_more(allowance: Allowance, before: int, size: int) -> None:
 
 def _stop(*_: Any) -> None:
     """Have the work end, once: what clears up after it is not ended as well."""
-    for one in (signal.SIGINT, signal.SIGTERM):
+    for one in ENDS:
         signal.signal(one, signal.SIG_IGN)
     raise KeyboardInterrupt
 

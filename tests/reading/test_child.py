@@ -4,8 +4,10 @@ import gzip
 import io
 import json
 import os
+import signal
 import struct
 import subprocess
+import sys
 import threading
 import zipfile
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.errors import CancelledError, ParameterError, ReadError
 from anonymizer.flow import Flow
-from anonymizer.reading import child
+from anonymizer.reading import child, process
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import ReadOptions, read_table, size_in_use
 from anonymizer.reading.options import MIB, Allowance, operator_allowance
@@ -87,6 +89,45 @@ def test_read_in_child__says_how_far_it_is() -> None:
     read_in_child(SLOW, progress=lambda share, words: heard.append(share))
     assert heard == sorted(heard)
     assert all(0 <= share <= 1 for share in heard)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies of a process are made on Linux alone")
+@pytest.mark.parametrize("place", ["at its end", "at its beginning"])
+def test_a_copy_that_is_asked_to_end__never_goes_on_as_the_process_it_is_a_copy_of(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal that came when its work was done raised where nothing held it: there were two of the process."""
+    end, run, here = os._exit, child._run_copy, os.getpid()
+
+    def end_late(status: int) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        end(status)
+
+    def run_copy(question: int, answer: int) -> None:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, process._stop)
+
+    def fork() -> int:
+        pid = forked()
+        if not pid:
+            os.kill(os.getpid(), signal.SIGINT)  # as from a terminal, to the whole group
+            sum(range(1000))
+        return pid
+
+    forked = os.fork
+    if place == "at its end":
+        monkeypatch.setattr(os, "_exit", end_late)
+        monkeypatch.setattr(child, "_run_copy", run_copy)
+    else:
+        monkeypatch.setattr(os, "fork", fork)
+    try:
+        copy = child._fork()
+    except BaseException:
+        end(77)  # in the copy
+    assert os.getpid() == here
+    assert child._run_copy is run or place == "at its end"
+    status = copy.wait()
+    assert status == (0 if place == "at its end" else -signal.SIGINT)
 
 
 @pytest.fixture
