@@ -162,7 +162,7 @@ def bins_of_shares(cluster: Cluster, shares: Sequence[Share], reads: list[Any]) 
         cuts = numbers_of_keys(np.unique(keys))
         whole: Ends = ask("ends", ends, name, cuts, together=join)
         b = int(np.count_nonzero(whole.records))  # less the last, where the highest value is at a rank
-        lots = -(-values // FEW)
+        lots = min(-(-values // FEW), len(cuts) + 1)
         marks = [-np.inf, *cuts[len(cuts) * np.arange(1, lots) // lots].tolist(), np.inf]
         different = [
             cluster.ask("different", count_different, ask_each("between", between, name, *two))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from anonymizer.errors import ReadError
 from anonymizer.growing.encode import CodeColumns, Encoding, scaled_numbers
 from anonymizer.growing.records import InMemory
-from anonymizer.partitions.coded import Bins, CodedTable, code_values, without_values
+from anonymizer.partitions.coded import NO_BINS, Bins, CodedTable, code_values, without_values
 from anonymizer.partitions.pieces import PartitionedTable, reading
 from anonymizer.partitions.values import (
     CodedColumn,
@@ -263,7 +263,11 @@ def numbers_in(share: Share, name: str) -> LocalNumbers:
 
 @guarded
 def merge(
-    reads: list[Tallies], table: PartitionedTable, schema: Schema, options: ReadOptions, bins: Mapping[str, Bins]
+    reads: list[Tallies],
+    table: PartitionedTable,
+    schema: Schema,
+    options: ReadOptions,
+    bins: Mapping[str, Bins] = NO_BINS,
 ) -> Coding:
     """Return the coding of a table whose shares hold this: that of the whole, see
     :func:`anonymizer.partitions.coded.code_table`. ``bins``: the codes of columns whose values stay."""

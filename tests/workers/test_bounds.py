@@ -73,7 +73,9 @@ NUMBERS = st.one_of(
 
 @settings(max_examples=150)
 @given(
-    st.lists(st.lists(NUMBERS, max_size=60), min_size=1, max_size=11), st.integers(2, 20), st.sampled_from([1, 5, 1 << 20])
+    st.lists(st.lists(NUMBERS, max_size=60), min_size=1, max_size=11),
+    st.integers(2, 20),
+    st.sampled_from([1, 5, 1 << 20]),
 )
 def test_bins_of_shares__are_the_codes_of_the_whole(parts: list[list[float]], most: int, few: int) -> None:
     of_shares = [np.array(part, np.float64) for part in parts]
@@ -119,11 +121,14 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Schema]:
     table["income"] = np.where(rng.random(n) < 0.02, np.nan, rng.lognormal(10, 1, n))
     table["salary"] = np.where(np.arange(n) < 100_000, rng.integers(0, 10**9, n), rng.integers(0, 9, n))
     table["number"] = rng.permutation(n) + np.where(np.arange(n) > n - 9, 2**60, 0)
+    table["whose"] = rng.integers(0, n // 2, n)
     table["diagnosis"] = np.where(table["income"] > 30_000, table["diagnosis"], "none")
     whole = pa.Table.from_pandas(table, preserve_index=False)
     folder = write_pieces(tmp_path_factory.mktemp("many") / "in", whole, [100_000], 40_000)
-    schema = schema_of(table, quasi_identifying=["age", "income", "salary", "job", "number"], sensitive=["diagnosis", "ward"])
-    return folder, schema
+    schema = schema_of(
+        table, quasi_identifying=["age", "income", "salary", "job", "number"], sensitive=["diagnosis", "ward"]
+    )
+    return folder, schema.with_roles({"whose": Role.IDENTIFYING})
 
 
 def test_the_coding_of_shares__has_the_encodings_of_one_machine(two: Cluster, source: tuple[Path, Schema]) -> None:
@@ -149,12 +154,15 @@ def test_the_coding_of_shares__has_the_encodings_of_one_machine(two: Cluster, so
         {"generalizer": "uniform", "grouping": "error-risk", "numbers": "range", "k": 40},
         {"generalizer": "refine", "grouping": "least", "k": 25},
         {"generalizer": "pack", "grouping": "least", "k": 25},
+        {"generalizer": "uniform", "grouping": "least", "k": 25, "person": "whose"},
     ],
 )
 def test_values_that_stay__are_released_as_on_one_machine(
     tmp_path: Path, two: Cluster, source: tuple[Path, Schema], changes: dict[str, Any]
 ) -> None:
     folder, schema = source
+    changes = dict(changes)
+    schema = schema.with_roles({changes.pop("person"): Role.PERSON}) if "person" in changes else schema
     rng = np.random.default_rng
     expected = anonymize_files(folder, schema, tmp_path / "here", rows=50_000, rng=rng(5), **changes)
     there = tmp_path / "there"
