@@ -39,6 +39,8 @@ KINDS: Mapping[str, type[AnonymizerError]] = {
 WAIT = "60s"
 """How long a worker looks for its scheduler."""
 
+MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": f"{1 << 20}"}
+"""Variables of a worker's process: what is freed goes back to the system, not into gaps between what stays."""
 CONFIG = {
     "distributed.scheduler.work-stealing": False,
     "distributed.scheduler.allowed-failures": 10,
@@ -337,7 +339,7 @@ def spawn(wish: Mapping[str, Any]) -> "subprocess.Popen[str]":
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
         [sys.executable, "-m", "anonymizer.workers.cluster"], text=True,
-        env={**os.environ, "PYTHONPATH": paths, "ARROW_DEFAULT_MEMORY_POOL": "system"}, stdin=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": paths, **MEMORY}, stdin=subprocess.PIPE,
         stdout=subprocess.PIPE if wish["role"] == "scheduler" else subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,
     )  # fmt: skip

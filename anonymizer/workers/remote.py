@@ -56,7 +56,7 @@ from anonymizer.workers.shares import Coding
 
 ALONE = ("uniform", "refine", "pack")
 """Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
-BINS = 4
+BINS = 8
 """Questions in which each worker grows small nodes: so much of its share is on its way at a time."""
 
 
@@ -248,14 +248,16 @@ class Records:
     def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
         most = self.table.n_records / (BINS * len(self.table.shares))
-        futures, bins = [], bins_of(nodes, most)
-        for some in bins:
-            keys = [node.key for node in some]
-            bundles = self.table.ask("take", of_nodes.take, self.route, keys)
-            futures.append(self.cluster.ask("finish", finish, self.table.coding, some, growth, self.k, bundles))
-            del bundles
-        for some, grown in zip(bins, self.cluster.answers(futures), strict=True):
-            self.grown |= dict(zip([node.key for node in some], grown, strict=True))
+        bins, width = bins_of(nodes, most), len(self.table.shares)
+        for start in range(0, len(bins), width):  # records of one bin a worker are on their way
+            futures = []
+            for some in bins[start : start + width]:
+                keys = [node.key for node in some]
+                bundles = self.table.ask("take", of_nodes.take, self.route, keys)
+                futures.append(self.cluster.ask("finish", finish, self.table.coding, some, growth, self.k, bundles))
+                del bundles
+            for some, grown in zip(bins[start : start + width], self.cluster.answers(futures), strict=True):
+                self.grown |= dict(zip([node.key for node in some], grown, strict=True))
         placed, branches = 0, []
         for node in nodes:
             branch = self.grown[node.key].branch
