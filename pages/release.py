@@ -23,7 +23,7 @@ def main() -> None:
     text = "A release is made from a table and the role of each of its columns."
     if lacks(ws, "There is nothing to release yet", text):
         return
-    st.title(DOWNLOAD if ws.flow.has("release") else WRITE_FOLDER, anchor=False)
+    st.title(DOWNLOAD if ws.flow.has("release") or ws.source is not None else WRITE_FOLDER, anchor=False)
     first = st.container()
     place = choices(ws)
     if not ws.flow.has("release"):

@@ -31,11 +31,11 @@ SIDE_PAGES = {
 """Pages beside the way, by what they are for."""
 
 
-def pages(done: Collection[str], *, in_pieces: bool = False) -> dict[str, list[st.Page]]:
-    """Return the pages by section, the steps first. ``done``: the steps that are marked as such; ``in_pieces``: how the
-    table is open."""
+def pages(done: Collection[str], *, as_folder: bool = False) -> dict[str, list[st.Page]]:
+    """Return the pages by section, the steps first. ``done``: the steps that are marked as such; ``as_folder``: a
+    release is written as one."""
     icons = {name: f":material/{'check_circle' if name in done else 'radio_button_unchecked'}:" for name, *_ in STEPS}
-    other = {"release": WRITE_FOLDER} if in_pieces else {}
+    other = {"release": WRITE_FOLDER} if as_folder else {}
     return {
         section: [
             st.Page(

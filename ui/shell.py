@@ -245,9 +245,8 @@ def main() -> None:
     draw(emptying(), partial(stage, ws), ws.memory)
     done = steps_done(ws)
     waiting = wait_for_place(ws)
-    page = st.navigation(
-        pages(done, in_pieces=isinstance(ws.reading, PartedReading)), position="hidden" if waiting else "top"
-    )
+    as_folder = isinstance(ws.reading, PartedReading) and ws.source is None
+    page = st.navigation(pages(done, as_folder=as_folder), position="hidden" if waiting else "top")
     if waiting:
         no_place(ws)
         return

@@ -16,6 +16,7 @@ from tests.conftest import run_python
 from tests.pages.test_folder import PAGES, SENTENCE, N, open_page, texts, wait
 from tests.partitions.tables import people, schema_of
 from tests.partitions.test_upload import LARGE_READERS_OF_TEST, parquet, text
+from ui.navigation import DOWNLOAD
 from ui.release import folder as release
 from ui.strip import figures
 from ui.workspace import Workspace, sample_reading
@@ -92,6 +93,7 @@ def test_its_release__is_one_file_that_verify_checks(monkeypatch: pytest.MonkeyP
     ws = session(text(PEOPLE), "people 2026.csv")
     app = make(wait(open_page(ws, "release"), ws), ws)
     assert not app.exception
+    assert app.title[0].value == DOWNLOAD
     assert "is made and checked" in texts(app)
     assert not [field for field in app.text_input if field.label == "Name of the release"]
     answer = ws.jobs[release.JOB].answer
