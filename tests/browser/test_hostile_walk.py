@@ -5,8 +5,6 @@ import csv
 import io
 import random
 import re
-import zlib
-from base64 import a85decode
 from pathlib import Path
 from typing import Any
 
@@ -146,16 +144,11 @@ class Explorer:
         self.files += [download(self.page, label, self.folder) for label in labels]
 
 
-def pdf_texts(content: bytes) -> bytes:
-    """A PDF with its streams unpacked."""
-    parts = [content]
-    for packed in re.findall(rb"stream\r?\n(.*?)endstream", content, re.DOTALL):
-        try:
-            parts.append(zlib.decompress(a85decode(packed.strip(), adobe=False) if b"~>" not in packed
-                                         else a85decode(b"<~" + packed.strip(), adobe=True)))  # fmt: skip
-        except (ValueError, zlib.error):
-            continue
-    return b"\n".join(parts)
+def pdf_objects(content: bytes) -> bytes:
+    """A PDF without the contents of its streams, whose letters mean nothing: it can only do what its objects say."""
+    objects = re.sub(rb"\bstream\r?\n.*?endstream", b"", content, flags=re.DOTALL)
+    assert b"/ObjStm" not in objects  # objects inside a stream
+    return objects
 
 
 def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stranger: str, tmp_path: Path) -> None:
@@ -215,6 +208,6 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
             page.wait_for_timeout(500)
             assert page.evaluate(walk.script) == [], file.name
         if file.suffix == ".pdf":
-            text = pdf_texts(file.read_bytes())
-            assert not re.search(rb"/(URI|JavaScript|JS|Launch|AA|OpenAction|GoToR|EmbeddedFile)\b", text), file.name
+            acts = rb"/(URI|JavaScript|JS|Launch|AA|OpenAction|GoToR|EmbeddedFile)\b"
+            assert not re.search(acts, pdf_objects(file.read_bytes())), file.name
     assert Listener.paths == []
