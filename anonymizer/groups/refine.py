@@ -15,9 +15,12 @@ from anonymizer.groups.limits import margins
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.grow import finish_tree
+from anonymizer.growing.grow import tree_of_records
 from anonymizer.growing.people import with_people
-from anonymizer.growing.records import Branch, InMemory, Sums, descend
+from anonymizer.growing.records import descend
+from anonymizer.growing.subtree import Branch, count_of, subtree_of
+from anonymizer.growing.target import bits_of
+from anonymizer.growing.threads import in_threads
 from anonymizer.growing.tree import Tree
 from anonymizer.settings import Limits
 
@@ -142,28 +145,11 @@ def with_cuts(
     who = EVERYBODY if encoded.person is None else encoded.person
     pieces = piece_kernels.cut_groups(codes, order, who, starts, ends, scale_of(encoded.encodings), k, by_median)
     below = Branch(*(*pieces, np.empty((len(pieces[0]), 0))))
-    return finish_tree(join_pieces(tree, group, below, starts, ends), Ordered(encoded, order), encoded.encodings)
-
-
-class Ordered(InMemory):
-    """Records that already stand in the order of a grown tree."""
-
-    def __init__(self, encoded: EncodedTable, order: NDArray[np.uint32]) -> None:
-        super().__init__(encoded)
-        self.packed = np.ascontiguousarray(self.packed[:, order])
-        self.responses = self.responses[order]
-        self.order = order
-
-    def sums(self, branch: Branch) -> Sums:
-        """See :class:`anonymizer.growing.records.RecordSource`; the classes are still to be counted."""
-        from anonymizer import kernels
-
-        target = self.encoded.target
-        counts = np.zeros((len(branch.parent), target.n_classes), dtype=np.int64)
-        kernels.count_classes(
-            branch.parent, branch.feature, branch.first, branch.last, self.order, target.codes, counts
-        )
-        return super().sums(replace(branch, sums=counts))
+    branch, numeric = join_pieces(tree, group, below, starts, ends), encoded.numeric
+    counts = list(in_threads(lambda target: count_of(branch, order, target), (encoded.target, *encoded.others)))
+    values = np.empty((len(order), 0)) if numeric is None else numeric.values[order]
+    subtree = subtree_of(branch, list(codes), 1, encoded.encodings, counts, values, bits_of(encoded.n_records))
+    return tree_of_records(subtree, encoded, order)[0]
 
 
 def join_pieces(

@@ -4,8 +4,8 @@ Large nodes near the root are divided one by one from histograms; once the piece
 its own. The same plan serves records in this process and records on several machines (PLANET, Panda et al. 2009).
 """
 
-from collections.abc import Callable
-from dataclasses import fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,29 +15,18 @@ from numpy.typing import NDArray
 from anonymizer.errors import ParameterError
 from anonymizer.growing.blend import blend_responses
 from anonymizer.growing.encode import EncodedTable, Encoding
-from anonymizer.growing.records import (
-    Branch,
-    BranchSource,
+from anonymizer.growing.records import BranchSource, Growth, InMemory, RecordSource, heights_of
+from anonymizer.growing.subtree import (
     Division,
-    Growth,
-    InMemory,
-    Node,
-    NodeSource,
-    RecordSource,
-    heights_of,
-    leaf_in_order,
+    Subtree,
+    join_subtrees,
+    persons_of_nodes,
+    preorder,
+    sizes_and_depths,
 )
+from anonymizer.growing.target import bits_of, moments_of_steps
 from anonymizer.growing.tree import Persons, Tree
-from anonymizer.growing.waves import (
-    KERNEL_CRITERIA,
-    Divisions,
-    Here,
-    Orders,
-    Splitter,
-    choose_split,
-    divide_large,
-    division_of,
-)
+from anonymizer.growing.waves import KERNEL_CRITERIA, Here, Orders, Splitter, choose_split, divide_large, division_of
 from anonymizer.settings import offer
 
 if TYPE_CHECKING:
@@ -118,9 +107,8 @@ def grow_with_leaves(
 
 
 def grow_from_all(source: InMemory, *rules: Any, in_order: bool = False) -> tuple[Tree, NDArray[np.int32]]:
-    """Return the tree that :func:`grow_from` grows from all records, and the leaf of each."""
-    tree = grow_from(source, source.encodings, *rules, in_order=in_order)
-    return tree, leaf_in_order(tree, source.first, source.order)
+    """Return the tree that grows from all records, and the leaf of each: see :func:`grow_from`."""
+    return tree_of_records(grow_from(source, source.encodings, *rules, in_order=in_order), source.encoded, source.order)
 
 
 @cache
@@ -142,9 +130,9 @@ def grow_from(
     *,
     in_order: bool = False,
     splitter: "Callable[[Growth, Orders], Splitter] | None" = None,
-) -> Tree:
-    """Return what :func:`grow` does, from any source of records. ``splitter``: of a source whose histograms
-    are not brought here."""
+) -> Subtree:
+    """Return what grows by the rules of :func:`grow` from any source of records, which then lie as its leaves do.
+    ``splitter``: of a source whose histograms are not brought here."""
     root = source.root()
     numbers = np.arange(min(root.n + 1, TABLE_SIZE), dtype=np.float64)
     table = numbers * np.log2(numbers, out=np.zeros_like(numbers), where=numbers > 0)
@@ -160,21 +148,19 @@ def grow_from(
     )
     orders: Orders = [encoding.by_order for encoding in encodings], heights_of(encodings)
     if in_order:
-        nodes, divisions = divide_in_order(cast(RecordSource, source), growth, orders)
+        divisions = divide_in_order(cast(RecordSource, source), growth, orders)
         growth = growth._replace(min_leaf=root.n)  # nothing is left to divide
     else:
         here = partial(Here, cast(RecordSource, source))
-        nodes, divisions = divide_large(source, growth, (splitter or here)(growth, orders))
-    ends = [node for node in nodes.values() if node.key not in divisions]
-    branches = dict(zip([node.key for node in ends], source.finish(ends, growth), strict=True))
-    return finish_tree(join(root, divisions, branches), source, encodings)
+        divisions = divide_large(source, growth, (splitter or here)(growth, orders))
+    ends = [node for node, _ in preorder(root, divisions) if node.key not in divisions]
+    subtrees = dict(zip([node.key for node in ends], source.finish(ends, growth), strict=True))
+    return join_subtrees(root, divisions, subtrees)
 
 
-def divide_in_order(source: RecordSource, growth: Growth, orders: Orders) -> tuple[dict[int, Node], Divisions]:
-    """Return all nodes by their keys and every division: by the first column that gains anything, where it gains
-    most."""
-    root = source.root()
-    nodes, divisions, pending = {root.key: root}, {}, [root]
+def divide_in_order(source: RecordSource, growth: Growth, orders: Orders) -> dict[int, Division]:
+    """Return every division: by the first column that gains anything, where it gains most."""
+    pending, divisions = [source.root()], dict[int, Division]()
     while pending:
         node = pending.pop()
         if node.depth == growth.max_depth or node.n < 2 * growth.min_leaf:
@@ -185,64 +171,32 @@ def divide_in_order(source: RecordSource, growth: Growth, orders: Orders) -> tup
             (histograms,) = source.divide([], [node._replace(active=only)])
             choice = choose_split(node, histograms, orders, growth)
             if choice is not None:
-                division = division_of(node, choice[0], node.active, histograms, growth.criterion, len(nodes))
+                key = 1 + 2 * len(divisions)
+                division = division_of(node, choice[0], node.active, histograms, growth.criterion, key)
                 source.divide([division], [])
-                left, right = division.left, division.right
                 divisions[node.key] = division
-                nodes |= {left.key: left, right.key: right}
-                pending += [left, right]
+                pending += [division.left, division.right]
                 break
-    return nodes, divisions
+    return divisions
 
 
-def join(root: Node, divisions: Divisions, branches: dict[int, Branch]) -> Branch:
-    """Return the divided nodes and the finished branches as one piece, in preorder."""
-    pieces: list[Branch] = []
-    size = 0
-    stack: list[tuple[Node, int]] = [(root, -1)]
-    while stack:
-        node, parent = stack.pop()
-        if node.key in divisions:
-            division = divisions[node.key]
-            piece = node_piece(division)
-            stack += [(division.right, size), (division.left, size)]
-        else:
-            piece = branches[node.key]
-        parents = piece.parent + np.int32(size)
-        parents[0] = parent
-        pieces.append(replace(piece, parent=parents))
-        size += len(parents)
-    listed_starts = np.cumsum([0] + [len(piece.listed) for piece in pieces])
-    pieces = [
-        replace(piece, listed_start=piece.listed_start + start)
-        for piece, start in zip(pieces, listed_starts[:-1], strict=True)
-    ]
-    return Branch(*(np.concatenate([getattr(piece, field.name) for piece in pieces]) for field in fields(Branch)))
+def tree_of_records(
+    subtree: Subtree, encoded: EncodedTable, order: NDArray[np.uint32]
+) -> tuple[Tree, NDArray[np.int32]]:
+    """Return the tree of what grew from all records of a table, and the leaf of each, (n,). ``order`` (n,): the records
+    as growing has left them, those of each leaf one after the other, leaf after leaf."""
+    persons = persons_of_nodes(encoded, subtree.branch, order)
+    tree = tree_of(replace(subtree, persons=persons), encoded.encodings, encoded.n_records)
+    leaves = np.flatnonzero(tree.is_leaf).astype(np.int32)
+    leaf = np.empty(len(order), dtype=np.int32)
+    leaf[order] = np.repeat(leaves, tree.n[leaves])
+    return tree, leaf
 
 
-def node_piece(division: Division) -> Branch:
-    """Return a node that was divided from its histograms, as a piece of one row."""
-    node, split, left, right = division
-    smaller_left = left.n < right.n
-    listed = np.flatnonzero(split.side == smaller_left) if split.code_left < 0 else np.empty(0)
-    return Branch(
-        parent=np.zeros(1, dtype=np.int32),
-        feature=np.array([split.feature], dtype=np.int32),
-        code_left=np.array([split.code_left], dtype=np.int32),
-        code_right=np.array([split.code_right], dtype=np.int32),
-        listed_start=np.zeros(1, dtype=np.int64),
-        listed=listed.astype(np.uint16),
-        listed_left=np.array([smaller_left and split.code_left < 0], dtype=np.uint8),
-        first=np.zeros(1, dtype=np.int64),
-        last=np.array([node.n], dtype=np.int64),
-        sums=node.sums[None, :],
-    )
-
-
-def finish_tree(branch: Branch, source: NodeSource, encodings: tuple[Encoding, ...]) -> Tree:
-    """Return the tree of a grown piece: with sizes, depths, thresholds and hulls."""
-    m = len(branch.parent)
-    n = branch.last - branch.first
+def tree_of(subtree: Subtree, encodings: Sequence[Encoding], n_records: int) -> Tree:
+    """Return the tree that a grown piece is, with sizes, depths and thresholds."""
+    branch, n, hulls = subtree.branch, subtree.n, subtree.hulls
+    m = len(n)
     size, depth = sizes_and_depths(branch.parent)
     cut = np.full(m, -1, dtype=np.int32)
     threshold = np.full(m, np.nan)
@@ -267,8 +221,7 @@ def finish_tree(branch: Branch, source: NodeSource, encodings: tuple[Encoding, .
             cut[at] = np.where(n[left] >= n[at] - n[left], above, below + 1)
             if encoding.heights is not None:
                 cut[at] = whole_groups(encoding.heights, below, above, cut[at])
-    sums = source.sums(branch)
-    low, high, levels, has_missing = source.hulls(branch)
+    classes, *others = subtree.counts
     return Tree(
         parent=branch.parent,
         size=size,
@@ -280,14 +233,14 @@ def finish_tree(branch: Branch, source: NodeSource, encodings: tuple[Encoding, .
         listed=branch.listed,
         listed_left=branch.listed_left.astype(np.bool_),
         n=n,
-        sums=sums.classes,
-        moments=sums.moments,
-        others=sums.others,
-        low=low,
-        high=high,
-        levels=levels,
-        has_missing=has_missing,
-        persons=sums.persons or Persons(n, sums.classes, sums.others),
+        sums=classes,
+        moments=moments_of_steps(subtree.steps, bits_of(n_records)),
+        others=tuple(others),
+        low=hulls.low,
+        high=hulls.high,
+        levels=hulls.levels,
+        has_missing=hulls.missing,
+        persons=subtree.persons or Persons(n, classes, tuple(others)),
     )
 
 
@@ -302,12 +255,3 @@ def whole_groups(
         highest = between[heights[between] == heights[between].max()]
         places.append(int(highest[np.argmin(np.abs(highest - near))]))
     return np.array(places, np.int32)
-
-
-def sizes_and_depths(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the nodes of each branch and the depth of each node, from the parents in preorder."""
-    from anonymizer import kernels
-
-    size, depth = np.ones(len(parent), dtype=np.int32), np.zeros(len(parent), dtype=np.int32)
-    kernels.sizes_and_depths(parent, size, depth)
-    return size, depth

@@ -4,71 +4,24 @@
 histograms are sums, and sums from several places add up.
 """
 
-import os
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.growing.encode import EncodedTable, Encoding
-from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_all, moments_of_nodes, sse
-from anonymizer.growing.tree import Persons, Tree
+from anonymizer.growing.subtree import Branch, Division, Node, Split, Subtree, count_of, subtree_of
+from anonymizer.growing.target import bits_of, entropy, gini, moments_of_all, sse
+from anonymizer.growing.threads import WORKERS, in_threads
+from anonymizer.growing.tree import Tree
 from anonymizer.values import BLOCK
 
-WORKERS = 2
-"""Threads that read records at the same time."""
-THREADS = "records"
-"""How the names of these threads begin."""
+if TYPE_CHECKING:
+    from anonymizer.kernels import Columns
 
 SMALL = 4096
 """Nodes with fewer records are never divided from histograms."""
-
-
-class Node(NamedTuple):
-    """A node that is being grown: its depth, number of records, sum, and which columns still vary in it."""
-
-    key: int
-    depth: int
-    n: int
-    sums: NDArray[Any]
-    active: NDArray[np.uint8]
-
-
-class Split(NamedTuple):
-    """How a node is divided: ordered columns by the two codes beside the cut, others by the codes that go left.
-
-    ``code_left`` = -1 for a categorical split, whose ``side`` (b,) is 1 for the codes that go left, 0 for those that
-    go right and 2 for those that are not in the node.
-    """
-
-    feature: int
-    code_left: int
-    code_right: int
-    side: NDArray[np.uint8]
-
-
-@dataclass(frozen=True, eq=False)
-class Branch:
-    """A grown piece of tree in preorder, before thresholds and hulls are known; ``parent`` is local, -1 at its root.
-
-    ``first``, ``last`` (m,): where each node's records lie in the source's order.
-    """
-
-    parent: NDArray[np.int32]
-    feature: NDArray[np.int32]
-    code_left: NDArray[np.int32]
-    code_right: NDArray[np.int32]
-    listed_start: NDArray[np.int64]
-    listed: NDArray[np.uint16]
-    listed_left: NDArray[np.uint8]
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    sums: NDArray[Any]
 
 
 class Growth(NamedTuple):
@@ -82,40 +35,11 @@ class Growth(NamedTuple):
     table: NDArray[np.float64]
 
 
-class Sums(NamedTuple):
-    """Sums of all nodes, see :class:`anonymizer.growing.tree.Tree`: ``classes`` (m, c), ``moments``, ``others``;
-    ``persons``: counted so, ``None`` when every record is a person."""
-
-    classes: NDArray[np.int64]
-    moments: NDArray[np.float64]
-    others: tuple[NDArray[np.int64], ...]
-    persons: Persons | None
-
-
-class Division(NamedTuple):
-    """A node that is sent down a split, and the children that it becomes."""
-
-    node: Node
-    split: Split
-    left: Node
-    right: Node
-
-
 Histograms = list[NDArray[Any] | None]
 """Of each column of a node the sums of its records by code, (b · s,) flat; ``None`` of a column that is not active."""
 
 
-class NodeSource(Protocol):
-    """What is asked of the nodes of a grown tree."""
-
-    def sums(self, branch: Branch) -> Sums:
-        """Return what every node's records contribute, whatever guided the growing."""
-
-    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
-        """Return low, high, levels and has_missing (m, p) of every node, see :class:`anonymizer.growing.tree.Tree`."""
-
-
-class BranchSource(NodeSource, Protocol):
+class BranchSource(Protocol):
     """What growing needs of the records, wherever they are, beside the best splits of large nodes."""
 
     @property
@@ -128,8 +52,8 @@ class BranchSource(NodeSource, Protocol):
     def impurity(self, criterion: str) -> float:
         """Return what the criterion measures of all records together: the most that splits can gain."""
 
-    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
-        """Return the branches of these nodes, grown to their end."""
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Subtree]:
+        """Return these nodes, from left to right, grown to their end."""
 
 
 class RecordSource(BranchSource, Protocol):
@@ -165,7 +89,6 @@ class InMemory:
 
         list(in_threads(pack, range(p)))
         self.order = np.arange(n, dtype=np.uint32)
-        self.first = np.empty(0, dtype=np.int64)
         self.runs: dict[int, tuple[int, int]] = {0: (0, n)}
         self.responses = np.empty((n, 0))
         self.moves_values = responses is None and encoded.by_numbers
@@ -239,7 +162,7 @@ class InMemory:
         kernels.swap_rows(self.responses, from_left, from_right, pairs)
         self.runs |= {left.key: (start, middle), right.key: (middle, end)}
 
-    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Subtree]:
         """See :class:`RecordSource`."""
         from anonymizer import kernels
 
@@ -247,106 +170,36 @@ class InMemory:
             self.packed, self.order, self.responses, self.n_codes, self.by_order, self.heights, self.stride
         )
 
-        def branch(position: int) -> Branch:
+        def subtree(position: int) -> Subtree:
             node = nodes[position]
-            hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=self.cell_type)
-            return Branch(
-                *kernels.grow_branch(columns, *self.runs[node.key], node.sums, node.active, node.depth, growth, hist)
-            )
+            return grow_subtree(columns, *self.runs[node.key], node, growth, self.encoded, self.encoded.n_records)
 
         largest_first = sorted(range(len(nodes)), key=lambda position: -nodes[position].n)
-        branches = dict(zip(largest_first, in_threads(branch, largest_first), strict=True))
-        return [branches[position] for position in range(len(nodes))]
-
-    def sums(self, branch: Branch) -> Sums:
-        """See :class:`RecordSource`."""
-        from anonymizer import kernels
-
-        self.first = branch.first
-        m, runs = len(branch.parent), (branch.parent, branch.feature, branch.first, branch.last, self.order)
-
-        def count(target: ClassTarget) -> NDArray[np.int64]:
-            counts = np.zeros((m, target.n_classes), dtype=np.int64)
-            kernels.count_classes(*runs, target.codes, counts)
-            return counts
-
-        target = self.encoded.target
-        if self.moves_values:  # they stand in the order of the leaves already
-            moments = moments_of(branch, self.responses, None)
-        else:
-            moments = moments_of(
-                branch, None if self.encoded.numeric is None else self.encoded.numeric.values, self.order
-            )
-        classes = count(target) if self.by_numbers else branch.sums
-        others = tuple(in_threads(count, self.encoded.others))
-        return Sums(classes, moments, others, persons_of_nodes(self.encoded, branch, self.order))
-
-    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
-        """See :class:`RecordSource`."""
-        from anonymizer import kernels
-
-        m, p = len(branch.parent), len(self.packed)
-        low, high, levels = (np.zeros((p, m), dtype=np.int32) for _ in range(3))
-        missing = np.zeros((p, m), dtype=np.bool_)
-
-        def column(j: int) -> None:
-            encoding = self.encodings[j]
-            kernels.column_hull(
-                self.packed[j], self.stride, branch.first, branch.last, branch.feature,
-                encoding.n_codes - 1 if encoding.missing else -1, not encoding.is_interval, encoding.n_codes,
-                low[j], high[j], levels[j], missing[j],
-            )  # fmt: skip
-
-        list(in_threads(column, range(p)))
-        return low.T, high.T, levels.T, missing.T
+        subtrees = dict(zip(largest_first, in_threads(subtree, largest_first), strict=True))
+        return [subtrees[position] for position in range(len(nodes))]
 
 
-def persons_of_nodes(encoded: EncodedTable, branch: Branch, order: NDArray[np.uint32]) -> Persons | None:
-    """Return the different persons of every node of a branch, or of several under no root; ``None`` when every record
-    is a person. ``order`` (n,): the records as they stand in its leaves."""
+def grow_subtree(
+    columns: "Columns", start: int, end: int, node: Node, growth: Growth, encoded: EncodedTable, n: int
+) -> Subtree:
+    """Return a node grown to its end, with what is known of the nodes below it.
+
+    Its records are those of ``columns`` from ``start`` up to ``end``, and are put into the order of its leaves;
+    ``encoded``: has their sensitive columns, by their number in ``columns.order``. ``n``: records of the whole table.
+    """
     from anonymizer import kernels
 
-    if encoded.person is None:
-        return None
-    size, depth = (np.full(len(branch.parent) + 1, at, dtype=np.int32) for at in (1, 0))
-    kernels.sizes_and_depths(np.append(np.int32(-1), branch.parent + np.int32(1)), size, depth)
-    runs = (branch.parent, size[1:].copy(), branch.feature, branch.first, branch.last, order)
-
-    def count(column: tuple[NDArray[np.int32], NDArray[Any], int]) -> NDArray[np.int64]:
-        ids, classes, n_classes = column
-        counts = np.zeros((len(branch.parent), n_classes), dtype=np.int64)
-        latest = np.full(int(ids.max(initial=-1)) + 1, -1, dtype=np.int32)
-        kernels.count_distinct(*runs, ids, classes, latest, counts)
-        return counts
-
-    of_values = zip(encoded.person_values, (encoded.target, *encoded.others), strict=True)
-    columns = [(encoded.person, np.zeros(encoded.n_records, np.uint8), 1)]
-    columns += [(ids, target.codes, target.n_classes) for ids, target in of_values]
-    n, sums, *others = in_threads(count, columns)
-    return Persons(n[:, 0].copy(), sums, tuple(others))
-
-
-def leaf_in_order(tree: Tree, first: NDArray[np.int64], order: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Return the leaf of the grown tree that each record reaches, (n,), as growing has left them: in ``order`` (n,),
-    where the records of each node stand one after the other from its ``first`` (m,) place on."""
-    leaves = np.flatnonzero(tree.is_leaf)
-    leaves = leaves[np.argsort(first[leaves], kind="stable")].astype(np.int32)
-    leaf = np.empty(len(order), dtype=np.int32)
-    leaf[order] = np.repeat(leaves, tree.n[leaves])
-    return leaf
-
-
-def moments_of(
-    branch: Branch, values: NDArray[np.float64] | None, order: NDArray[np.uint32] | None
-) -> NDArray[np.float64]:
-    """Return the sums of 1, y and yyᵀ of every node: see :func:`anonymizer.growing.target.moments_of_nodes`."""
-    from anonymizer import kernels
-
-    if values is None:
-        return (branch.last - branch.first).astype(np.float64)[:, None]
-    size, depth = (np.full(len(branch.parent), at, dtype=np.int32) for at in (1, 0))
-    kernels.sizes_and_depths(branch.parent, size, depth)
-    return moments_of_nodes(values, order, branch.first, branch.last, size)
+    by_numbers = node.sums.dtype.kind == "f"
+    hist = np.zeros(int(columns.n_codes.max()) * len(node.sums), dtype=np.float64 if by_numbers else np.int32)
+    how = np.array(node.sums), np.array(node.active), node.depth, growth, hist
+    branch = Branch(*kernels.grow_branch(columns, start, end, *how))
+    targets = (encoded.target, *encoded.others) if by_numbers else encoded.others
+    counts = [count_of(branch, columns.order, target) for target in targets]
+    if not by_numbers:
+        counts.insert(0, branch.sums)
+    numeric = encoded.numeric
+    values = np.empty((node.n, 0)) if numeric is None else numeric.values[columns.order[start:end]]
+    return subtree_of(branch, list(columns.packed), columns.stride, encoded.encodings, counts, values, bits_of(n))
 
 
 def heights_of(encodings: Sequence[Encoding]) -> NDArray[np.int16]:
@@ -358,26 +211,6 @@ def heights_of(encodings: Sequence[Encoding]) -> NDArray[np.int16]:
         if encoding.heights is not None:
             row[: len(encoding.heights)] = encoding.heights
     return heights
-
-
-def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
-    """Return the results of ``work`` on each item, in order; compiled kernels run side by side. Work that is itself
-    done by one of the threads is done there: were it to wait for the others, all of them could wait."""
-    items = list(items)
-    if len(items) < 2 or threading.current_thread().name.startswith(THREADS):
-        return [work(item) for item in items]
-    return list(workers().map(work, items))
-
-
-@cache
-def workers() -> ThreadPoolExecutor:
-    """Return the threads that read records, for the whole process: making them anew costs more than a small node's
-    records."""
-    return ThreadPoolExecutor(WORKERS, thread_name_prefix=THREADS)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=workers.cache_clear)  # the threads are the parent's, and nobody's here
 
 
 def descend(tree: Tree, encoded: EncodedTable) -> NDArray[np.int32]:

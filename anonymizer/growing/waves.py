@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.growing.records import BranchSource, Division, Growth, Histograms, Node, RecordSource, Split
+from anonymizer.growing.records import BranchSource, Growth, Histograms, RecordSource
+from anonymizer.growing.subtree import Division, Node, Split
 
 KERNEL_CRITERIA = ("entropy", "gini", "sse")
 """The same by their number in the kernels."""
@@ -19,9 +20,6 @@ ABSENT = 2
 
 Orders = tuple[list[bool], NDArray[np.int16]]
 """Whether each of p columns is cut in its order, and by which public hierarchy: :func:`heights_of`."""
-
-Divisions = dict[int, Division]
-"""By the key of a node that was divided from its histograms: how."""
 
 
 class Best(NamedTuple):
@@ -51,15 +49,14 @@ class Splitter(Protocol):
         """Send records down these splits, then return the best split of each node of the families, in their order."""
 
 
-def divide_large(source: BranchSource, growth: Growth, splitter: Splitter) -> tuple[dict[int, Node], Divisions]:
-    """Return all nodes by their keys and the divisions of the large ones, by the split that gains most.
+def divide_large(source: BranchSource, growth: Growth, splitter: Splitter) -> dict[int, Division]:
+    """Return the divisions of large nodes by their keys, by the split that gains most.
 
     In waves: all nodes that are large enough are divided at once. Of two children the smaller one is counted, and the
     larger one's histograms are the parent's less those.
     """
     root = source.root()
-    divisions: Divisions = {}
-    nodes = {root.key: root}
+    divisions: dict[int, Division] = {}
 
     def is_large(node: Node) -> bool:
         return node.n >= source.enough and node.depth != growth.max_depth
@@ -73,15 +70,14 @@ def divide_large(source: BranchSource, growth: Growth, splitter: Splitter) -> tu
         for node, (_, split, active, n, sums) in zip(wave, best, strict=True):
             if split is None:
                 continue
-            left, right = children_of(node, active, n, sums, len(nodes))
+            left, right = children_of(node, active, n, sums, 1 + 2 * len(divisions))
             division = Division(node, split, left, right)
             now.append(division)
             divisions[node.key] = division
-            nodes |= {left.key: left, right.key: right}
             smaller, larger = (left, right) if left.n < right.n else (right, left)
             if is_large(larger):
                 families.append(Family(node.key, smaller, (smaller, larger) if is_large(smaller) else (larger,)))
-    return nodes, divisions
+    return divisions
 
 
 class Here:

@@ -8,11 +8,14 @@ from anonymizer.kernels.partition import longer
 
 @njit(cache=True, nogil=True)
 def sizes_and_depths(parent, size, depth):
-    """Write the nodes of each branch into ``size`` (ones before), each node's depth into ``depth`` (zeros before)."""
-    for t in range(1, parent.shape[0]):
-        depth[t] = depth[parent[t]] + 1
-    for t in range(parent.shape[0] - 1, 0, -1):
-        size[parent[t]] += size[t]
+    """Write the nodes of each branch into ``size`` (ones before), each node's depth into ``depth`` (zeros before).
+    A root has the parent -1, and there may be several."""
+    for t in range(parent.shape[0]):
+        if parent[t] >= 0:
+            depth[t] = depth[parent[t]] + 1
+    for t in range(parent.shape[0] - 1, -1, -1):
+        if parent[t] >= 0:
+            size[parent[t]] += size[t]
 
 
 @njit(cache=True, nogil=True)
@@ -65,7 +68,8 @@ def column_hull(row, stride, firsts, lasts, feature, missing_code, count_levels,
     """Write the hulls of one column, nodes in preorder: leaves from their records, inner nodes from their children.
 
     ``missing_code`` is -1 when the column has none. Levels are counted through bitsets on a stack as deep as
-    the tree. Writes into low, high, levels, missing (m,).
+    the tree. Writes into low, high, levels, missing (m,), and returns the bits of the first root: code c is bit c & 63
+    of word c >> 6; none where levels are not counted.
     """
     m = feature.shape[0]
     words = (n_codes >> 6) + 1 if count_levels else 1
@@ -122,6 +126,7 @@ def column_hull(row, stride, firsts, lasts, feature, missing_code, count_levels,
                     bits &= bits - np.uint64(1)
                     count += 1
             levels[t] = count
+    return stack[depth - 1, : words if count_levels else 0].copy()
 
 
 @njit(cache=True, nogil=True)

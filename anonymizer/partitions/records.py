@@ -15,24 +15,11 @@ from numpy.typing import NDArray
 from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.groups.recipe import Recipe, with_criterion
 from anonymizer.growing.encode import CodeColumns
-from anonymizer.growing.grow import grow, grow_from, linear_algebra
-from anonymizer.growing.records import (
-    SMALL,
-    WORKERS,
-    Branch,
-    Division,
-    Growth,
-    Histograms,
-    InMemory,
-    Node,
-    Sums,
-    heights_of,
-    in_threads,
-    leaf_in_order,
-    moments_of,
-    persons_of_nodes,
-)
-from anonymizer.growing.target import ClassTarget, entropy, gini, moments_of_all, sse
+from anonymizer.growing.grow import grow, grow_from, linear_algebra, tree_of_records
+from anonymizer.growing.records import SMALL, Growth, Histograms, InMemory, grow_subtree, heights_of
+from anonymizer.growing.subtree import Division, Node, Subtree
+from anonymizer.growing.target import entropy, gini, moments_of_all, sse
+from anonymizer.growing.threads import WORKERS, in_threads
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.values import ROWS
@@ -61,8 +48,6 @@ class InPieces:
         first = self.pieces[0]
         self.n_codes, self.by_order, self.stride = first.n_codes, first.by_order, first.stride
         self.order = np.empty(n, dtype=np.uint32)
-        self.placed = 0
-        self.first = np.empty(0, dtype=np.int64)
         self.least = max(SMALL, n // (4 * WORKERS)) if enough is None else enough
 
     @property
@@ -96,21 +81,18 @@ class InPieces:
                         histogram += cells
         return whole
 
-    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Subtree]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
-        places = {}
-        for node in nodes:
-            places[node.key] = self.placed
-            self.placed += node.n
-        largest_first = sorted(nodes, key=lambda node: -node.n)
-        branches = in_threads(lambda node: self._branch(node, places[node.key], growth), largest_first)
-        of_key = dict(zip([node.key for node in largest_first], branches, strict=True))
+        places = np.cumsum([0, *(node.n for node in nodes)])[:-1].tolist()
+        largest_first = sorted(range(len(nodes)), key=lambda position: -nodes[position].n)
+        grown = in_threads(lambda at: self._subtree(nodes[at], places[at], growth), largest_first)
+        subtrees = dict(zip(largest_first, grown, strict=True))
         for piece in self.pieces:
             piece.packed = piece.packed[:, :0].copy()  # a view would keep all of it
             piece.responses = piece.responses[:0].copy()
-        return [of_key[node.key] for node in nodes]
+        return [subtrees[position] for position in range(len(nodes))]
 
-    def _branch(self, node: Node, place: int, growth: Growth) -> Branch:
+    def _subtree(self, node: Node, place: int, growth: Growth) -> Subtree:
         from anonymizer import kernels
 
         self.progress(0.5 + 0.4 * place / max(1, len(self.order)), "Growing branches")
@@ -120,58 +102,15 @@ class InPieces:
             piece.order[a:b] + np.uint32(start)
             for piece, (a, b), start in zip(self.pieces, runs, self.starts, strict=True)
         ]
-        order = np.concatenate(orders)
+        order, encoded = np.concatenate(orders), self.table.encoded
         responses = np.empty((node.n, 0))
-        if self.table.encoded.by_numbers:
+        if encoded.by_numbers:
             responses = np.concatenate([p.responses[a:b] for p, (a, b) in zip(self.pieces, runs, strict=True)])
-        how = self.n_codes, self.by_order, heights_of(self.encodings)
-        columns = kernels.Columns(packed, order, responses, *how, self.stride)
-        hist = np.zeros(int(self.n_codes.max()) * len(node.sums), dtype=self.pieces[0].cell_type)
-        branch = Branch(*kernels.grow_branch(columns, 0, node.n, node.sums, node.active, node.depth, growth, hist))
+        how = self.n_codes, self.by_order, heights_of(self.encodings), self.stride
+        columns = kernels.Columns(packed, order, responses, *how)
+        subtree = grow_subtree(columns, 0, node.n, node, growth, encoded, encoded.n_records)
         self.order[place : place + node.n] = order
-        return replace(branch, first=branch.first + place, last=branch.last + place)
-
-    def sums(self, branch: Branch) -> Sums:
-        """See :class:`anonymizer.growing.records.RecordSource`."""
-        from anonymizer import kernels
-
-        self.first = branch.first
-        m, runs = len(branch.parent), (branch.parent, branch.feature, branch.first, branch.last, self.order)
-
-        def count(target: ClassTarget) -> NDArray[np.int64]:
-            counts = np.zeros((m, target.n_classes), dtype=np.int64)
-            kernels.count_classes(*runs, target.codes, counts)
-            return counts
-
-        encoded = self.table.encoded
-        classes = count(encoded.target) if encoded.by_numbers else branch.sums
-        values = None if encoded.numeric is None else encoded.numeric.values
-        moments = moments_of(branch, values, self.order)
-        persons = persons_of_nodes(encoded, branch, self.order)
-        return Sums(classes, moments, tuple(in_threads(count, encoded.others)), persons)
-
-    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
-        """See :class:`anonymizer.growing.records.RecordSource`."""
-        from anonymizer import kernels
-
-        m, p = len(branch.parent), len(self.encodings)
-        low, high, levels = (np.zeros((p, m), dtype=np.int32) for _ in range(3))
-        missing = np.zeros((p, m), dtype=np.bool_)
-
-        def column(j: int) -> None:
-            encoding = self.encodings[j]
-            kernels.column_hull(
-                self.table.codes(j, self.order).astype(np.uint16), 1, branch.first, branch.last, branch.feature,
-                encoding.n_codes - 1 if encoding.missing else -1, not encoding.is_interval, encoding.n_codes,
-                low[j], high[j], levels[j], missing[j],
-            )  # fmt: skip
-
-        list(in_threads(column, range(p)))
-        return low.T, high.T, levels.T, missing.T
-
-    def leaf(self, tree: Tree) -> NDArray[np.int32]:
-        """Return the leaf of the grown tree that each record reaches, (n,), as growing has left them."""
-        return leaf_in_order(tree, self.first, self.order)
+        return subtree
 
 
 def _piece(table: CodedTable, rows: slice) -> InMemory:
@@ -215,5 +154,5 @@ def grow_pieces(
     source = InPieces(table, rows, enough, progress)
     rules = recipe.min_leaf, recipe.max_depth, LEVELS
     with linear_algebra().limit(limits=1, user_api="blas"):
-        tree = grow_from(source, table.encoded.encodings, criterion, *rules, in_order=in_order)
-    return tree, source.leaf(tree)
+        subtree = grow_from(source, source.encodings, criterion, *rules, in_order=in_order)
+    return tree_of_records(subtree, table.encoded, source.order)

@@ -24,8 +24,8 @@ from anonymizer.errors import ParameterError
 from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import EncodedTable, rows_of
-from anonymizer.growing.records import in_threads
 from anonymizer.growing.target import moments_of_all, scatter
+from anonymizer.growing.threads import in_threads
 from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, no_progress
-from anonymizer.growing.records import WORKERS
+from anonymizer.growing.threads import WORKERS
 from anonymizer.releasing.pack import Line, Places, line_of, pack_line, summable, wants_of
 from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
 from anonymizer.settings import Limits

@@ -8,19 +8,20 @@ so what is cut off here would change the order in which they go: they get whole 
 """
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.groups.refine import places_of_pieces
-from anonymizer.growing.grow import sizes_and_depths
-from anonymizer.growing.records import Branch, Growth, Node, Sums
-from anonymizer.growing.target import bits_of, moments_of_steps
+from anonymizer.groups.refine import join_pieces, places_of_pieces
+from anonymizer.growing.encode import Encoding
+from anonymizer.growing.grow import tree_of
+from anonymizer.growing.records import Growth
+from anonymizer.growing.subtree import Branch, Hulls, Node, Subtree, side_by_side, sizes_and_depths
 from anonymizer.growing.tree import Persons, Tree
 from anonymizer.workers import nodes as of_nodes
-from anonymizer.workers.nodes import Bundle, Grown
+from anonymizer.workers.nodes import Bundle
 from anonymizer.workers.questions import Failure, guarded
 from anonymizer.workers.shares import Coding
 
@@ -35,11 +36,9 @@ def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, k: int, takes:
     return grown if isinstance(grown, Failure) or not k else [shorten(some, k) for some in grown]
 
 
-def shorten(grown: Grown, k: int) -> Grown:
-    """Return a branch in which a split with a side of fewer than k records is a leaf; ``places``: the number of each
-    node in the whole branch, and how many that has."""
-    branch = grown.branch
-    n, m = branch.last - branch.first, len(branch.parent)
+def shorten(grown: Subtree, k: int) -> Subtree:
+    """Return a subtree in which a split with a side of fewer than k records is a leaf."""
+    branch, n, m = grown.branch, grown.n, len(grown.n)
     size, _ = sizes_and_depths(branch.parent)
     inner = np.flatnonzero(branch.feature >= 0)
     left = inner + 1
@@ -48,8 +47,8 @@ def shorten(grown: Grown, k: int) -> Grown:
     np.add.at(below, ends + 1, 1)
     np.add.at(below, ends + size[ends], -1)
     stays = np.flatnonzero(np.cumsum(below)[:m] == 0)
-    number = np.full(m, -1, np.int32)
-    number[stays] = np.arange(len(stays))
+    place = np.full(m, -1, np.int32)
+    place[stays] = np.arange(len(stays))
     is_end = np.zeros(m, np.bool_)
     is_end[ends] = True
 
@@ -57,88 +56,51 @@ def shorten(grown: Grown, k: int) -> Grown:
         return np.where(is_end, value, array)[stays].astype(array.dtype)
 
     lengths = np.diff(np.append(branch.listed_start, len(branch.listed)))
-    lengths[is_end | (number < 0)] = 0
-    listed = np.repeat(~is_end & (number >= 0), np.diff(np.append(branch.listed_start, len(branch.listed))))
-    parent = np.where(branch.parent[stays] < 0, -1, number[branch.parent[stays]]).astype(np.int32)
+    listed = np.repeat(~is_end & (place >= 0), lengths)
+    lengths[is_end | (place < 0)] = 0
+    parent = np.where(branch.parent[stays] < 0, -1, place[branch.parent[stays]]).astype(np.int32)
     cut = Branch(
         parent, leaf(branch.feature, -1), leaf(branch.code_left, -1), leaf(branch.code_right, -1),
         (np.cumsum(lengths) - lengths)[stays].astype(np.int64), branch.listed[listed], leaf(branch.listed_left, 0),
         branch.first[stays], branch.last[stays], branch.sums[stays],
     )  # fmt: skip
-    low, high, levels = (of[:, stays] for of in (grown.low, grown.high, grown.levels))
-    others = tuple(counts[stays] for counts in grown.others)
-    places = np.append(stays, m).astype(np.int32)
-    return Grown(cut, others, grown.steps[stays], low, high, levels, grown.missing[:, stays], grown.present, places)
+    return replace(
+        grown,
+        branch=cut,
+        counts=tuple(counts[stays] for counts in grown.counts),
+        steps=grown.steps[stays],
+        hulls=grown.hulls.at(stays),
+        number=grown.number[stays],
+    )
 
 
-def numbers_of(pieces: Sequence[Grown | None]) -> NDArray[np.int64]:
-    """Return the number that each node has in the tree of whole branches. ``pieces``: as they stand in the tree,
-    ``None`` for a node that was divided."""
-    start, numbers = 0, []
-    for piece in pieces:
-        if piece is None or not len(piece.places):  # whole
-            places = np.arange(2 if piece is None else len(piece.branch.parent) + 1)
-        else:
-            places = piece.places.astype(np.int64)
-        numbers.append(start + places[:-1])
-        start += int(places[-1])
-    return np.concatenate(numbers)
+def with_pieces(tree: Tree, group: NDArray[np.int32], encodings: Sequence[Encoding], pieces: Sequence[Subtree]) -> Tree:
+    """Return the tree with all cuts: above its groups from the tree, below from the pieces that workers have cut. The
+    records of the groups lie one group after the other. ``group`` (m,): see :func:`anonymizer.groups.refine.refine`."""
+    from anonymizer import kernels
 
+    below, above = side_by_side(pieces), np.flatnonzero(group < 0)
+    tops = np.flatnonzero(below.branch.parent < 0)
+    ends = below.branch.first[tops], below.branch.last[tops]
+    branch = join_pieces(tree, group, below.branch, *ends)
+    _, of_above, of_below = places_of_pieces(tree, group, below.branch.parent)
 
-class Cuts:
-    """What is known of the nodes of a tree with all cuts: above its groups from the tree, below from the workers that
-    cut them."""
-
-    def __init__(self, tree: Tree, group: NDArray[np.int32], grown: Sequence[Grown]) -> None:
-        self.tree, self.grown = tree, grown
-        branches = [some.branch for some in grown]
-        nodes, records, listed = (
-            np.cumsum([0, *lengths])[:-1]
-            for lengths in zip(*((len(b.parent), int(b.last.max()), len(b.listed)) for b in branches), strict=True)
-        )
-        moved = [
-            replace(
-                b, parent=np.where(b.parent < 0, -1, b.parent + nodes[at]).astype(np.int32),
-                first=b.first + records[at], last=b.last + records[at], listed_start=b.listed_start + listed[at],
-            )
-            for at, b in enumerate(branches)
-        ]  # fmt: skip
-        self.below = Branch(*(np.concatenate([getattr(b, f.name) for b in moved]) for f in fields(Branch)))
-        self.above = np.flatnonzero(group < 0)
-        _, *self.places = places_of_pieces(tree, group, self.below.parent)
-
-    def sums(self, branch: Branch) -> Sums:
-        """See :class:`anonymizer.growing.records.RecordSource`."""
-        of_tree = (self.tree.sums, *self.tree.others)
-        classes, *others = (
-            self._merge(sums, [some.others[at] for some in self.grown]) for at, sums in enumerate(of_tree)
-        )
-        bits = bits_of(int(self.tree.n[0]))
-        moments = self._merge(self.tree.moments, [moments_of_steps(some.steps, bits) for some in self.grown])
-        return Sums(classes, moments, tuple(others), self._persons())
-
-    def _persons(self) -> Persons | None:
-        pieces = [some.persons for some in self.grown if some.persons is not None]
-        if len(pieces) < len(self.grown):
-            return None
-        above = self.tree.persons
-        n = self._merge(above.n[:, None], [some.n[:, None] for some in pieces])[:, 0].copy()
-        others = zip(above.others, *(some.others for some in pieces), strict=True)
-        sums = self._merge(above.sums, [some.sums for some in pieces])
-        return Persons(n, sums, tuple(self._merge(of_tree, below) for of_tree, *below in others))
-
-    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
-        """See :class:`anonymizer.growing.records.RecordSource`."""
-        low, high, levels, missing = (
-            self._merge(getattr(self.tree, of_tree), [getattr(some, name).T for some in self.grown])
-            for of_tree, name in zip(
-                ("low", "high", "levels", "has_missing"), ("low", "high", "levels", "missing"), strict=True
-            )
-        )
-        return low, high, levels, missing
-
-    def _merge(self, of_tree: NDArray[Any], of_pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        above, below = self.places
-        whole = np.empty((len(above) + len(below), of_tree.shape[1]), of_tree.dtype)
-        whole[above], whole[below] = of_tree[self.above], np.concatenate(of_pieces)
+    def merge(of_tree: NDArray[Any], of_pieces: NDArray[Any]) -> NDArray[Any]:
+        whole = np.empty((len(of_above) + len(of_below), *of_tree.shape[1:]), of_tree.dtype)
+        whole[of_above], whole[of_below] = of_tree[above], of_pieces
         return whole
+
+    steps = np.zeros((len(branch.parent), below.steps.shape[1]), np.int64)
+    steps[of_below[tops]] = below.steps[tops]
+    kernels.add_up(branch.parent, steps)
+    steps[of_below] = below.steps
+    persons, counted = below.persons, tree.persons
+    if persons is not None:
+        others = tuple(map(merge, counted.others, persons.others))
+        persons = Persons(merge(counted.n, persons.n), merge(counted.sums, persons.sums), others)
+    counts = tuple(map(merge, (tree.sums, *tree.others), below.counts))
+    of_tree = Hulls(tree.low, tree.high, tree.levels, tree.has_missing)
+    hulls = Hulls(*map(merge, of_tree, below.hulls))
+    numbers = np.arange(len(branch.parent))
+    subtree = Subtree(branch, counts, steps, hulls, (), numbers, len(numbers), persons)
+    return tree_of(subtree, encodings, int(tree.n[0]))

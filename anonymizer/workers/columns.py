@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from anonymizer.growing.records import Division, Growth, Histograms, Node
+from anonymizer.growing.records import Growth, Histograms
+from anonymizer.growing.subtree import Division, Node
 from anonymizer.growing.waves import Best, Family, Orders, better, histograms_of
 from anonymizer.partitions.records import wide
 from anonymizer.workers.nodes import count

@@ -18,9 +18,8 @@ from anonymizer.checking.linkage import classes_of
 from anonymizer.groups.hulls import scale_of
 from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import CodeColumns, Encoding
-from anonymizer.growing.grow import sizes_and_depths
-from anonymizer.growing.records import Branch, persons_of_nodes
-from anonymizer.growing.target import bits_of, steps_of_nodes
+from anonymizer.growing.subtree import Branch, Subtree, count_of, persons_of_nodes, subtree_of
+from anonymizer.growing.target import bits_of
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.boxes import COUNTED, boxed_column, kept_of_pieces, pairs_in
 from anonymizer.partitions.check import OriginalRows, PartRows, _Before, _part_rows
@@ -33,7 +32,7 @@ from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of,
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of
-from anonymizer.workers.nodes import Bundle, Grown, hulls
+from anonymizer.workers.nodes import Bundle
 from anonymizer.workers.persons import Numbering, compact, who_of
 from anonymizer.workers.questions import Share, guarded
 from anonymizer.workers.shares import (
@@ -141,7 +140,9 @@ def bundle_of(
 
 
 @guarded
-def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: list[Bundle], by_person: bool) -> Grown:
+def cut(
+    coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: list[Bundle], by_person: bool
+) -> Subtree:
     """Return the pieces into which some groups are cut where their hulls lose least, ``least`` persons on both sides:
     see :func:`anonymizer.groups.refine.with_cuts`; the first of the ``others`` counts the target. ``encodings``: as
     the ends of cells will be written."""
@@ -158,25 +159,19 @@ def cut(coding: Coding, encodings: tuple[Encoding, ...], least: int, of_shares: 
     who.flags.writeable = False
     pieces = piece_kernels.cut_groups(codes, order, who, ends - sizes, ends, scale, least, False)
     branch = Branch(*(*pieces, np.empty((len(pieces[0]), 0), np.int64)))
-    m, leaves = len(branch.parent), np.flatnonzero(branch.feature < 0)
-    leaf = np.repeat(leaves, (branch.last - branch.first)[leaves])
-    size = sizes_and_depths(np.append(-1, branch.parent + 1))[0][1:]  # under one root
-    after = np.arange(m) + size
     counts, targets = [], []
     for at, target in enumerate((coding.table.encoded.target, *coding.table.encoded.others)):
         classes = np.concatenate([bundle.others[at] for bundle in of_shares])[by_part]
         targets.append(replace(target, codes=classes))
-        cells = np.bincount(leaf * target.n_classes + classes[order].astype(np.int64), minlength=m * target.n_classes)
-        sums = np.cumsum(np.vstack([np.zeros(target.n_classes, np.int64), cells.reshape(m, -1)]), axis=0)
-        counts.append(sums[after] - sums[:-1])
-    values = np.concatenate([bundle.values for bundle in of_shares])[by_part]
-    steps = steps_of_nodes(values, order, branch.first, branch.last, size, bits_of(coding.table.n_records))
-    persons = None
-    if by_person:
-        target, *others = targets
-        records = replace(coding.table.encoded, codes=CodeColumns(len(order)), numeric=None, person=who)
-        persons = persons_of_nodes(replace(records, target=target, others=tuple(others)), branch, order)
-    return Grown(branch, tuple(counts), steps, *hulls(encodings, branch, list(codes), 1), (), persons=persons)
+        counts.append(count_of(branch, order, targets[-1]))
+    values = np.concatenate([bundle.values for bundle in of_shares])[by_part][order]
+    subtree = subtree_of(branch, list(codes), 1, encodings, counts, values, bits_of(coding.table.n_records))
+    if not by_person:
+        return subtree
+    target, *others = targets
+    records = replace(coding.table.encoded, codes=CodeColumns(len(order)), numeric=None, person=who)
+    persons = persons_of_nodes(replace(records, target=target, others=tuple(others)), branch, order)
+    return replace(subtree, persons=persons)
 
 
 class Contents(NamedTuple):

@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.groups.refine import EVERYBODY
-from anonymizer.growing.encode import Encoding
-from anonymizer.growing.grow import sizes_and_depths
-from anonymizer.growing.records import Branch, Division, Growth, Histograms, InMemory, Node, heights_of
-from anonymizer.growing.target import bits_of, steps_of_nodes
-from anonymizer.growing.tree import Persons
+from anonymizer.growing.records import Growth, Histograms, InMemory, grow_subtree, heights_of
+from anonymizer.growing.subtree import Division, Node, Subtree
 from anonymizer.partitions.records import _piece
 from anonymizer.partitions.values import ROWS
 from anonymizer.workers.questions import Share, guarded
@@ -28,24 +25,6 @@ class Bundle(NamedTuple):
     values: NDArray[np.float64]
     sizes: tuple[int, ...]
     who: NDArray[np.int32] = EVERYBODY
-
-
-class Grown(NamedTuple):
-    """A branch that was grown to its end: with the counts of the other sensitive columns, the sums of numbers before
-    any is rounded, the hulls of its nodes, (p, m) each, the codes of each column that its records have, and where some
-    of it was cut off its ``places``: see :mod:`anonymizer.workers.branches`; ``persons``: of its nodes, where that is
-    asked."""
-
-    branch: Branch
-    others: tuple[NDArray[np.int64], ...]
-    steps: NDArray[np.int64]
-    low: NDArray[np.int32]
-    high: NDArray[np.int32]
-    levels: NDArray[np.int32]
-    missing: NDArray[np.bool_]
-    present: tuple[NDArray[np.uint16], ...]
-    places: NDArray[np.int32] = np.empty(0, np.int32)
-    persons: Persons | None = None
 
 
 def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list[InMemory]:
@@ -129,9 +108,10 @@ def _numbers(chunk: InMemory, start: int, end: int) -> NDArray[np.float64]:
 
 
 @guarded
-def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, takes: list[Bundle]) -> list[Grown]:
-    """Return the branches of some nodes, whose records these are, grown to their end."""
+def finish(coding: Coding, nodes: Sequence[Node], growth: Growth, takes: list[Bundle]) -> list[Subtree]:
+    """Return some nodes, whose records these are, grown to their end."""
     ends = [np.cumsum([0, *bundle.sizes]) for bundle in takes]
+    growth = growth._replace(table=np.array(growth.table))
     grown = []
     for place, node in enumerate(nodes):
         slices = [slice(end[place], end[place + 1]) for end in ends]
@@ -152,46 +132,21 @@ def grow_node(
     packed: NDArray[Any],
     others: Sequence[NDArray[Any]],
     values: NDArray[np.float64],
-) -> Grown:
-    """Return the branch of one node, grown to its end."""
+) -> Subtree:
+    """Return one node grown to its end. Of its n records: ``packed`` (p, n), their classes in the ``others``, and their
+    numbers, ``values`` (n, r)."""
     from anonymizer import kernels
 
-    encoded = coding.table.encoded
+    whole = coding.table.encoded
+    encoded = replace(
+        whole,
+        target=replace(whole.target, codes=np.zeros(node.n if whole.by_numbers else 0, np.uint8)),
+        others=tuple(replace(target, codes=codes) for target, codes in zip(whole.others, others, strict=True)),
+        numeric=None if whole.numeric is None else replace(whole.numeric, values=values),
+    )
     n_codes = np.array([encoding.n_codes for encoding in coding.encodings], dtype=np.int64)
     by_order = np.array([encoding.by_order for encoding in coding.encodings], dtype=np.bool_)
-    order, stride = np.arange(node.n, dtype=np.uint32), encoded.target.n_classes
-    orders = n_codes, by_order, heights_of(coding.encodings)
-    moved = encoded.by_numbers
-    columns = kernels.Columns(packed, order, values if moved else np.empty((node.n, 0)), *orders, stride)
-    hist = np.zeros(int(n_codes.max()) * len(node.sums), dtype=np.float64 if moved else np.int32)
-    growth = growth._replace(table=np.array(growth.table))
-    own = np.array(node.sums), np.array(node.active)
-    branch = Branch(*kernels.grow_branch(columns, 0, node.n, *own, node.depth, growth, hist))
-    counts = []
-    for codes, target in zip(others, encoded.others, strict=True):
-        counted = np.zeros((len(branch.parent), target.n_classes), dtype=np.int64)
-        kernels.count_classes(branch.parent, branch.feature, branch.first, branch.last, order, codes, counted)
-        counts.append(counted)
-    low, high, levels, missing = hulls(coding.encodings, branch, list(packed), stride)
-    present = tuple(np.flatnonzero(np.bincount(row // stride, minlength=1)).astype(np.uint16) for row in packed)
-    ends = branch.first, branch.last, sizes_and_depths(branch.parent)[0]
-    steps = steps_of_nodes(values, None if moved else order, *ends, bits_of(coding.table.n_records))
-    return Grown(branch, tuple(counts), steps, low, high, levels, missing, present)
-
-
-def hulls(
-    encodings: Sequence[Encoding], branch: Branch, rows: Sequence[NDArray[Any]], stride: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-    """Return low, high, levels and missing (p, m) of the nodes of a branch, whose records are, by column, ``rows``."""
-    from anonymizer import kernels
-
-    m, p = len(branch.parent), len(encodings)
-    low, high, levels = (np.zeros((p, m), dtype=np.int32) for _ in range(3))
-    missing = np.zeros((p, m), dtype=np.bool_)
-    for j, encoding in enumerate(encodings):
-        kernels.column_hull(
-            rows[j], stride, branch.first, branch.last, branch.feature,
-            encoding.n_codes - 1 if encoding.missing else -1, not encoding.is_interval, encoding.n_codes,
-            low[j], high[j], levels[j], missing[j],
-        )  # fmt: skip
-    return low, high, levels, missing
+    order, orders = np.arange(node.n, dtype=np.uint32), (n_codes, by_order, heights_of(coding.encodings))
+    responses = values.copy() if whole.by_numbers else np.empty((node.n, 0))  # they move with the records
+    columns = kernels.Columns(packed, order, responses, *orders, whole.target.n_classes)
+    return grow_subtree(columns, 0, node.n, node, growth, encoded, coding.table.n_records)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from anonymizer.checking.linkage import LinkageRisk, risk_of_sizes
 from anonymizer.checking.persons import pairs_of
 from anonymizer.growing.encode import CodeColumns, EncodedTable, note_of_nobody
-from anonymizer.growing.grow import sizes_and_depths
-from anonymizer.growing.records import Branch, persons_of_nodes
+from anonymizer.growing.subtree import Branch, persons_of_nodes, sizes_and_depths
 from anonymizer.growing.target import ClassTarget
 from anonymizer.growing.tree import Persons, Tree
 from anonymizer.partitions.coded import facts_of, person_columns

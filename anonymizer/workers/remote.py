@@ -18,11 +18,12 @@ from anonymizer.checking.verify import Verification
 from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.groups.limits import as_k, too_few
 from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_criterion
-from anonymizer.groups.refine import failing, groups_that_keep, join_pieces
+from anonymizer.groups.refine import failing, groups_that_keep
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.grow import finish_tree, grow_from, linear_algebra
-from anonymizer.growing.records import SMALL, Branch, Division, Growth, Node, Sums
-from anonymizer.growing.target import bits_of, entropy, gini, moments_of_steps, sse_of_tallies
+from anonymizer.growing.grow import grow_from, linear_algebra, tree_of
+from anonymizer.growing.records import SMALL, Growth
+from anonymizer.growing.subtree import Division, Node, Subtree
+from anonymizer.growing.target import entropy, gini, sse_of_tallies
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.boxes import ladders_of_pieces
 from anonymizer.partitions.check import verify_folder
@@ -43,13 +44,12 @@ from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.workers import leaving, persons, shares
 from anonymizer.workers import nodes as of_nodes
 from anonymizer.workers.bounds import bins_of_shares
-from anonymizer.workers.branches import LOCAL, Cuts, finish, numbers_of
+from anonymizer.workers.branches import LOCAL, finish, with_pieces
 from anonymizer.workers.cluster import Cluster, open_cluster
 from anonymizer.workers.columns import Columns, extend, lean
 from anonymizer.workers.folder import Leaving
 from anonymizer.workers.leaving import Routes
 from anonymizer.workers.lines import pack_groups
-from anonymizer.workers.nodes import Grown
 from anonymizer.workers.persons import PersonsElsewhere
 from anonymizer.workers.questions import shares_of
 from anonymizer.workers.shares import Coding
@@ -138,8 +138,9 @@ class Elsewhere:
         with linear_algebra().limit(limits=1, user_api="blas"):
             records = Records(self, enough, k)
             splitter = partial(Columns, records)
-            tree = grow_from(records, self.here.encodings, str(recipe.criterion), *rules, splitter=splitter)
-        self.numbers = numbers_of(records._pieces()[0])
+            subtree = grow_from(records, self.here.encodings, str(recipe.criterion), *rules, splitter=splitter)
+        self.numbers = subtree.number
+        tree = tree_of(subtree, self.here.encodings, self.n_records)
         return tree if self.persons is None else replace(tree, persons=self.persons.of_nodes(tree))
 
     def parts(
@@ -179,7 +180,7 @@ class Elsewhere:
         its records from the others."""
         parts, _ = self.parts_of(tree, group)
         sizes = tree.n[group == np.arange(tree.n_nodes)]
-        ends, futures = np.cumsum(sizes), []
+        futures = []
         for low, high in self.bins_of_groups(sizes):
             bundles = [
                 self.cluster.ask(
@@ -190,8 +191,7 @@ class Elsewhere:
             ]  # fmt: skip
             how = encoded.encodings, limits.k, bundles, self.persons is not None
             futures.append(self.cluster.ask("cut", leaving.cut, self.coding, *how))
-        cuts = Cuts(tree, group, self.cluster.answers(futures))
-        refined = finish_tree(join_pieces(tree, group, cuts.below, ends - sizes, ends), cuts, encoded.encodings)
+        refined = with_pieces(tree, group, encoded.encodings, self.cluster.answers(futures))
         fails = failing(tree, group, refined, encoded, limits)
         return refined, groups_that_keep(refined, fails)
 
@@ -204,7 +204,7 @@ class Records:
         self.table, self.cluster, self.k = table, table.cluster, k
         self.history: list[Division] = []
         self.route: Any = ()
-        self.grown: dict[int, Grown] = {}
+        self.grown: dict[int, Subtree] = {}
         self.least = max(SMALL, table.n_records // (4 * len(table.shares))) if enough is None else enough
 
     @property
@@ -245,7 +245,7 @@ class Records:
         self.history += new
         self.route = self.cluster.ask("route", extend, self.route, new) if new else self.route
 
-    def finish(self, nodes: list[Node], growth: Growth) -> list[Branch]:
+    def finish(self, nodes: list[Node], growth: Growth) -> list[Subtree]:
         """See :class:`anonymizer.growing.records.RecordSource`."""
         most = self.table.n_records / (BINS * len(self.table.shares))
         bins, width = bins_of(nodes, most), len(self.table.shares)
@@ -258,83 +258,7 @@ class Records:
                 del bundles
             for some, grown in zip(bins[start : start + width], self.cluster.answers(futures), strict=True):
                 self.grown |= dict(zip([node.key for node in some], grown, strict=True))
-        placed, branches = 0, []
-        for node in nodes:
-            branch = self.grown[node.key].branch
-            branches.append(replace(branch, first=branch.first + placed, last=branch.last + placed))
-            placed += node.n
-        return branches
-
-    def sums(self, branch: Branch) -> Sums:
-        """See :class:`anonymizer.growing.records.RecordSource`."""
-        pieces, children = self._pieces()
-        others = []
-        for at, target in enumerate(self.table.here.table.encoded.others):
-            counts = [
-                np.zeros((1, target.n_classes), np.int64) if piece is None else piece.others[at] for piece in pieces
-            ]
-            for place, (left, right) in reversed(children.items()):
-                counts[place][0] = counts[left][0] + counts[right][0]
-            others.append(np.concatenate(counts))
-        width = max(piece.steps.shape[1] for piece in pieces if piece is not None)
-        steps = [np.zeros((1, width), np.int64) if piece is None else piece.steps for piece in pieces]
-        for place, (left, right) in reversed(children.items()):
-            steps[place][0] = steps[left][0] + steps[right][0]
-        n = branch.last - branch.first
-        classes = n[:, None] if self.table.here.table.encoded.by_numbers else branch.sums
-        return Sums(
-            classes, moments_of_steps(np.concatenate(steps), bits_of(self.table.n_records)), tuple(others), None
-        )
-
-    def hulls(self, branch: Branch) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
-        """See :class:`anonymizer.growing.records.RecordSource`."""
-        pieces, _ = self._pieces()
-        top = self._top(pieces)
-        whole = []
-        for place, of_top in enumerate(top):
-            name = ("low", "high", "levels", "missing")[place]
-            columns = [of_top[:, [at]] if piece is None else getattr(piece, name) for at, piece in enumerate(pieces)]
-            whole.append(np.concatenate(columns, axis=1).T)
-        low, high, levels, missing = whole
-        return low, high, levels, missing
-
-    def _pieces(self) -> tuple[list[Grown | None], dict[int, tuple[int, int]]]:
-        """Return the branches in the order of the tree, ``None`` for a node that was divided, and the places of the
-        children of each of these."""
-        divisions = {division.node.key: division for division in self.history}
-        pieces: list[Grown | None] = []
-        children: dict[int, tuple[int, int]] = {}
-        left_of: dict[int, int] = {}
-        stack: list[tuple[int, int]] = [(0, -1)]
-        while stack:
-            key, parent = stack.pop()
-            here = len(pieces)
-            if parent in left_of:
-                children[parent] = left_of.pop(parent), here
-            elif parent >= 0:
-                left_of[parent] = here
-            pieces.append(self.grown.get(key))
-            if key in divisions:
-                stack += [(divisions[key].right.key, here), (divisions[key].left.key, here)]
-        return pieces, dict(sorted(children.items()))
-
-    def _top(self, pieces: Sequence[Grown | None]) -> tuple[NDArray[Any], ...]:
-        """Return the hulls of all pieces as if each branch were a leaf whose records have each of its codes once."""
-        encodings = self.table.here.encodings
-        m = len(pieces)
-        feature = np.array([0 if piece is None else -1 for piece in pieces], np.int32)
-        hulls = []
-        for j, encoding in enumerate(encodings):
-            codes = [np.empty(0, np.uint16) if piece is None else piece.present[j] for piece in pieces]
-            ends = np.cumsum([len(some) for some in codes]).astype(np.int64)
-            zero = np.zeros(0, np.int32)
-            little = Branch(
-                zero, feature, zero, zero, np.zeros(0, np.int64), np.zeros(0, np.uint16), np.zeros(0, np.uint8),
-                ends - np.array([len(some) for some in codes], np.int64), ends, zero,
-            )  # fmt: skip
-            little = replace(little, parent=np.zeros(m, np.int32))
-            hulls.append(of_nodes.hulls([encoding], little, [np.concatenate(codes)], 1))
-        return tuple(np.concatenate(column) for column in zip(*hulls, strict=True))
+        return [self.grown[node.key] for node in nodes]
 
 
 def bins_of(nodes: Sequence[Node], most: float) -> list[list[Node]]:

@@ -11,7 +11,7 @@ import pytest
 
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import EncodedTable, encode
-from anonymizer.growing.grow import grow, grow_from
+from anonymizer.growing.grow import grow, grow_from, tree_of
 from anonymizer.growing.records import InMemory
 from anonymizer.growing.target import entropy
 from anonymizer.growing.tree import Tree
@@ -150,6 +150,11 @@ def test_two_classes__the_order_of_class_shares_finds_the_best_of_all_subsets() 
 # Growing in pieces.
 
 
+def tree_from(source: InMemory, criterion: str, min_leaf: int) -> Tree:
+    subtree = grow_from(source, source.encodings, criterion, min_leaf, None, 8)
+    return tree_of(subtree, source.encodings, source.encoded.n_records)
+
+
 def mixed_table(n: int, seed: int, c: int) -> EncodedTable:
     rng = np.random.default_rng(seed)
     x, wide = rng.integers(0, 60, n).astype(float), rng.integers(0, 10**6, n)
@@ -169,7 +174,7 @@ def test_pieces__the_divided_top_changes_nothing(criterion: str, c: int, small: 
     encoded = mixed_table(2500, 7, c)
     whole = grow(encoded, criterion, 2)
     with mock.patch.object(records_module, "SMALL", small), mock.patch.object(records_module, "WORKERS", workers):
-        pieces = grow_from(InMemory(encoded), encoded.encodings, criterion, 2, None, 8)
+        pieces = tree_from(InMemory(encoded), criterion, 2)
     assert whole.n_nodes > 100
     assert_same_tree(pieces, whole)
 
@@ -187,8 +192,8 @@ def test_pieces__a_large_table_is_divided_without_help() -> None:
     encoded = mixed_table(40_000, 9, 3)
     sources = [InMemory(encoded), InMemory(encoded)]
     with mock.patch.object(records_module, "SMALL", 10**9):
-        whole = grow_from(sources[0], encoded.encodings, "entropy", 25, None, 8)
-    assert_same_tree(grow_from(sources[1], encoded.encodings, "entropy", 25, None, 8), whole)
+        whole = tree_from(sources[0], "entropy", 25)
+    assert_same_tree(tree_from(sources[1], "entropy", 25), whole)
     assert len(sources[0].runs) == 1
     assert len(sources[1].runs) > 1
     assert sorted(sources[1].order.tolist()) == list(range(40_000))

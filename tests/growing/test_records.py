@@ -6,7 +6,9 @@ import pytest
 
 from anonymizer.growing.encode import EncodedTable, encode
 from anonymizer.growing.grow import division_of, grow
-from anonymizer.growing.records import InMemory, Node, Split, descend, in_threads
+from anonymizer.growing.records import InMemory, descend
+from anonymizer.growing.subtree import Node, Split
+from anonymizer.growing.threads import in_threads
 from anonymizer.schema import Schema
 
 ABSENT = 2

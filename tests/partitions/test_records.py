@@ -11,6 +11,7 @@ import pytest
 
 from anonymizer.errors import ParameterError
 from anonymizer.groups.recipe import Recipe, grow_by
+from anonymizer.growing import threads
 from anonymizer.growing.encode import encode
 from anonymizer.growing.records import descend
 from anonymizer.growing.target import moments_of_nodes, on_steps
@@ -49,6 +50,25 @@ def test_any_pieces__grow_the_same_tree(tmp_path: Path, criterion: str, classes:
     again, same = grow_pieces(coded, recipe, rows, enough)
     assert_same_tree(again, tree)
     assert same.tolist() == leaf.tolist()
+
+
+@pytest.mark.parametrize("number", [1, 3, 7])
+def test_any_number_of_threads__grows_the_same_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    table = pa.Table.from_pandas(people(6000, 4), preserve_index=False)
+    frame = whole_frame(table)
+    schema = schema_of(frame, sensitive=["diagnosis", "ward"])
+    coded = code_table(open_table(write_pieces(tmp_path, table, [2000])), schema)
+    whole, leaf = grow_by(Recipe(None, 2), encode(frame, schema))
+    monkeypatch.setattr(threads, "WORKERS", number)
+    threads.workers.cache_clear()
+    try:
+        tree, again = grow_pieces(coded, Recipe(None, 2), 700, 400)
+    finally:
+        threads.workers.cache_clear()
+    assert_same_tree(tree, whole)
+    assert again.tolist() == leaf.tolist()
 
 
 def numbered(n: int) -> tuple[pa.Table, Schema]:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -21,10 +22,12 @@ from hypothesis import strategies as st
 import anonymizer as an
 from anonymizer.engines import anonymize_files
 from anonymizer.errors import FolderExistsError, ParameterError, ReadError
-from anonymizer.partitions import run
+from anonymizer.partitions import records, run
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import MANIFEST, read_manifest
+from anonymizer.partitions.records import InPieces
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
+from tests.partitions.test_records import assert_same_tree
 
 
 def rows_of(folder: Path) -> pd.DataFrame:
@@ -273,12 +276,33 @@ def cuts(draw: st.DrawFn) -> tuple[list[pa.Table], int]:
     return draw(st.permutations(pieces)), draw(st.integers(1, 70))
 
 
+WAYS: list[dict[str, Any]] = [
+    {"generalizer": "uniform", "grouping": "least"},
+    {"generalizer": "uniform", "grouping": "error-risk"},
+    {"generalizer": "refine", "grouping": "least"},
+    {"generalizer": "pack", "grouping": "least"},
+]
+
+
 @settings(max_examples=12)
-@given(cuts())
-def test_any_pieces_in_any_order__give_the_same_tree_cut_cells_and_checks(case: tuple[list[pa.Table], int]) -> None:
-    pieces, rows = case
-    how: dict[str, Any] = {"k": 3, "generalizer": "uniform", "grouping": "least"}
-    with tempfile.TemporaryDirectory() as name:
+@given(cuts(), st.sampled_from(WAYS))
+def test_any_pieces_in_any_order__give_the_same_tree_cut_cells_and_checks(
+    case: tuple[list[pa.Table], int], way: dict[str, Any]
+) -> None:
+    (pieces, rows), secret = case, np.random.default_rng
+    how: dict[str, Any] = {"k": 3, **way}
+    waves: list[int] = []
+
+    def divide(self: InPieces, divisions: Any, nodes: Any) -> Any:
+        waves.append(len(divisions))
+        return of_pieces(self, divisions, nodes)
+
+    of_pieces = InPieces.divide
+    with (
+        tempfile.TemporaryDirectory() as name,
+        mock.patch.object(records, "SMALL", 4),  # so that nodes of few records are divided in waves
+        mock.patch.object(InPieces, "divide", divide),
+    ):
         folder = Path(name)
         (folder / "in").mkdir()
         for number, piece in enumerate(pieces):
@@ -286,9 +310,12 @@ def test_any_pieces_in_any_order__give_the_same_tree_cut_cells_and_checks(case: 
         frame = pd.concat([piece.to_pandas() for piece in pieces], ignore_index=True)
         whole = whole_frame(pa.Table.from_pandas(frame.astype({"town": "str", "job": "str"}), preserve_index=False))
         schema = schema_of(whole, identifying=["ward"])
-        expected = an.anonymize(whole, schema, **how)
-        result = anonymize_files(folder / "in", schema, folder / "out", rows=rows, override="a test", **how)
-        assert result.tree.sums.tobytes() == expected.tree.sums.tobytes()
+        expected = an.anonymize(whole, schema, rng=secret(1), **how)
+        result = anonymize_files(
+            folder / "in", schema, folder / "out", rows=rows, override="a test", rng=secret(1), **how
+        )
+        assert any(waves)
+        assert_same_tree(result.tree, expected.tree)
         assert result.pruning.cut().tolist() == expected.pruning.cut().tolist()
         assert result.verification.passed == expected.verification.passed
         for check in result.verification.checks:

@@ -13,7 +13,7 @@ import pytest
 
 from anonymizer.groups.recipe import Recipe
 from anonymizer.growing.encode import encode
-from anonymizer.growing.grow import choose_split, grow_from
+from anonymizer.growing.grow import choose_split, grow, grow_from, tree_of
 from anonymizer.growing.records import Growth, InMemory, heights_of
 from anonymizer.growing.waves import Here
 from anonymizer.partitions.coded import CodedTable, code_table
@@ -152,7 +152,7 @@ def test_runs_of_columns__hold_every_column_once() -> None:
 def test_a_splitter_that_is_given__chooses(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = whole_frame(twins(9000))
     encoded = encode(frame, schema_of(frame, quasi_identifying=ALL))
-    expected = grow_from(InMemory(encoded), encoded.encodings, "entropy", 2, None, 8)
+    expected = grow(encoded)
     source, waves = InMemory(encoded), []
 
     class Counting(Here):
@@ -163,6 +163,7 @@ def test_a_splitter_that_is_given__chooses(monkeypatch: pytest.MonkeyPatch) -> N
     def splitter(growth: Growth, orders: Any) -> Here:
         return Counting(source, growth, orders)
 
-    assert_same_tree(grow_from(source, encoded.encodings, "entropy", 2, None, 8, splitter=splitter), expected)
+    subtree = grow_from(source, encoded.encodings, "entropy", 2, None, 8, splitter=splitter)
+    assert_same_tree(tree_of(subtree, encoded.encodings, len(frame)), expected)
     assert waves[0] == 1
     assert len(waves) > 1

@@ -1,0 +1,33 @@
+"""Threads that read records side by side, as compiled loops do without Python's lock."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+WORKERS = 2
+"""Threads that read records at the same time."""
+THREADS = "records"
+"""How the names of these threads begin."""
+
+
+def in_threads(work: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
+    """Return the results of ``work`` on each item, in order; compiled kernels run side by side. Work that is itself
+    done by one of the threads is done there: were it to wait for the others, all of them could wait."""
+    items = list(items)
+    if len(items) < 2 or threading.current_thread().name.startswith(THREADS):
+        return [work(item) for item in items]
+    return list(workers().map(work, items))
+
+
+@cache
+def workers() -> ThreadPoolExecutor:
+    """Return the threads that read records, for the whole process: making them anew costs more than a small node's
+    records."""
+    return ThreadPoolExecutor(WORKERS, thread_name_prefix=THREADS)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=workers.cache_clear)  # the threads are the parent's, and nobody's here
