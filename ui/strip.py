@@ -54,7 +54,7 @@ def figures(ws: Workspace) -> list[Figure]:
     released = flow.after if flow.ready("after") else None
     utility = flow.utility if flow.ready("utility") else None
     tree, cut = pruning.tree, pruning.cut()
-    foreseen = ws.settings.generalizer == "uniform" and ws.settings.numbers in INTERVALS
+    foreseen = is_foreseen(ws)
     sizes, unit, aimed = tree.persons.n[cut], tree.unit, bool(ws.flow.encoded.target.name)
     records = count(tree.n[0]) + ("" if unit == "record" else f" of {plural(flow.encoded.n_persons, 'person')}")
     groups = smallest = highest = loss = error = "–"
@@ -87,6 +87,12 @@ def figures(ws: Workspace) -> list[Figure]:
         ),
         *tables(ws),
     ]
+
+
+def is_foreseen(ws: Workspace) -> bool:
+    """Return True when the figures of a release are those of the pruned tree: its groups are released whole, and the
+    ends of numbers bound every value."""
+    return ws.settings.generalizer == "uniform" and ws.settings.numbers in INTERVALS
 
 
 def readiness(ws: Workspace, smallest: int | None = None) -> str:
