@@ -16,8 +16,8 @@ JOB = "pieces"
 
 
 WHERE_UPLOADED = (
-    "**What it is.** A large upload, kept in pieces: its bytes, and every value as a small number, are in the memory of "
-    "this session. No row of it is written to a disk.",
+    "**What it is.** A large upload, kept in pieces: its bytes, and every value as a small number, are in the memory "
+    "of this session. No row of it is written to a disk.",
     "**Its release.** One ZIP of Parquet files to download on the *Release* page, made in memory too.",
 )
 WHERE_LISTED = (
@@ -27,8 +27,8 @@ WHERE_LISTED = (
     "*Release* page, and download its report and manifest there; all of it, too, as long as it is small.",
 )
 WHAT_DIFFERS = (
-    "**What is the same.** Facts, roles, tree, limits, *What if* and the checks of the release are those of all records. "
-    "The gate looks at {sample} records at most, evenly spread.",
+    "**What is the same.** Facts, roles, tree, limits, *What if* and the checks of the release are those of all "
+    "records. The gate looks at {sample} records at most, evenly spread.",
     "**What takes a smaller table.** Other formats and packets, rows side by side, attacks, records left out, public "
     "cuts and hierarchies, risks in a population, looking one person up, *Evaluate*, *Forest* and *Disclosure*. Bring "
     "a sample of the records for these.",
