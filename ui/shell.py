@@ -16,7 +16,7 @@ from ui.navigation import STEPS, pages
 from ui.release.folder import folder_gate, folder_result
 from ui.server.files import drop_files
 from ui.server.places import PLACES
-from ui.server.sessions import draw, drop_uploads, go
+from ui.server.sessions import draw, drop_uploads, go, session_name
 from ui.session import emptying, wait_for_place, workspace
 from ui.strip import strip
 from ui.tour import tour
@@ -276,7 +276,7 @@ def main() -> None:
     if visit.edition != ws.edition:
         visit.edition = ws.edition
         if ws.edition:  # a table came or went in this session
-            drop_files()
+            drop_files(session_name())
         sweep()
     tidy()
 
