@@ -51,7 +51,8 @@ def figures(ws: Workspace) -> list[Figure]:
         return []
     flow = ws.flow
     pruning = flow.pruning
-    released = flow.after if flow.ready("after") else None
+    result = folder_result(ws)
+    released = flow.after if flow.ready("after") else result.after if result is not None else None
     utility = flow.utility if flow.ready("utility") else None
     tree, cut = pruning.tree, pruning.cut()
     foreseen = is_foreseen(ws)
@@ -71,6 +72,8 @@ def figures(ws: Workspace) -> list[Figure]:
     elif foreseen:
         loss = share(cut_gcp(tree, ws.flow.node_ncp, cut))
         error = share(cut_error(tree, cut)) if aimed else error
+    if result is not None:
+        loss = share(sum(result.loss.values()) / len(result.loss))
     return [
         Figure("Ready to leave?", readiness(ws, fewest), READY),
         Figure("Records", records, "Records in the table, and in the release."),

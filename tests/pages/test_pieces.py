@@ -22,6 +22,8 @@ from ui.controls import share
 from ui.decisions.project_file import open_project, project_of, take_over
 from ui.gate import pieces as gate
 from ui.method import groupings_for
+from ui.release.folder import folder_result
+from ui.strip import figures
 from ui.what_if.pieces import figures_of_groups, losses_of_groups
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
@@ -83,6 +85,20 @@ def test_a_setting__is_kept_with_the_figures_of_its_groups(places: tuple[Path, P
     assert sorted(first.figures) == ["error", "gcp", "groups", "risk", "smallest"]
     assert not second.figures
     assert "no figures are known" in texts(app)
+
+
+def test_the_strip__has_the_figures_of_the_release_that_was_made(places: tuple[Path, Path]) -> None:
+    ws = session(places[0], generalizer="pack")
+    write_release(wait(open_page(ws, "release"), ws), ws, "people 2026")
+    result = folder_result(ws)
+    assert result is not None
+    values = {figure.label: figure.value for figure in figures(ws)}
+    assert values["Smallest group"] == f"{result.after.smallest:,}"
+    assert values["Groups"] == f"{result.after.groups:,}"
+    assert values["Detail lost (GCP)"] == share(sum(result.loss.values()) / len(result.loss))
+    ws.set(k=20)
+    ws.flow.compute("pruning")
+    assert {figure.label: figure.value for figure in figures(ws)}["Groups"] == "–"
 
 
 def test_the_gate__says_how_much_it_looked_at(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
