@@ -63,8 +63,8 @@ class MemoryOnlyError(ParameterError):
 
     def __init__(self, what: str = "This") -> None:
         super().__init__(
-            f"{what} takes a table in memory; this one is open in pieces.",
-            remedy="Bring a sample of it as one file for this.",
+            f"{what} takes a table in memory; this one is kept in pieces.",
+            remedy="Bring a sample of its records, as one file, for this.",
         )
 
 

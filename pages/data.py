@@ -7,7 +7,7 @@ from anonymizer.reading.files import PREVIEW
 from ui.controls import KIND_LABELS, count, next_step, plain, problem, size, without_midnight
 from ui.data.chooser import chooser
 from ui.data.paper import paper_panel
-from ui.data.pieces import way_of_pieces
+from ui.data.pieces import about_pieces
 from ui.data.reading_form import problems_found, questions_form, reading_form
 from ui.decisions.project_file import WHAT, project_panel
 from ui.decisions.state import DAYS
@@ -54,7 +54,7 @@ def overview(ws: Workspace) -> None:
         warnings = [one for one in reading.problems if one.level != "info"]
         st.metric("Things to look at", count(len(warnings)))
     if reading.in_pieces:
-        st.info(way_of_pieces(ws.source is not None), icon=":material/grid_view:")
+        st.info(about_pieces(ws), icon=":material/grid_view:")
 
 
 def details(ws: Workspace) -> None:

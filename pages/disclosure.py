@@ -28,7 +28,7 @@ def main() -> None:
     st.title("What would a published tree tell?", anchor=False)
     schema = ws.schema
     text = "A tree can be published instead of records. What it tells needs a table, and the role of each column."
-    if lacks(ws, "No tree yet", text, whole=True) or schema is None:
+    if lacks(ws, "No tree yet", text, whole="A tree to be published") or schema is None:
         return
     if schema.target is None or schema[schema.target].kind is not Kind.CATEGORICAL:
         empty_state(

@@ -13,7 +13,7 @@ def main() -> None:
     ws = workspace()
     st.title("Which method suits this table?", anchor=False)
     text = "Methods are compared on a table, and the role of each of its columns."
-    if lacks(ws, "Nothing to compare yet", text, whole=True):
+    if lacks(ws, "Nothing to compare yet", text, whole="Comparing methods"):
         return
     st.markdown(
         "Each method is tried the honest way (**cross-validation**): a part of the people is left out, the others are "

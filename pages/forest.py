@@ -27,10 +27,10 @@ from ui.session import workspace
 
 def main() -> None:
     ws = workspace()
-    text = "A private forest learns rules from a table and can be published in its place. Bring one first."
-    if lacks(ws, "There is no table yet", text, roles=False, whole=True):
-        return
     st.title("Publish rules instead of a table", anchor=False)
+    text = "A private forest learns rules from a table and can be published in its place. Bring one first."
+    if lacks(ws, "There is no table yet", text, roles=False, whole="A private forest"):
+        return
     st.markdown(
         "A **differentially private forest** answers with noise, so that nobody can tell whether a person was in the "
         "table. What it may reveal in all is the budget **β**; every question is charged to it."

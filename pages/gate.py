@@ -4,9 +4,10 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError
 from ui.controls import problem
+from ui.gate.pieces import gate_of_pieces
 from ui.gate.view import cards, headline, way_on
 from ui.guard import lacks
-from ui.job import groups_ready
+from ui.job import groups_ready, tree_ready
 from ui.session import workspace
 from ui.warm import wait_text
 
@@ -15,6 +16,10 @@ def main() -> None:
     ws = workspace()
     text = "What would leave is looked at once a table is here and each of its columns has a role."
     if lacks(ws, "Nothing can leave yet", text):
+        return
+    if ws.in_pieces:
+        if tree_ready(ws):
+            gate_of_pieces(ws)
         return
     try:
         if not groups_ready(ws):

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, MemoryOnlyError
 from anonymizer.schema import Kind, Role
 from anonymizer.values import plural as plural
 from anonymizer.values import share as share
@@ -122,7 +122,11 @@ def slider_ends(left: str, right: str) -> None:
 
 
 def problem(error: AnonymizerError, advice: str = "") -> None:
-    """Draw an error of the steward's table or choices as one message: what, where, what to do."""
+    """Draw an error of the steward's table or choices as one message: what, where, what to do. What takes a smaller
+    table is no error, and said as information."""
+    if isinstance(error, MemoryOnlyError):
+        st.info(f"{plain(error.problem)} {plain(error.remedy)}", icon=":material/grid_view:")
+        return
     parts = [f"**{plain(error.problem)}**", plain(error.remedy), advice]
     st.error("  \n".join(part for part in parts if part), icon=":material/error:")
 

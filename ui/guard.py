@@ -6,9 +6,9 @@ from ui.controls import empty_state, problem
 from ui.workspace import Workspace
 
 
-def lacks(ws: Workspace, title: str, text: str, *, roles: bool = True, whole: bool = False) -> bool:
+def lacks(ws: Workspace, title: str, text: str, *, roles: bool = True, whole: str = "") -> bool:
     """Return True when there is no table yet, or with ``roles`` no role of its columns, and draw the way to them; with
-    ``whole`` also when it is in pieces, and say so.
+    ``whole``, what takes a table in memory, also when it is in pieces, and say so.
 
     ``title`` and ``text``: what the page would show, and what it needs for that.
     """
@@ -17,7 +17,7 @@ def lacks(ws: Workspace, title: str, text: str, *, roles: bool = True, whole: bo
     elif roles and ws.schema is None:
         empty_state(title, text, "roles", "Say what each column is")
     elif whole and not isinstance(ws.reading, Reading):
-        problem(MemoryOnlyError())
+        problem(MemoryOnlyError(whole))
     else:
         return False
     return True

@@ -113,7 +113,10 @@ def limits(ws: Workspace, page: str) -> None:
 
 def population_limits(ws: Workspace, page: str) -> None:
     """Draw the limits on what is behind a group in the population, and what is known of it; k-map only where people
-    are counted, or the table counts as all of them."""
+    are counted, or the table counts as all of them. Of a table in pieces, that these take a smaller one."""
+    if ws.in_pieces:
+        st.caption("**Population:** limits on the risk in it take a smaller table; this one counts as all of it.")
+        return
     population, weight = ws.flow.population, ws.schema.only(Role.WEIGHT) if ws.schema else None
     table = population.table
     counted = table is not None and set(ws.flow.schema.quasi_identifying) <= set(table.columns)

@@ -62,7 +62,7 @@ def grouping_choice(ws: Workspace, page: str, *, explain: bool = True) -> None:
 
 def generalizer_choice(ws: Workspace, page: str) -> None:
     """Draw the box of generalizers."""
-    names = names_of("generalizer")
+    names = [name for name in names_of("generalizer") if not ws.unfit({"generalizer": name})]
     generalizer = st.selectbox(
         SETTINGS["generalizer"].title,
         names,
@@ -125,6 +125,9 @@ def suppression_title(ws: Workspace) -> str:
 
 def suppression_choice(ws: Workspace, page: str) -> None:
     """Draw what share of the records may be left out, what leaving one out counts, and what came of it."""
+    if ws.in_pieces:
+        st.caption("Every record of a table in pieces is in its release: leaving some out takes a smaller table.")
+        return
     if ws.settings.generalizer not in LEAVES_OUT or ws.flow.schema.person is not None:
         st.caption("Records can be left out of whole, refined and packed groups, where every record is a person.")
         return
@@ -147,7 +150,8 @@ def suppression_choice(ws: Workspace, page: str) -> None:
 
 def groupings_for(ws: Workspace) -> list[str]:
     """Return the groupings that fit: those that err in classes need classes, those that look at numbers need them."""
-    return [] if ws.schema is None else list(fitting_groupings(ws.schema))
+    names = () if ws.schema is None else fitting_groupings(ws.schema)
+    return [name for name in names if not ws.unfit({"grouping": name})]
 
 
 def fit_grouping(ws: Workspace) -> None:
@@ -171,7 +175,8 @@ def criteria(ws: Workspace) -> list[str]:
     """Return the splitting criteria that fit this target; the usual one first."""
     by_numbers = ws.schema is not None and ws.schema.by_numbers
     usual, unfit = ("sse", ("entropy", "gini")) if by_numbers else ("entropy", ("sse",))
-    return [usual, *(name for name in CRITERIA if name != usual and name not in unfit)]
+    others = [name for name in CRITERIA if name != usual and name not in unfit]
+    return [usual, *(name for name in others if not ws.unfit({"criterion": name}))]
 
 
 def growth_choice(ws: Workspace, page: str) -> None:

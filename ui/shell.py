@@ -6,7 +6,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.errors import MemoryOnlyError
-from anonymizer.partitions.parted import PartedReading
 from ui.controls import PAGES, count, plain, plural, problem
 from ui.decisions.browser import browser
 from ui.decisions.project_file import take_over
@@ -17,7 +16,7 @@ from ui.navigation import STEPS, pages
 from ui.release.folder import folder_gate, folder_result
 from ui.server.files import drop_files
 from ui.server.places import PLACES
-from ui.server.sessions import draw, drop_uploads, go
+from ui.server.sessions import draw, drop_uploads, go, session_name
 from ui.session import emptying, wait_for_place, workspace
 from ui.strip import strip
 from ui.tour import tour
@@ -141,8 +140,8 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 }
 </style>"""
 IN_MEMORY = ": never written to disk, never sent on."
-OF_PIECES = ", never sent on. What is written to disk, when you ask for it, is its release: a folder there."
-"""What is said of every table, and of one in pieces."""
+OF_FOLDERS = ", never sent on. What is written to disk, when you ask for it, is its release: a folder there."
+"""What is said of every table, and of one in the operator's folder."""
 LINE_PERIOD = 2.0  # seconds between two looks whether there is a place for a session that waits
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")
 
@@ -183,7 +182,7 @@ def frame(ws: Workspace, name: str) -> DeltaGenerator:
     which table there is, where, and how to be rid of it; ``name`` of the page."""
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", key="frame"):
         start_at_top(f"{name} {ws.edition}")
-        never = OF_PIECES if isinstance(ws.reading, PartedReading) else IN_MEMORY
+        never = OF_FOLDERS if ws.in_pieces and ws.source is None else IN_MEMORY
         where = f"in this session's memory on **{plain(host_text())}**{never}"
         title = "Your table stays" if ws.reading is None else f"{plain(ws.title)} is"
         st.caption(f":material/lock: {title} {where}", width="stretch")
@@ -245,7 +244,7 @@ def main() -> None:
     draw(emptying(), partial(stage, ws), ws.memory)
     done = steps_done(ws)
     waiting = wait_for_place(ws)
-    as_folder = isinstance(ws.reading, PartedReading) and ws.source is None
+    as_folder = ws.in_pieces and ws.source is None
     page = st.navigation(pages(done, as_folder=as_folder), position="hidden" if waiting else "top")
     if waiting:
         no_place(ws)
@@ -277,7 +276,7 @@ def main() -> None:
     if visit.edition != ws.edition:
         visit.edition = ws.edition
         if ws.edition:  # a table came or went in this session
-            drop_files()
+            drop_files(session_name())
         sweep()
     tidy()
 

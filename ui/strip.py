@@ -51,10 +51,11 @@ def figures(ws: Workspace) -> list[Figure]:
         return []
     flow = ws.flow
     pruning = flow.pruning
-    released = flow.after if flow.ready("after") else None
+    result = folder_result(ws)
+    released = flow.after if flow.ready("after") else result.after if result is not None else None
     utility = flow.utility if flow.ready("utility") else None
     tree, cut = pruning.tree, pruning.cut()
-    foreseen = ws.settings.generalizer == "uniform" and ws.settings.numbers in INTERVALS
+    foreseen = is_foreseen(ws)
     sizes, unit, aimed = tree.persons.n[cut], tree.unit, bool(ws.flow.encoded.target.name)
     records = count(tree.n[0]) + ("" if unit == "record" else f" of {plural(flow.encoded.n_persons, 'person')}")
     groups = smallest = highest = loss = error = "–"
@@ -71,6 +72,8 @@ def figures(ws: Workspace) -> list[Figure]:
     elif foreseen:
         loss = share(cut_gcp(tree, ws.flow.node_ncp, cut))
         error = share(cut_error(tree, cut)) if aimed else error
+    if result is not None:
+        loss = share(sum(result.loss.values()) / len(result.loss))
     return [
         Figure("Ready to leave?", readiness(ws, fewest), READY),
         Figure("Records", records, "Records in the table, and in the release."),
@@ -87,6 +90,12 @@ def figures(ws: Workspace) -> list[Figure]:
         ),
         *tables(ws),
     ]
+
+
+def is_foreseen(ws: Workspace) -> bool:
+    """Return True when the figures of a release are those of the pruned tree: its groups are released whole, and the
+    ends of numbers bound every value."""
+    return ws.settings.generalizer == "uniform" and ws.settings.numbers in INTERVALS
 
 
 def readiness(ws: Workspace, smallest: int | None = None) -> str:

@@ -28,6 +28,7 @@ from anonymizer.flow import Flow
 from anonymizer.growing.encode import Encoding, encode_column
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.parted import LARGE_READERS, PartedReading, parted
+from anonymizer.partitions.run import fits_pieces
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.files import Reading, ReadOptions
@@ -350,13 +351,24 @@ class Workspace:
 
     def set(self, **changes: Any) -> None:
         """Change settings: ``ws.set(k=20)``. Cells that would count people twice, where boxes share records, are
-        written as usual; a generalizer that leaves no record out does not do so."""
+        written as usual; a generalizer that leaves no record out does not do so. What does not fit a table in pieces is
+        as usual there."""
         self.settings = self.settings.but(**changes)
         if self.settings.generalizer == "tiered":
             unfit = [name for name in ("writing", "numbers") if self.settings[name] not in WITH_SHARED_RECORDS]
             self.settings = self.settings.but(**{name: SETTINGS[name].default for name in unfit})
         if self.settings.generalizer not in LEAVES_OUT:
             self.settings = self.settings.but(suppression=SETTINGS["suppression"].default)
+        self.settings = self.settings.but(**{name: SETTINGS[name].default for name in self.unfit(self.settings)})
+
+    @property
+    def in_pieces(self) -> bool:
+        """True when the table is in pieces."""
+        return isinstance(self.reading, PartedReading)
+
+    def unfit(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the names of settings whose values take a table in memory, while this one is in pieces."""
+        return tuple(name for name, value in settings.items() if self.in_pieces and not fits_pieces(name, value))
 
     def remember(self) -> None:
         """Make what changed since the last time a decision in the history."""

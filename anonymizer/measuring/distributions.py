@@ -1,12 +1,14 @@
 """How a column is distributed before and after: what somebody sees who reads every released cell evenly."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.cells import Cell
 from anonymizer.errors import ParameterError
-from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.encode import EncodedTable, Encoding
 from anonymizer.measuring.bins import Bins, bins_of, whole_step
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind
@@ -64,9 +66,17 @@ def distribution(encoded: EncodedTable, release: Release, name: str) -> Distribu
     position = encoded.names.index(name)
     encoding = encoded.encodings[position]
     counts = np.bincount(encoded.codes.columns[position], minlength=encoding.n_codes)
+    return distribution_of_counts(encoding, counts, column.cells, column.counts())
+
+
+def distribution_of_counts(
+    encoding: Encoding, counts: NDArray[np.integer], cells: Sequence[Cell], records: NDArray[np.integer]
+) -> Distribution:
+    """Return a column before and after. ``counts`` (codes,): records of each code; ``records``: of each cell."""
+    name = encoding.name
     bins = bins_of(encoding, counts, MOST_BINS, MOST_LEVELS)
     before: Floats = np.bincount(bins.of_code, counts, bins.count).astype(np.float64)
-    after = column.counts() @ bins.shares(column.cells)
+    after = records @ bins.shares(cells)
     labels = _interval_labels(bins, bins.edges) if bins.edges is not None else _level_labels(bins)
     missing = float(before[-1]), float(after[-1])
     return Distribution(

@@ -16,7 +16,8 @@ from anonymizer.gate.judge import about_table
 from anonymizer.groups.recipe import used_settings
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.growing.tree import Tree
-from anonymizer.partitions.boxes import ladders_of_pieces
+from anonymizer.measuring.distributions import Distribution, distribution_of_counts
+from anonymizer.partitions.boxes import COUNTED, boxed_column, ladders_of_pieces, pairs_in
 from anonymizer.partitions.coded import CodedTable, code_records
 from anonymizer.partitions.folder import Packing
 from anonymizer.partitions.records import grow_pieces
@@ -83,11 +84,31 @@ class PartedFlow(Flow):
         sample = self.coded.sample(SAMPLE)
         return about_table(sample.frame, self.schema, sample.person, sample.others)
 
+    def distribution(self, name: str) -> Distribution:
+        """Return a quasi-identifier before and after, where the groups of the pruned tree are released whole. It takes
+        one pass over the records, in this column alone."""
+        self.progress(0.1, "Looking at the values in each group")
+        coded, group = self.coded, self.pruning.group_of_node()[self.leaf]
+        sizes = np.bincount(group, minlength=self.tree.n_nodes)
+        number = np.cumsum(sizes > 0) - 1
+        part, sizes = number[group], sizes[sizes > 0]
+        position = coded.encoded.names.index(name)
+        encoding, how = coded.encoded.encodings[position], (self.settings.writing, self.settings.numbers)
+        pairs = pairs_in(part, coded.columns[name], len(sizes), any(way in COUNTED for way in how))
+        self.progress(0.7, "Reading the cells evenly")
+        column = boxed_column(coded, position, *pairs, len(sizes), *how, self.grids)
+        assert column.index is not None
+        before = np.bincount(coded.lookups[position], coded.columns[name].counts, encoding.n_codes).astype(np.int64)
+        after = np.bincount(column.index, sizes, len(column.cells))
+        return distribution_of_counts(encoding, before, column.cells, after)
+
     def write_folder(
         self, folder: str | Path | Packing, override: str = "", progress: Progress = no_progress
     ) -> FilesResult:
         """Write the release into a new folder, or into one ZIP file in memory, checked; return what it is. Raises what
-        :func:`anonymizer.engines.anonymize_files` raises."""
+        :func:`anonymizer.engines.anonymize_files` raises, and :class:`MemoryOnlyError` for public cuts."""
+        if any(column.cuts for column in self.schema.columns):
+            raise MemoryOnlyError("A column with public cuts or a hierarchy")
         require_pieces(self.settings, self.schema)
         self.require_limits()
         own = {"grouping": self.grouping, **used_settings(self.recipe, self.encoded)}

@@ -19,6 +19,7 @@ from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.gate.finding import Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import shortfall_of_all, too_few
+from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import group, natural_grouping, recipe_of, used_settings
 from anonymizer.groups.risk import annotate
@@ -46,7 +47,7 @@ from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.release import ORDERS
 from anonymizer.reporting.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
 from anonymizer.schema import Schema
-from anonymizer.settings import RUN, Settings
+from anonymizer.settings import OF_POPULATION, RUN, Settings
 from anonymizer.version import VERSION
 
 SAMPLE = 500_000
@@ -54,6 +55,19 @@ SAMPLE = 500_000
 
 GROUPS_ALONE = ("uniform", "refine", "pack", "pack-persons", "polish", "tiered-strict")
 """Generalizers whose boxes share no record."""
+
+
+WHOLE = ("suppression", "regression", *OF_POPULATION)
+"""Settings that take one table in memory unless they are off."""
+
+
+def fits_pieces(setting: str, value: Any) -> bool:
+    """Return True when a table in pieces can be released with this value of a setting."""
+    if setting == "generalizer":
+        return value in GROUPS_ALONE
+    if setting == "grouping":
+        return value not in MONDRIAN or MONDRIAN[value] is not None  # others grow as any tree does
+    return not (setting in WHOLE and value) and (setting, value) != ("criterion", "blend")
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,7 @@ def download(page: Page, label: str, folder: Path) -> Path:
     button.or_(fold).first.wait_for(timeout=120_000)
     if not button.is_visible():
         fold.click()
-    with page.expect_download(timeout=60_000) as waiting:
+    with page.expect_download(timeout=120_000) as waiting:
         button.click()
     path = folder / waiting.value.suggested_filename
     waiting.value.save_as(path)

@@ -79,7 +79,7 @@ def packet_of_the_page(page: Page) -> bytes:
     expect(page.get_by_role("button", name="Download the packet")).to_be_focused(timeout=120_000)
     settle(page)
     assert faults(page) == []
-    with page.expect_download(timeout=60_000) as waiting:
+    with page.expect_download(timeout=120_000) as waiting:
         page.get_by_role("button", name="Download the packet").click()
     return Path(waiting.value.path()).read_bytes()
 

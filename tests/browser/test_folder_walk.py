@@ -73,7 +73,7 @@ def test_a_folder__is_opened_grown_and_released(dashboard: Served, places: tuple
     settle(page)
     folder = places[1] / "people 2026"
     assert verify_folder(folder, dictionary_schema(folder), k=10).passed
-    with page.expect_download() as fetched:
+    with page.expect_download(timeout=120_000) as fetched:
         page.get_by_role("button", name="Manifest").click()
     assert fetched.value.path().read_bytes() == (folder / "manifest.json").read_bytes()
     text = page.content()

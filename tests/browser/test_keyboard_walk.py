@@ -84,7 +84,7 @@ def test_the_sample__is_released_by_the_keyboard_alone(app_server: str, page: Pa
     focus = page.evaluate(FOCUS)
     assert focus["ring"], "the answer shows that it has the focus"
     assert "Download the packet" in focus["name"], "and keeps it"
-    with page.expect_download(timeout=60_000) as waiting:
+    with page.expect_download(timeout=120_000) as waiting:
         page.keyboard.press("Enter")
     packet = Path(waiting.value.path()).read_bytes()
     assert check_packet(packet).passed

@@ -51,7 +51,7 @@ def test_project_and_next_years_table__to_a_checked_release(page: Page, app_serv
     step(page, "Release").click()
     expect(page.get_by_text("This release is 8-anonymous").first).to_be_visible(timeout=120_000)
     make_packet(page)
-    with page.expect_download(timeout=60_000) as waiting:
+    with page.expect_download(timeout=120_000) as waiting:
         page.get_by_role("button", name="Download the packet").click()
     packet = Path(waiting.value.path()).read_bytes()
     check = check_packet(packet)

@@ -89,7 +89,7 @@ def test_fifty_columns__to_a_download_in_fifteen_clicks_and_four_pages(
     settle(page)
     give_reason(page, clicks)
     click(clicks, page.get_by_role("button", name="Make the packet"))
-    with page.expect_download(timeout=60_000) as waiting:
+    with page.expect_download(timeout=120_000) as waiting:
         click(clicks, page.get_by_role("button", name="Download the packet"))
     packet = Path(waiting.value.path()).read_bytes()
     assert check_packet(packet).passed

@@ -328,12 +328,12 @@ def test_double_click__looks_closer(tree_page: Any) -> None:
 def test_download__svg_and_dot(tree_page: Any) -> None:
     page = tree_page
     n_nodes = page.locator(".stage g.node").count()
-    with page.expect_download() as saved:
+    with page.expect_download(timeout=120_000) as saved:
         page.get_by_role("button", name="SVG").click()
     assert saved.value.suggested_filename == "tree.svg"
     root = ElementTree.parse(saved.value.path()).getroot()
     assert sum("node" in group.get("class", "").split() for group in root.iter(f"{SVG}g")) == n_nodes
-    with page.expect_download() as saved:
+    with page.expect_download(timeout=120_000) as saved:
         page.get_by_role("button", name="DOT, nothing folded").click()
     text = saved.value.path().read_text("utf-8")
     assert text.startswith("digraph tree {")

@@ -48,7 +48,9 @@ def test_a_large_upload__is_kept_in_pieces_and_it_is_said() -> None:
     assert ws.reading.in_pieces
     assert ws.reading.name == "people.parquet"
     assert "kept in pieces" in texts(app)
-    assert "one ZIP of Parquet files to download" in texts(app)
+    assert "No row of it is written to a disk" in texts(app)
+    assert "One ZIP of Parquet files to download" in texts(app)
+    assert "on this server" not in texts(app)
     assert "3,000" in " ".join(metric.value for metric in app.metric)
 
 
@@ -66,7 +68,9 @@ def test_pages__open_or_say_what_they_take(page: str) -> None:
     ws = session(text(PEOPLE), "people.csv")
     app = wait(open_page(ws, page), ws)
     assert not app.exception
-    assert (SENTENCE in texts(app)) == (page in ("gate", "evaluate", "forest", "disclosure", "what_if"))
+    assert not app.error
+    assert (SENTENCE in texts(app)) == (page in ("evaluate", "forest", "disclosure"))
+    assert "never written to disk" in texts(app)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

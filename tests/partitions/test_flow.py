@@ -1,5 +1,6 @@
 """A table in pieces that is open: the same facts, roles, tree, cut figures and folder as of the whole table."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,17 @@ import pytest
 
 from anonymizer.checking.linkage import singling_out
 from anonymizer.engines import anonymize_files
-from anonymizer.errors import CancelledError, MemoryOnlyError, ReadError
+from anonymizer.errors import CancelledError, MemoryOnlyError, ParameterError, ReadError
 from anonymizer.flow import DEPENDS, Flow
 from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.partitions.flow import STAGES, PartedFlow
 from anonymizer.partitions.folder import Archive, Packing, archive_of
 from anonymizer.partitions.parted import read_pieces
+from anonymizer.partitions.run import fits_pieces, require_pieces
 from anonymizer.reading.facts import profile
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Schema
-from anonymizer.settings import Settings
+from anonymizer.settings import Settings, names_of
 from tests.partitions.tables import QUASI, people, schema_of, whole_frame, write_pieces
 
 N = 4000
@@ -72,6 +74,34 @@ def test_stages__are_those_of_the_whole_table(pieces: tuple[Path, pd.DataFrame],
     assert whole.before.sizes.tolist() == flow.before.sizes.tolist()
     names = schema.quasi_identifying
     assert flow.table.singling_out(names) == singling_out(frame, names)
+
+
+@pytest.mark.parametrize("how", [{}, {"numbers": "median", "writing": "weighted"}, {"numbers": "range"}])
+def test_a_column_before_and_after__is_that_of_the_whole_table(
+    pieces: tuple[Path, pd.DataFrame], how: dict[str, Any]
+) -> None:
+    folder, frame = pieces
+    schema, settings = roles_of(frame), Settings(generalizer="uniform", grouping="least", **how)
+    whole = Flow(frame, schema, settings)
+    flow = PartedFlow(read_pieces(folder, "people", folder.parent).table, schema, settings)  # type: ignore[arg-type]
+    for expected in whole.distributions:
+        column = flow.distribution(expected.name)
+        assert (column.labels, column.missing) == (expected.labels, pytest.approx(expected.missing))
+        assert column.before.tolist() == expected.before.tolist()
+        assert column.after == pytest.approx(expected.after)
+
+
+def test_settings__that_do_not_fit_are_those_that_are_refused(pieces: tuple[Path, pd.DataFrame]) -> None:
+    folder, frame = pieces
+    table, schema = read_pieces(folder, "people", folder.parent).table, roles_of(frame)
+    ways = [(name, value) for name in ("generalizer", "grouping", "criterion") for value in names_of(name)]
+    ways += [("suppression", 0.01), ("regression", "income ~ age"), ("risk_max", 0.1), ("k_map", 2)]
+    ways = [(name, value) for name, value in ways if value not in ("sse", "error-digression", "regression-mondrian")]
+    for name, value in ways:
+        flow = PartedFlow(table, schema, Settings(grouping="least").but(**{name: value}))  # type: ignore[arg-type]
+        with nullcontext() if fits_pieces(name, value) else pytest.raises(ParameterError):
+            require_pieces(flow.settings, schema)
+            _ = flow.tree
 
 
 def test_other_stages__say_that_they_take_a_table_in_memory(pieces: tuple[Path, pd.DataFrame]) -> None:

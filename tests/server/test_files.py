@@ -18,6 +18,8 @@ CONTENT = b"age,diagnosis\n"
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What the monotonic clock says; the framework's own class of files comes back after the test."""
     monkeypatch.setattr(media_file_manager, "MediaFileMetadata", media_file_manager.MediaFileMetadata)
+    manager = media_file_manager.MediaFileManager
+    monkeypatch.setattr(manager, "execute_deferred", manager.execute_deferred)
     now = [1_000.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
@@ -45,15 +47,33 @@ def test_what_is_dropped__goes_at_once_but_what_a_page_offers_stays(
     clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep_for_a_while()
-    drop_files()  # without a server there is nothing to drop
+    drop_files("")  # without a server there is nothing to drop
     storage = MemoryMediaFileStorage("/media")
     files = media_file_manager.MediaFileManager(storage)
     monkeypatch.setattr(server_files, "exists", lambda: True)
     monkeypatch.setattr(server_files, "get_instance", lambda: SimpleNamespace(media_file_mgr=files))
     offered = files.add(CONTENT, "text/csv", "1.1", is_for_static_download=True).rpartition("/")[2]
-    drop_files()
+    drop_files("")
     assert storage.get_file(offered).content == CONTENT
     files.clear_session_refs()
-    drop_files()
+    drop_files("")
     with pytest.raises(MediaFileStorageError):
         storage.get_file(offered)
+
+
+def test_what_was_made_for_a_click__stays_when_another_session_ends(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_for_a_while()
+    storage = MemoryMediaFileStorage("/media")
+    files = media_file_manager.MediaFileManager(storage)
+    monkeypatch.setattr(server_files, "exists", lambda: True)
+    monkeypatch.setattr(server_files, "get_instance", lambda: SimpleNamespace(media_file_mgr=files))
+    monkeypatch.setattr(media_file_manager, "_get_session_id", lambda: "mine")
+    button = files.add_deferred(lambda: CONTENT, "text/csv", "1.2", file_name="released.csv")
+    name = files.execute_deferred(button).rpartition("/")[2]
+    drop_files("another")
+    assert storage.get_file(name).content == CONTENT
+    drop_files("mine")
+    with pytest.raises(MediaFileStorageError):
+        storage.get_file(name)

@@ -7,22 +7,41 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError, CancelledError, ReadError
 from anonymizer.partitions.parted import PartedReading, read_pieces
-from ui.controls import plain
+from anonymizer.partitions.run import SAMPLE
+from ui.controls import count, plain, plural
 from ui.job import Job, start_job, stop_job, watch
 from ui.workspace import Workspace
 
 JOB = "pieces"
 
 
-def way_of_pieces(is_upload: bool) -> str:
-    """Return what differs for a table in pieces, in a sentence."""
-    place = "one ZIP of Parquet files to download" if is_upload else "a folder on the server"
-    return (
-        "This table is large, so it is **kept in pieces**, every value as a small number: roles, tree, *What if* and "
-        f"checks are those of the whole table, and its release is {place}; other formats and packets, rows side by "
-        "side, attacks, records left out, risks in a population, *Evaluate*, *Forest* and *Disclosure* take a smaller "
-        "table."
-    )
+WHERE_UPLOADED = (
+    "**What it is.** A large upload, kept in pieces: its bytes, and every value as a small number, are in the memory "
+    "of this session. No row of it is written to a disk.",
+    "**Its release.** One ZIP of Parquet files to download on the *Release* page, made in memory too.",
+)
+WHERE_LISTED = (
+    "**What it is.** {files} on this server, kept in pieces: the files stay where they are, unchanged, and were read "
+    "once. Every value is in the memory of this session as a small number.",
+    "**Its release.** A new folder on this server, where its operator has releases written. You give it a name on the "
+    "*Release* page, and download its report and manifest there; all of it, too, as long as it is small.",
+)
+WHAT_DIFFERS = (
+    "**What is the same.** Facts, roles, tree, limits, *What if* and the checks of the release are those of all "
+    "records. The gate looks at {sample} records at most, evenly spread.",
+    "**What takes a smaller table.** Other formats and packets, rows side by side, attacks, records left out, public "
+    "cuts and hierarchies, risks in a population, looking one person up, *Evaluate*, *Forest* and *Disclosure*. Bring "
+    "a sample of the records for these.",
+)
+"""What is said of a table in pieces: where it is, where its release will be, and what differs."""
+
+
+def about_pieces(ws: Workspace) -> str:
+    """Return what a table in pieces is, where its rows and its release are, and what differs, as Markdown."""
+    assert isinstance(ws.reading, PartedReading)
+    where = WHERE_UPLOADED if ws.source is not None else WHERE_LISTED
+    files = plural(len(ws.reading.table.source.files), "file")
+    return "\n\n".join((*where, *WHAT_DIFFERS)).format(files=files[:1].upper() + files[1:], sample=count(SAMPLE))
 
 
 def begin_opening(ws: Workspace, path: Path, name: str, folder: Path) -> None:

@@ -1,5 +1,6 @@
 """The project file: saved, opened, and taken over by the table that it fits, at once or as soon as that comes."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -12,6 +13,7 @@ from anonymizer.labelled.codebook import is_codebook
 from anonymizer.reading.child import read_codebook_in_child
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Schema
+from anonymizer.settings import SETTINGS, in_text
 from anonymizer.whatif.described import with_codebook
 from anonymizer.whatif.next_year import carry_over, profile_of, read_as_then
 from anonymizer.whatif.project import Project, from_json, outward, to_json
@@ -103,6 +105,7 @@ def take_over(ws: Workspace) -> None:
         return
     ws.set_schema(schema)
     ws.open(dict(project.parameters))
+    unfit = ws.unfit(project.parameters)
     if same or decisions.last is None or not decisions.last.changes:
         ws.scenarios, ws.history = project.scenarios, project.history
     ws.state(ReleaseState).fill(project.words)
@@ -115,6 +118,14 @@ def take_over(ws: Workspace) -> None:
         decisions.note = decisions.note or restored_text(project)
     elif not project.fits(columns):
         decisions.note = ""  # what changed says it all
+    if unfit:
+        decisions.note, decisions.fits = f"{decisions.note} {unfit_text(unfit)}".strip(), False
+
+
+def unfit_text(names: Iterable[str]) -> str:
+    """Return that some settings are not those of the project, in one sentence."""
+    listed = ", ".join(in_text(SETTINGS[name].title) for name in names)
+    return f"This table is kept in pieces, so what takes a smaller one is not as in the project: {listed}."
 
 
 def in_memory(ws: Workspace) -> pd.DataFrame:

@@ -34,10 +34,14 @@ WIDTH = 190
 LONGEST = 2000
 
 
-def headline(gate: Gate) -> None:
-    """Draw whether the release may leave: the first thing on the page."""
-    st.title(plain(gate.verdict), anchor=False)
-    st.markdown("All of this was looked for in what would leave, not in the settings that made it.")
+WHERE = "All of this was looked for in what would leave, not in the settings that made it."
+
+
+def headline(gate: Gate, where: str = WHERE, *, so_far: bool = False) -> None:
+    """Draw whether the release may leave, or could so far, and where that was looked for: the first thing on the
+    page."""
+    st.title(plain(gate.verdict) + (", so far" if so_far else ""), anchor=False)
+    st.markdown(plain(where))
 
 
 def cards(ws: Workspace, gate: Gate, page: str = "") -> None:

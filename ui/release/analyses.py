@@ -26,7 +26,7 @@ CONFIG = {"displayModeBar": False}
 
 def regression_choice(ws: Workspace) -> None:
     """Draw the field for a regression to compare before and after; a text that names none is said to, and not used."""
-    if ws.schema is None:
+    if ws.schema is None or ws.in_pieces:
         return
     setting = SETTINGS["regression"]
     text = st.text_input(

@@ -46,7 +46,7 @@ def domain_editor(ws: Workspace) -> None:
         with st.form(f"domain {ws.edition} {ws.version} {name}", border=False):
             domain, ordered = levels(column, encoding) if column.kind is Kind.CATEGORICAL else ends(column, encoding)
             step = None if column.kind is Kind.CATEGORICAL else step_of_ends(column)
-            texts = cut_fields(column)
+            texts = {} if ws.in_pieces else cut_fields(column)
             with st.container(horizontal=True):
                 declare = st.form_submit_button("Declare this domain", type="primary")
                 reset = st.form_submit_button("Read it from the data")

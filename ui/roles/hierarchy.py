@@ -23,6 +23,9 @@ def hierarchy_editor(ws: Workspace, column: Column) -> None:
     """Draw the hierarchy of a quasi-identifying column of levels or numbers, or where one is dropped."""
     if column.kind is Kind.DATE or column.role is not Role.QUASI_IDENTIFYING:
         return
+    if ws.in_pieces and not column.cuts:
+        st.caption("Public cuts and hierarchies take a smaller table: this one is kept in pieces.")
+        return
     if column.cuts.hierarchy is not None:
         levels(column.cuts.hierarchy)
     with st.container(horizontal=True, vertical_alignment="center"):

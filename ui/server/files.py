@@ -1,21 +1,31 @@
 """A file that was made for a click stays until it can have been fetched."""
 
 import time
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any
 
 from streamlit.runtime import exists, get_instance, media_file_manager
 
 PATIENCE = 10.0
 """Seconds in which a file that was made for a click must begin to be fetched."""
 
+CLICKED: ContextVar[str] = ContextVar("CLICKED", default="")
+"""The session for whose click a file is being made."""
+
 
 class Lifetime(media_file_manager.MediaFileMetadata):
     """What the framework knows of a file, which may be deleted :data:`PATIENCE` seconds after no page offered it.
 
     The framework's own would let it go the second time that any page of any session has been drawn meanwhile: under
-    load, that is before the browser has asked for it.
+    load, that is before the browser has asked for it. ``session``: for whose click it was made, "" for none.
     """
 
     since: float | None = None
+
+    def __init__(self, *about: Any, **named: Any) -> None:
+        super().__init__(*about, **named)
+        self.session = CLICKED.get()
 
     @property
     def is_marked_for_delete(self) -> bool:
@@ -29,16 +39,30 @@ class Lifetime(media_file_manager.MediaFileMetadata):
 
 
 def keep_for_a_while() -> None:
-    """Have every file that is made for a click stay for a while, however many pages are drawn."""
+    """Have every file that is made for a click stay for a while, however many pages are drawn, and know whose it is."""
+    manager: Any = media_file_manager.MediaFileManager
+    execute = manager.execute_deferred
+
+    @wraps(execute)
+    def execute_deferred(files: Any, file_id: str) -> str:
+        asked = files._deferred_callables.get(file_id)
+        token = CLICKED.set(asked["session_id"] if asked else "")
+        try:
+            return str(execute(files, file_id))
+        finally:
+            CLICKED.reset(token)
+
+    manager.execute_deferred = execute_deferred
     media_file_manager.MediaFileMetadata = Lifetime  # type: ignore[misc]
 
 
-def drop_files() -> None:
+def drop_files(session: str) -> None:
     """Delete at once every file that no page offers: nobody is to have what was forgotten, or is of a session that has
-    ended. One that was made for a click of another session in these seconds goes too, and has to be asked for again."""
+    ended. ``session``: the one that forgot or ended; what was made for a click of another one stays."""
     if not exists():
         return
     manager = get_instance().media_file_mgr
     with manager._lock:
         for file in manager._get_inactive_file_ids():
-            manager._delete_file(file)
+            if getattr(manager._file_metadata[file], "session", "") in ("", session):
+                manager._delete_file(file)

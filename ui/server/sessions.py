@@ -119,6 +119,12 @@ def go() -> None:
     LEAVING.add(st.context.headers.get(CONNECTION, ""))
 
 
+def session_name() -> str:
+    """Return what the framework calls the running session; "" outside of one."""
+    context = get_script_run_ctx()
+    return "" if context is None else context.session_id
+
+
 def drop_uploads() -> None:
     """Remove all files that were uploaded in the running session from the framework's memory: they were read."""
     context = get_script_run_ctx()
@@ -131,7 +137,7 @@ def close(runtime: Runtime, session: str, visit: Visit) -> None:
     runtime.close_session(session)
     runtime.uploaded_file_mgr.remove_session_files(session)
     runtime.media_file_mgr.clear_session_refs(session)
-    drop_files()
+    drop_files(session)
     visit.empty()
 
 

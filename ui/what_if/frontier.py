@@ -5,11 +5,12 @@ from typing import Any
 
 import streamlit as st
 
+from anonymizer.errors import MemoryOnlyError
 from anonymizer.flow import Flow
 from anonymizer.whatif.chart import LOSSES, RISKS, available, frontier_figure, frontier_sentence
 from anonymizer.whatif.frontier import Point, fitting_methods, record_frontier
 from anonymizer.whatif.scenarios import scenario_of
-from ui.controls import place_of, plain, plural, share
+from ui.controls import place_of, plain, plural, problem, share
 from ui.job import Job, answer_of_job, parts_of
 from ui.session import widget_state
 from ui.what_if.kinds import kinds
@@ -28,8 +29,11 @@ def frontier(ws: Workspace) -> None:
             "are among the methods that must look at every record."
         )
     cuts = flow_of_cuts(ws)
+    if ws.in_pieces and not cuts.ready("tree"):
+        answer_of_job(ws, "tree of cuts", cuts.recipe, "", lambda job: cuts.watch(job.go_on).compute("tree"))
+        return
     curves = cuts.frontier
-    points, key = [*curves, *slower(ws, cuts)], chart_key(ws, curves)
+    points, key = [*curves, *(() if ws.in_pieces else slower(ws, cuts))], chart_key(ws, curves)
     first, second, _ = st.columns([2, 2, 3], gap="medium")
     losses, risks = available(points, LOSSES), available(points, RISKS)
     state = ws.state(WhatIfState)
@@ -48,7 +52,10 @@ def frontier(ws: Workspace) -> None:
             "The risk here is 1 / persons of the smallest group. A person with many of a group's rows stands out more: "
             "that share is known once a release was made, and stands in the line of figures."
         )
-    kinds(ws, cuts)
+    if ws.in_pieces:
+        problem(MemoryOnlyError("Comparing with other methods, or with a published tree or rules,"))
+    else:
+        kinds(ws, cuts)
     point = clicked_point(points, key)
     if point is None:
         st.caption("Click a mark to read it, use it or keep it. Marks further down and to the left are better.")

@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from anonymizer.attacks.look_up import Matches, look_up, person
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, MemoryOnlyError
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.releasing.generalize import TAKES_LONG
 from anonymizer.whatif.scenarios import Scenario
@@ -18,6 +18,8 @@ MOST_LEVELS = 200
 
 def knowledge(ws: Workspace) -> None:
     """Draw what is known of one person, who remains, and what is learnt."""
+    if ws.in_pieces:
+        raise MemoryOnlyError("Looking one person up")
     facts = known_values(ws)
     table, schema = ws.table, ws.schema
     assert table is not None

@@ -7,7 +7,7 @@ import streamlit as st
 
 from anonymizer.checking.persons import release_risk
 from anonymizer.drawing.charts import RELEASED
-from anonymizer.errors import AnonymizerError
+from anonymizer.errors import AnonymizerError, MemoryOnlyError
 from anonymizer.population.attackers import k_map_size
 from anonymizer.population.individual import fewest_alike
 from anonymizer.population.sample import COUNT, Population, SampleRisk, riskiest, sample_risk, special_of
@@ -39,6 +39,8 @@ ORIGINAL = "#8a8f98"
 
 def as_a_sample(ws: Workspace) -> None:
     """Draw what is known of the population, the figures before and after, and the riskiest records."""
+    if ws.in_pieces:
+        raise MemoryOnlyError("The risk in a population")
     left, right = st.columns([2, 5], gap="large")
     with left:
         population = population_choice(ws)

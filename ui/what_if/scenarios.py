@@ -13,14 +13,18 @@ from ui.controls import PAGES, count, plain, share
 from ui.decisions.project_file import project_panel
 from ui.decisions.view import outcome
 from ui.history import travel
+from ui.what_if.pieces import figures_of_groups
 from ui.workspace import Workspace
 
 OTHER_BASIS = ":gray[Kept for other roles or another table. Open it to see its figures here, and keep it again.]"
+NO_FIGURES = ":gray[Kept before its release was made, and these groups are divided further: no figures are known.]"
 SHARES = ("risk", "gcp", "error", "rsd", "posterior", "unexplained")
 
 
 def current_scenario(ws: Workspace, name: str, comment: str) -> Scenario:
     """Return the setting that is chosen now, with the figures of its release."""
+    if ws.in_pieces:
+        return Scenario(name, dict(ws.settings), figures_of_groups(ws), comment, basis(ws))
     risk, utility = ws.flow.after, ws.flow.utility
     figures = {"groups": risk.groups, "smallest": risk.smallest, "risk": risk.highest, "gcp": utility.gcp}
     if utility.error is not None and not ws.flow.encoded.by_numbers:
@@ -76,7 +80,7 @@ def show_scenario(ws: Workspace, place: int, scenario: Scenario) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
         figures = scenario.counted_on(basis(ws)).figures
         words = " · ".join(f"{NAMES['measure'][name]} {figure_text(name, value)}" for name, value in figures.items())
-        text = f"**{plain(scenario.name)}**  \n{words or OTHER_BASIS}"
+        text = f"**{plain(scenario.name)}**  \n{words or (NO_FIGURES if scenario.basis == basis(ws) else OTHER_BASIS)}"
         st.markdown(text + (f"  \n*{plain(scenario.comment)}*" if scenario.comment else ""), width="stretch")
         st.button("Open", key=f"open {place}", on_click=ws.open, args=(dict(scenario.parameters),))
         if st.button("Release", key=f"release {place}", icon=":material/arrow_forward:"):

@@ -27,6 +27,7 @@ from ui.release.view import check_text, headline, homogeneity
 from ui.strip import figures
 from ui.what_if.frontier import frontier
 from ui.what_if.knowledge import knowledge
+from ui.what_if.pieces import glance_of_groups, losses_in_pieces
 from ui.what_if.population import as_a_sample
 from ui.what_if.scenarios import history, scenarios
 from ui.what_if.state import WhatIfState
@@ -43,9 +44,9 @@ def explore(ws: Workspace) -> None:
     """Draw everything on the page: what is chosen, the figures that follow, and the view that is open."""
     place = choices(ws)
     views: dict[str, Callable[[Workspace], None]] = {
-        "At a glance": glance,
+        "At a glance": glance_in_pieces if ws.in_pieces else glance,
         "Which k do I need?": which_k,
-        "What would I lose?": losses,
+        "What would I lose?": losses_in_pieces if ws.in_pieces else losses,
         "Frontier": frontier,
         "What if I knew…": knowledge,
         "As a sample": as_a_sample,
@@ -83,6 +84,7 @@ def make_release(ws: Workspace) -> bool:
         if not groups_ready(ws):
             undo_redo(ws)
             return False
+        ws.flow.require_limits()
         ws.flow.compute("after", "utility", "about_table")
         strip_here(ws)
     except AnonymizerError as error:
@@ -142,6 +144,12 @@ def glance(ws: Workspace) -> None:
             st.markdown("\n\n".join(map(check_text, checks)))
             homogeneity(verification, ws.flow.schema)
             way_to_release(ws, "Release this setting")
+
+
+def glance_in_pieces(ws: Workspace) -> None:
+    """Draw what the groups of a table in pieces would be, and what they keep and lose."""
+    pruning = ws.flow.pruning
+    glance_of_groups(ws, tree_summary(pruning, len(pruning.cut())), loss_bars)
 
 
 def loss_bars(ncp_by_column: Mapping[str, float]) -> str:
