@@ -4,12 +4,15 @@
     python run.py bench scale --rows 4500000 --format parquet --generalizer uniform pack
     python run.py bench scale --rows 4500000 45000000 --engine local
     python run.py bench scale --rows 4500000 --engine local dask --workers 2
+    python run.py bench scale --rows 4500000 --format csv --no-report --runs 3
 
 Adult, resampled, with 14 quasi-identifiers, k = 10, groups of least pruning. Every run is a process of its own, warm
 (it releases a small table first), so its highest memory is that of the run; the stage that reaches it is marked. CPU
 seconds are those of all threads; with ``--engine dask`` of a scheduler and workers, too, which are started for the run.
-The peer reads the same file in a process of its own: polars where it is installed, else pyarrow. Adult is read from
-``../shared/data``; files are made in a folder for temporary files, which is deleted.
+The peer reads the same file in a process of its own: polars where it is installed, else pyarrow. With ``--runs``,
+peers, generalizers and engines run in turns, so many times each; the tables are those of the middle run by its CPU
+seconds, and ratios are those of medians. Adult is read from ``../shared/data``; files are made in a folder for
+temporary files, which is deleted.
 """
 
 import argparse
@@ -17,12 +20,11 @@ import hashlib
 import importlib.util
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -35,6 +37,7 @@ import anonymizer as an
 from anonymizer.flow import Flow
 from anonymizer.settings import RUN, Settings
 from benchmarks._cluster import print_cluster, release_measured
+from benchmarks._steps import Stages
 from benchmarks.flow import ADULT, adult
 
 STAGES = (
@@ -78,6 +81,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--engine", nargs="+", default=["memory"], choices=engines, help="but memory: a folder in, out")
     parser.add_argument("--workers", type=int, default=2, help="of --engine dask")
     parser.add_argument("--memory", default="8GiB", help="of each of these workers")
+    parser.add_argument("--runs", type=int, default=1, help="of each, in turns")
     parser.add_argument("--no-report", action="store_true", help="stop when the release is written")
     parser.add_argument("--profile", metavar="STAGE", help="print the functions that this stage spends its time in")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
@@ -97,24 +101,31 @@ def main(arguments: list[str]) -> int:
             for generalizer in options.generalizer:
                 passed = ["--child", str(source), "--generalizer", generalizer, "--order", options.order]
                 passed += ["--workers", str(options.workers), "--memory", options.memory]
-                runs = {engine: in_child([*passed, "--engine", engine]) for engine in in_pieces}
+                runs: dict[str, list[dict[str, Any]]] = {engine: [] for engine in in_pieces}
+                for _ in range(options.runs):
+                    for engine in in_pieces:
+                        runs[engine].append(in_child([*passed, "--engine", engine]))
                 if "local" in runs:
                     print_pieces(rows, generalizer, runs["local"])
                 if "dask" in runs:
                     print_cluster(rows, generalizer, runs["dask"], runs.get("local"))
-                if len({run["sha256"] for run in runs.values()}) > 1:
+                if len({run["sha256"] for of_engine in runs.values() for run in of_engine}) > 1:
                     print("The manifests of the engines are NOT the same.")
             shutil.rmtree(source)
         for rows in options.rows if "memory" in options.engine else ():
             for format in options.format:
                 source = Path(folder) / f"adult-{rows}.{format}"
                 write_input(rows, source)
-                peer = in_child(["--peer", str(source)])
+                peers, of_files = [], {generalizer: [] for generalizer in options.generalizer}
+                for _ in range(options.runs):
+                    peers.append(in_child(["--peer", str(source)]))
+                    for generalizer in options.generalizer:
+                        passed = ["--child", str(source), "--generalizer", generalizer, "--order", options.order]
+                        passed += ["--no-report"] * options.no_report
+                        passed += ["--profile", options.profile] * bool(options.profile)
+                        of_files[generalizer].append(in_child(passed))
                 for generalizer in options.generalizer:
-                    passed = ["--child", str(source), "--generalizer", generalizer, "--order", options.order]
-                    passed += ["--no-report"] * options.no_report
-                    passed += ["--profile", options.profile] * bool(options.profile)
-                    print_run(rows, format, generalizer, in_child(passed), peer, source.stat().st_size)
+                    print_run(rows, format, generalizer, of_files[generalizer], peers, source.stat().st_size)
                 source.unlink()
     return 0
 
@@ -143,53 +154,6 @@ def in_child(arguments: list[str]) -> dict[str, Any]:
         print("\n".join(lines[:-1]))
     answer: dict[str, Any] = json.loads(lines[-1])
     return answer
-
-
-class Stages:
-    """Stages that were measured: name, CPU seconds, seconds, and the highest memory of the process during each."""
-
-    def __init__(self, profile: str | None = None) -> None:
-        self.rows: list[tuple[str, float, float, int]] = []
-        self.profile = profile
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Measure what stands in the block."""
-        profile = None
-        if name == self.profile:
-            import cProfile
-
-            profile = cProfile.Profile()
-        reset_peak()
-        wall, cpu = time.perf_counter(), time.process_time()
-        if profile:
-            profile.enable()
-        yield
-        if profile:
-            import pstats
-
-            profile.disable()
-            pstats.Stats(profile).sort_stats("tottime").print_stats(25)
-        self.rows.append((name, time.process_time() - cpu, time.perf_counter() - wall, peak()))
-
-
-def reset_peak() -> None:
-    """Let the highest memory of this process begin anew; nothing where the system does not know that."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-
-
-def peak() -> int:
-    """Return the highest memory of this process since :func:`reset_peak`, in bytes."""
-    try:
-        lines = Path("/proc/self/status").read_text().split("\n")
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-    except OSError:
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def run_child(options: argparse.Namespace) -> None:
@@ -276,15 +240,25 @@ def release_pieces(source: Path, settings: Settings, stages: Stages) -> str:
     return result.manifest.sha256
 
 
-def print_pieces(rows: int, generalizer: str, run: dict[str, Any]) -> None:
-    """Print the table of one run over files."""
-    print(f"\n{rows:,} rows in Parquet files, {generalizer}, --engine local\n")
+def seconds(stages: list[Any]) -> float:
+    """Return the CPU seconds of some stages."""
+    return sum(stage[1] for stage in stages)
+
+
+def middle_run(runs: list[list[Any]]) -> list[Any]:
+    """Return the stages of the middle one of some runs, by its CPU seconds; of two the faster."""
+    return sorted(runs, key=seconds)[(len(runs) - 1) // 2]
+
+
+def print_pieces(rows: int, generalizer: str, runs: list[dict[str, Any]]) -> None:
+    """Print the table of the middle run over files."""
+    stages = middle_run([run["stages"] for run in runs])
+    print(f"\n{rows:,} rows in Parquet files, {generalizer}, --engine local, the middle run of {len(runs)}\n")
     print("| stage | CPU s | wall s | peak, GiB |\n|---|---:|---:|---:|")
-    for name, cpu, wall, memory in run["stages"]:
+    for name, cpu, wall, memory in stages:
         print(f"| {name} | {cpu:.2f} | {wall:.2f} | {memory / GIB:.2f} |")
-    print_sum("files to checked folder", run["stages"])
-    cpu = sum(stage[1] for stage in run["stages"])
-    print(f"\n{cpu / rows * 1e6:.2f} CPU s for a million rows.", flush=True)
+    print_sum("files to checked folder", stages)
+    print(f"\n{seconds(stages) / rows * 1e6:.2f} CPU s for a million rows.", flush=True)
 
 
 def run_peer(source: Path) -> None:
@@ -313,23 +287,25 @@ def peer(suffix: str) -> tuple[str, Callable[[Path], Any]]:
 
 
 def print_run(
-    rows: int, format: str, generalizer: str, run: dict[str, Any], peer_run: dict[str, Any], size: int
+    rows: int, format: str, generalizer: str, runs: list[dict[str, Any]], peers: list[dict[str, Any]], size: int
 ) -> None:
-    """Print the table of one run, and the ratios."""
-    stages = run["stages"]
+    """Print the table of the middle run, and the ratios of medians."""
+    stages = middle_run([run["stages"] for run in runs])
     end = next(place for place, stage in enumerate(stages) if stage[0] == "write") + 1
-    print(f"\n{rows:,} rows, {format} ({size / 2**20:.1f} MiB), {generalizer}\n")
+    print(f"\n{rows:,} rows, {format} ({size / 2**20:.1f} MiB), {generalizer}, the middle run of {len(runs)}\n")
     print("| stage | CPU s | wall s | peak, GiB |\n|---|---:|---:|---:|")
     for place, (name, cpu, wall, memory) in enumerate(stages):
         if place == end:
             print_sum("file to checked release", stages[:end])
         print(f"| {name} | {cpu:.2f} | {wall:.2f} | {memory / GIB:.2f} |")
     print_sum("with the report" if len(stages) > end else "file to checked release", stages)
-    name, cpu, _, memory = peer_run["stages"][0]
+    name, _, _, memory = peers[0]["stages"][0]
+    peer, read = (statistics.median(run["stages"][0][1] for run in of) for of in (peers, runs))
+    all_stages = statistics.median(seconds(run["stages"][:end]) for run in runs)
     print(
-        f"\n{name} reads it in {cpu:.2f} CPU s ({memory / GIB:.2f} GiB); reading / {name} = {stages[0][1] / cpu:.2f}; "
-        f"all / {name} = {sum(stage[1] for stage in stages[:end]) / cpu:.1f}. "
-        f"The release: {run['size'] / 2**20:.2f} MiB, SHA-256 {run['sha256'][:12]}",
+        f"\n{name} reads it in {peer:.2f} CPU s ({memory / GIB:.2f} GiB); reading / {name} = {read / peer:.2f}; "
+        f"all / {name} = {all_stages / peer:.1f}. "
+        f"The release: {runs[0]['size'] / 2**20:.2f} MiB, SHA-256 {runs[0]['sha256'][:12]}",
         flush=True,
     )
 

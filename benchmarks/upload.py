@@ -21,8 +21,9 @@ from pathlib import Path
 import anonymizer as an
 import ui.workspace
 from anonymizer.partitions.folder import Packing
+from benchmarks._steps import peak, reset_peak
 from benchmarks.flow import adult
-from benchmarks.scale import peak, reset_peak, write_input
+from benchmarks.scale import write_input
 
 GIB = 1 << 30
 

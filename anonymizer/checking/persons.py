@@ -55,7 +55,9 @@ class PersonCounts:
     ``in_class`` (classes,): different persons; at least so many when not ``exact``; ``None`` when it was not computed.
     ``of_row`` (n',): whose each row is, -1 for nobody's, where that is known, and ``largest``: the largest share of a
     class that is one person's. ``fitting`` (persons,): of each person, how many fit the boxes of all of that person's
-    rows, that person among them; ``None`` when it was not computed. ``reason``: why something was not computed.
+    rows, that person among them; ``None`` when it was not computed. ``linking``: what the chance that a row is one
+    person's is at most, for who knows everybody's quasi-identifiers (0 to 1); ``None`` when nothing is known of it.
+    ``reason``: why something was not computed.
     """
 
     in_class: Numbers | None
@@ -64,6 +66,7 @@ class PersonCounts:
     largest: float | None
     fitting: Numbers | None
     reason: str = ""
+    linking: float | None = None
 
 
 def count_persons(
@@ -91,18 +94,25 @@ def count_persons(
         return PersonCounts(fewest_persons(full, person, classes), False, None, None, None)
     counted = persons_of_rows(person[np.asarray(order)], classes)
     assert counted.of_row is not None
+    graph = graph_of(sides, MAX_EDGES, MAX_PAIRS)
+    if graph.starts is None:
+        return replace(counted, reason=graph.reason)
+    fits = fitting_records(graph, person)
     class_, who, _ = pairs_of(classes.class_of, counted.of_row)
-    fitting, reason = fitting_persons(graph_of(sides, MAX_EDGES, MAX_PAIRS), person, class_, who)
-    return replace(counted, fitting=fitting, reason=reason)
+    fitting, reason = fitting_persons(fits, person, class_, who)
+    return replace(counted, fitting=fitting, reason=reason, linking=highest_share(fits, classes.sizes))
 
 
 def persons_of_rows(of_row: Numbers, classes: LookAlikes, counts: Numbers | None = None) -> PersonCounts:
-    """Return the persons of released rows of which it is known whose each is (n,), -1 for nobody's; who fits all boxes
-    of a person's rows is not computed. ``counts`` (n,): how many rows each stands for; one, when not given."""
-    class_, _, rows = pairs_of(classes.class_of, of_row, counts)
+    """Return the persons of released rows of which it is known whose each is (n,), -1 for nobody's; who fits which
+    boxes is not computed, so any record of a person may be behind any row. ``counts`` (n,): how many rows each stands
+    for; one, when not given."""
+    class_, who, rows = pairs_of(classes.class_of, of_row, counts)
     in_class = np.bincount(class_, minlength=len(classes.sizes)).astype(np.int64)
     largest = float((rows / classes.sizes[class_]).max(initial=0.0))
-    return PersonCounts(in_class, True, of_row, largest, None, "it takes one table in memory")
+    linking = float(np.bincount(who, rows).max(initial=0.0) / classes.sizes.min())
+    reason = "it takes one table in memory"
+    return PersonCounts(in_class, True, of_row, largest, None, reason, linking if linking < 1 else None)
 
 
 def pairs_of(
@@ -146,23 +156,44 @@ def fewest_persons(full: Graph, person: Numbers, classes: LookAlikes) -> Numbers
     return np.bincount(most["class"][needed], minlength=len(classes.sizes)).astype(np.int64)
 
 
-def fitting_persons(graph: Graph, person: Numbers, class_: Numbers, who: Numbers) -> tuple[Numbers | None, str]:
+def fitting_records(graph: Graph, person: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the pairs of a class and a person of whom a record fits its box, by class, then person, and how many of
+    that person's records do."""
+    assert graph.starts is not None
+    assert graph.types is not None
+    type_, its, records = pairs_of(graph.type_of, person)
+    n_persons = int(person.max(initial=-1)) + 1
+    first = np.searchsorted(type_, np.arange(len(graph.type_sizes) + 1))
+    part, length = np.repeat(np.arange(len(graph.class_sizes)), np.diff(graph.starts)), np.diff(first)[graph.types]
+    at = np.repeat(first[graph.types] - (np.cumsum(length) - length), length) + np.arange(int(length.sum()))
+    place, fits = pd.factorize(np.repeat(part, length) * n_persons + its[at], sort=True)
+    count = np.bincount(place, records[at], len(fits)).astype(np.int64)
+    return fits // max(n_persons, 1), fits % max(n_persons, 1), count
+
+
+def highest_share(fits: tuple[Numbers, Numbers, Numbers], sizes: Numbers) -> float:
+    """Return what the chance that a row is one person's is at most (0 to 1), when all complete assignments of records
+    to rows are equally likely. ``fits``: as of :func:`fitting_records`; ``sizes`` (classes,): rows.
+
+    The rows of a class can be exchanged, so the chance is the number of a person's records to be expected there, over
+    its rows. Of these records no more are there than fit its box: more than are there in truth, where boxes overlap.
+    """
+    class_, _, records = fits
+    return float((np.minimum(records, sizes[class_]) / sizes[class_]).max(initial=0.0))
+
+
+def fitting_persons(
+    fits: tuple[Numbers, Numbers, Numbers], person: Numbers, class_: Numbers, who: Numbers
+) -> tuple[Numbers | None, str]:
     """Return how many persons fit all classes that each person has rows in (persons,), and why it was not computed.
 
-    ``class_``, ``who``: the pairs of a class and a person that occur, by class. A person fits a class when a record of
-    that person fits its box.
+    ``fits``: as of :func:`fitting_records`; ``class_``, ``who``: the pairs of a class and a person that occur, by
+    class. A person fits a class when a record of that person fits its box.
     """
-    if graph.starts is None or graph.types is None:
-        return None, graph.reason
-    n_classes, n_persons = len(graph.class_sizes), int(person.max(initial=-1)) + 1
-    type_, its, _ = pairs_of(graph.type_of, person)
-    first = np.searchsorted(type_, np.arange(len(graph.type_sizes) + 1))
-    part, length = np.repeat(np.arange(n_classes), np.diff(graph.starts)), np.diff(first)[graph.types]
-    at = np.repeat(first[graph.types] - (np.cumsum(length) - length), length) + np.arange(int(length.sum()))
-    fits = pd.unique(np.repeat(part, length) * n_persons + its[at])
-    fits.sort()
-    fitting_class = fits // n_persons
-    crowd = np.bincount(fitting_class, minlength=n_classes)
+    fitting_class, its, _ = fits
+    n_persons = int(person.max(initial=-1)) + 1
+    keys_that_fit = fitting_class * n_persons + its
+    crowd = np.bincount(fitting_class, minlength=int(class_.max(initial=-1)) + 1)
     start = np.concatenate([[0], np.cumsum(crowd)])
     # Of each person, the class that fewest fit: who does not fit that one does not fit all.
     by_person = np.lexsort((crowd[class_], who))
@@ -177,13 +208,13 @@ def fitting_persons(graph: Graph, person: Numbers, class_: Numbers, who: Numbers
         length = crowd[narrow[chunk]]
         rank = np.repeat(np.arange(len(chunk)), length)
         places = np.repeat(start[narrow[chunk]] - (np.cumsum(length) - length), length) + np.arange(len(rank))
-        other = fits[places] % n_persons
+        other = its[places]
         times = count[chunk][rank]
         pair = np.repeat(np.arange(len(rank)), times)
         turn = np.arange(len(pair)) - np.repeat(np.cumsum(times) - times, times)
         keys = classes[opens[chunk][rank[pair]] + turn] * n_persons + other[pair]
-        found_at = np.minimum(np.searchsorted(fits, keys), len(fits) - 1)
-        in_all = np.bincount(pair, weights=fits[found_at] == keys, minlength=len(rank)) == times
+        found_at = np.minimum(np.searchsorted(keys_that_fit, keys), len(keys_that_fit) - 1)
+        in_all = np.bincount(pair, weights=keys_that_fit[found_at] == keys, minlength=len(rank)) == times
         fitting[own[opens[chunk]]] = np.bincount(rank, weights=in_all, minlength=len(chunk)).astype(np.int64)
     return fitting, ""
 

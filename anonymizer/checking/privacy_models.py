@@ -377,16 +377,21 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
     if comparison is None:
         return ()
     name = "linking posterior"
+    persons, whose = evidence.persons, evidence.schema.person
     if comparison.posterior is None:
         if comparison.contained:
-            persons = evidence.persons
-            if evidence.schema.person is not None and (persons is None or persons.largest is None):
-                sentence = "The linking posterior was not computed: whose the rows are is not known."
-                return (Check(name, None, None, None, "", sentence),)
-            bound = 1 / evidence.smallest if persons is None or persons.largest is None else persons.largest
+            bound, why = 1 / evidence.smallest, "rows of a class can be exchanged"
+            if whose is not None:
+                if persons is None or persons.linking is None:
+                    reason = "whose the rows are is not known"
+                    if persons is not None and persons.of_row is not None:
+                        reason = "records of a person may fit rows of others, which were not compared"
+                    return (Check(name, None, None, None, "", f"The linking posterior was not computed: {reason}."),)
+                bound = persons.linking
+                why += ", and no more of them are a person's than that person has records that may be there"
             sentence = (
                 "The highest chance of linking a person to a row, for somebody who knows all quasi-identifiers, is at "
-                f"most {bound:.3g}: rows of a class can be exchanged."
+                f"most {bound:.3g}: {why}."
             )
             if comparison.reason:
                 sentence += f" Whether it is less was not computed: {comparison.reason}."
@@ -395,8 +400,9 @@ def linking_posterior(evidence: Evidence) -> tuple[Check, ...]:
     how = "" if comparison.posterior.exact else " (an estimate by belief propagation; the true figure can differ)"
     if comparison.posterior.residual > 0.005:
         how += f", which had not settled yet: it still changed by {comparison.posterior.residual:.2g}"
+    link = "a person" if whose is None else "one record of a person"
     sentence = (
-        f"The highest chance of linking a person to a row, for somebody who knows all quasi-identifiers, is "
+        f"The highest chance of linking {link} to a row, for somebody who knows all quasi-identifiers, is "
         f"{comparison.posterior.highest:.3g}{how}."
     )
     worst = evidence.cells_of(comparison.posterior.at_row)

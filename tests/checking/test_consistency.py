@@ -14,6 +14,7 @@ from anonymizer.cells import Cell
 from anonymizer.checking import candidates as candidates_module
 from anonymizer.checking import consistency as consistency_module
 from anonymizer.checking.consistency import consistency
+from anonymizer.checking.verify import verify
 from anonymizer.errors import CellError, ParameterError, SchemaError
 from anonymizer.pipeline import anonymize
 from anonymizer.schema import Schema
@@ -365,6 +366,77 @@ def test_what_follows_from_large_classes_is_what_the_graph_says(values, k, wrong
     assert full.records_per_row.min() >= smallest
     assert full.matches_per_record.min() >= smallest
     assert full.posterior.highest <= 1 / smallest + 1e-12
+
+
+@st.composite
+def overlapping(draw: st.DrawFn) -> tuple[pd.DataFrame, pd.DataFrame, list[list[int]], int]:
+    """An original, a release of it in at least k equal rows of a box, wherever these lie, and who fits which row. Row i
+    is record i's."""
+    k = draw(st.integers(2, 3))
+    sizes = draw(st.lists(st.integers(k, k + 1), min_size=2, max_size=8 // k))
+    n = sum(sizes)
+    numbers = draw(st.lists(st.one_of(st.none(), st.integers(0, 4)), min_size=n, max_size=n))
+    levels = draw(st.lists(st.one_of(st.none(), st.sampled_from(LEVELS)), min_size=n, max_size=n))
+    boxes: list[tuple[set, set]] = []
+    cells: list[tuple[str, str]] = []
+    for start, size in zip(np.cumsum([0, *sizes]), sizes, strict=False):
+        own, names = ({values[row] for row in range(start, start + size)} for values in (numbers, levels))
+        ends = sorted((own - {None}) | {draw(st.integers(0, 4)), draw(st.integers(0, 4))})
+        allowed = (names - {None}) | draw(st.sets(st.sampled_from(LEVELS), min_size=1))
+        missing = [None in values or draw(st.booleans()) for values in (own, names)]
+        of_numbers = set(range(ends[0], ends[-1] + 1)) | ({None} if missing[0] else set())
+        boxes += [(of_numbers, allowed | ({None} if missing[1] else set()))] * size
+        cells += [
+            (
+                Cell.interval(str(ends[0]), str(ends[-1]), missing=missing[0]).text(),
+                Cell.of_levels(sorted(allowed), missing=missing[1]).text(),
+            )
+        ] * size
+    original = pd.DataFrame({"number": pd.array(numbers, dtype="Int64"), "level": pd.Series(levels, dtype=object)})
+    released = pd.DataFrame(cells, columns=["number", "level"])
+    fit = [[int(numbers[i] in box[0] and levels[i] in box[1]) for box in boxes] for i in range(n)]
+    return original, released, fit, k
+
+
+@given(overlapping(), st.randoms(use_true_random=False))
+def test_what_follows_holds_where_boxes_of_classes_overlap(case, random) -> None:
+    """Every complete assignment counted: nobody fits fewer rows, or is linked more surely, than the classes say."""
+    original, released, fit, k = case
+    n, schema = len(original), schema_of(original, ["number", "level"])
+    order = list(range(n))
+    random.shuffle(order)
+    rows = released.iloc[order].reset_index(drop=True)
+    shares = naive.posteriors(fit)
+    smallest = min(naive.class_sizes(released, ["number", "level"]))
+    assert min(sum(row) for row in fit) >= smallest >= k
+    assert min(sum(row[j] for row in fit) for j in range(n)) >= smallest
+    assert min(sum(share > 0 for share in row) for row in shares) >= smallest
+    assert max(map(max, shares)) <= Fraction(1, smallest)
+    for secret in (None, np.array(order)):
+        assert consistency(rows, original, schema, order=secret, enough=k).rows_per_record is None  # it follows
+        checks = verify(rows, schema, k=k, original=original, order=secret)
+        assert checks["containment"].passed
+        for name in ("(1,k)", "(k,1)", "(k,k)", "global (1,k)"):
+            assert (checks[name].passed, checks[name].achieved) == (True, smallest)
+        assert checks["linking posterior"].achieved == pytest.approx(1 / smallest)
+
+
+@given(overlapping(), st.data())
+def test_what_follows_holds_of_those_who_are_there(case, data) -> None:
+    """People who are left out may be behind any row, for who does not know who they are: the bounds are the same."""
+    original, released, fit, k = case
+    absent = data.draw(st.lists(st.integers(0, len(original) - 1), min_size=1, max_size=2))
+    everybody = pd.concat([original, original.iloc[absent]], ignore_index=True)
+    rows = fit + [fit[person] for person in absent]
+    # A stand-in row for each absent person, which everybody fits: assignments of all rows, each counted equally often.
+    shares = naive.posteriors([row + [1] * len(absent) for row in rows])
+    smallest = min(naive.class_sizes(released, ["number", "level"]))
+    n = len(original)
+    assert max(share for row in shares for share in row[:n]) <= Fraction(1, smallest)
+    schema = schema_of(everybody, ["number", "level"])
+    checks = verify(released, schema, k=k, original=everybody, order=np.arange(n), suppression=0.6)
+    assert checks["(1,k)"].passed
+    assert checks["linking posterior"].achieved == pytest.approx(1 / smallest)
 
 
 @pytest.mark.parametrize("generalizer", ["uniform", "tiered", "pack"])
