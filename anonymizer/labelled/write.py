@@ -106,8 +106,8 @@ def planned(column: LabelledColumn, format: str, generalized: bool = False) -> L
         return replace(column, variable=as_text)
     room = len(texts)  # behind the codes of the file, for those that have none
     whole = {text: _numeric(codes.get(text), format, room) for text in texts}
-    kept = [_numeric(code, format, room) for code in (*codes.values(), *(high for _, high in variable.ranges))]
-    free = int(max([0.0, *(code for code in kept if code is not None)])) + 1
+    used = [_numeric(code, format, room) for code in (*codes.values(), *(high for _, high in variable.ranges))]
+    free = int(max([0.0, *(code for code in used if code is not None)])) + 1
     levels: list[tuple[str, Code]] = []
     tags = iter(f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
     for text in texts:
