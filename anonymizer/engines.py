@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote, local_source
 from anonymizer.partitions.run import FilesResult, release_here, require_pieces
 from anonymizer.partitions.values import ROWS
@@ -18,7 +19,7 @@ from anonymizer.settings import Settings
 
 
 def anonymize_files(
-    source: str | Path,
+    source: str | Path | PartitionedTable,
     schema: Schema,
     folder: str | Path,
     *,
@@ -35,9 +36,9 @@ def anonymize_files(
     """Write a verified release of a table in files into a new folder, piece by piece; return what it is.
 
     ``source``: a file of Parquet or delimited text, a folder, a pattern such as ``in/*.parquet``, or an address that
-    fsspec opens: see :func:`anonymizer.partitions.pieces.open_table`. ``folder``: new, or empty; it is there as a whole
-    or not at all. ``options``: which texts mean missing, and how text is read. ``rng``, ``reasons``, ``settings``: of
-    :func:`anonymizer.pipeline.anonymize`.
+    fsspec opens: see :func:`anonymizer.partitions.pieces.open_table`; or what that returned. ``folder``: new, or
+    empty; it is there as a whole or not at all. ``options``: which texts mean missing, and how text is read. ``rng``,
+    ``reasons``, ``settings``: of :func:`anonymizer.pipeline.anonymize`.
     ``override``: why it is written although a check fails. ``rows``: of a piece, and of a written file.
     ``engine``: "local", or "dask", where the records are on the workers of a cluster, the one that ``cluster`` says in
     the words of :func:`anonymizer.workers.cluster.open_cluster`; then all of them see the files and the folder.
@@ -46,18 +47,21 @@ def anonymize_files(
     speak of persons, to count these. The gate looks at up to 500,000 records, evenly spread.
 
     Raises :class:`ParameterError` for settings that take one table in memory and a folder that is there already,
-    :class:`ReadError` for a file that cannot be read, by its name, and whatever the stages raise.
+    :class:`ReadError` for a file that cannot be read or that changes meanwhile, by its name, and whatever the stages
+    raise.
     """
     s = Settings(**settings)
     require_pieces(s, schema)
-    if not is_remote(source):
-        require_apart(local_source(source), folder)
-    if engine == "dask":
-        from anonymizer.workers.remote import release_elsewhere
-
-        return release_elsewhere(
-            source, schema, folder, s, options, rng, reasons or {}, override, progress, rows, **cluster or {}
-        )
-    if engine != "local":
+    place = source.source if isinstance(source, PartitionedTable) else source
+    if not is_remote(place):
+        require_apart(local_source(place), folder)
+    if engine not in ("local", "dask"):
         raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
-    return release_here(source, schema, folder, s, options, rng, reasons or {}, override, progress, rows)
+    if engine == "dask":
+        from anonymizer.workers.remote import release_elsewhere, require_elsewhere
+
+        require_elsewhere(place, s)
+    progress(0.0, "Reading the pieces")
+    table = source if isinstance(source, PartitionedTable) else open_table(source, rows, options)
+    arguments = table, schema, folder, s, options, rng, reasons or {}, override, progress, rows
+    return release_elsewhere(*arguments, **cluster or {}) if engine == "dask" else release_here(*arguments)

@@ -175,7 +175,7 @@ def run_files(options: argparse.Namespace, progress: Progress) -> int:
     reasons = dict(text.partition("=")[::2] for text in options.reason)
     cluster = {name: getattr(options, name) for name in CLUSTER if getattr(options, name) is not None}
     result = anonymize_files(
-        options.input, schema, options.out, options=reading, reasons=reasons, override=options.override,
+        table, schema, options.out, options=reading, reasons=reasons, override=options.override,
         progress=progress, engine=options.engine or "local", cluster=cluster, **settings_of(options).of(*RUN),
     )  # fmt: skip
     if options.report:

@@ -7,9 +7,10 @@ nothing else, so that a file is in order exactly when its columns, as they are r
 import os
 import re
 import struct
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,15 @@ CODE_LABEL = {"sav": 120, "dta": 32_000, "xpt": 0}
 TEXT = {"sav": 32_767, "dta": 2_045, "xpt": 200}
 """Bytes of a text."""
 EXACT = 2**53
-SAS_SIZES = 1e-77, 7e75
-"""Between these a number of a transport file has all digits of ours."""
+SIZES = {
+    "sav": (0.0, sys.float_info.max * (1 - 2**-52)),
+    "dta": (0.0, 2.0**1023 * (1 - 2**-53)),
+    "xpt": (1e-77, 2.0**249 * (1 - 2**-53)),
+}
+"""The least number beside 0 and the largest that stand in a file with all their digits. Larger ones mean a missing
+value in SPSS and Stata, those of a transport file are read as infinite."""
+CODES = {"sav": EXACT, "dta": 2_147_483_620}
+"""The largest code that has a label: behind it, Stata's mean a missing value, and SPSS's are not told apart."""
 MOST_DISCRETE = 3
 SCREEN = struct.pack("<iii", 7, 11, 4)
 SIDES = ("left", "right", "center")
@@ -96,9 +104,10 @@ def planned(column: LabelledColumn, format: str, generalized: bool = False) -> L
         if all(len(str(codes[text])) <= 8 for text in texts):
             return replace(column, variable=replace(bare, levels=tuple((text, codes[text]) for text in texts)))
         return replace(column, variable=as_text)
-    whole = {text: _numeric(codes.get(text), format) for text in texts}
-    free = int(max([0.0, *(high for _, high in variable.ranges if np.isfinite(high)),
-                    *(code for code in map(_number, codes.values()) if code is not None)])) + 1  # fmt: skip
+    room = len(texts)  # behind the codes of the file, for those that have none
+    whole = {text: _numeric(codes.get(text), format, room) for text in texts}
+    used = [_numeric(code, format, room) for code in (*codes.values(), *(high for _, high in variable.ranges))]
+    free = int(max([0.0, *(code for code in used if code is not None)])) + 1
     levels: list[tuple[str, Code]] = []
     tags = iter(f".{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
     for text in texts:
@@ -144,7 +153,9 @@ def _merged(
         return None
     if isinstance(parent.values, pd.Categorical) or not isinstance(values, pd.Categorical):
         return None
-    codes = {text: dict(variable.levels).get(text) for text in values.categories}
+    codes: dict[str, Code | None] = {
+        text: _numeric(dict(variable.levels).get(text), format) for text in values.categories
+    }
     if format == "dta":
         if len(codes) > 26 or len(parent.values) and parent.values.dtype.kind not in "fM":
             return None
@@ -181,15 +192,15 @@ def _number_plan(name: str, variable: Variable, values: NDArray[Any], bare: Vari
         raise _refusal(format, f"no values like those of column {name!r}")
     if values.dtype.kind in "iu" and len(values) and max(abs(int(values.min())), abs(int(values.max()))) > EXACT:
         raise _refusal(format, f"no whole numbers as large as those of column {name!r}")
-    sizes = np.abs(values[values != 0]) if format == "xpt" else np.zeros(0)
-    if ((sizes < SAS_SIZES[0]) | (sizes > SAS_SIZES[1])).any():
+    sizes, (least, most) = np.abs(values[values != 0].astype(np.float64)), SIZES[format]
+    if ((sizes < least) | (sizes > most)).any():
         raise _refusal(format, f"no numbers as large or as near 0 as those of column {name!r}")
     here = set(np.unique(values).tolist()) if variable.levels else set()
     levels = tuple(
         (text, code)
         for text, code in variable.levels
         if code in here and text.isprintable() and len(text.encode()) <= CODE_LABEL[format]
-        and (format == "sav" or float(code).is_integer())
+        and _numeric(code, format) is not None
     ) if format != "xpt" else ()  # fmt: skip
     form = number_form(variable.format, format)
     return replace(bare, levels=levels, format=form, ranges=variable.ranges if format == "sav" else ())
@@ -393,16 +404,13 @@ def _cut(text: str, most: int) -> str:
     return text.encode()[: most - 3].decode("utf-8", "ignore") + "…"
 
 
-def _number(code: Code | None) -> float | None:
-    with suppress(TypeError, ValueError):
-        return None if isinstance(code, str) else float(code)  # type: ignore[arg-type]
-    return None
-
-
-def _numeric(code: Code | None, format: str) -> float | None:
-    """Return a code as a number that a format has labels for; ``None`` where it is none."""
-    number = _number(code)
-    if number is None or (format == "dta" and not (number.is_integer() and abs(number) < 2**31 - 200)):
+def _numeric(code: Code | None, format: str, room: int = 0) -> float | None:
+    """Return a code as a number that a format has labels for, with ``room`` for more behind it; ``None`` where it is
+    none."""
+    if code is None or isinstance(code, str):
+        return None
+    number = float(code)
+    if not abs(number) <= CODES[format] - room or (format == "dta" and not number.is_integer()):
         return None
     return number
 

@@ -27,6 +27,7 @@ from anonymizer.growing.encode import (
 from anonymizer.growing.number_codes import note_of_bins, number_domain
 from anonymizer.growing.target import ClassTarget, NumericTarget
 from anonymizer.partitions.pieces import PartitionedTable
+from anonymizer.partitions.places import File
 from anonymizer.partitions.values import CodedColumn, code_columns
 from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.options import ReadOptions
@@ -113,13 +114,15 @@ def code_table(
     schema: Schema,
     options: ReadOptions | None = None,
     progress: Progress = no_progress,
+    passed: dict[File, str] | None = None,
 ) -> CodedTable:
-    """Return a table in pieces as codes, of its :func:`columns_of`.
+    """Return a table in pieces as codes, of its :func:`columns_of`. ``passed``: see
+    :func:`anonymizer.partitions.values.code_columns`.
 
     Raises what :func:`anonymizer.growing.encode.encode` raises, without any value of the table.
     """
     schema.check(pd.DataFrame(columns=list(table.names)))
-    return code_records(code_columns(table, columns_of(schema), options, progress), schema)
+    return code_records(code_columns(table, columns_of(schema), options, progress, passed=passed), schema)
 
 
 def columns_of(schema: Schema) -> tuple[str, ...]:

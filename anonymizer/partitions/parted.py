@@ -2,7 +2,7 @@
 files on the server, or from the bytes of one file, such as an upload, in the process of its own that reads these.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,8 +19,7 @@ from anonymizer.checking.linkage import LinkageRisk, classes_of, risk_of_classes
 from anonymizer.errors import Progress, ReadError, no_progress
 from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.pieces import PartitionedTable, Piece, open_table
-from anonymizer.partitions.places import MemoryFile, files_of, is_delimited
-from anonymizer.partitions.run import input_digest
+from anonymizer.partitions.places import File, MemoryFile, files_of, is_delimited
 from anonymizer.partitions.values import CodedColumn, Codes, code_columns
 from anonymizer.reading.delimited import BLOCK, count_byte, first_record, repair_names
 from anonymizer.reading.facts import ColumnFacts, column_facts
@@ -44,11 +43,11 @@ LARGE = 30_000_000
 @dataclass(frozen=True, eq=False)
 class PartedTable:
     """n records whose columns are in codes, each read once; ``source``: its pieces;
-    ``digest``: of the bytes of all files."""
+    ``digest``: see :func:`anonymizer.partitions.pieces.digest_of`."""
 
     source: PartitionedTable
     columns: Mapping[str, CodedColumn]
-    digest: str = ""
+    digest: str
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())).codes)
@@ -84,7 +83,7 @@ class PartedTable:
 @dataclass(frozen=True, eq=False)
 class PartedReading:
     """A table in pieces and how it was read: see :class:`anonymizer.reading.files.Reading`, whose fields these are.
-    ``sha256``: of the bytes of all files, in their order; ``size``: their number."""
+    ``sha256``: see :func:`anonymizer.partitions.pieces.digest_of`; ``size``: the bytes of all files."""
 
     table: PartedTable
     options: ReadOptions
@@ -144,29 +143,25 @@ def read_pieces(
             raise ReadError(
                 f"{outside[0]} leads out of the folder that this server allows.", remedy="Choose another one."
             )
-        before = _as_they_are(files)
         progress(0.0, "Looking at the files")
-        table = open_table(path, options=options)
-        columns = code_columns(table, table.names, options, lambda share, what: progress(0.8 * share, what), stopped)
+        table, passed = open_table(path, options=options), dict[File, str]()
+        columns = code_columns(
+            table, table.names, options, lambda share, what: progress(0.8 * share, what), stopped, passed=passed
+        )
         progress(0.8, "Taking the digest of the files")
-        digest = input_digest(table)
+        digest = table.digest(passed)
     except ReadError as error:
         problem = error.problem.replace(repr(str(path)), repr(name)).replace(str(path), name)
         raise ReadError(problem, column=error.column, remedy=error.remedy) from None
     except OSError:
         raise ReadError(f"{name} changed while it was read.", remedy="Choose it again.") from None
-    if _as_they_are(files) != before or set(table.files) != set(files):
+    if not set(table.files) <= set(files):
         raise ReadError(f"{name} changed while it was read.", remedy="Choose it again.")
     opened = PartedTable(replace(table, source=name), columns, digest)
     kind = "csv" if all(map(is_delimited, files)) else "parquet"
     used = replace(options or ReadOptions(), delimiter=table.delimiter or None)
-    size = sum(size for _, size, _ in before)
+    size = sum(stamp[0] for stamp in table.stamps.values())
     return PartedReading(opened, used, digest, size, name, kind)
-
-
-def _as_they_are(files: Iterable[Path]) -> list[tuple[str, int, int]]:
-    """Return each file, its size, and when it was last changed."""
-    return [(str(file), (status := file.stat()).st_size, status.st_mtime_ns) for file in files]
 
 
 # The bytes of one file, such as an upload: read in a process of its own, and its codes sent from there.

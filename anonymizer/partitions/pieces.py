@@ -3,9 +3,10 @@
 Which pieces there are, how they are cut, and in which order they come changes nothing of what is made of them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,17 @@ from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.partitions.places import (
     File,
     MemoryFile,
+    Stamp,
     files_of,
     is_delimited,
     layout_of,
     opened,
     refuse_other_layout,
+    stamp_of,
     text_batches,
+    unchanged,
 )
-from anonymizer.reading.delimited import repair_names
+from anonymizer.reading.delimited import BLOCK, repair_names
 from anonymizer.reading.options import Extent, ReadOptions, pieces_allowance, refuse_too_large, refuse_too_wide
 from anonymizer.reading.parquet import is_text
 
@@ -34,11 +38,12 @@ BATCH = 1 << 20
 @dataclass(frozen=True)
 class Piece:
     """``rows`` records of one file: those of some of its row groups. A file of text is one piece; its records are
-    counted when it is read, and -1 before."""
+    counted when it is read, and -1 before. ``stamp``: of the file when the table was opened."""
 
     path: File
     groups: tuple[int, ...]
     rows: int
+    stamp: Stamp = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,21 +74,38 @@ class PartitionedTable:
         """The files in their order."""
         return tuple(dict.fromkeys(piece.path for piece in self.pieces))
 
-    def batches(self, piece: Piece, names: Sequence[str], size: int = BATCH) -> Iterator[pa.RecordBatch]:
-        """Yield the records of a piece, some columns, at most ``size`` at a time; text by codes.
+    @property
+    def stamps(self) -> dict[File, Stamp]:
+        """The stamp of each file when the table was opened."""
+        return {piece.path: piece.stamp for piece in self.pieces}
 
-        Raises :class:`ReadError`, with the name of the file and nothing that stands in it, when it is damaged.
+    def digest(self, passed: Mapping[File, str]) -> str:
+        """Return the digest of the bytes of all files: see :func:`digest_of`. ``passed``: of those whose bytes all
+        passed when they were read; the others are read once more.
+
+        Raises :class:`ReadError` where one was changed since the table was opened.
+        """
+        return digest_of([passed.get(file) or file_digest(file, stamp) for file, stamp in self.stamps.items()])
+
+    def batches(
+        self, piece: Piece, names: Sequence[str], size: int = BATCH, digest: Any = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the records of a piece, some columns, at most ``size`` at a time; text by codes. ``digest``: gets all
+        bytes of a file of text as they pass.
+
+        Raises :class:`ReadError`, with the name of the file and nothing that stands in it, when it is damaged, or was
+        changed since the table was opened.
         """
         labels = [self.labels[name] for name in names]
         if self.delimiter:
-            rows = 0
-            with reading(piece.path):
-                for batch in text_batches(piece.path, self.delimiter, list(self.types), names, self.options):
+            rows, layout = 0, (self.delimiter, list(self.types))
+            with unchanged(piece.path, piece.stamp), reading(piece.path):
+                for batch in text_batches(piece.path, *layout, names, self.options, digest):
                     rows += batch.num_rows
                     refuse_too_many(piece.path.name, size_of(piece.path), rows, len(self.types))
                     yield batch
             return
-        with reading(piece.path), _parquet(piece.path) as source:
+        with unchanged(piece.path, piece.stamp), reading(piece.path), _parquet(piece.path) as source:
             texts = [self.labels[name] for name in names if pa.types.is_string(self.types[name])]
             file = pq.ParquetFile(source, read_dictionary=texts, page_checksum_verification=True)
             rows = 0
@@ -114,6 +136,7 @@ def open_table(
     records = 0
     for path in paths:
         with reading(path), _parquet(path) as handle:
+            stamp = stamp_of(path)
             file = pq.ParquetFile(handle)
             metadata, schema = file.metadata, file.schema_arrow
             groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
@@ -134,7 +157,7 @@ def open_table(
             )
         for field in schema:
             types[field.name] = common_type(field.name, types.get(field.name), plain_type(field.type), path)
-        pieces += cut(path, counts, rows)
+        pieces += cut(path, counts, rows, stamp)
     names = first[1] if first else []
     if not names or not any(piece.rows for piece in pieces):
         raise ReadError(f"{source} has no records.", remedy="Bring a table with at least one record.")
@@ -148,23 +171,39 @@ def open_table(
 
 
 def _open_text(source: str | Path, paths: Sequence[File], options: ReadOptions) -> PartitionedTable:
-    layouts = []
+    layouts, pieces = [], []
     for path in paths:
         with reading(path):
+            pieces.append(Piece(path, (), -1, stamp_of(path)))
             layouts.append(layout_of(path, options))
         refuse_other_layout(path, paths[0], layouts[-1], layouts[0])
     delimiter, names = layouts[0]
     refuse_too_wide(len(names), paths[0].name)
     here = repair_names(names)[0]
-    pieces = tuple(Piece(path, (), -1) for path in paths)
     types, labels = dict.fromkeys(here, pa.string()), dict(zip(here, names, strict=True))
-    return PartitionedTable(str(source), pieces, types, labels, delimiter, options)
+    return PartitionedTable(str(source), tuple(pieces), types, labels, delimiter, options)
 
 
 def refuse_too_many(name: str, size: int, rows: int, columns: int, unpacked: int = 0) -> None:
     """Raise :class:`ReadError` for more records than a table in pieces may have. ``name``, ``size``: of the file with
     which they became so many; ``unpacked``: the bytes of what has to be unpacked at once, as the file states."""
     refuse_too_large(Extent(rows, columns, rows * columns, unpacked), name, size, pieces_allowance())
+
+
+def file_digest(file: File, stamp: Stamp) -> str:
+    """Return the SHA-256 of the bytes of a file, read block by block. Raises :class:`ReadError` where it is not what
+    its stamp says, before or afterwards."""
+    digest = sha256()
+    with unchanged(file, stamp), reading(file), opened(file) as handle:
+        while block := handle.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def digest_of(digests: Iterable[str]) -> str:
+    """Return the digest of a table: that of its one file, or the SHA-256 of those of its files, in their order."""
+    one, *more = digests
+    return sha256(b"".join(map(bytes.fromhex, [one, *more]))).hexdigest() if more else one
 
 
 def size_of(file: File) -> int:
@@ -186,19 +225,19 @@ def _parquet(file: File) -> Iterator[Any]:
             yield pa.PythonFile(handle, mode="r")
 
 
-def cut(path: File, counts: Sequence[int], rows: int) -> Iterator[Piece]:
+def cut(path: File, counts: Sequence[int], rows: int, stamp: Stamp) -> Iterator[Piece]:
     """Yield the pieces of a file whose row groups have so many records: consecutive groups of at most ``rows``
     together, or one larger group."""
     groups: list[int] = []
     size = 0
     for number, count in enumerate(counts):
         if groups and size + count > rows:
-            yield Piece(path, tuple(groups), size)
+            yield Piece(path, tuple(groups), size, stamp)
             groups, size = [], 0
         groups.append(number)
         size += count
     if groups:
-        yield Piece(path, tuple(groups), size)
+        yield Piece(path, tuple(groups), size, stamp)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:

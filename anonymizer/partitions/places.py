@@ -31,6 +31,12 @@ ADDRESSES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "hdfs", "webhdfs",
 HEAD = 1 << 20
 """Bytes in which delimiter and names are looked for."""
 
+STATED = ("size", "created", "mtime", "modified", "updated", "last_modified", "LastModified", "etag", "ETag")
+"""What an address says of a file that differs once it is written again; each kind of address has some of it."""
+
+Stamp = tuple[Any, ...]
+"""What differs once a file is written again."""
+
 
 @dataclass(frozen=True)
 class RemoteFile:
@@ -84,6 +90,41 @@ def opened(file: File) -> Iterator[BinaryIO]:
     else:
         with _fsspec().open(file.address, "rb") as handle:
             yield handle
+
+
+def stamp_of(file: File) -> Stamp:
+    """Return the stamp of a file: its size, and when it was last written and changed in any way; of one at an address
+    what that says. Raises :class:`OSError` where there is none."""
+    if isinstance(file, MemoryFile):
+        return ()
+    if isinstance(file, Path):
+        status = file.stat()
+        return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    system, path = _fsspec().core.url_to_fs(file.address)
+    system.invalidate_cache()
+    about = system.info(path)
+    return tuple(str(about.get(name)) for name in STATED)
+
+
+@contextmanager
+def unchanged(file: File, stamp: Stamp) -> Iterator[None]:
+    """Raise :class:`ReadError` where a file is not what its stamp says: before anything is read, or afterwards."""
+    _refuse_changed(file, stamp)
+    try:
+        yield
+    finally:
+        _refuse_changed(file, stamp)
+
+
+def _refuse_changed(file: File, stamp: Stamp) -> None:
+    try:
+        now: Stamp | None = stamp_of(file)
+    except OSError:
+        now = None
+    if now != stamp:
+        raise ReadError(
+            f"{file.name} changed while it was read.", remedy="Start again when nobody writes to it."
+        ) from None
 
 
 def files_of(source: str | Path | MemoryFile) -> list[File]:
@@ -180,13 +221,14 @@ def layout_of(file: File, options: ReadOptions) -> tuple[str, list[str]]:
 
 
 def text_batches(
-    file: File, delimiter: str, names: Sequence[str], select: Sequence[str], options: ReadOptions
+    file: File, delimiter: str, names: Sequence[str], select: Sequence[str], options: ReadOptions, digest: Any = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a file, some columns of it, as text; "" where nothing stands. ``names``: of all columns."""
+    """Yield the records of a file, some columns of it, as text; "" where nothing stands. ``names``: of all columns;
+    ``digest``: of :mod:`hashlib`, gets all bytes of the file as they pass."""
     width = len(names)
     labels = [f"c{at}" for at in range(width)]
     columns = [labels[names.index(name)] for name in select]
-    with _text(file, options) as stream:
+    with _text(file, options, digest) as stream:
         reader = pacsv.open_csv(
             pa.PythonFile(stream, mode="r"),
             read_options=pacsv.ReadOptions(column_names=labels, block_size=BLOCK),
@@ -207,13 +249,37 @@ def text_batches(
 
 
 @contextmanager
-def _text(file: File, options: ReadOptions) -> Iterator[BinaryIO]:
-    """Open a file as UTF-8 text, unpacked."""
+def _text(file: File, options: ReadOptions, digest: Any = None) -> Iterator[BinaryIO]:
+    """Open a file as UTF-8 text, unpacked. ``digest``: gets its bytes as they pass, and in the end those behind."""
     with opened(file) as handle:
+        source: Any = handle if digest is None else _Passing(handle, digest)
         packed = not isinstance(file, MemoryFile) and file.name.lower().endswith(".gz")
-        stream: Any = gzip.GzipFile(fileobj=handle) if packed else handle
+        stream: Any = gzip.GzipFile(fileobj=source) if packed else source
         codec = "utf-8" if options.encoding is None else codec_of(options.encoding)
         yield cast(BinaryIO, stream if codec in ("utf-8", "utf-8-sig") else codecs.EncodedFile(stream, "utf-8", codec))
+        while digest is not None and source.read(BLOCK):
+            pass
+
+
+class _Passing:
+    """A file that is read from its start to its end; a digest gets its bytes as they pass."""
+
+    def __init__(self, file: BinaryIO, digest: Any) -> None:
+        self.file, self.digest = file, digest
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self.file.closed
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, at most so many."""
+        data = self.file.read(size)
+        self.digest.update(data)
+        return data
+
+    def close(self) -> None:
+        """Leave the file open: whoever opened it reads the rest."""
 
 
 def refuse_other_layout(file: File, first: File, mine: tuple[str, list[str]], whole: tuple[str, list[str]]) -> None:

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,8 @@ from anonymizer.partitions.boxes import PartedRelease, grids_of_pieces, release_
 from anonymizer.partitions.check import OriginalRows, verify_folder
 from anonymizer.partitions.coded import CodedTable, Sample, code_table
 from anonymizer.partitions.folder import Archive, Manifest, Packing, half_of, place_of, write_folder
-from anonymizer.partitions.pieces import PartitionedTable, open_table
-from anonymizer.partitions.places import opened
+from anonymizer.partitions.pieces import PartitionedTable
+from anonymizer.partitions.places import File
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
@@ -74,7 +73,7 @@ def fits_pieces(setting: str, value: Any) -> bool:
 class FilesResult:
     """What comes of a run over files. ``folder``: where the release is, or its ZIP file; ``None`` when a check failed,
     or something stands in the way, and nothing was written. ``loss``: of each column, its mean NCP; ``after``: the
-    linking risk."""
+    linking risk; ``digest``: of the bytes of all files, as they were read."""
 
     schema: Schema
     settings: Settings
@@ -90,9 +89,9 @@ class FilesResult:
     notes: tuple[str, ...]
     parameters: Mapping[str, Any]
     folder: Path | Archive | None
+    digest: str
     override: str = ""
     engine: str = "local"
-    digest: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report, JSON-ready, with the fields of :meth:`anonymizer.reporting.report.Report.to_dict` that are
@@ -116,7 +115,7 @@ class FilesResult:
                     "name": self.source.source,
                     "files": len(self.source.files),
                     "records": self.after.records,
-                    "commitment": commitment(self.digest or input_digest(self.source), key),
+                    "commitment": commitment(self.digest, key),
                     "key": key,
                 },
                 "output_sha256": {} if self.folder is None else {"folder": self.manifest.sha256},
@@ -135,7 +134,7 @@ class FilesResult:
 
 
 def release_here(
-    source: str | Path,
+    table: PartitionedTable,
     schema: Schema,
     folder: str | Path,
     settings: Settings,
@@ -147,10 +146,9 @@ def release_here(
     rows: int,
 ) -> FilesResult:
     """Return what :func:`anonymizer.engines.anonymize_files` does, whose arguments these are, on this machine."""
-    s = settings
-    progress(0.0, "Reading the pieces")
-    table = open_table(source, rows, options)
-    coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what))
+    s, passed = settings, dict[File, str]()
+    coded = code_table(table, schema, options, lambda share, what: progress(0.3 * share, what), passed)
+    digest = table.digest(passed)
     if coded.encoded.n_persons < s.k:
         raise too_few(coded.encoded.n_persons, "records" if schema.person is None else "persons", s.k)
     progress(0.3, "Growing the tree")
@@ -161,7 +159,7 @@ def release_here(
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded.encoded)}
     return write_release(
         table, coded, schema, s, parameters, tree, pruning, leaf, worst, folder, rng=rng, reasons=reasons,
-        override=override, progress=lambda share, what: progress(0.5 + 0.5 * share, what), rows=rows,
+        override=override, progress=lambda share, what: progress(0.5 + 0.5 * share, what), rows=rows, digest=digest,
     )  # fmt: skip
 
 
@@ -182,13 +180,12 @@ def write_release(
     override: str = "",
     progress: Progress = no_progress,
     rows: int = ROWS,
-    digest: str = "",
+    digest: str,
 ) -> FilesResult:
     """Write the release of the groups of a pruned tree into a new folder, or a ZIP file, checked; return what it is.
 
     ``parameters``: the settings as a report keeps them; ``leaf`` (n,): of each record; ``digest``: of the bytes of the
-    table's files, where it is known. Raises what
-    :func:`anonymizer.engines.anonymize_files` raises.
+    table's files. Raises what :func:`anonymizer.engines.anonymize_files` raises.
     """
     s = settings
     progress(0.0, "Making groups")
@@ -224,7 +221,7 @@ def write_release(
         notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} records, evenly spread.",)
     return FilesResult(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
-        place, "" if verification.passed else override.strip(), digest=digest,
+        place, digest, "" if verification.passed else override.strip(),
     )  # fmt: skip
 
 
@@ -311,13 +308,3 @@ def boxed(
     if s.order == "secret":
         release = replace(release, order=release.order[rng.permutation(release.n_records)])
     return release, classes
-
-
-def input_digest(table: PartitionedTable) -> str:
-    """Return the SHA-256 of the bytes of all files, in their order."""
-    digest = sha256()
-    for path in table.files:
-        with opened(path) as file:
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
-    return digest.hexdigest()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, ReadError, no_progress
 from anonymizer.partitions.pieces import PartitionedTable, Piece, reading
+from anonymizer.partitions.places import File
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.parquet import column_values
 from anonymizer.reading.parse import Manner, TextColumn, manner_of, type_column
@@ -86,9 +88,11 @@ def code_columns(
     progress: Progress = no_progress,
     stopped: Callable[[], None] = lambda: None,
     look: Look = lambda *column: None,
+    passed: dict[File, str] | None = None,
 ) -> dict[str, CodedColumn]:
     """Return some columns of a table in codes, every piece read once. ``stopped``: called before each batch of records,
-    from the threads that read; what it raises ends the work. ``look``: called with each column.
+    from the threads that read; what it raises ends the work. ``look``: called with each column. ``passed``: gets the
+    SHA-256 of each file of text, made while it is read.
 
     Raises :class:`ReadError` for a piece that is damaged, and for values that are neither numbers, dates nor text.
     """
@@ -101,12 +105,15 @@ def code_columns(
 
     def read(piece: Piece) -> tuple[list[list[PieceValues]], list[pa.Array]]:
         parts, texts = [], [pa.array([], pa.string()) for _ in others]
+        digest = sha256()
         with reading(piece.path):
-            for batch in table.batches(piece, [*names, *others]):
+            for batch in table.batches(piece, [*names, *others], digest=digest if table.delimiter else None):
                 stopped()
                 parts.append([PieceValues.of(batch.column(at), table.types[name]) for at, name in enumerate(names)])
                 for at in range(len(others)):
                     texts[at] = few(texts[at], batch.column(len(names) + at))
+        if passed is not None and table.delimiter:
+            passed[piece.path] = digest.hexdigest()
         return parts, texts
 
     parts: list[list[PieceValues]] = []

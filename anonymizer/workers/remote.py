@@ -6,6 +6,7 @@ What is released is what :func:`anonymizer.engines.anonymize_files` releases on 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -29,8 +30,8 @@ from anonymizer.partitions.boxes import ladders_of_pieces
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.coded import Sample, person_columns, places_of_sample
 from anonymizer.partitions.folder import Manifest
-from anonymizer.partitions.pieces import PartitionedTable, open_table
-from anonymizer.partitions.places import is_remote
+from anonymizer.partitions.pieces import PartitionedTable, digest_of
+from anonymizer.partitions.places import File, is_remote
 from anonymizer.partitions.records import LEVELS
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.values import ROWS
@@ -91,6 +92,16 @@ class Elsewhere:
     def n_records(self) -> int:
         """Number of records n."""
         return self.here.table.n_records
+
+    def digests(self) -> list[Any]:
+        """Return futures of the digests of all files, in their order: those of each share are read by one worker."""
+        earlier: set[File] = set()  # a file may stand in several shares
+        futures = []
+        for share in self.shares:
+            files = [(file, stamp) for file, stamp in share.table.stamps.items() if file not in earlier]
+            earlier.update(share.table.files)
+            futures.append(self.cluster.ask("digests", shares.digests, share, files, share=share.number))
+        return futures
 
     def ask(self, step: str, work: Any, *arguments: Any) -> list[Any]:
         """Return a future of what each share answers."""
@@ -277,7 +288,7 @@ def bins_of(nodes: Sequence[Node], most: float) -> list[list[Node]]:
 
 
 def release_elsewhere(
-    source: str | Path,
+    table: PartitionedTable,
     schema: Schema,
     folder: str | Path,
     settings: Settings,
@@ -290,15 +301,8 @@ def release_elsewhere(
     **cluster: Any,
 ) -> FilesResult:
     """Return what :func:`anonymizer.engines.anonymize_files` does, whose arguments these are, on a cluster."""
-    s = settings
-    require_groups(s, schema)
-    if is_remote(source):
-        remedy = "Choose --engine local, or bring files in a folder that every worker sees."
-        raise ParameterError("Workers of a cluster do not read from an address of files.", remedy=remedy)
-    progress(0.0, "Reading the pieces")
-    table = open_table(source, rows, options)
     with open_cluster(**cluster) as there:
-        return release_on(there, table, schema, folder, s, options, rng, reasons, override, progress, rows)
+        return release_on(there, table, schema, folder, settings, options, rng, reasons, override, progress, rows)
 
 
 def release_on(
@@ -317,6 +321,7 @@ def release_on(
     """Return what :func:`release_elsewhere` does, on a cluster that is open."""
     s = settings
     table = Elsewhere(cluster, source, schema, options)
+    digests = table.digests()
     coded, who = table.here.table.encoded, table.persons
     if (table.n_records if who is None else who.n) < s.k:
         raise too_few(*((table.n_records, "records") if who is None else (who.n, "persons")), s.k)
@@ -329,6 +334,7 @@ def release_on(
     release = Leaving(table, *table.parts(tree, np.asarray(pruning.group_of_node()), s, rng), s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
+    digest = digest_of(chain.from_iterable(cluster.answers(digests)))
 
     def write(half: Path) -> tuple[Manifest, Verification]:
         """Return the manifest of the folder, written and checked by the workers."""
@@ -343,13 +349,16 @@ def release_on(
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded)}
     return FilesResult(
         schema, s, source, tree, pruning, manifest, verification, gate, release.risk(), release.losses(), worst, notes,
-        parameters, place, "" if verification.passed else override.strip(), "dask",
+        parameters, place, digest, "" if verification.passed else override.strip(), "dask",
     )  # fmt: skip
 
 
-def require_groups(settings: Settings, schema: Schema) -> None:
+def require_elsewhere(source: str | Path, settings: Settings) -> None:
     """Raise :class:`ParameterError` for what takes one machine, before any worker is asked."""
     s, remedy = settings, "Choose --engine local or memory."
+    if is_remote(source):
+        remedy = "Choose --engine local, or bring files in a folder that every worker sees."
+        raise ParameterError("Workers of a cluster do not read from an address of files.", remedy=remedy)
     if s.generalizer not in ALONE:
         raise ParameterError(
             f"{s.generalizer!r} takes one machine.",

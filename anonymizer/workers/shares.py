@@ -20,7 +20,8 @@ from anonymizer.errors import ReadError
 from anonymizer.growing.encode import CodeColumns, Encoding, scaled_numbers
 from anonymizer.growing.records import InMemory
 from anonymizer.partitions.coded import NO_BINS, Bins, CodedTable, code_values, without_values
-from anonymizer.partitions.pieces import PartitionedTable, reading
+from anonymizer.partitions.pieces import PartitionedTable, file_digest, reading
+from anonymizer.partitions.places import File, Stamp
 from anonymizer.partitions.values import (
     CodedColumn,
     Codes,
@@ -228,6 +229,12 @@ def read(share: Share, whole: Sequence[str] = ()) -> Tallies:
             name: (of_column.distinct, tally(of_column)) for name, of_column in here.values.items() if name not in local
         }
         return Tallies(columns, tuple(texts), len(next(iter(here.values.values())).codes), local, unfit)
+
+
+@guarded
+def digests(share: Share, files: list[tuple[File, Stamp]]) -> list[str]:
+    """Return the digest of each of these files of a share; with each its stamp."""
+    return [file_digest(file, stamp) for file, stamp in files]
 
 
 def tally(column: PieceValues) -> NDArray[np.int64]:

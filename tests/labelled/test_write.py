@@ -18,9 +18,9 @@ from anonymizer.checking.workbook_file import SECOND
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.labelled.forms import code_form, moment_form, number_form
-from anonymizer.labelled.read import LabelledColumn
+from anonymizer.labelled.read import LabelledColumn, read_labelled
 from anonymizer.labelled.variable import Variable
-from anonymizer.labelled.write import FORMATS, _aligned, labelled_bytes, planned, planned_table
+from anonymizer.labelled.write import FORMATS, SIZES, _aligned, labelled_bytes, planned, planned_table
 from anonymizer.pipeline import anonymize
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import read_table
@@ -34,6 +34,7 @@ from anonymizer.settings import Settings
 from tests.labelled.test_read import ANSWERS, SEXES, sav, survey
 
 DAY_VALUES = np.array(["2024-02-29", "1970-01-01"], "datetime64[us]")
+LARGEST = np.finfo(np.float64).max
 READERS = {"sav": pyreadstat.read_sav, "dta": pyreadstat.read_dta, "xpt": pyreadstat.read_xport}
 
 
@@ -280,12 +281,47 @@ def test_feather__hides_nothing_behind_missing_values() -> None:
         ("xpt", LabelledColumn("a", Variable(), pd.Categorical(["x" * 201])), "too long"),
         ("dta", LabelledColumn("a", Variable(), pd.Categorical([" x"])), "begins or ends"),
         ("sav", LabelledColumn("a", Variable(), np.array([2**60])), "as large as"),
+        ("sav", LabelledColumn("a", Variable(), np.array([-LARGEST])), "as large or"),
+        ("sav", LabelledColumn("a", Variable(), np.array([np.nextafter(-LARGEST, 0)])), "as large or"),
+        ("dta", LabelledColumn("a", Variable(), np.array([2.0**1023])), "as large or"),
+        ("dta", LabelledColumn("a", Variable(), np.array([-np.inf])), "as large or"),
+        ("xpt", LabelledColumn("a", Variable(), np.array([2.0**249])), "as large or"),
         ("sav", LabelledColumn("a", Variable(), np.array(["2024-01-01T00:00:00.000001"], "datetime64[us]")), "exact"),
     ],
 )
 def test_what_a_format_has_no_place_for__is_refused(format: str, column: LabelledColumn, words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         planned_table([column], format)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_number__is_read_back_as_it_is_however_large(format: str) -> None:
+    most = SIZES[format][1]
+    numbers = np.array([101, 127, 32_741, 32_767, 2_147_483_621, 2_147_483_647, 2.0**127, -most, most, 1.5])
+    numbers = numbers[np.abs(numbers) <= most]
+    for column in [numbers, numbers[:6].astype(np.int64), *numbers.reshape(-1, 1)]:
+        data = labelled_bytes(planned_table([LabelledColumn("a", Variable(), column)], format), format)
+        assert read_file(data).rows["a"].tolist() == column.tolist()
+
+
+@pytest.mark.parametrize("format", ["sav", "dta"])
+@pytest.mark.parametrize("code", [101.0, 2_147_483_618.0, 2_147_483_621.0, 2.0**53, LARGEST, -LARGEST, np.inf])
+def test_a_code__means_its_level_alone_however_large(format: str, code: float) -> None:
+    variable = Variable(levels=(("low", 1.0), ("high", code), ("Refused", -9.0)), missing=("Refused",))
+    texts = ["low", "high", "Refused", "{low, high}"]
+    plans = planned_table([LabelledColumn("a", variable, pd.Categorical(texts))], format, ["a"])
+    again = read_labelled(labelled_bytes(plans, format), format, "t", stop=lambda rows, width: None)
+    assert [cells(pd.Series(one.values)) for one in again] == [texts]
+
+
+def test_a_number_with_a_label__is_read_back_however_large() -> None:
+    numbers = np.array([1.0, 2.0, 3.0, 2_147_483_621.0])
+    column = LabelledColumn("a", Variable(levels=(("far", 2_147_483_621.0),)), numbers)
+    (again,) = read_labelled(
+        labelled_bytes(planned_table([column], "dta"), "dta"), "dta", "t", stop=lambda rows, width: None
+    )
+    assert again.values.tolist() == numbers.tolist()
+    assert again.variable.levels == ()
 
 
 def test_a_long_label_of_a_variable__ends_with_an_ellipsis() -> None:

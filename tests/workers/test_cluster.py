@@ -86,6 +86,7 @@ def test_a_cluster__writes_the_files_of_one_machine(
     assert result.loss == expected.loss
     assert result.after.sizes.tolist() == expected.after.sizes.tolist()
     assert result.to_dict()["provenance"]["engine"] == "dask"
+    assert result.digest == expected.digest
 
 
 @pytest.fixture(scope="module")
