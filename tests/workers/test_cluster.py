@@ -25,10 +25,11 @@ from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.files import lock_folder
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers import leaving, questions, shares
-from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster
+from anonymizer.workers.cluster import YOUNG, Cluster, ClusterError, make_spill, open_cluster, remove_spill
 from anonymizer.workers.questions import Failure, Share
 from anonymizer.workers.remote import Elsewhere, release_on
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
@@ -321,6 +322,51 @@ def test_a_client_that_is_killed__leaves_no_process_and_no_file(tmp_path: Path) 
     while time.monotonic() < end and (any(map(alive, pids)) or os.listdir(tmp_path)):
         time.sleep(0.1)
     assert not any(map(alive, pids))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on POSIX systems")
+def test_folders_that_killed_runs_left__go_at_the_next_start(tmp_path: Path) -> None:
+    names = ["left", "young", "other", "mine"]
+    left, young, other, mine = (tmp_path / f"copse-cluster-{name:_<8}" for name in names)
+    for folder in (left, young, mine):
+        (folder / "worker").mkdir(parents=True)
+        (folder / "worker" / "spilled").write_bytes(b"rows")
+    other.symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").mkdir()
+    lock = lock_folder(mine)
+    assert lock is not None
+    for folder in (left, mine, tmp_path / "elsewhere"):
+        os.utime(folder, (time.time() - 2 * YOUNG,) * 2)
+    new, own = make_spill(tmp_path)
+    assert set(tmp_path.iterdir()) == {young, other, mine, new, tmp_path / "elsewhere"}
+    os.utime(new, (time.time() - 2 * YOUNG,) * 2)
+    os.close(lock)
+    remove_spill(*make_spill(tmp_path))
+    assert set(tmp_path.iterdir()) == {young, other, new, tmp_path / "elsewhere"}
+    remove_spill(new, own)
+    assert set(tmp_path.iterdir()) == {young, other, tmp_path / "elsewhere"}
+
+
+KILLED_WITH_ALL = """
+import os, signal, sys
+from anonymizer.workers.cluster import open_cluster
+with open_cluster(workers=1, memory="1GiB", spill=sys.argv[1]) as cluster:
+    print(*[process.pid for process in cluster.processes], flush=True)
+    for process in cluster.processes:
+        os.kill(process.pid, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
+def test_a_run_that_is_killed_with_all_its_processes__leaves_its_folder_until_the_next(tmp_path: Path) -> None:
+    client = subprocess.run([sys.executable, "-c", KILLED_WITH_ALL, str(tmp_path)], stdout=subprocess.PIPE, timeout=120)
+    assert client.returncode == -signal.SIGKILL
+    (folder,) = tmp_path.iterdir()
+    os.utime(folder, (time.time() - 2 * YOUNG,) * 2)
+    with open_cluster(workers=1, memory="1GiB", spill=tmp_path) as cluster:
+        assert os.listdir(tmp_path) == [cluster.folder.name]  # type: ignore[union-attr]
     assert os.listdir(tmp_path) == []
 
 
