@@ -34,6 +34,7 @@ from anonymizer.workers.questions import Failure, Share
 from anonymizer.workers.remote import Elsewhere, release_on
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree, numbered
+from tests.workers.killing import killing
 
 CASES: list[dict[str, Any]] = [
     {"generalizer": "uniform", "grouping": "least"},
@@ -220,20 +221,13 @@ def test_a_share_without_a_record__answers_every_question(tmp_path: Path, two: C
 # Somebody is gone.
 
 
-def killing(cluster: Cluster, step: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Kill one of the workers as soon as a step is asked for; return its process id."""
-    killed: list[int] = []
-    ask = cluster.ask
-
-    def asking(name: str, *arguments: Any, **more: Any) -> Any:
-        future = ask(name, *arguments, **more)
-        if name == step and not killed:
-            killed.append(cluster.processes[-1].pid)
-            os.kill(killed[0], signal.SIGKILL)
-        return future
-
-    monkeypatch.setattr(cluster, "ask", asking)
-    return killed
+KILLS = [
+    ("count", "answering", 6),  # in the second wave, or after it
+    ("take", "shipping", 0),
+    ("finish", "answering", 0),
+    ("write", "writing", 0),
+    ("pack", "answering", 0),
+]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
@@ -245,21 +239,18 @@ def test_a_worker_that_is_killed__changes_nothing(
     changes, packed = CASES[0], CASES[0] | {"generalizer": "pack"}
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
     anonymize_files(folder, schema, tmp_path / "as-packed", rows=900, rng=np.random.default_rng(7), **packed)
-    with open_cluster(workers=5, memory="2GiB", spill=spill) as cluster:
-        for step in ("count", "finish", "write", "pack"):
-            killed = killing(cluster, step, monkeypatch)
+    with open_cluster(workers=6, memory="2GiB", spill=spill) as cluster:
+        for step, moment, after in KILLS:
             out, how = tmp_path / step, Settings(**(packed if step == "pack" else changes))
-            rng = np.random.default_rng(7)
-            release_on(cluster, open_table(folder, 900), schema, out, how, rows=900, rng=rng)
-            assert killed, step
+            with killing(cluster, step, tmp_path / "mark", moment, after):
+                rng = np.random.default_rng(7)
+                release_on(cluster, open_table(folder, 900), schema, out, how, rows=900, rng=rng)
             assert same_files(out, tmp_path / ("as-packed" if step == "pack" else "here")), step
-            monkeypatch.setattr(cluster, "ask", Cluster.ask.__get__(cluster))
-            cluster.processes.pop().communicate(timeout=20)
         assert len(cluster.workers()) == 1
         os.kill(cluster.processes[-1].pid, signal.SIGKILL)
         with pytest.raises(ClusterError, match="Every worker is gone"):
             release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
-    assert sorted(os.listdir(tmp_path)) == ["as-packed", "count", "finish", "here", "pack", "write"]
+    assert sorted(os.listdir(tmp_path)) == sorted(["as-packed", "here", *(step for step, *_ in KILLS)])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
