@@ -7,6 +7,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -110,9 +111,9 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
     """
     path = Path(os.path.realpath(path))
     _require_free(path)
-    _remove_left_folders(path)
+    remove_left_folders(path.parent, _half_folders(path))
     beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.{MARK}", suffix=".part", dir=path.parent))  # mode 0700
-    lock = _lock_folder(beside)
+    lock = lock_folder(beside)
     try:
         yield beside
         _sync_folder(beside)
@@ -136,7 +137,7 @@ def _require_free(path: Path) -> None:
         raise FolderExistsError(f"There is something at {path} already.", value=str(path), remedy="Name a new folder.")
 
 
-def _lock_folder(folder: Path) -> int | None:
+def lock_folder(folder: Path) -> int | None:
     """Return a descriptor that keeps a folder locked until it is closed; ``None`` where folders cannot be locked.
 
     Raises :class:`OSError` when another process has locked it.
@@ -152,16 +153,23 @@ def _lock_folder(folder: Path) -> int | None:
     return handle
 
 
-def _remove_left_folders(path: Path) -> None:
-    """Remove the half folders of ``path`` that this user's processes left when they were killed: nobody locks them."""
+def _half_folders(path: Path) -> str:
+    """Return the pattern of the names of half folders of ``path``."""
+    return glob.escape(f".{path.name}.{MARK}") + "?" * 8 + ".part"
+
+
+def remove_left_folders(parent: Path, pattern: str, age: float = 0.0) -> None:
+    """Remove the folders of a pattern in ``parent`` that this user's processes left when they were killed: nobody locks
+    them, and nothing came into them for so many seconds, ``age``."""
     if sys.platform == "win32":
         return
-    for name in glob.glob(glob.escape(f".{path.name}.{MARK}") + "?" * 8 + ".part", root_dir=path.parent):
-        folder = path.parent / name
+    for name in glob.glob(pattern, root_dir=parent, include_hidden=True):
+        folder = parent / name
         with suppress(OSError):
-            lock = _lock_folder(folder)
+            lock = lock_folder(folder)
             if lock is not None:
-                if os.fstat(lock).st_uid == os.geteuid():
+                status = os.fstat(lock)
+                if status.st_uid == os.geteuid() and time.time() - status.st_mtime >= age:
                     shutil.rmtree(folder, ignore_errors=True)
                 os.close(lock)
 
@@ -170,7 +178,7 @@ def remove_halves(path: str | Path) -> None:
     """Remove what this user's processes left of a file or folder when they were killed while they made it."""
     path = Path(os.path.realpath(path))
     _remove_left(path)
-    _remove_left_folders(path)
+    remove_left_folders(path.parent, _half_folders(path))
 
 
 def require_apart(source: str | Path, folder: str | Path) -> None:

@@ -1,11 +1,10 @@
 """A cluster of Dask: one of our own on this machine, or one that is there, and questions to its workers.
 
 Everything a worker is asked can be asked again, of any worker: answers that were lost with it are made anew. A worker
-that a question would rather go to is a wish. A process of our own listens on the loopback address alone, shows no page,
-and ends as soon as whoever started it does; then it removes the folder of the run as well.
+that a question would rather go to is a wish. Processes of our own are :mod:`anonymizer.workers.server`; the folder into
+which they spill is locked as long as this process lives, so that one that was left is known by that.
 """
 
-import asyncio
 import json
 import os
 import secrets
@@ -22,42 +21,26 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.errors import AnonymizerError, EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError
-from anonymizer.reading.process import limit_memory
-from anonymizer.releasing.files import MARK
+from anonymizer.releasing.files import MARK, lock_folder, remove_left_folders
 from anonymizer.workers.questions import Failure, R, about, answers_in, keys_in, quiet
+from anonymizer.workers.server import LOOPBACK
 from anonymizer.workers.shares import forget
 
 PATIENCE = 60.0
 """Seconds that a process has to start, and that a cluster may be without any worker."""
 LOOK = 0.5
 """Seconds between two looks at whether everybody is still there."""
-LOOPBACK = "127.0.0.1"
+SPILL = f"{MARK}cluster-"
+"""Begins the name of the folder of what does not fit into memory."""
+YOUNG = 60.0
+"""Seconds in which nobody takes such a folder for left: it may not be locked yet."""
 LOCAL_HOSTS = (LOOPBACK, "localhost", "[::1]", "::1")
 KINDS: Mapping[str, type[AnonymizerError]] = {
     kind.__name__: kind for kind in (EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError)
 }
-WAIT = "60s"
-"""How long a worker looks for its scheduler."""
 
 MEMORY = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": f"{1 << 20}"}
 """Variables of a worker's process: what is freed goes back to the system, not into gaps between what stays."""
-CONFIG = {
-    "distributed.scheduler.work-stealing": False,
-    "distributed.scheduler.allowed-failures": 10,
-    "distributed.worker.memory.pause": False,
-    "distributed.worker.memory.terminate": False,
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.tick.limit": "1h",
-    "distributed.admin.system-monitor.interval": "10s",
-    "distributed.admin.system-monitor.disk": False,
-    "distributed.admin.system-monitor.gil.enabled": False,
-    "distributed.worker.memory.monitor-interval": "500ms",
-    "distributed.comm.compression": None,
-    "distributed.logging": {"distributed": "error"},
-}
-"""What this use of Dask needs: rows stay where they are, a full worker does not wait for ever, nothing is recorded, and
-processes that wait do not look at themselves fifty times a second: that took as much as a tenth of a run."""
 
 
 class ClusterError(AnonymizerError):
@@ -75,6 +58,7 @@ class Cluster:
         self.name = f"{MARK}{secrets.token_hex(4)}"
         self.processes: list[subprocess.Popen[str]] = []
         self.folder: Path | None = None
+        self.lock: int | None = None
         self.again: Callable[[], Cluster] | None = None
         self._places: dict[int, str] = {}
         self._steps: dict[str, int] = {}
@@ -136,7 +120,7 @@ class Cluster:
         self.close()
         other = again()
         self.client, self.address = other.client, other.address
-        self.processes, self.folder = other.processes, other.folder
+        self.processes, self.folder, self.lock = other.processes, other.folder, other.lock
         self._places.clear()
         return work()
 
@@ -229,8 +213,8 @@ class Cluster:
             with suppress(Exception):
                 self.client.close(timeout=2)
             end(self.processes)
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        remove_spill(self.folder, self.lock)
+        self.folder = self.lock = None
 
 
 @contextmanager
@@ -303,7 +287,7 @@ def start(workers: int, memory: str, spill: str | Path | None) -> Cluster:
         limit = parse_bytes(memory)
     except ValueError:
         raise ParameterError(f"{memory!r} is no amount of memory.", value=memory, remedy="Write 4GiB.") from None
-    folder = Path(tempfile.mkdtemp(prefix=f"{MARK}cluster-", dir=spill))  # mode 0700
+    folder, lock = make_spill(spill)
     processes: list[subprocess.Popen[str]] = []
     try:
         keys = Security.temporary()
@@ -320,7 +304,7 @@ def start(workers: int, memory: str, spill: str | Path | None) -> Cluster:
             client.wait_for_workers(workers, timeout=PATIENCE)
     except BaseException as error:
         end(processes)
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_spill(folder, lock)
         if isinstance(error, (AnonymizerError, KeyboardInterrupt, SystemExit)):
             raise
         raise ClusterError(
@@ -328,17 +312,36 @@ def start(workers: int, memory: str, spill: str | Path | None) -> Cluster:
             remedy="Ask for fewer workers.",
         ) from None
     cluster = Cluster(client, address)
-    cluster.processes, cluster.folder = processes, folder
+    cluster.processes, cluster.folder, cluster.lock = processes, folder, lock
     cluster.again = partial(start, workers, memory, spill)
     return cluster
 
 
+def make_spill(spill: str | Path | None) -> tuple[Path, int | None]:
+    """Return a new folder inside ``spill`` that nobody else can read, and a descriptor that keeps it locked until it is
+    closed, or this process ends; ``None`` where folders cannot be locked. What killed processes left there goes."""
+    parent = Path(tempfile.gettempdir() if spill is None else spill)
+    remove_left_folders(parent, f"{SPILL}????????", YOUNG)
+    folder = Path(tempfile.mkdtemp(prefix=SPILL, dir=parent))  # mode 0700
+    with suppress(OSError):  # where nothing can be locked, nothing is taken for left, either
+        return folder, lock_folder(folder)
+    return folder, None
+
+
+def remove_spill(folder: Path | None, lock: int | None) -> None:
+    """Remove a folder of :func:`make_spill`, and let go of it."""
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
+
+
 def spawn(wish: Mapping[str, Any]) -> "subprocess.Popen[str]":
-    """Return a process of :func:`main` that was told what to be; it writes no log."""
+    """Return a process of :func:`anonymizer.workers.server.main` that was told what to be; it writes no log."""
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
-        [sys.executable, "-m", "anonymizer.workers.cluster"], text=True,
+        [sys.executable, "-m", "anonymizer.workers.server"], text=True,
         env={**os.environ, "PYTHONPATH": paths, **MEMORY}, stdin=subprocess.PIPE,
         stdout=subprocess.PIPE if wish["role"] == "scheduler" else subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -384,67 +387,3 @@ def end(processes: Sequence["subprocess.Popen[str]"]) -> None:
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
-
-
-# In a process that was started here.
-
-
-def main() -> int:
-    """Be a scheduler or a worker on this machine, as the first line of the input says in JSON, until the input ends.
-    Keys of TLS are in it: nothing secret stands on a command line or a disk."""
-    wish = json.loads(sys.stdin.readline())
-    threading.Thread(target=end_with_input, args=(wish["folder"],), daemon=True).start()
-    asyncio.run(serve(wish))
-    return 0
-
-
-def end_with_input(folder: str) -> None:
-    """End this process when its input ends, which it does when the process that started it is gone."""
-    while sys.stdin.buffer.read(1 << 16):
-        pass
-    shutil.rmtree(folder, ignore_errors=True)
-    os._exit(0)
-
-
-async def serve(wish: dict[str, Any]) -> None:
-    """Run a scheduler, whose address is the only thing that is printed, or a worker."""
-    import dask.config
-
-    dask.config.set(CONFIG)
-    from distributed import Scheduler, Worker
-    from distributed.security import Security
-    from tornado.httpserver import HTTPServer
-    from tornado.web import Application
-
-    class WithoutPages:
-        """Serves no page: the server for them exists and listens to nobody."""
-
-        def start_http_server(self, *arguments: Any, **more: Any) -> None:
-            """Open no socket."""
-            self.http_server = HTTPServer(Application())
-
-    class QuietScheduler(WithoutPages, Scheduler):
-        """A scheduler without pages."""
-
-    class QuietWorker(WithoutPages, Worker):
-        """A worker without pages."""
-
-    security = Security(require_encryption=True, **wish["tls"])
-    if wish["role"] == "scheduler":
-        async with QuietScheduler(
-            protocol="tls", host=LOOPBACK, port=0, dashboard=False, security=security
-        ) as scheduler:
-            sys.stdout.write(f"{scheduler.address}\n")
-            sys.stdout.flush()
-            await scheduler.finished()
-        return
-    limit_memory(wish["memory"])
-    async with QuietWorker(
-        wish["scheduler"], name=wish["name"], nthreads=1, protocol="tls", host=LOOPBACK, port=0, security=security,
-        local_directory=wish["folder"], memory_limit=wish["memory"], death_timeout=WAIT,
-    ) as worker:  # fmt: skip
-        await worker.finished()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

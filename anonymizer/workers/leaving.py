@@ -97,8 +97,9 @@ def parts_of(share: Share, coding: Coding, routes: Routes) -> NDArray[np.int32]:
     """Return the part that each record of a share is in; its records of growing are let go of."""
     from anonymizer import kernels
 
-    codes, coding = codes_of(share, coding), coding_of(share, coding)
-    cache_of(share).chunks = None
+    with cache_of(share) as here:
+        codes, coding = codes_of(share, coding), coding_of(share, coding)
+        here.chunks = None
     n = len(next(iter(codes.values())))
     part = np.empty(n, np.int32)
     arrays = [np.array(array) for array in routes]
@@ -205,7 +206,7 @@ def contents(
     counts = coding.encodings[0].name in names
     sizes = np.bincount(wide, minlength=n_parts) if counts else np.empty(0)
     places = {name: place for name, (_, place) in pairs.items() if name in coding.bins}
-    return Contents(sizes.astype(np.int64), pairs, values_to_send(cache_of(share), places))
+    return Contents(sizes.astype(np.int64), pairs, values_to_send(share, coding, places))
 
 
 def ends_in(
@@ -335,8 +336,7 @@ def rows_in(
     numbering: Numbering | None,
 ) -> Rows:  # fmt: skip
     """Return the records of a share whose classes stand in a file, class by class, in the order of the table."""
-    here = cache_of(share)
-    with here.lock:
+    with cache_of(share) as here:
         if here.by_class is None or here.by_class[0] != boxed.name:
             rank = boxed.rank[part]
             order = sorted_rows([(rank, len(boxed.class_sizes))], len(part)).astype(np.uint32)
@@ -353,7 +353,7 @@ def rows_of(
 ) -> Rows:  # fmt: skip
     """Return some records of a share. ``part``: of all of them, or of none; ``rows``: their numbers in the share."""
     codes = {name: codes[rows] for name, codes in codes_of(share, coding).items() if name in names}
-    values = values_to_send(cache_of(share), {name: codes.pop(name) for name in coding.bins if name in names})
+    values = values_to_send(share, coding, {name: codes.pop(name) for name in coding.bins if name in names})
     who = EVERYBODY if numbering is None else who_of(share, numbering)[rows]
     return Rows(part[rows] if len(part) else part, codes, values, who)
 

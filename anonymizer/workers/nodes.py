@@ -29,25 +29,27 @@ class Bundle(NamedTuple):
 
 def chunks_of(share: Share, coding: Coding, history: Sequence[Division]) -> list[InMemory]:
     """Return the records of a share, in chunks, sent down these splits in their order; those that they went down
-    already are not repeated. To be called under the lock."""
-    here, keys = cache_of(share), tuple(map(_key, history))
-    if here.chunks is None or here.history[: len(keys)] != keys[: len(here.history)]:
-        codes, coding = codes_of(share, coding), coding_of(share, coding)
-        n = len(next(iter(codes.values())))
-        here.chunks, here.history = [], ()
-        for start in range(0, max(n, 1), ROWS):  # one chunk where there is no record
-            records = coding.records(codes, slice(start, start + ROWS))
-            chunk = _piece(records, slice(None))
-            numeric = None if chunk.by_numbers else records.encoded.numeric
-            chunk.encoded = replace(chunk.encoded, others=records.encoded.others, numeric=numeric)
-            here.chunks.append(chunk)
-    chunks, new = here.chunks, [_own(division) for division in history[len(here.history) :]]
-    if new:
-        here.chunks = None  # as long as some are on their way
-        for chunk in chunks:
-            chunk.divide(new, [])
-        here.chunks, here.history = chunks, keys
-    return chunks
+    already are not repeated. To be called while the cache of the share is held, as long as they are looked at."""
+    keys = tuple(map(_key, history))
+    with cache_of(share) as here:
+        if here.chunks is None or here.history[: len(keys)] != keys[: len(here.history)]:
+            codes, coding = codes_of(share, coding), coding_of(share, coding)
+            n = len(next(iter(codes.values())))
+            here.chunks, whole = None, []
+            for start in range(0, max(n, 1), ROWS):  # one chunk where there is no record
+                records = coding.records(codes, slice(start, start + ROWS))
+                chunk = _piece(records, slice(None))
+                numeric = None if chunk.by_numbers else records.encoded.numeric
+                chunk.encoded = replace(chunk.encoded, others=records.encoded.others, numeric=numeric)
+                whole.append(chunk)
+            here.chunks, here.history = whole, ()
+        chunks, new = here.chunks, [_own(division) for division in history[len(here.history) :]]
+        if new:
+            here.chunks = None  # as long as some are on their way
+            for chunk in chunks:
+                chunk.divide(new, [])
+            here.chunks, here.history = chunks, keys
+        return chunks
 
 
 def _key(division: Division) -> tuple[Any, ...]:
@@ -67,8 +69,7 @@ def _own(division: Division) -> Division:
 @guarded
 def count(share: Share, coding: Coding, history: Sequence[Division], nodes: Sequence[Node]) -> list[Histograms]:
     """Return the histograms of some nodes in a share, after these divisions."""
-    here = cache_of(share)
-    with here.lock:
+    with cache_of(share):
         sums: list[Histograms] | None = None
         for chunk in chunks_of(share, coding, history):
             parts = chunk.divide([], nodes)
@@ -86,8 +87,7 @@ def count(share: Share, coding: Coding, history: Sequence[Division], nodes: Sequ
 @guarded
 def take(share: Share, coding: Coding, history: Sequence[Division], keys: Sequence[int]) -> Bundle:
     """Return the records of some nodes in a share, after these divisions."""
-    here = cache_of(share)
-    with here.lock:
+    with cache_of(share):
         chunks = chunks_of(share, coding, history)
         runs = [(chunk, *chunk.runs[key]) for key in keys for chunk in chunks]
         packed = np.concatenate([chunk.packed[:, a:b] for chunk, a, b in runs], axis=1)

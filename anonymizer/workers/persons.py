@@ -48,8 +48,7 @@ class Numbering(NamedTuple):
 def read(share: Share, stays: bool) -> dict[str, tuple[pa.Array, NDArray[np.int64]]]:
     """Return the distinct values in a share of each column that speaks of persons, and how many records have each or
     miss it (d + 1,). ``stays``: it will be asked which record has which."""
-    here = cache_of(share)
-    with here.lock:
+    with cache_of(share) as here:
         if here.whose is None:
             load(share)
         assert here.whose is not None
@@ -93,8 +92,7 @@ def facts(numbering: Numbering) -> tuple[ColumnFacts, ...]:
 
 def who_of(share: Share, numbering: Numbering) -> Who:
     """Return whose each record of a share is, (n,); read again where this process never has."""
-    here = cache_of(share)
-    with here.lock:
+    with cache_of(share) as here:
         if here.who is None:
             if here.whose is None:
                 load(share)

@@ -5,7 +5,8 @@ can answer any question twice, and the answer is the same. What goes wrong is an
 of error, and no value, since whatever a worker raises its log repeats, arguments and all.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from threading import Lock, RLock
@@ -129,9 +130,12 @@ class LocalNumbers(NamedTuple):
 class Cache:
     """What a worker keeps of a share: its values, as they were read or in codes, and whose its records are; the values
     that stay here, and the coding with them; its records while a tree grows, and how far they went down it; and their
-    order by class. A lock: two questions never move the same records at once."""
+    order by class. ``lock``: two questions never move the same records at once; ``users``: how many hold it or wait for
+    it, for nothing is dropped under their hands; ``is_over``: it is to be dropped as soon as there are none."""
 
     lock: Any = field(default_factory=RLock)
+    users: int = 0
+    is_over: bool = False
     values: dict[str, PieceValues] | None = None
     codes: dict[str, Codes] | None = None
     own: dict[str, pa.Array] = field(default_factory=dict)
@@ -148,22 +152,37 @@ _caches: dict[tuple[str, int], Cache] = {}
 _lock = Lock()
 
 
-def cache_of(share: Share) -> Cache:
-    """Return what this process keeps of a share; of the runs that were asked for longest ago nothing is kept."""
+@contextmanager
+def cache_of(share: Share) -> Iterator[Cache]:
+    """Yield what this process keeps of a share, which no other thread reads, makes or drops meanwhile; of the runs that
+    were asked for longest ago nothing is kept."""
     key = share.run, share.number
     with _lock:
         here = _caches[key] = _caches.pop(key) if key in _caches else Cache()  # now the last one
-        runs = list(dict.fromkeys(run for run, _ in reversed(_caches)))
-        for old in [key for key in _caches if key[0] in runs[RUNS:]]:
-            del _caches[old]
-        return here
+        here.users += 1
+        _drop()
+    try:
+        with here.lock:
+            yield here
+    finally:
+        with _lock:
+            here.users -= 1
+            _drop()
+
+
+def _drop() -> None:
+    """Drop what nobody uses of runs that are over, or were asked for longest ago."""
+    runs = list(dict.fromkeys(run for run, _ in reversed(_caches)))
+    for key in [key for key, here in _caches.items() if here.users == 0 and (here.is_over or key[0] in runs[RUNS:])]:
+        del _caches[key]
 
 
 def forget(run: str) -> None:
-    """Drop what this process keeps of runs whose names begin so."""
+    """Drop what this process keeps of runs whose names begin so; what is in use, once it is not."""
     with _lock:
-        for key in [key for key in _caches if key[0].startswith(run)]:
-            del _caches[key]
+        for (name, _), here in _caches.items():
+            here.is_over |= name.startswith(run)
+        _drop()
 
 
 # Values and codes.
@@ -191,13 +210,12 @@ def values_in(share: Share) -> tuple[dict[str, PieceValues], list[pa.Array]]:
 
 
 def load(share: Share) -> list[pa.Array]:
-    """Read a share; return some texts of the columns that do not leave, of delimited text. To be called under the
-    lock."""
-    here = cache_of(share)
-    values, texts = values_in(share)
-    here.whose = {name: values.pop(name) for name in share.whose}
-    here.values = None if here.codes else values
-    return texts
+    """Read a share; return some texts of the columns that do not leave, of delimited text."""
+    with cache_of(share) as here:
+        values, texts = values_in(share)
+        here.whose = {name: values.pop(name) for name in share.whose}
+        here.values = None if here.codes else values
+        return texts
 
 
 class Tallies(NamedTuple):
@@ -215,8 +233,7 @@ class Tallies(NamedTuple):
 @guarded
 def read(share: Share, whole: Sequence[str] = ()) -> Tallies:
     """Return what a share holds. ``whole``: columns whose values do not stay, however many they are."""
-    here = cache_of(share)
-    with here.lock:
+    with cache_of(share) as here:
         here.codes = None
         texts = load(share)
         assert here.values is not None
@@ -250,8 +267,7 @@ def fits_floats(values: pa.Array) -> bool:
 
 def numbers_in(share: Share, name: str) -> LocalNumbers:
     """Return the numbers of a column that stay in a share; read again where this process never has."""
-    here = cache_of(share)
-    with here.lock:
+    with cache_of(share) as here:
         if name not in here.numbers:
             if here.values is None:
                 here.codes = None
@@ -322,18 +338,18 @@ def merge(
 
 def codes_of(share: Share, coding: Coding) -> dict[str, Codes]:
     """Return the value of each record of a share, by its place among all; read again where this process never has."""
-    here = cache_of(share)
-    with here.lock:
+    with cache_of(share) as here:
         if here.codes is None:
             if here.values is None:
                 load(share)
             values, here.values = here.values, None
             assert values is not None
-            here.codes = {}
+            codes: dict[str, Codes] = {}
             here.numbers, here.own = {}, {name: values[name].distinct for name in coding.bins}
             for name in share.names:
                 distinct = here.own.get(name, coding.distinct.get(name))
-                here.codes[name] = codes_among([values.pop(name)], distinct, coding.missing[name])
+                codes[name] = codes_among([values.pop(name)], distinct, coding.missing[name])
+            here.codes = codes
         return here.codes
 
 
@@ -341,23 +357,25 @@ def coding_of(share: Share, coding: Coding) -> Coding:
     """Return the coding of the records of a share, with the values that stay in it."""
     if not coding.bins:
         return coding
-    here = cache_of(share)
-    with here.lock:
+    with cache_of(share) as here:
         codes_of(share, coding)
         if here.coding is None:
             here.coding = coding.with_values(here.own)
         return here.coding
 
 
-def values_to_send(here: Cache, codes: Mapping[str, NDArray[Any]]) -> dict[str, PieceValues]:
+def values_to_send(share: Share, coding: Coding, codes: Mapping[str, NDArray[Any]]) -> dict[str, PieceValues]:
     """Return the values of some records in columns whose values stay, to be sent: no other value goes with them.
     ``codes``: of these records."""
+    with cache_of(share) as here:
+        codes_of(share, coding)
+        own = here.own
     columns = {}
     for name, of_column in codes.items():
         used = np.unique(of_column)
-        used = used[used < len(here.own[name])]
+        used = used[used < len(own[name])]
         place = np.searchsorted(used, of_column).astype(np.min_scalar_type(len(used)))
-        columns[name] = PieceValues(here.own[name].take(pa.array(used)), place)
+        columns[name] = PieceValues(own[name].take(pa.array(used)), place)
     return columns
 
 

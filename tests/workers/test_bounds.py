@@ -27,7 +27,8 @@ from anonymizer.workers.questions import Share
 from anonymizer.workers.remote import Elsewhere, release_on
 from anonymizer.workers.shares import LocalNumbers, Tallies
 from tests.partitions.tables import people, schema_of, write_pieces
-from tests.workers.test_cluster import killing, same_files, spill, two
+from tests.workers.killing import killing
+from tests.workers.test_cluster import same_files, spill, two
 
 __all__ = ["spill", "two"]
 X = Column("x", Role.QUASI_IDENTIFYING, Kind.NUMERIC)
@@ -178,16 +179,12 @@ def test_values_that_stay__are_released_as_on_one_machine(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
 @pytest.mark.parametrize("step", ["below", "ends", "contents"])
-def test_a_worker_that_is_killed__changes_nothing(
-    tmp_path: Path, source: tuple[Path, Schema], step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_is_killed__changes_nothing(tmp_path: Path, source: tuple[Path, Schema], step: str) -> None:
     folder, schema = source
     anonymize_files(folder, schema, tmp_path / "here", rows=50_000, generalizer="uniform", k=40)
-    with open_cluster(workers=2, memory="2GiB", spill=tmp_path) as cluster:
-        killed = killing(cluster, step, monkeypatch)
+    with open_cluster(workers=2, memory="2GiB", spill=tmp_path) as cluster, killing(cluster, step, tmp_path / "mark"):
         how = Settings(generalizer="uniform", k=40)
         release_on(cluster, open_table(folder, 50_000), schema, tmp_path / "there", how, rows=50_000)
-        assert killed
     assert same_files(tmp_path / "there", tmp_path / "here")
 
 

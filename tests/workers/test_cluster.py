@@ -25,14 +25,16 @@ from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.reading.options import ReadOptions
+from anonymizer.releasing.files import lock_folder
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers import leaving, questions, shares
-from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster
+from anonymizer.workers.cluster import YOUNG, Cluster, ClusterError, make_spill, open_cluster, remove_spill
 from anonymizer.workers.questions import Failure, Share
 from anonymizer.workers.remote import Elsewhere, release_on
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree, numbered
+from tests.workers.killing import killing
 
 CASES: list[dict[str, Any]] = [
     {"generalizer": "uniform", "grouping": "least"},
@@ -220,20 +222,13 @@ def test_a_share_without_a_record__answers_every_question(tmp_path: Path, two: C
 # Somebody is gone.
 
 
-def killing(cluster: Cluster, step: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Kill one of the workers as soon as a step is asked for; return its process id."""
-    killed: list[int] = []
-    ask = cluster.ask
-
-    def asking(name: str, *arguments: Any, **more: Any) -> Any:
-        future = ask(name, *arguments, **more)
-        if name == step and not killed:
-            killed.append(cluster.processes[-1].pid)
-            os.kill(killed[0], signal.SIGKILL)
-        return future
-
-    monkeypatch.setattr(cluster, "ask", asking)
-    return killed
+KILLS = [
+    ("count", "answering", 6),  # in the second wave, or after it
+    ("take", "shipping", 0),
+    ("finish", "answering", 0),
+    ("write", "writing", 0),
+    ("pack", "answering", 0),
+]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
@@ -245,21 +240,18 @@ def test_a_worker_that_is_killed__changes_nothing(
     changes, packed = CASES[0], CASES[0] | {"generalizer": "pack"}
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
     anonymize_files(folder, schema, tmp_path / "as-packed", rows=900, rng=np.random.default_rng(7), **packed)
-    with open_cluster(workers=5, memory="2GiB", spill=spill) as cluster:
-        for step in ("count", "finish", "write", "pack"):
-            killed = killing(cluster, step, monkeypatch)
+    with open_cluster(workers=6, memory="2GiB", spill=spill) as cluster:
+        for step, moment, after in KILLS:
             out, how = tmp_path / step, Settings(**(packed if step == "pack" else changes))
-            rng = np.random.default_rng(7)
-            release_on(cluster, open_table(folder, 900), schema, out, how, rows=900, rng=rng)
-            assert killed, step
+            with killing(cluster, step, tmp_path / "mark", moment, after):
+                rng = np.random.default_rng(7)
+                release_on(cluster, open_table(folder, 900), schema, out, how, rows=900, rng=rng)
             assert same_files(out, tmp_path / ("as-packed" if step == "pack" else "here")), step
-            monkeypatch.setattr(cluster, "ask", Cluster.ask.__get__(cluster))
-            cluster.processes.pop().communicate(timeout=20)
         assert len(cluster.workers()) == 1
         os.kill(cluster.processes[-1].pid, signal.SIGKILL)
         with pytest.raises(ClusterError, match="Every worker is gone"):
             release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
-    assert sorted(os.listdir(tmp_path)) == ["as-packed", "count", "finish", "here", "pack", "write"]
+    assert sorted(os.listdir(tmp_path)) == sorted(["as-packed", "here", *(step for step, *_ in KILLS)])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
@@ -322,6 +314,51 @@ def test_a_client_that_is_killed__leaves_no_process_and_no_file(tmp_path: Path) 
     while time.monotonic() < end and (any(map(alive, pids)) or os.listdir(tmp_path)):
         time.sleep(0.1)
     assert not any(map(alive, pids))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on POSIX systems")
+def test_folders_that_killed_runs_left__go_at_the_next_start(tmp_path: Path) -> None:
+    names = ["left", "young", "other", "mine"]
+    left, young, other, mine = (tmp_path / f"copse-cluster-{name:_<8}" for name in names)
+    for folder in (left, young, mine):
+        (folder / "worker").mkdir(parents=True)
+        (folder / "worker" / "spilled").write_bytes(b"rows")
+    other.symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").mkdir()
+    lock = lock_folder(mine)
+    assert lock is not None
+    for folder in (left, mine, tmp_path / "elsewhere"):
+        os.utime(folder, (time.time() - 2 * YOUNG,) * 2)
+    new, own = make_spill(tmp_path)
+    assert set(tmp_path.iterdir()) == {young, other, mine, new, tmp_path / "elsewhere"}
+    os.utime(new, (time.time() - 2 * YOUNG,) * 2)
+    os.close(lock)
+    remove_spill(*make_spill(tmp_path))
+    assert set(tmp_path.iterdir()) == {young, other, new, tmp_path / "elsewhere"}
+    remove_spill(new, own)
+    assert set(tmp_path.iterdir()) == {young, other, tmp_path / "elsewhere"}
+
+
+KILLED_WITH_ALL = """
+import os, signal, sys
+from anonymizer.workers.cluster import open_cluster
+with open_cluster(workers=1, memory="1GiB", spill=sys.argv[1]) as cluster:
+    print(*[process.pid for process in cluster.processes], flush=True)
+    for process in cluster.processes:
+        os.kill(process.pid, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
+def test_a_run_that_is_killed_with_all_its_processes__leaves_its_folder_until_the_next(tmp_path: Path) -> None:
+    client = subprocess.run([sys.executable, "-c", KILLED_WITH_ALL, str(tmp_path)], stdout=subprocess.PIPE, timeout=120)
+    assert client.returncode == -signal.SIGKILL
+    (folder,) = tmp_path.iterdir()
+    os.utime(folder, (time.time() - 2 * YOUNG,) * 2)
+    with open_cluster(workers=1, memory="1GiB", spill=tmp_path) as cluster:
+        assert os.listdir(tmp_path) == [cluster.folder.name]  # type: ignore[union-attr]
     assert os.listdir(tmp_path) == []
 
 

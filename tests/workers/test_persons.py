@@ -18,7 +18,8 @@ from anonymizer.settings import Settings
 from anonymizer.workers.cluster import Cluster
 from anonymizer.workers.remote import Elsewhere, release_on
 from tests.partitions.tables import visits, visits_schema, whole_frame, write_pieces
-from tests.workers.test_cluster import killing, same_files, spill, two
+from tests.workers.killing import killing
+from tests.workers.test_cluster import same_files, spill, two
 
 __all__ = ["spill", "two"]
 WAYS: list[dict[str, Any]] = [
@@ -115,16 +116,14 @@ def test_fewer_persons_than_k_and_columns_that_repeat__are_said(
 
 @pytest.mark.parametrize("step", ["number", "lot", "ends", "classes"])
 def test_a_worker_that_is_killed_while_persons_are_counted__changes_nothing(
-    tmp_path: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch, step: str
+    tmp_path: Path, source: tuple[Path, Schema], step: str
 ) -> None:
     from anonymizer.workers.cluster import open_cluster
 
     folder, schema = source
     changes: dict[str, Any] = {"generalizer": "uniform", "grouping": "least"}
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
-    with open_cluster(workers=2, memory="2GiB", spill=tmp_path) as cluster:
-        killed = killing(cluster, step, monkeypatch)
+    with open_cluster(workers=2, memory="2GiB", spill=tmp_path) as cluster, killing(cluster, step, tmp_path / "mark"):
         result = release_on(cluster, open_table(folder, 900), schema, tmp_path / "there", Settings(**changes), rows=900)
-    assert killed
     assert result.verification.passed
     assert same_files(tmp_path / "there", tmp_path / "here")
