@@ -140,7 +140,7 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 }
 </style>"""
 IN_MEMORY = ": never written to disk, never sent on."
-OF_FOLDERS = ", never sent on. What is written to disk, when you ask for it, is its release: a folder there."
+OF_FOLDERS = ": never sent on. Only its release is written to disk."
 """What is said of every table, and of one in the operator's folder."""
 LINE_PERIOD = 2.0  # seconds between two looks whether there is a place for a session that waits
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]", "0.0.0.0")

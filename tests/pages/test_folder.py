@@ -83,7 +83,7 @@ def test_a_folder__is_opened_from_the_list(places: tuple[Path, Path]) -> None:
     assert ws.reading.name == "people"
     for words in ("3 files on this server, kept in pieces", "the files stay where they are", "A new folder on this"):
         assert words in texts(app)
-    assert "its release: a folder there" in texts(app)
+    assert "Only its release is written to disk" in texts(app)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -161,7 +161,7 @@ def test_the_release_page__says_what_is_written_and_where(places: tuple[Path, Pa
     assert app.title[0].value == WRITE_FOLDER
     assert "download" not in app.title[0].value
     assert "never written to disk" not in texts(app)
-    assert "is its release: a folder there" in texts(app)
+    assert "Only its release is written to disk" in texts(app)
     assert release.WHAT_IS_WRITTEN in texts(app)
     write_release(app, ws, "people 2026")
     folder = places[1] / "people 2026"
