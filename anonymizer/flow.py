@@ -353,8 +353,8 @@ class Flow:
         """Who is singled out by an end or a level of their own box."""
         public = public_parts(self.encoded, self.schema, self.settings.public_k, "sets")
         public |= public_parts(self.remaining, self.schema, None, self.settings.writing)
-        known = self.release.order, self.look_alikes, self.cells, public, self.kinds
-        return isolation(self.original, self.released, self.schema, *known)
+        about = self.release.order, self.look_alikes, self.cells, public, self.kinds
+        return isolation(self.original, self.released, self.schema, *about)
 
     @stage(*RELEASE)
     def utility(self) -> Utility:

@@ -157,8 +157,8 @@ def by_kind(sampling: Sampling, kinds: LookAlikes) -> tuple[NDArray[np.int64], S
     weight and stratum are one where every row was drawn by itself; else each is one."""
     if len(sampling.stratum) < len(sampling.weights):
         return np.arange(len(sampling.weights)), sampling
-    drawn, rows = sampling.kinds
-    both = classes_of([(kinds.class_of, len(kinds.sizes)), (drawn, len(rows))], len(drawn))
+    kind, rows = sampling.kinds
+    both = classes_of([(kinds.class_of, len(kinds.sizes)), (kind, len(rows))], len(kind))
     first = both.first
     stratum = sampling.stratum[sampling.cluster[first]]
     return first, Sampling(sampling.weights[first], np.arange(len(first)), stratum, sampling.words, both.sizes)
@@ -177,11 +177,11 @@ def weighted(
     sampling = sampling_of(table, schema)
     if schema.only(Role.WEIGHT) is not None:
         tables = two_way(encoded, boxed, sampling.weights, kinds)
-    first, drawn = by_kind(sampling, kinds or every_record(len(table)))
+    first, design = by_kind(sampling, kinds or every_record(len(table)))
     row_of = np.full(len(table), -1, dtype=np.int64)
     row_of[release.order] = np.arange(release.n_records)
     there = np.flatnonzero(row_of[first] >= 0)
-    rows, later = row_of[first[there]], drawn.of(there)
+    rows, later = row_of[first[there]], design.of(there)
     columns, some = [], table[list(schema.released)].iloc[first]
     for column in map(schema.__getitem__, schema.released):
         if column.kind is Kind.NUMERIC or (column.kind, column.role) == (Kind.CATEGORICAL, Role.QUASI_IDENTIFYING):
@@ -190,8 +190,8 @@ def weighted(
     boxes = [both for both in columns if both[0].column.role is Role.QUASI_IDENTIFYING]
     return Weighted(
         sampling.words,
-        tuple(figure for before, after in boxes for figure in figures_of(before, after, drawn, later)),
-        correlations(columns, drawn, later),
+        tuple(figure for before, after in boxes for figure in figures_of(before, after, design, later)),
+        correlations(columns, design, later),
         tables,
         named_regression(regression, table, schema, release, sampling) if regression else None,
     )

@@ -34,10 +34,10 @@ def flow_of(seed: int, design: dict[str, str], generalizer: str, suppression: fl
     )  # fmt: skip
     table = some.iloc[rng.integers(0, kinds, n)].reset_index(drop=True).assign(home=rng.integers(0, 30, n))
     roles = {"sensitive": ["pay"], "kinds": {"pay": "numeric"}} if by_number else {"sensitive": ["ill"]}
-    kept = ["age", "sex", "zip", *roles["sensitive"], "rooms", *design.values()]
-    schema = Schema.of(table[kept], quasi_identifying=["age", "sex", "zip"], **roles, **design)
-    chosen = Settings(k=4, generalizer=generalizer, suppression=suppression)
-    return Flow(table[kept], schema, chosen, rng=np.random.default_rng(seed))
+    names = ["age", "sex", "zip", *roles["sensitive"], "rooms", *design.values()]
+    schema = Schema.of(table[names], quasi_identifying=["age", "sex", "zip"], **roles, **design)
+    how = Settings(k=4, generalizer=generalizer, suppression=suppression)
+    return Flow(table[names], schema, how, rng=np.random.default_rng(seed))
 
 
 @settings(max_examples=25, deadline=None)
@@ -51,8 +51,8 @@ def test_figures__are_those_of_every_record(
     flow = flow_of(seed, design, generalizer, 0.1 if lacks and generalizer == "uniform" else 0.0, by_number)
     kinds, alone = flow.kinds, every_record(len(flow.table))
     assert len(kinds.sizes) < len(flow.table)
-    known = flow.original, flow.released, flow.schema, flow.release.order, flow.look_alikes, flow.cells, None
-    assert isolation(*known, kinds) == isolation(*known, alone)
+    about = flow.original, flow.released, flow.schema, flow.release.order, flow.look_alikes, flow.cells, None
+    assert isolation(*about, kinds) == isolation(*about, alone)
     weights = sampling_of(flow.table, flow.schema).weights
     for heavy in (None, weights):
         fast, slow = (two_way(flow.encoded, flow.boxed, heavy, of) for of in (kinds, alone))
@@ -82,8 +82,8 @@ def test_kinds__agree_in_values_class_numbers_and_codes() -> None:
 def test_rows_of_households__are_no_kinds() -> None:
     flow = flow_of(4, {"household": "home"}, "uniform", 0.0, False)
     sampling = sampling_of(flow.table, flow.schema)
-    rows, drawn = by_kind(sampling, flow.kinds)
+    rows, design = by_kind(sampling, flow.kinds)
     assert rows.tolist() == list(range(len(flow.table)))
-    assert drawn is sampling
+    assert design is sampling
     alone = replace(sampling, cluster=np.arange(90), stratum=np.zeros(90, np.int64))
     assert by_kind(alone, flow.kinds)[1].records.sum() == 90
