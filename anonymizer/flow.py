@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.attacks.isolation import Isolation, isolation
+from anonymizer.checking.kinds import kinds_of
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, linkage_risk, risk_of_classes
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
@@ -53,7 +54,6 @@ TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits", "population_asked")
 PARTS = (*PRUNING, "generalizer", "public_k", "suppression", "suppression_weight")
 RELEASE = (*PARTS, "writing", "numbers")
-
 LONG = ("frontier", "by_k", "report")
 """Stages that take longer than a move of a slider, beside the tree and whatever waits for it."""
 
@@ -69,7 +69,6 @@ class Flow:
     although something stands in the way, by the key of the :class:`anonymizer.gate.finding.Finding`. ``stages``:
     answers to share, by stage and what it depends on: see :meth:`but`. ``turn``: what stands around whatever is
     computed. ``population``: what is known of it, for limits on risk and k-map, beside the sampling weights.
-
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
 
@@ -79,15 +78,10 @@ class Flow:
         reasons: Mapping[str, str] | None = None, stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
         turn: Turn = nullcontext, population: Population = WHOLE,
     ) -> None:  # fmt: skip
-        self.table = table
-        self.schema = schema
-        self.settings = settings or Settings()
-        self.against_original = against_original
-        self.reading, self.rng = reading, rng
-        self.reasons = dict(reasons or {})
+        self.table, self.schema, self.settings = table, schema, settings or Settings()
+        self.against_original, self.population, self.reading = against_original, population, reading
+        self.rng, self.turn, self.reasons = rng, turn, dict(reasons or {})
         self.progress: Progress = no_progress
-        self.turn = turn
-        self.population = population
         keys = {name: tuple(self._dependency(on) for on in DEPENDS[name]) for name in DEPENDS}
         shared = stages or {}
         self._stages: dict[str, tuple[Any, Place[Any]]] = {
@@ -339,6 +333,12 @@ class Flow:
         class_of[self.release.order] = self.look_alikes.class_of
         return class_of
 
+    @stage(*RELEASE)
+    def kinds(self) -> LookAlikes:
+        """The records that are equal in their values, their released rows and all that is measured of them."""
+        sensitive = self.encoded.target, *self.encoded.others
+        return kinds_of(self.original, self.class_of, [classes.codes for classes in sensitive])
+
     @stage(*RELEASE, "population")
     def verification(self) -> Verification:
         """Every guarantee, computed again from the released cells, beside the original where that was wanted."""
@@ -353,14 +353,14 @@ class Flow:
         """Who is singled out by an end or a level of their own box."""
         public = public_parts(self.encoded, self.schema, self.settings.public_k, "sets")
         public |= public_parts(self.remaining, self.schema, None, self.settings.writing)
-        order = self.release.order
-        return isolation(self.original, self.released, self.schema, order, self.look_alikes, self.cells, public)
+        about = self.release.order, self.look_alikes, self.cells, public, self.kinds
+        return isolation(self.original, self.released, self.schema, *about)
 
     @stage(*RELEASE)
     def utility(self) -> Utility:
         """The measures of what the release is still good for: loss, discernibility, error."""
-        target = self.encoded.target.name or None
-        return measure(self.release, self.encoded.encodings, target, self.look_alikes, self.left_out)
+        about = self.encoded.encodings, self.encoded.target.name or None
+        return measure(self.release, *about, self.look_alikes, self.left_out)
 
     @stage(*RELEASE)
     def distributions(self) -> tuple[Distribution, ...]:
@@ -375,7 +375,7 @@ class Flow:
     @stage(*RELEASE)
     def two_way(self) -> TwoWay:
         """The distances between two-way tables of the release and those of the table."""
-        return two_way(self.encoded, self.boxed)
+        return two_way(self.encoded, self.boxed, None, self.kinds)
 
     @stage("schema")
     def on_all(self) -> Regression | None:
@@ -391,7 +391,7 @@ class Flow:
     def weighted(self) -> Weighted:
         """The figures of a survey before and after: means, totals, shares, correlations, a regression."""
         shapes = self.release, self.encoded, self.boxed, self.two_way
-        return weighted(self.table, self.schema, *shapes, self.settings.regression)
+        return weighted(self.table, self.schema, *shapes, self.settings.regression, self.kinds)
 
     @stage(*TREE, "limits_beside_k", "population_asked", "numbers")
     def frontier(self) -> tuple[Point, ...]:

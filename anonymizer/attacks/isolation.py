@@ -9,7 +9,7 @@ side, and nothing is guessed.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from anonymizer.attacks.attackers import ends_of
 from anonymizer.attacks.outcome import Rate
 from anonymizer.checking.candidates import Original, OriginalColumn, prepare
+from anonymizer.checking.kinds import every_record
 from anonymizer.checking.linkage import LookAlikes, columns_of, look_alikes
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.releasing.grid import Grid
@@ -70,13 +71,15 @@ def isolation(
     classes: LookAlikes | None = None,
     cells: Mapping[str, ColumnCells] | None = None,
     public: Mapping[str, Grid | Mapping[str, int]] | None = None,
+    kinds: LookAlikes | None = None,
 ) -> Isolation:
     """Return who is singled out by an end or a level of their box.
 
     ``original``: n rows, or what :func:`anonymizer.checking.candidates.prepare` made of them; ``released``: n rows of
     text cells; ``order`` (n,): the original row of each released row; ``classes``: of rows that are alike, and
     ``cells``: of each quasi-identifier, when the caller has them. ``public``: what ends and levels stand for, of the
-    columns where they are public: see :func:`anonymizer.releasing.grid.public_parts`.
+    columns where they are public: see :func:`anonymizer.releasing.grid.public_parts`. ``kinds``: of records that have
+    the same values and are in the same class, when they are known.
 
     A mean or median shows no end. A withheld cell counts as the set of all levels, for a set of all of them is written
     so. An end is a value that is written, whether it is somebody's or was rounded; a public one stands for its step.
@@ -86,31 +89,57 @@ def isolation(
         original = prepare(original, schema)
     classes = classes or look_alikes(released, names)
     cells = cells or read_cells(released, schema)
-    groups, n = len(classes.sizes), len(order)
+    kinds = kinds or every_record(len(original))
+    class_of = np.full(len(original), -1, dtype=np.int64)
+    class_of[order] = classes.class_of
+    there = np.flatnonzero(class_of[kinds.first] >= 0)  # who was left out is in no class
+    rows = kinds.first[there]
+    people = People(class_of[rows], kinds.sizes[there], len(classes.sizes))
+    row_of_class, n = classes.first, len(order)
     of_ends = of_levels = (0, 0)
-    everybody: Flags = np.zeros(n, dtype=np.bool_)
+    everybody: Flags = np.zeros(len(rows), dtype=np.bool_)
     by_column = {}
     for name, codes, column in zip(names, columns_of(original.codes), original.columns, strict=True):
         measure = alone_in_set if schema[name].kind is Kind.CATEGORICAL else alone_at_end
-        alone, ends, levels = measure(cells[name], codes[order], column, classes, (public or {}).get(name))
+        cell = cells[name].index[row_of_class].astype(np.int64)
+        alone, ends, levels = measure(cells[name], cell, codes[rows], column, people, (public or {}).get(name))
         by_column[name] = Rate(int(alone.sum()), n)
         everybody |= alone
         of_ends = of_ends[0] + ends[0], of_ends[1] + ends[1]
         of_levels = of_levels[0] + levels[0], of_levels[1] + levels[1]
-    with_one = len(np.unique(classes.class_of[everybody]))
-    return Isolation(Rate(int(everybody.sum()), n), Rate(with_one, groups), Rate(*of_ends), Rate(*of_levels), by_column)
+    groups = Rate(len(np.unique(people.class_of[everybody])), people.groups)
+    return Isolation(Rate(int(everybody.sum()), n), groups, Rate(*of_ends), Rate(*of_levels), by_column)
+
+
+class People(NamedTuple):
+    """Kinds of people: the class of each kind (kinds,), below ``groups``, and how many ``records`` it has (kinds,)."""
+
+    class_of: Rows
+    records: Rows
+    groups: int
+
+    def holders(self, holds: Flags) -> NDArray[np.int64]:
+        """Return how many records of each class are of the kinds that hold something (groups,)."""
+        return np.bincount(self.class_of[holds], self.records[holds], self.groups).astype(np.int64)
 
 
 Answer = tuple[Flags, tuple[int, int], tuple[int, int]]
-"""Which rows hold something alone (n,); of how many ends, and of how many levels, there is one holder, and of all."""
+"""Which kinds are of one record that holds something alone (kinds,); of how many ends, and of how many levels, there is
+one holder, and of all."""
 
 
 def alone_at_end(
-    cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn, classes: LookAlikes, grid: Any = None
+    cells: ColumnCells,
+    cell: NDArray[Any],
+    codes: NDArray[Any],
+    column: OriginalColumn,
+    people: People,
+    grid: Any = None,
 ) -> Answer:
     """Return who alone in their class holds an end of its interval, or is alone missing there; see :data:`Answer`.
-    ``codes`` (n,): the value of each row's person, as ``column`` says; ``grid``: in whose steps ends are public."""
-    class_of, cell = classes.class_of, cell_of_class(cells.index, classes)
+    ``cell`` (groups,): that of each class; ``codes`` (kinds,): the value of each kind, as ``column`` says; ``grid``: in
+    whose steps ends are public."""
+    class_of = people.class_of
     ends = np.array([ends_of(one) for one in cells.cells])
     missing = np.array([one.missing or one.withheld for one in cells.cells])[cell]
     low, high = grid.closed(*ends[cell].T) if isinstance(grid, Grid) else ends[cell].T
@@ -125,11 +154,11 @@ def alone_at_end(
             np.where(np.isfinite(end), grid.cells(end), -2) if isinstance(grid, Grid) else code_of(column.numbers, end)
         )
         holds = step == of_end[class_of]
-        holders = np.bincount(class_of[holds], minlength=len(low))
+        holders = people.holders(holds)
         alone |= holds & (holders == 1)[class_of]
         single_ends += int(((holders == 1) & has_range).sum())
     holds = (codes == column.missing) & missing[class_of]
-    holders = np.bincount(class_of[holds], minlength=len(low))
+    holders = people.holders(holds)
     alone |= holds & (holders == 1)[class_of]
     beside = missing & (low <= high)
     return alone, (single_ends, 2 * int(has_range.sum())), (int(((holders == 1) & beside).sum()), int(beside.sum()))
@@ -142,11 +171,16 @@ def code_of(numbers: NDArray[np.float64], values: NDArray[np.float64]) -> Rows:
 
 
 def alone_in_set(
-    cells: ColumnCells, codes: NDArray[Any], column: OriginalColumn, classes: LookAlikes, groups: Any = None
+    cells: ColumnCells,
+    cell: NDArray[Any],
+    codes: NDArray[Any],
+    column: OriginalColumn,
+    people: People,
+    groups: Any = None,
 ) -> Answer:
-    """Return who alone in their class holds a level of its set; see :data:`Answer`. ``codes`` (n,): the level of each
-    row's person, as ``column`` says; ``groups``: the public group of each level, which a level stands for."""
-    cell = cell_of_class(cells.index, classes)
+    """Return who alone in their class holds a level of its set; see :data:`Answer`. ``cell`` (groups,): that of each
+    class; ``codes`` (kinds,): the level of each kind, as ``column`` says; ``groups``: the public group of each level,
+    which a level stands for."""
     withheld = np.array([one.withheld for one in cells.cells])
     first: dict[Any, int] = {}  # of each public group the code of its first level stands for all of them
     position = {
@@ -162,16 +196,9 @@ def alone_in_set(
     levels = np.array([len(codes_of_set) for codes_of_set in items])
     size = np.where(withheld, len(np.unique(codes)), levels)[cell]
     in_sets = [place * column.n_codes + code for place, one in enumerate(items) for code in one if code >= 0]
-    which, pairs = pd.factorize(classes.class_of * column.n_codes + codes)
+    which, pairs = pd.factorize(people.class_of * column.n_codes + codes)
     group, level = np.divmod(pairs, column.n_codes)
     visible = withheld[cell[group]] | np.isin(cell[group] * column.n_codes + level, in_sets)
-    single = (np.bincount(which) == 1) & visible
+    single = (np.bincount(which, people.records) == 1) & visible
     several = size > 1
     return single[which], (0, 0), (int((single & several[group]).sum()), int(size[several].sum()))
-
-
-def cell_of_class(of_row: NDArray[Any], classes: LookAlikes) -> Rows:
-    """Return the cell that the rows of each class have (groups,)."""
-    cell = np.empty(len(classes.sizes), np.int64)
-    cell[classes.class_of] = of_row
-    return cell

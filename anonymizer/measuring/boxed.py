@@ -137,13 +137,14 @@ def rows_of_records(release: Release) -> Rows:
     return row_of if len(row_of) == release.n_records else row_of[row_of >= 0]
 
 
-def values_after(release: Release, before: Values, rows: Rows | None = None) -> Values:
+def values_after(release: Release, before: Values, rows: Rows | None = None, records: Rows | None = None) -> Values:
     """Return what the released cells say of a column, in the order of the original rows, without those that were left
     out, as :func:`anonymizer.releasing.expand.expand` reads them beside the data dictionary: a withheld level is any of
-    the column's, in equal parts. ``rows``: what :func:`rows_of_records` returns, where it is known."""
+    the column's, in equal parts. ``rows``: the released rows to be read, all when not given; ``records``: the rows of
+    ``before`` that became these."""
     released = release[before.column.name]
     if released.index is None:
-        return replace(before, of_row=before.of_row[records_of(release)])
+        return replace(before, of_row=before.of_row[records_of(release) if records is None else records])
     of_row = np.take(released.index, rows_of_records(release) if rows is None else rows)
     column = before.column if before.is_number else replace(before.column, domain=released.domain or None)
     options = [possible(cell, column) for cell in released.cells]

@@ -227,13 +227,14 @@ def _fit_of(encoded: EncodedTable, alike: LookAlikes, response: Floats) -> Fit |
     if few or np.ptp(response) == 0:
         return None
     first = alike.first
-    mean = np.bincount(alike.class_of, response) / alike.sizes
+    sums = np.asarray(np.bincount(alike.class_of, response), dtype=np.float64)
+    mean = sums / alike.sizes
     of_code, terms = [], []
     for position, encoding in enumerate(encoded.encodings):
-        codes = encoded.codes.columns[position]
+        codes = encoded.codes.columns[position][first]
         cells = [cell_of(code, encoding) for code in range(encoding.n_codes)]
-        of_code.append(terms_of_codes(encoding, codes, None if encoded.by_numbers else response))
-        terms.append(_term(BoxedColumn(encoding, cells, codes[first]), of_code[-1]))
+        of_code.append(terms_of_codes(encoding, codes, None if encoded.by_numbers else sums, alike.sizes))
+        terms.append(_term(BoxedColumn(encoding, cells, codes), of_code[-1]))
     design = Design(terms, alike.sizes.astype(np.float64), float(((response - mean[alike.class_of]) ** 2).sum()))
     places = independent(design.gram())
     if len(places) < 2 or n < FEWEST * len(places):
@@ -246,13 +247,16 @@ def _fit_of(encoded: EncodedTable, alike: LookAlikes, response: Floats) -> Fit |
     return Fit(response, tuple(of_code), places, estimate, estimate - reach, estimate + reach)
 
 
-def terms_of_codes(encoding: Encoding, codes: NDArray[np.integer], response: Floats | None) -> Rows:
+def terms_of_codes(
+    encoding: Encoding, codes: NDArray[np.integer], response: Floats | None, records: Rows | None = None
+) -> Rows:
     """Return the term of each code (codes,) of a column; of numbers 0, and 1 for "missing".
 
     Levels: 0 is the most frequent one; a level with too few people shares the last term with the others of its kind,
-    and where all of them together are too few, term 0. ``response``: a class as ones and zeros; ``None`` for numbers.
+    and where all of them together are too few, term 0. ``response``: how many of each row are of a class; ``None`` for
+    numbers. ``records``: how many each row stands for; one, when not given.
     """
-    people = np.bincount(codes, minlength=encoding.n_codes)
+    people = np.bincount(codes, records, encoding.n_codes).astype(np.int64)
     least = people
     if response is not None:
         of_class = np.bincount(codes, response, encoding.n_codes)

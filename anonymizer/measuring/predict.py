@@ -31,7 +31,7 @@ def features_of(cell: Cell, encoding: Encoding) -> list[float]:
         low, high = encoding.domain
         if cell.low is None or cell.high is None:
             return [0.5, 1.0]
-        ends = np.clip((cell.low, cell.high), low, high)
+        ends = [min(max(end, low), high) for end in (cell.low, cell.high)]
         middle = float(ends[0] / 2 + ends[1] / 2 - low) / (high - low) if high > low else 0.0
         return [middle, 0.5 * cell.missing]
     shares = [0.0] * encoding.n_codes

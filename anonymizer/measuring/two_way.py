@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.checking.linkage import look_alikes_in_codes
+from anonymizer.checking.kinds import every_record
+from anonymizer.checking.linkage import LookAlikes, classes_of
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.measuring.bins import bins_of
 from anonymizer.measuring.boxed import BoxedTable
@@ -73,39 +74,43 @@ class TwoWay:
         }
 
 
-def two_way(encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = None) -> TwoWay:
+def two_way(
+    encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = None, kinds: LookAlikes | None = None
+) -> TwoWay:
     """Return how far two-way tables change when each of n records gets its box; sensitive columns stay as they are. A
     record that was left out is in another cell of every table. ``weights`` (n,): how many people each record stands
-    for; one, when not given.
+    for; one, when not given. ``kinds``: of records that are equal in all of it, when they are known.
 
     A table of the release is a sum over boxes: their records, or how many of them are in a cell of the other column,
     times the shares of the box in each bin. All tables together are one product of matrices.
     """
-    q = len(boxed.columns)
+    kinds = kinds or every_record(encoded.n_records)
+    first_of_kind, of_kind = kinds.first, kinds.class_of
+    heavy = kinds.sizes if weights is None else np.bincount(of_kind, weights, len(kinds.sizes))
+    q, box = len(boxed.columns), boxed.box[first_of_kind]
     before, sizes, shares = [], [], []
     for position, (encoding, cells, _) in enumerate(boxed.columns):
-        codes = encoded.codes.columns[position]
-        bins = bins_of(encoding, np.bincount(codes, minlength=encoding.n_codes), MOST_BINS, MOST_LEVELS)
+        codes = encoded.codes.columns[position][first_of_kind]
+        records = np.bincount(codes, kinds.sizes, encoding.n_codes).astype(np.int64)
+        bins = bins_of(encoding, records, MOST_BINS, MOST_LEVELS)
         before.append(bins.of_code[codes])
         sizes.append(bins.count)
         shares.append(bins.shares(cells))
-    sensitive = _bins_of_sensitive(encoded)
+    sensitive = _bins_of_sensitive(encoded, kinds)
     before += sensitive.values()
     sizes += [int(bins.max()) + 1 for bins in sensitive.values()]
     with one_thread():
-        after = _tables_after(boxed, shares, before[q:], sizes[q:], weights)
-    alike = look_alikes_in_codes(np.column_stack(before), sizes)  # in every bin, so once in every table
-    records = alike.sizes if weights is None else np.bincount(alike.class_of, weights, len(alike.sizes))
+        after = _tables_after(boxed, box, shares, before[q:], sizes[q:], heavy.astype(np.float64))
+    alike = classes_of(zip(before, sizes, strict=True), len(box))  # in every bin, so once in every table
+    people_alike = np.bincount(alike.class_of, heavy, len(alike.sizes))
     before = [bins[alike.first] for bins in before]
-    starts, gone = np.cumsum([0, *sizes]), boxed.box < 0
-    people = encoded.n_records if weights is None else weights.sum()
-    left_out = gone.sum() if weights is None else weights[gone].sum()
+    starts, people, left_out = np.cumsum([0, *sizes]), heavy.sum(), heavy[box < 0].sum()
     distances, hellinger = np.full((q, len(sizes)), np.nan), np.full((q, len(sizes)), np.nan)
     for first in range(q):
         for second in range(first + 1, len(sizes)):
             shape = sizes[first], sizes[second]
             pairs = before[first] * shape[1] + before[second]
-            table = np.bincount(pairs, records, minlength=shape[0] * shape[1]).reshape(shape)
+            table = np.bincount(pairs, people_alike, minlength=shape[0] * shape[1]).reshape(shape)
             released = after[starts[first] : starts[first + 1], starts[second] : starts[second + 1]]
             distances[first, second] = (np.abs(released - table).sum() + left_out) / (2 * people)
             roots = np.sqrt(released) - np.sqrt(table)
@@ -114,15 +119,17 @@ def two_way(encoded: EncodedTable, boxed: BoxedTable, weights: Floats | None = N
 
 
 def _tables_after(
-    boxed: BoxedTable, shares: Sequence[Floats], others: Sequence[Rows], sizes: Sequence[int], weights: Floats | None
-) -> Floats:
-    """Return the tables of the generalized columns (all of their bins) against all columns, in records.
+    boxed: BoxedTable, box_of: Rows, shares: Sequence[Floats], others: Sequence[Rows], sizes: Sequence[int],
+    weights: Floats,
+) -> Floats:  # fmt: skip
+    """Return the tables of the generalized columns (all of their bins) against all columns, in people.
 
-    ``shares``: how much of each cell of a column lies in each bin; ``others``, ``sizes``: the bin of each record in the
-    columns that stay as they are, and how many bins these have.
+    ``box_of``, ``weights``: the box of each kind of records, and how many people it is; ``shares``: how much of each
+    cell of a column lies in each bin; ``others``, ``sizes``: the bin of each kind in the columns that stay as they are,
+    and how many bins these have.
     """
-    order = np.argsort(boxed.box, kind="stable")
-    ends = np.searchsorted(boxed.box[order], np.arange(boxed.n_boxes + 1))
+    order = np.argsort(box_of, kind="stable")
+    ends = np.searchsorted(box_of[order], np.arange(boxed.n_boxes + 1))
     width = sum(part.shape[1] for part in shares)
     tables = np.zeros((width, width + sum(sizes)))
     for first in range(0, boxed.n_boxes, _BLOCK):
@@ -130,10 +137,10 @@ def _tables_after(
         spread = np.concatenate(
             [part[column.of_box[some]] for part, column in zip(shares, boxed.columns, strict=True)], axis=1
         )
-        records = order[ends[first] : ends[first + len(spread)]]
-        box, heavy = boxed.box[records] - first, None if weights is None else weights[records]
+        kinds = order[ends[first] : ends[first + len(spread)]]
+        box, heavy = box_of[kinds] - first, weights[kinds]
         counts = [
-            np.bincount(box * size + bins[records], heavy, minlength=len(spread) * size).reshape(-1, size)
+            np.bincount(box * size + bins[kinds], heavy, minlength=len(spread) * size).reshape(-1, size)
             for bins, size in zip(others, sizes, strict=True)
         ]
         n = np.bincount(box, heavy, minlength=len(spread))[:, None]
@@ -141,15 +148,17 @@ def _tables_after(
     return tables
 
 
-def _bins_of_sensitive(encoded: EncodedTable) -> dict[str, Rows]:
-    """Return the bin of each record in each sensitive column."""
+def _bins_of_sensitive(encoded: EncodedTable, kinds: LookAlikes) -> dict[str, Rows]:
+    """Return the bin of each kind of records in each sensitive column."""
+    first = kinds.first
     bins: dict[str, Rows] = {}
     for classes in (encoded.target, *encoded.others):
         if classes.name:
-            frequent = np.argsort(-np.bincount(classes.codes), kind="stable")
-            bins[classes.name] = np.minimum(np.argsort(frequent), MOST_LEVELS)[classes.codes]
+            codes = classes.codes[first]
+            frequent = np.argsort(-np.bincount(codes, kinds.sizes), kind="stable")
+            bins[classes.name] = np.minimum(np.argsort(frequent), MOST_LEVELS)[codes]
     if encoded.numeric is not None:
-        tenths = MOST_BINS * (encoded.numeric.values + encoded.numeric.centre)
+        tenths = MOST_BINS * (encoded.numeric.values[first] + encoded.numeric.centre)
         whole_steps = np.round(tenths, 7)  # a value lies up to half a step of 2^-27 beside its own place, or less
         places = np.minimum(whole_steps.astype(np.int64), MOST_BINS - 1)
         bins |= dict(zip(encoded.numeric.names, places.T, strict=True))

@@ -17,8 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.checking.kinds import every_record
+from anonymizer.checking.linkage import LookAlikes, classes_of
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.measuring.boxed import BoxedTable, Values, records_of, rows_of_records, values_after, values_before
+from anonymizer.measuring.boxed import BoxedTable, Values, values_after, values_before
 from anonymizer.measuring.named_regression import NamedRegression, named_regression
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.population.estimates import CONFIDENCE, Compared, Sampling, finite, mean_of, sampling_of, total_of
@@ -106,7 +108,7 @@ def figures_of(before: Values, after: Values, sampling: Sampling, later: Samplin
             pair = (get(one.number[cell], one.present[cell], design) for one, design, cell in both)
             yield Compared(what, name, "", *pair)
         return
-    rows = np.bincount(before.of_row, minlength=len(before.levels) + 1)
+    rows = np.bincount(before.of_row, sampling.records, len(before.levels) + 1)
     for place in sorted(np.argsort(-rows[:-1], kind="stable")[:MOST_LEVELS].tolist()) + [len(before.levels)]:
         parts = [(one.shares[cell, place], np.ones(len(cell)), design) for one, design, cell in both]
         if any(part.any() for part, _, _ in parts):
@@ -150,28 +152,46 @@ def correlations(
     )
 
 
+def by_kind(sampling: Sampling, kinds: LookAlikes) -> tuple[NDArray[np.int64], Sampling]:
+    """Return a row of each kind, and how these were drawn, each standing for its whole kind: rows of the same kind,
+    weight and stratum are one where every row was drawn by itself; else each is one."""
+    if len(sampling.stratum) < len(sampling.weights):
+        return np.arange(len(sampling.weights)), sampling
+    kind, rows = sampling.kinds
+    both = classes_of([(kinds.class_of, len(kinds.sizes)), (kind, len(rows))], len(kind))
+    first = both.first
+    stratum = sampling.stratum[sampling.cluster[first]]
+    return first, Sampling(sampling.weights[first], np.arange(len(first)), stratum, sampling.words, both.sizes)
+
+
 def weighted(
     table: pd.DataFrame, schema: Schema, release: Release, encoded: EncodedTable, boxed: BoxedTable, tables: TwoWay,
-    regression: str | None = None,
+    regression: str | None = None, kinds: LookAlikes | None = None,
 ) -> Weighted:  # fmt: skip
     """Return the figures of a survey before and after. ``tables``: two-way tables of rows, which are those of people
-    where no column has weights; ``regression``: the one that the steward names. Raises what its functions
-    raise: :class:`ParameterError` for a regression, and :class:`SchemaError` for weights that are not numbers above 0.
+    where no column has weights; ``regression``: the one that the steward names; ``kinds``: of records that are equal in
+    their quasi-identifying values, their released rows and their numbers, when they are known. Raises what its
+    functions raise: :class:`ParameterError` for a regression, and :class:`SchemaError` for weights that are not numbers
+    above 0.
     """
     sampling = sampling_of(table, schema)
     if schema.only(Role.WEIGHT) is not None:
-        tables = two_way(encoded, boxed, sampling.weights)
-    later = sampling.of(records_of(release))
-    columns, rows = [], rows_of_records(release)
+        tables = two_way(encoded, boxed, sampling.weights, kinds)
+    first, design = by_kind(sampling, kinds or every_record(len(table)))
+    row_of = np.full(len(table), -1, dtype=np.int64)
+    row_of[release.order] = np.arange(release.n_records)
+    there = np.flatnonzero(row_of[first] >= 0)
+    rows, later = row_of[first[there]], design.of(there)
+    columns, some = [], table[list(schema.released)].iloc[first]
     for column in map(schema.__getitem__, schema.released):
         if column.kind is Kind.NUMERIC or (column.kind, column.role) == (Kind.CATEGORICAL, Role.QUASI_IDENTIFYING):
-            before = values_before(table, column)
-            columns.append((before, values_after(release, before, rows)))
+            before = values_before(some, column)
+            columns.append((before, values_after(release, before, rows, there)))
     boxes = [both for both in columns if both[0].column.role is Role.QUASI_IDENTIFYING]
     return Weighted(
         sampling.words,
-        tuple(figure for before, after in boxes for figure in figures_of(before, after, sampling, later)),
-        correlations(columns, sampling, later),
+        tuple(figure for before, after in boxes for figure in figures_of(before, after, design, later)),
+        correlations(columns, design, later),
         tables,
         named_regression(regression, table, schema, release, sampling) if regression else None,
     )
