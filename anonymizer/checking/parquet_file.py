@@ -82,7 +82,7 @@ class ParquetRows:
 
     def beside(self) -> tuple[str, ...]:
         """Return what the file holds beside the rows of its groups, in sentences; to be asked when they were read."""
-        values = [parts[0] if len(parts) == 1 else _union(parts) for parts in self.values]
+        values = [_union(parts) for parts in self.values]
         try:
             return tuple(dict.fromkeys(_beside_rows(self.data, self.names, values)))
         except (IndexError, struct.error, KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
@@ -113,7 +113,19 @@ def _compact(column: Any) -> Any:
 
 
 def _union(parts: list[Any]) -> Any:
-    return np.unique(np.concatenate(parts)) if parts else np.empty(0)
+    """Return the distinct values of a column, sorted, whole numbers as wide as a page may hold them."""
+    values = np.unique(np.concatenate(parts)) if parts else np.empty(0)
+    narrow = values.dtype.kind in "iu" and values.dtype.itemsize < 8
+    return values.astype(np.int64) if narrow else values
+
+
+def _count_absent(levels: Any, values: Any) -> int:
+    """Return how many of some levels are none of the sorted ``values``; NaN is no value of anybody. The work does not
+    grow with the values, for every group of rows asks for its own levels."""
+    levels = levels[levels == levels].astype(values.dtype)
+    place = np.searchsorted(values, levels)
+    there = place < len(values)
+    return len(levels) - int(np.count_nonzero(values[place[there]] == levels[there]))
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -129,7 +141,8 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def _beside_rows(data: bytes, names: list[str], values: list[Any]) -> Iterator[str]:
-    """Yield a sentence for each thing in the file that is no row's. ``values``: the distinct ones of each column."""
+    """Yield a sentence for each thing in the file that is no row's. ``values``: the distinct ones of each column,
+    sorted."""
     length = struct.unpack("<I", data[-8:-4])[0]
     start = len(data) - 8 - length
     footer, end = _fields(data, start)
@@ -197,7 +210,7 @@ def _dictionary(page: bytes, header: Fields, column: Fields, values: Any, name: 
     if levels is None:
         yield f"What the dictionary of column {name!r} holds cannot be said."
         return
-    unused = int(np.count_nonzero(~np.isin(levels, values) & (levels == levels)))  # NaN is no value of anybody
+    unused = _count_absent(levels, values)
     if unused:
         yield f"The dictionary of column {name!r} has {unused:,} values that no row has."
 
@@ -207,7 +220,7 @@ def _ends(statistics: Fields, physical: int, values: Any, name: str) -> Iterator
     for field in ENDS:
         if field in statistics:
             end = _end(statistics[field], physical)
-            if end is None or (~np.isin(end, values) & (end == end)).any():
+            if end is None or _count_absent(end, values):
                 yield f"The statistics of column {name!r} name a value that no row has."
     yield from _unknown(statistics, {*ENDS, *COUNTS_FIELDS}, f"statistics of column {name!r}")
 

@@ -64,7 +64,7 @@ class Packing:
 
     def __init__(self, name: str, most: int = LARGEST) -> None:
         self.name, self.most = name, most
-        self._sink, self._entries = io.BytesIO(), b""
+        self._sink, self._entries = io.BytesIO(), bytearray()
         self._places: dict[str, slice] = {}
         self._archive: Archive | None = None
 
@@ -110,7 +110,7 @@ class Archive:
         if len(data) > LARGEST:
             raise ReadError(f"{name} has more than {bytes_text(LARGEST)}.", remedy="Unpack it, and check the folder.")
         places: dict[str, slice] = {}
-        entries, place, view = b"", 0, memoryview(data)
+        entries, place, view = bytearray(), 0, memoryview(data)
         while data[place : place + 4] == _FILE and len(places) < _MOST_FILES:
             fields = data[place + 14 : place + 30]
             if len(fields) < 16:
@@ -123,7 +123,8 @@ class Archive:
             if not whole or data[place:start] != head:
                 break
             places[file] = slice(start, start + size)
-            entries, place = entries + entry, start + size
+            entries += entry
+            place = start + size
         if not places or data[place:] != entries + _ending(len(places), len(entries), place):
             raise ReadError(
                 f"{name} is damaged, or holds something beside the files of a release as they were packed.",
