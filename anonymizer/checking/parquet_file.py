@@ -8,6 +8,7 @@ import base64
 import re
 import struct
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,15 +43,34 @@ TEXT = 6
 CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4_raw"}
 
 
+class FileBytes:
+    """The bytes of a file on the disk, of which only those slices are read that are asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.size = path, path.stat().st_size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, place: slice) -> bytes:
+        start, end, _ = place.indices(self.size)
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return file.read(max(0, end - start))
+
+
 class ParquetRows:
     """The rows of a Parquet file, group by group, every physical column a column, and what else the file holds.
+
+    ``source``: its bytes, or where it lies.
 
     Raises :class:`ReadError` for columns that no release has: nested, doubled, or of a type that is neither text,
     numbers nor dates; and what pyarrow raises for a file that it cannot read.
     """
 
-    def __init__(self, data: bytes) -> None:
-        schema = pq.ParquetFile(pa.BufferReader(data)).schema_arrow
+    def __init__(self, source: bytes | Path) -> None:
+        file = pa.BufferReader(source) if isinstance(source, bytes) else source
+        schema = pq.ParquetFile(file).schema_arrow
         names: list[str] = schema.names
         if not names or len(set(names)) != len(names):
             raise ReadError(
@@ -66,8 +86,8 @@ class ParquetRows:
         texts = [
             field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
         ]
-        self.data = data
-        self.file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts, page_checksum_verification=True)
+        self.data = source if isinstance(source, bytes) else FileBytes(source)
+        self.file = pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True)
         self.names = names
         self.values: list[list[Any]] = [[] for _ in names]
 
@@ -82,7 +102,7 @@ class ParquetRows:
 
     def beside(self) -> tuple[str, ...]:
         """Return what the file holds beside the rows of its groups, in sentences; to be asked when they were read."""
-        values = [parts[0] if len(parts) == 1 else _union(parts) for parts in self.values]
+        values = [_union(parts) for parts in self.values]
         try:
             return tuple(dict.fromkeys(_beside_rows(self.data, self.names, values)))
         except (IndexError, struct.error, KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
@@ -113,7 +133,19 @@ def _compact(column: Any) -> Any:
 
 
 def _union(parts: list[Any]) -> Any:
-    return np.unique(np.concatenate(parts)) if parts else np.empty(0)
+    """Return the distinct values of a column, sorted, whole numbers as wide as a page may hold them."""
+    values = np.unique(np.concatenate(parts)) if parts else np.empty(0)
+    narrow = values.dtype.kind in "iu" and values.dtype.itemsize < 8
+    return values.astype(np.int64) if narrow else values
+
+
+def _count_absent(levels: Any, values: Any) -> int:
+    """Return how many of some levels are none of the sorted ``values``; NaN is no value of anybody. The work does not
+    grow with the values, for every group of rows asks for its own levels."""
+    levels = levels[levels == levels].astype(values.dtype)
+    place = np.searchsorted(values, levels)
+    there = place < len(values)
+    return len(levels) - int(np.count_nonzero(values[place[there]] == levels[there]))
 
 
 def _is_plain(kind: pa.DataType) -> bool:
@@ -128,12 +160,13 @@ def _is_plain(kind: pa.DataType) -> bool:
     )  # fmt: skip
 
 
-def _beside_rows(data: bytes, names: list[str], values: list[Any]) -> Iterator[str]:
-    """Yield a sentence for each thing in the file that is no row's. ``values``: the distinct ones of each column."""
+def _beside_rows(data: bytes | FileBytes, names: list[str], values: list[Any]) -> Iterator[str]:
+    """Yield a sentence for each thing in the file that is no row's. ``values``: the distinct ones of each column,
+    sorted."""
     length = struct.unpack("<I", data[-8:-4])[0]
     start = len(data) - 8 - length
-    footer, end = _fields(data, start)
-    if data[:4] != MAGIC or end != len(data) - 8:
+    footer, end = _fields(data[start : len(data) - 8], 0)
+    if data[:4] != MAGIC or end != length:
         yield "The file has bytes before its columns or after its footer's last field."
     yield from _unknown(footer, FILE_FIELDS, "footer")
     yield from _metadata(footer.get(5, []))
@@ -197,7 +230,7 @@ def _dictionary(page: bytes, header: Fields, column: Fields, values: Any, name: 
     if levels is None:
         yield f"What the dictionary of column {name!r} holds cannot be said."
         return
-    unused = int(np.count_nonzero(~np.isin(levels, values) & (levels == levels)))  # NaN is no value of anybody
+    unused = _count_absent(levels, values)
     if unused:
         yield f"The dictionary of column {name!r} has {unused:,} values that no row has."
 
@@ -207,7 +240,7 @@ def _ends(statistics: Fields, physical: int, values: Any, name: str) -> Iterator
     for field in ENDS:
         if field in statistics:
             end = _end(statistics[field], physical)
-            if end is None or (~np.isin(end, values) & (end == end)).any():
+            if end is None or _count_absent(end, values):
                 yield f"The statistics of column {name!r} name a value that no row has."
     yield from _unknown(statistics, {*ENDS, *COUNTS_FIELDS}, f"statistics of column {name!r}")
 

@@ -228,7 +228,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     report = result.report
     is_written, released = False, not is_open and (passed or bool(options.override.strip()))
     if options.out and released:
-        sha256 = write_out(options.out, ending, flow, result)
+        sha256 = write_out(options.out, flow, result)
         report = report.with_output({ending: sha256}, "" if passed else options.override.strip())
         is_written = True
     attacks = attacks_of(flow, options, show) if options.attack or ((paths or packets) and released) else None
@@ -275,16 +275,14 @@ def name_of_out(out: str | Address) -> str:
     return out.name if isinstance(out, Address) else out
 
 
-def write_out(out: str | Address, ending: str, flow: Flow, result: Result) -> str:
+def write_out(out: str | Address, flow: Flow, result: Result) -> str:
     """Write the release of a flow into a file or a new table, and return its digest."""
     if isinstance(out, Address):
         limits = {**flow.settings.limits.required, "population": flow.population}
         return ask_password(
             out, lambda where: write_release(result.release, where, flow.schema, result.verification, limits)
         )
-    content = result.release.to_bytes(ending)
-    write_file(out, content)
-    return digest(content)
+    return result.release.write(out)
 
 
 def check_gate(flow: Flow, as_json: bool) -> int:

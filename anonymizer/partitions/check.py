@@ -27,7 +27,7 @@ from anonymizer.partitions.folder import (
     Manifest,
     Part,
     beside_parts,
-    part_bytes,
+    part_of,
     read_manifest,
     released_place,
 )
@@ -154,14 +154,18 @@ def archive_checks(data: bytes, words: dict[str, Any], progress: Progress) -> di
 
 
 def _part_rows(folder: Path | Archive, part: Part, before: "_Before | None", start: int) -> PartRows:
-    content = part_bytes(folder, part)
+    with part_of(folder, part) as source:
+        return _rows_of(source, part, before, start)
+
+
+def _rows_of(source: bytes | Path, part: Part, before: "_Before | None", start: int) -> PartRows:
     with _readable(part):
-        file = ParquetRows(content)
+        file = ParquetRows(source)
         metadata = file.file.metadata
         largest = max(
             (metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)), default=0
         )
-    refuse_too_many(part.name, len(content), metadata.num_rows, len(file.names), largest)
+    refuse_too_many(part.name, len(file.data), metadata.num_rows, len(file.names), largest)
     groups, wrong, rows = [], set[str](), 0
     with _readable(part):
         for table in file.groups():

@@ -16,6 +16,8 @@ from typing import Any
 from anonymizer.errors import ParameterError, Progress, ReadError, no_progress
 from anonymizer.json_value import JsonValue, parse, read_json
 from anonymizer.partitions.boxes import PartedRelease
+from anonymizer.partitions.pieces import file_digest
+from anonymizer.partitions.places import stamp_of, unchanged
 from anonymizer.partitions.values import ROWS, in_order
 from anonymizer.reading.options import bytes_text
 from anonymizer.releasing.files import replace_folder, write_file
@@ -64,7 +66,7 @@ class Packing:
 
     def __init__(self, name: str, most: int = LARGEST) -> None:
         self.name, self.most = name, most
-        self._sink, self._entries = io.BytesIO(), b""
+        self._sink, self._entries = io.BytesIO(), bytearray()
         self._places: dict[str, slice] = {}
         self._archive: Archive | None = None
 
@@ -110,7 +112,7 @@ class Archive:
         if len(data) > LARGEST:
             raise ReadError(f"{name} has more than {bytes_text(LARGEST)}.", remedy="Unpack it, and check the folder.")
         places: dict[str, slice] = {}
-        entries, place, view = b"", 0, memoryview(data)
+        entries, place, view = bytearray(), 0, memoryview(data)
         while data[place : place + 4] == _FILE and len(places) < _MOST_FILES:
             fields = data[place + 14 : place + 30]
             if len(fields) < 16:
@@ -123,7 +125,8 @@ class Archive:
             if not whole or data[place:start] != head:
                 break
             places[file] = slice(start, start + size)
-            entries, place = entries + entry, start + size
+            entries += entry
+            place = start + size
         if not places or data[place:] != entries + _ending(len(places), len(entries), place):
             raise ReadError(
                 f"{name} is damaged, or holds something beside the files of a release as they were packed.",
@@ -295,15 +298,36 @@ def beside_parts(folder: Path | Archive, manifest: Manifest) -> Iterator[str]:
         yield "The dictionary is not the one that the manifest names."
 
 
+@contextmanager
+def part_of(folder: Path | Archive, part: Part) -> Iterator[bytes | Path]:
+    """Yield where a part lies, hashed block by block, or its bytes in a ZIP file. Raises :class:`ReadError` when it is
+    not there, not the one of the manifest, or not the same to the end."""
+    if isinstance(folder, Archive):
+        yield part_bytes(folder, part)
+        return
+    path = folder / part.name
+    try:
+        stamp = stamp_of(path)
+    except OSError as error:
+        raise ReadError(f"{part.name} cannot be opened: {error.strerror}.", remedy=REMEDY) from None
+    with unchanged(path, stamp):
+        _refuse_other(part, file_digest(path, stamp))
+        yield path
+
+
 def part_bytes(folder: Path | Archive, part: Part) -> bytes:
     """Return the content of a part. Raises :class:`ReadError` when it is not there, or not the one of the manifest."""
     try:
         content = _content(folder, part.name)
     except OSError as error:
         raise ReadError(f"{part.name} cannot be opened: {error.strerror}.", remedy=REMEDY) from None
-    if digest(content) != part.sha256:
-        raise ReadError(f"{part.name} is not the file that the manifest names: its SHA-256 is another.", remedy=REMEDY)
+    _refuse_other(part, digest(content))
     return content
+
+
+def _refuse_other(part: Part, sha256: str) -> None:
+    if sha256 != part.sha256:
+        raise ReadError(f"{part.name} is not the file that the manifest names: its SHA-256 is another.", remedy=REMEDY)
 
 
 def _is_there(place: Path | Archive, name: str) -> bool:

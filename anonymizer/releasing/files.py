@@ -12,8 +12,9 @@ import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pandas as pd
@@ -196,6 +197,31 @@ def write_file(path: str | Path, content: bytes | str) -> None:
     """Write a whole file in place of another; text as UTF-8. See :func:`replace_file`."""
     with replace_file(path) as sink:
         sink.write(content.encode() if isinstance(content, str) else content)
+
+
+def write_hashed(path: str | Path, write: Callable[[BinaryIO], None]) -> str:
+    """Write a whole file in place of another, as ``write`` does it, and return its SHA-256, made of the bytes on their
+    way. See :func:`replace_file`."""
+    with replace_file(path) as file:
+        sink = _HashedSink(file)
+        write(cast(BinaryIO, sink))
+    return sink.digest.hexdigest()
+
+
+class _HashedSink(io.BufferedIOBase):
+    """A file for writing whose bytes a digest gets on their way to ``sink``, which stays open."""
+
+    def __init__(self, sink: BinaryIO) -> None:
+        self.sink, self.digest = sink, sha256()
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write some bytes, all of them, and return how many."""
+        self.digest.update(data)
+        return self.sink.write(data)
 
 
 def archive(members: Mapping[str, bytes]) -> bytes:

@@ -25,7 +25,7 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import labelled_bytes, planned_table
 from anonymizer.reading.parquet import arrow_bytes
-from anonymizer.releasing.files import arrow_maker, replace_file
+from anonymizer.releasing.files import arrow_maker, write_hashed
 from anonymizer.releasing.workbook import (
     EMPTY,
     SHEET_COLUMNS,
@@ -208,8 +208,9 @@ class Release:
         self._write(sink, format, group)
         return sink.getvalue()
 
-    def write(self, path: str | Path) -> None:
-        """Write the file, whole or not at all; its ending, one of :data:`FORMATS`, says the format.
+    def write(self, path: str | Path) -> str:
+        """Write the file, whole or not at all, and return its SHA-256, hashed on the way; its ending, one of
+        :data:`FORMATS`, says the format.
 
         Raises :class:`ParameterError` for another ending, and :class:`GuaranteeError` as long as something stands in
         the way.
@@ -218,8 +219,7 @@ class Release:
         path = Path(path)
         format = next((ending for ending in FORMATS if path.name.lower().endswith("." + ending)), path.suffix)
         _check_format(format)
-        with replace_file(path) as sink:
-            self._write(sink, format)
+        return write_hashed(path, lambda sink: self._write(sink, format))
 
     def _require_way(self) -> None:
         """Raise :class:`GuaranteeError` when something stands in the way: what, and what to do."""

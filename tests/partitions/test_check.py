@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from anonymizer import engines
+from anonymizer.checking.parquet_file import FileBytes
 from anonymizer.checking.verify import verify
 from anonymizer.errors import ReadError
 from anonymizer.partitions import check, run
@@ -163,4 +164,28 @@ def test_columns_of_other_types__are_refused_or_checked(tmp_path: Path) -> None:
     nested = table.set_column(place, "sick", pa.array([["yes"]] * 40))
     write_parts(tmp_path, [table, nested], schema)
     with pytest.raises(ReadError, match=r"part-00001.parquet is no release"):
+        verify_folder(tmp_path, schema, k=1)
+
+
+def test_parts__are_hashed_and_read_slice_by_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, schema = released_parts(5, 20_000)
+    write_parts(tmp_path, [table.slice(0, 9000), table.slice(9000)], schema, 1500)
+    slices: list[int] = []
+    whole, read, get = Path.read_bytes, check._rows_of, FileBytes.__getitem__
+    monkeypatch.setattr(
+        Path, "read_bytes", lambda path: pytest.fail("a part as a whole") if "part" in path.name else whole(path)
+    )
+    monkeypatch.setattr(FileBytes, "__getitem__", lambda file, at: slices.append(len(get(file, at))) or get(file, at))
+    assert verify_folder(tmp_path, schema, k=1)["file"].passed
+    smallest = min(path.stat().st_size for path in tmp_path.glob("part-*"))
+    assert 0 < max(slices) < smallest / 2
+
+    def late(source: Path, *about: Any) -> check.PartRows:
+        rows = read(source, *about)
+        with source.open("ab") as file:
+            file.write(b"x")
+        return rows
+
+    monkeypatch.setattr(check, "_rows_of", late)
+    with pytest.raises(ReadError, match="changed while it was read"):
         verify_folder(tmp_path, schema, k=1)

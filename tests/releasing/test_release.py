@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from hashlib import sha256
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from anonymizer.cells import Cell, kept_text
 from anonymizer.errors import ParameterError, ReadError
+from anonymizer.releasing import files
 from anonymizer.releasing.release import Release, ReleasedColumn, read_release
 from anonymizer.schema import Column, Kind, Role, Schema
 
@@ -106,12 +108,31 @@ def test_a_lone_column__keeps_its_missing_rows():
     assert values_of(read_release(release.to_bytes())) == [[None, "a", None]]
 
 
+@pytest.mark.parametrize("format", ["csv", "csv.gz"])
+def test_a_large_file__is_written_bit_by_bit(format, tmp_path, monkeypatch):
+    writes = []
+
+    def write(sink, data):
+        writes.append(len(data))
+        sink.digest.update(data)
+        return sink.sink.write(data)
+
+    monkeypatch.setattr(files._HashedSink, "write", write)
+    monkeypatch.setattr("anonymizer.releasing.release._BATCH", 1000)
+    cells = tuple(Cell.value(f"city {at}") for at in range(200))
+    index = np.random.default_rng(3).integers(0, 200, 60_000, np.int32)
+    city = ReleasedColumn("city", Role.QUASI_IDENTIFYING, Kind.CATEGORICAL, (), True, cells, index)
+    Release((city,), np.arange(len(index)), "uniform").write(tmp_path / f"out.{format}")
+    assert max(writes) < sum(writes) / 2
+
+
 def test_write__by_ending(tmp_path):
     release = release_of([Cell.value("a")] * 3, [Cell.interval("1", "2")] * 3, [("x", 1.5)] * 3)
     for format in release.formats:
         path = tmp_path / f"out.{format.upper() if format == 'csv' else format}"
-        release.write(path)
+        digest = release.write(path)
         assert path.read_bytes() == release.to_bytes(format)
+        assert digest == sha256(path.read_bytes()).hexdigest()
         assert values_of(read_release(path, schema_of(release))) == values_of(release.frame())
     assert gzip.decompress(release.to_bytes("csv.gz")) == release.to_bytes("csv")
     for name in ("out.xls", "out", "out.gz"):
