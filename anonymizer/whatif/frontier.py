@@ -158,7 +158,8 @@ def tree_frontier(
     flow: "Flow", ks: Iterable[int] = EVERY_K, groupings: Sequence[str] | None = None
 ) -> tuple[Point, ...]:
     """Return uniform generalization in the cuts of a flow's tree, for every grouping and k that can be satisfied; by
-    grouping, then k as given. No record is looked at, and limits beside k hold at every k.
+    grouping, then k as given. No record is looked at, and limits beside k hold at every k. The flow's progress is
+    called from several threads.
 
     ``groupings``: keys of :data:`anonymizer.groups.prune.CRITERIA`, all that fit by default.
 
@@ -178,8 +179,11 @@ def tree_frontier(
     fails = ~np.logical_and.reduce([margin.passes for margin in margins(tree, risk, encoded, limits)])
     offends = offenders(tree, risk, limits)
 
-    def point(setting: tuple[str, int]) -> Point | None:
-        grouping, k = setting
+    settings = [(grouping, k) for grouping in groupings for k in ks]
+
+    def point(number: int) -> Point | None:
+        grouping, k = settings[number]
+        flow.progress(number / len(settings), f"Making groups of {k:,}")
         pruning = collapse(tree, risk, grouping, k, fails | (tree.persons.n < k), offends)
         if not pruning.satisfied:
             return None
@@ -189,7 +193,7 @@ def tree_frontier(
         return _Scores.of(tree, risk, encoded, losses).point(pruning.cut(), grouping, "uniform", k)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        points = list(pool.map(point, [(grouping, k) for grouping in groupings for k in ks]))
+        points = list(pool.map(point, range(len(settings))))
     return tuple(one for one in points if one is not None)
 
 

@@ -86,6 +86,18 @@ def test_a_folder__is_opened_from_the_list(places: tuple[Path, Path]) -> None:
     assert "Only its release is written to disk" in texts(app)
 
 
+def test_a_folder__that_is_opened_is_waited_for_on_another_page(places: tuple[Path, Path]) -> None:
+    ws = Workspace()
+    app = open_page(ws, "data")
+    app.selectbox[0].set_value("people/").run()
+    next(button for button in app.button if button.label == "Read it").click().run()
+    app.switch_page("../pages/roles.py").run()
+    wait(app, ws)
+    assert not app.exception
+    assert ws.n_records == N
+    assert app.title[0].value == "Who could know what?"
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_pages__open_or_say_what_they_take(places: tuple[Path, Path], page: str) -> None:
     ws = session(places[0])

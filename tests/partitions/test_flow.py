@@ -172,6 +172,23 @@ def test_cancel__leaves_nothing(pieces: tuple[Path, pd.DataFrame], words: str) -
     assert [path.name for path in folder.parent.iterdir()] == ["in"]
 
 
+def test_cancel__ends_the_work_on_every_k(pieces: tuple[Path, pd.DataFrame]) -> None:
+    folder, frame = pieces
+    flow = PartedFlow(read_pieces(folder, "people", folder.parent).table, roles_of(frame))  # type: ignore[arg-type]
+    _ = flow.tree
+    asked: list[float] = []
+
+    def progress(share: float, what: str) -> None:
+        asked.append(share)
+        if share > 0.5:
+            raise CancelledError("This was stopped.")
+
+    with pytest.raises(CancelledError):
+        _ = flow.watch(progress).by_k
+    assert min(asked) == 0
+    assert not flow.ready("by_k")
+
+
 def test_cancel__in_reading(pieces: tuple[Path, pd.DataFrame]) -> None:
     def stopped() -> None:
         raise CancelledError("This was stopped.")

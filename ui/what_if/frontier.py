@@ -14,6 +14,7 @@ from ui.controls import place_of, plain, plural, problem, share
 from ui.job import Job, answer_of_job, parts_of
 from ui.session import widget_state
 from ui.what_if.kinds import kinds
+from ui.what_if.pieces import every_k_ready
 from ui.what_if.scenarios import basis, fresh_name
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
@@ -29,8 +30,7 @@ def frontier(ws: Workspace) -> None:
             "are among the methods that must look at every record."
         )
     cuts = flow_of_cuts(ws)
-    if ws.in_pieces and not cuts.ready("tree"):
-        answer_of_job(ws, "tree of cuts", cuts.recipe, "", lambda job: cuts.watch(job.go_on).compute("tree"))
+    if not every_k_ready(ws, cuts, "frontier"):
         return
     curves = cuts.frontier
     points, key = [*curves, *(() if ws.in_pieces else slower(ws, cuts))], chart_key(ws, curves)

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from anonymizer.drawing.charts import distribution_figure, loss_figure, loss_sentence, moved_sentence
+from anonymizer.flow import Flow
 from anonymizer.groups.limits import margins
 from anonymizer.measuring.utility import cut_error, cut_gcp, cut_ncp_by_column
 from anonymizer.partitions.flow import PartedFlow
@@ -108,6 +109,16 @@ def promises_of_groups(ws: Workspace) -> list[str]:
                 "group: it is disclosed without linking anybody. Ask for l = 2 under *Limits besides k*."
             )
     return lines
+
+
+def every_k_ready(ws: Workspace, flow: Flow, stage: str) -> bool:
+    """Return True when a stage that prunes the tree for every k is there, or soon will be. The tree of a table in
+    pieces can be large: there it works in the background, and how far it is is drawn here."""
+    if not ws.in_pieces or flow.ready(stage):
+        return True
+    key = (flow.schema.bare, flow.recipe, flow.grouping, flow.limits_beside_k, flow.settings.numbers)
+    answer_of_job(ws, stage, key, "", lambda job: flow.watch(job.go_on).compute(stage))
+    return flow.ready(stage)
 
 
 def losses_in_pieces(ws: Workspace) -> None:

@@ -27,7 +27,7 @@ from ui.release.view import check_text, headline, homogeneity
 from ui.strip import figures
 from ui.what_if.frontier import frontier
 from ui.what_if.knowledge import knowledge
-from ui.what_if.pieces import glance_of_groups, losses_in_pieces
+from ui.what_if.pieces import every_k_ready, glance_of_groups, losses_in_pieces
 from ui.what_if.population import as_a_sample
 from ui.what_if.scenarios import history, scenarios
 from ui.what_if.state import WhatIfState
@@ -181,6 +181,8 @@ def which_k(ws: Workspace) -> None:
     """Draw the way from a policy or a risk to k, and what it costs."""
     if ws.flow.recipe.mondrian:
         st.info("A Mondrian partition is made anew for every k. Move the slider to see what a k costs.")
+        return
+    if not every_k_ready(ws, ws.flow, "by_k"):
         return
     left, right = st.columns([2, 3], gap="large")
     with left:
