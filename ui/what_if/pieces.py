@@ -56,9 +56,10 @@ def figures_of_groups(ws: Workspace) -> dict[str, float]:
 def what_these_are(ws: Workspace) -> str:
     """Return of what the figures are, in words: the groups of the tree, however they are released."""
     text = (
-        "This table is kept in pieces, so these figures are those of the tree's groups, without a look at any record. "
-        "The checker looks at every released row once the release is made."
+        "This table is kept in pieces, so these figures are those of the tree's groups, without a look at any record."
     )
+    if folder_result(ws) is None:
+        text += " The checker looks at every released row once the release is made."
     if ws.settings.generalizer != "uniform":
         method = name_of("generalizer", ws.settings.generalizer)
         text += f" {method} divide these groups further, and lose less than is said here; how much less is known then."
