@@ -7,14 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from anonymizer.abilities import require
 from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.partitions.places import is_remote, local_source
-from anonymizer.partitions.run import FilesResult, release_here, require_pieces
+from anonymizer.partitions.run import FilesResult, release_here
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
-from anonymizer.releasing.files import require_apart
+from anonymizer.releasing.files import require_apart, require_free
+from anonymizer.releasing.generalize import check_choices
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+
+IN_PIECES = ("local", "dask")
+"""Engines that read files in pieces."""
 
 
 def anonymize_files(
@@ -49,7 +54,11 @@ def anonymize_files(
     :class:`ReadError` for a file that cannot be read, by its name, and whatever the stages raise.
     """
     s = Settings(**settings)
-    require_pieces(s, schema)
+    if engine not in IN_PIECES:
+        raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
+    check_choices(s.generalizer, s.writing, s.numbers)
+    require(engine, s, schema, source)
+    require_free(folder)
     if not is_remote(source):
         require_apart(local_source(source), folder)
     if engine == "dask":
@@ -58,6 +67,4 @@ def anonymize_files(
         return release_elsewhere(
             source, schema, folder, s, options, rng, reasons or {}, override, progress, rows, **cluster or {}
         )
-    if engine != "local":
-        raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
     return release_here(source, schema, folder, s, options, rng, reasons or {}, override, progress, rows)

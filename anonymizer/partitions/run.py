@@ -15,7 +15,7 @@ import numpy as np
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
 from anonymizer.drawing.groups import WorstGroup, worst_groups
-from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.errors import Progress, no_progress
 from anonymizer.gate.finding import Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import shortfall_of_all, too_few
@@ -37,7 +37,6 @@ from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.generalize import (
     NUMBERS,
     WRITINGS,
-    check_choices,
     divide,
     fresh_secret,
     guarantee_of,
@@ -51,9 +50,6 @@ from anonymizer.version import VERSION
 
 SAMPLE = 500_000
 """Most records that the gate looks at: all of a smaller table, else so many, evenly spread."""
-
-GROUPS_ALONE = ("uniform", "refine", "pack", "pack-persons", "polish", "tiered-strict")
-"""Generalizers whose boxes share no record."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,30 +208,6 @@ def write_release(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
         place, "" if verification.passed else override.strip(), digest=digest,
     )  # fmt: skip
-
-
-def require_pieces(settings: Settings, schema: Schema) -> None:
-    """Raise :class:`ParameterError` for what takes one table in memory."""
-    s = settings
-    check_choices(s.generalizer, s.writing, s.numbers)
-    if s.suppression:
-        raise ParameterError(
-            "A table in pieces leaves no record out.", value=s.suppression, remedy="Choose --engine memory."
-        )
-    if s.generalizer not in GROUPS_ALONE:
-        raise ParameterError(
-            f"{s.generalizer!r} takes one table in memory.",
-            value=s.generalizer,
-            remedy=f"Choose --engine memory, or one of: {', '.join(GROUPS_ALONE)}.",
-        )
-    if s.regression or any(column.cuts for column in schema.columns):
-        raise ParameterError(
-            "Public cuts, and a regression to compare, take one table in memory.", remedy="Choose --engine memory."
-        )
-    if s.limits.of_population:
-        raise ParameterError(
-            "Limits on the risk in a population take one table in memory.", remedy="Choose --engine memory."
-        )
 
 
 def groups_of(
