@@ -7,15 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from anonymizer.abilities import require
 from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.partitions.pieces import PartitionedTable, open_table
 from anonymizer.partitions.places import is_remote, local_source
-from anonymizer.partitions.run import FilesResult, release_here, require_pieces
+from anonymizer.partitions.run import FilesResult, release_here
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
-from anonymizer.releasing.files import require_apart
+from anonymizer.releasing.files import require_apart, require_free
+from anonymizer.releasing.generalize import check_choices
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+
+IN_PIECES = ("local", "dask")
+"""Engines that read files in pieces."""
 
 
 def anonymize_files(
@@ -51,17 +56,19 @@ def anonymize_files(
     raise.
     """
     s = Settings(**settings)
-    require_pieces(s, schema)
     place = source.source if isinstance(source, PartitionedTable) else source
+    if engine not in IN_PIECES:
+        raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
+    check_choices(s.generalizer, s.writing, s.numbers)
+    require(engine, s, schema, place)
+    require_free(folder)
     if not is_remote(place):
         require_apart(local_source(place), folder)
-    if engine not in ("local", "dask"):
-        raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
-    if engine == "dask":
-        from anonymizer.workers.remote import release_elsewhere, require_elsewhere
-
-        require_elsewhere(place, s)
     progress(0.0, "Reading the pieces")
     table = source if isinstance(source, PartitionedTable) else open_table(source, rows, options)
     arguments = table, schema, folder, s, options, rng, reasons or {}, override, progress, rows
-    return release_elsewhere(*arguments, **cluster or {}) if engine == "dask" else release_here(*arguments)
+    if engine == "dask":
+        from anonymizer.workers.remote import release_elsewhere
+
+        return release_elsewhere(*arguments, **cluster or {})
+    return release_here(*arguments)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
+from anonymizer.abilities import fits
 from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
 from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_database
@@ -28,7 +29,6 @@ from anonymizer.flow import Flow
 from anonymizer.growing.encode import Encoding, encode_column
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.parted import LARGE_READERS, PartedReading, parted
-from anonymizer.partitions.run import fits_pieces
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.facts import ColumnFacts, profile
 from anonymizer.reading.files import Reading, ReadOptions
@@ -368,7 +368,7 @@ class Workspace:
 
     def unfit(self, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of settings whose values take a table in memory, while this one is in pieces."""
-        return tuple(name for name, value in settings.items() if self.in_pieces and not fits_pieces(name, value))
+        return tuple(name for name, value in settings.items() if self.in_pieces and not fits("local", name, value))
 
     def remember(self) -> None:
         """Make what changed since the last time a decision in the history."""

@@ -7,6 +7,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from anonymizer.abilities import ENGINES, require
 from anonymizer.cli.options import (
     ProgressBar,
     print_checks,
@@ -18,7 +19,7 @@ from anonymizer.cli.options import (
 )
 from anonymizer.cli.reports import print_gate
 from anonymizer.databases.address import Address
-from anonymizer.engines import anonymize_files
+from anonymizer.engines import IN_PIECES, anonymize_files
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.gate.finding import Severity
 from anonymizer.partitions.check import verify_folder
@@ -36,8 +37,9 @@ from anonymizer.reporting.report import schema_digest, schema_from
 from anonymizer.settings import RUN, name_of
 from anonymizer.values import plural
 
-ENGINES = ("memory", "local", "dask")
 CLUSTER = ("scheduler", "workers", "memory", "spill")
+ALONE = ("check", "project", "attack", "packet", "internal_packet", "internal", "external", "population", "fraction")
+"""Options that take one table in memory."""
 LARGE = 2_000_000
 """Records from which a Parquet file is read in pieces where a folder is to be written."""
 LARGE_TEXT = 256 << 20
@@ -50,7 +52,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add the option that says whether a table is read as one or in pieces."""
     parser.add_argument(
         "--engine",
-        choices=ENGINES,
+        choices=tuple(ENGINES),
         help="memory: one table; local: files in pieces, and a folder out (default: local for a folder, a pattern, an "
         f"address such as s3://, and, where --out is a folder, {LARGE:,} records of Parquet or {LARGE_TEXT >> 20} MiB "
         "of text); dask: files of a folder here, on a cluster",
@@ -67,7 +69,7 @@ def engine_of(options: argparse.Namespace) -> str:
     if unused and options.engine != "dask":
         raise ParameterError(f"--{unused[0]} is of a cluster.", remedy="Leave it out, or choose --engine dask.")
     if not isinstance(options.input, str) or isinstance(options.out, Address):  # a table in a database
-        if options.engine in ENGINES[1:]:
+        if options.engine in IN_PIECES:
             raise ParameterError("A table in a database is read and written as one.", remedy="Choose --engine memory.")
         return "memory"
     source, ending = local_source(options.input), options.out and options.out.lower().endswith(FORMATS)
@@ -78,6 +80,7 @@ def engine_of(options: argparse.Namespace) -> str:
     if not options.engine and not pieces and options.out and not ending and path.is_file():
         pieces = bool(look_how_large(path))
     engine = options.engine or ("local" if pieces else "memory")
+    require(engine, settings_of(options), None, options.input, alone_in(options))
     if engine != "memory" and ending:
         raise ParameterError(
             f"A table in pieces is released as a folder, not as {options.out}.", remedy="Name a folder."
@@ -101,6 +104,23 @@ def look_how_large(path: Path) -> str:
 
 def _how_large(_: bytes, path: str, progress: Progress) -> str:
     return how_large(Path(path))
+
+
+def say_as_one(options: argparse.Namespace) -> None:
+    """Say in one line on standard error that a large file is read as one table, where nobody chose that."""
+    path = Path(str(options.input))
+    if options.engine or not isinstance(options.input, str) or not path.is_file() or alone_in(options):
+        return
+    if why := look_how_large(path):
+        words = (
+            "the table is read as one, in memory (--engine memory). In pieces, and written as a folder: --out FOLDER."
+        )
+        print(f"{why}: {words}", file=sys.stderr)
+
+
+def alone_in(options: argparse.Namespace) -> list[str]:
+    """Return the options in use that take one table in memory."""
+    return ["--" + name.replace("_", "-") for name in ALONE if getattr(options, name)]
 
 
 def choice_of(source: str) -> str:
@@ -154,20 +174,6 @@ def run_files(options: argparse.Namespace, progress: Progress) -> int:
     """Run ``anonymize`` on files in pieces: write the folder and the report; return the exit status."""
     reading = read_options(options)
     table = open_table(options.input, options=reading)
-    alone = [
-        "check",
-        "project",
-        "attack",
-        "packet",
-        "internal_packet",
-        "internal",
-        "external",
-        "suppression",
-        "regression",
-    ]
-    if unfit := [name for name in alone if getattr(options, name, None)]:
-        option = "--" + unfit[0].replace("_", "-")
-        raise ParameterError(f"{option} takes one table in memory.", remedy="Leave it out, or choose --engine memory.")
     rows = first_rows(table, FIRST, reading)
     schema = schema_of(rows, options)
     if not options.schema:

@@ -17,7 +17,7 @@ from anonymizer.checking.verify import verify
 from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
 from anonymizer.cli.evaluate import add_evaluate
-from anonymizer.cli.files import add_engine, engine_of, run_apart
+from anonymizer.cli.files import add_engine, engine_of, run_apart, say_as_one
 from anonymizer.cli.forest import add_forest
 from anonymizer.cli.hierarchy import add_hierarchy
 from anonymizer.cli.options import (
@@ -204,6 +204,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     the way that nobody gave a reason for."""
     if engine_of(options) != "memory":
         return run_apart(options)
+    say_as_one(options)
     ending = ending_of(options.out)
     paths, packets, settings = report_paths(options), packet_paths(options), settings_of(options)
     show = ProgressBar()

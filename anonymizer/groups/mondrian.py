@@ -36,13 +36,18 @@ def grow_mondrian(encoded: EncodedTable, k: int, method: str = "median-mondrian"
     criterion = MONDRIAN[method]
     if criterion is None:
         return median(encoded, k)
-    kind = "numeric" if criterion == "sse" else "categorical"
-    if not (encoded.by_numbers if criterion == "sse" else encoded.target.name):
+    require_target(method, encoded.by_numbers, bool(encoded.target.name))
+    return grow(encoded, criterion, min_leaf=k)
+
+
+def require_target(method: str, by_numbers: bool, by_classes: bool) -> None:
+    """Raise :class:`ParameterError` when a method has no target that it can be guided by."""
+    needs_numbers = MONDRIAN[method] == "sse"
+    if not (by_numbers if needs_numbers else by_classes):
         raise ParameterError(
-            f"{method} needs a {kind} sensitive column as its target.",
+            f"{method} needs a {'numeric' if needs_numbers else 'categorical'} sensitive column as its target.",
             remedy="Choose another target, or median-mondrian, which needs none.",
         )
-    return grow(encoded, criterion, min_leaf=k)
 
 
 def median(encoded: EncodedTable, k: int) -> Tree:

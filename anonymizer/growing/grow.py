@@ -95,15 +95,20 @@ def grow_with_leaves(
     in_order = criterion == "in-order"
     if in_order:
         criterion = "sse" if encoded.by_numbers else "entropy"
-    if (criterion == "sse") != encoded.by_numbers:
-        raise ParameterError(
-            f"The criterion {criterion!r} does not fit the target, which is "
-            + ("numeric." if encoded.by_numbers else "of classes."),
-            remedy="Use sse for a numeric target, entropy or gini for any other.",
-        )
+    require_fit(criterion, encoded.by_numbers)
     with linear_algebra().limit(limits=1, user_api="blas"):  # kernels run side by side already; more threads only wait
         rules = min_leaf, max_depth, exhaustive_max
         return grow_from_all(InMemory(encoded), criterion, *rules, in_order=in_order)
+
+
+def require_fit(criterion: str, by_numbers: bool) -> None:
+    """Raise :class:`ParameterError` when a criterion of splits does not fit the target."""
+    if (criterion == "sse") != by_numbers:
+        raise ParameterError(
+            f"The criterion {criterion!r} does not fit the target, which is "
+            + ("numeric." if by_numbers else "of classes."),
+            remedy="Use sse for a numeric target, entropy or gini for any other.",
+        )
 
 
 def grow_from_all(source: InMemory, *rules: Any, in_order: bool = False) -> tuple[Tree, NDArray[np.int32]]:

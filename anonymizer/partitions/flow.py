@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from anonymizer.abilities import require
 from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.errors import MemoryOnlyError, Progress, no_progress
 from anonymizer.flow import Flow
@@ -21,7 +22,7 @@ from anonymizer.partitions.boxes import COUNTED, boxed_column, ladders_of_pieces
 from anonymizer.partitions.coded import CodedTable, code_records
 from anonymizer.partitions.folder import Packing
 from anonymizer.partitions.records import grow_pieces
-from anonymizer.partitions.run import SAMPLE, FilesResult, require_pieces, write_release
+from anonymizer.partitions.run import SAMPLE, FilesResult, write_release
 from anonymizer.releasing.grid import Ladder
 from anonymizer.settings import RUN
 from anonymizer.stages import Answer
@@ -109,7 +110,7 @@ class PartedFlow(Flow):
         :func:`anonymizer.engines.anonymize_files` raises, and :class:`MemoryOnlyError` for public cuts."""
         if any(column.cuts for column in self.schema.columns):
             raise MemoryOnlyError("A column with public cuts or a hierarchy")
-        require_pieces(self.settings, self.schema)
+        require("local", self.settings, self.schema)
         self.require_limits()
         own = {"grouping": self.grouping, **used_settings(self.recipe, self.encoded)}
         parameters = self.settings.of(*RUN) | own

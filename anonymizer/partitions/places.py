@@ -18,7 +18,7 @@ from urllib.request import url2pathname
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from anonymizer.errors import ParameterError, ReadError
+from anonymizer.errors import AnonymizerError, ParameterError, ReadError
 from anonymizer.reading.delimited import BLOCK, codec_of, find_delimiter, first_record
 from anonymizer.reading.options import ReadOptions
 
@@ -88,7 +88,7 @@ def opened(file: File) -> Iterator[BinaryIO]:
         with open(file, "rb") as handle:
             yield handle
     else:
-        with _fsspec().open(file.address, "rb") as handle:
+        with _open_address(file) as handle:
             yield handle
 
 
@@ -100,9 +100,10 @@ def stamp_of(file: File) -> Stamp:
     if isinstance(file, Path):
         status = file.stat()
         return status.st_size, status.st_mtime_ns, status.st_ctime_ns
-    system, path = _fsspec().core.url_to_fs(file.address)
-    system.invalidate_cache()
-    about = system.info(path)
+    with _at_address(file):
+        system, path = _fsspec().core.url_to_fs(file.address)
+        system.invalidate_cache()
+        about = system.info(path)
     return tuple(str(about.get(name)) for name in STATED)
 
 
@@ -124,6 +125,26 @@ def _refuse_changed(file: File, stamp: Stamp) -> None:
     if now != stamp:
         raise ReadError(
             f"{file.name} changed while it was read.", remedy="Start again when nobody writes to it."
+        ) from None
+
+
+def _open_address(file: RemoteFile) -> BinaryIO:
+    with _at_address(file):
+        return cast(BinaryIO, _fsspec().open(file.address, "rb").open())
+
+
+@contextmanager
+def _at_address(file: RemoteFile) -> Iterator[None]:
+    """Raise :class:`ReadError` for whatever opens an address has errors of its own for."""
+    try:
+        yield
+    except AnonymizerError:
+        raise
+    except Exception as error:
+        protocol = file.address.partition("://")[0]
+        raise ReadError(
+            f"{file.name} cannot be opened at its address ({type(error).__name__}).",
+            remedy=f"See that whoever reads it, or each worker, may do so, and has what opens {protocol}:// installed.",
         ) from None
 
 
@@ -163,7 +184,7 @@ def _remote_files(source: str) -> list[RemoteFile]:
             "The address of the table has a name or a password in it.",
             remedy="Leave them out: what opens the address takes them from the environment or from its own file.",
         )
-    protocol = source.partition("://")[0]
+    protocol, host = source.partition("://")[0], urlsplit(source).netloc
     try:
         system, path = _fsspec().core.url_to_fs(source)
         if system.isdir(path):
@@ -172,12 +193,17 @@ def _remote_files(source: str) -> list[RemoteFile]:
             paths = [inside[name] for name in _tables(inside)]
         else:
             paths = system.glob(path) if any(letter in path for letter in "*?[") else [path] * system.exists(path)
-    except (ImportError, ValueError, OSError) as error:
+        _, root = _fsspec().core.url_to_fs(f"{protocol}://{host}/")
+    except AnonymizerError:
+        raise
+    except Exception as error:  # what opens an address has errors of its own
         raise ReadError(
             f"What is at an address {protocol}:// cannot be listed ({type(error).__name__}).",
             remedy=f"See that it is there, that you may read it, and that what opens {protocol}:// is installed.",
         ) from None
-    return [RemoteFile(system.unstrip_protocol(path)) for path in paths]
+    if host in root:  # a path there begins with it, as with a bucket
+        return [RemoteFile(system.unstrip_protocol(path)) for path in paths]
+    return [RemoteFile(f"{protocol}://{host}{path}") for path in paths]
 
 
 def _tables(names: Iterable[str]) -> list[str]:

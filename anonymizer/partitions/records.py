@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import ParameterError, Progress, no_progress
-from anonymizer.groups.recipe import Recipe, with_criterion
+from anonymizer.errors import Progress, no_progress
+from anonymizer.groups.recipe import Recipe, grow_by, natural_criterion, with_criterion
 from anonymizer.growing.encode import CodeColumns
 from anonymizer.growing.grow import grow, grow_from, linear_algebra, tree_of_records
 from anonymizer.growing.records import SMALL, Growth, Histograms, InMemory, grow_subtree, heights_of
@@ -137,20 +137,15 @@ def grow_pieces(
     the leaf of each record, (n,).
 
     ``rows``: records of a piece; ``enough``: of a node that is grown in one place; ``progress``: called from several
-    threads, and what it raises ends the work. Raises :class:`ParameterError` for a
-    recipe that takes the whole table in one place.
+    threads, and what it raises ends the work. Raises :class:`ParameterError` for a recipe that does not fit the target.
+    Of median Mondrian and of a blend, the codes of all records are held as one table.
     """
     recipe = with_criterion(recipe, table.encoded)
-    fitting = ("sse", "in-order") if table.encoded.by_numbers else ("entropy", "gini", "in-order")
-    if recipe.criterion not in fitting:
-        what = recipe.mondrian or recipe.criterion
-        raise ParameterError(
-            f"{what!r} takes one table in memory.",
-            value=what,
-            remedy=f"Choose --engine memory, or the criterion {' or '.join(fitting)}.",
-        )
-    in_order = recipe.criterion == "in-order"
-    criterion = fitting[0] if in_order else str(recipe.criterion)
+    encoded, in_order = table.encoded, recipe.criterion == "in-order"
+    criterion = natural_criterion(encoded) if in_order else str(recipe.criterion)
+    fits = criterion in (("sse",) if encoded.by_numbers else ("entropy", "gini"))
+    if not fits or (recipe.mondrian and not (encoded.by_numbers or encoded.target.name)):
+        return grow_by(recipe, table.whole)
     source = InPieces(table, rows, enough, progress)
     rules = recipe.min_leaf, recipe.max_depth, LEVELS
     with linear_algebra().limit(limits=1, user_api="blas"):

@@ -14,11 +14,10 @@ import numpy as np
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
 from anonymizer.drawing.groups import WorstGroup, worst_groups
-from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.errors import Progress, no_progress
 from anonymizer.gate.finding import Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import shortfall_of_all, too_few
-from anonymizer.groups.mondrian import MONDRIAN
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import group, natural_grouping, recipe_of, used_settings
 from anonymizer.groups.risk import annotate
@@ -37,7 +36,6 @@ from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.generalize import (
     NUMBERS,
     WRITINGS,
-    check_choices,
     divide,
     fresh_secret,
     guarantee_of,
@@ -46,27 +44,11 @@ from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.release import ORDERS
 from anonymizer.reporting.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
 from anonymizer.schema import Schema
-from anonymizer.settings import OF_POPULATION, RUN, Settings
+from anonymizer.settings import RUN, Settings
 from anonymizer.version import VERSION
 
 SAMPLE = 500_000
 """Most records that the gate looks at: all of a smaller table, else so many, evenly spread."""
-
-GROUPS_ALONE = ("uniform", "refine", "pack", "pack-persons", "polish", "tiered-strict")
-"""Generalizers whose boxes share no record."""
-
-
-WHOLE = ("suppression", "regression", *OF_POPULATION)
-"""Settings that take one table in memory unless they are off."""
-
-
-def fits_pieces(setting: str, value: Any) -> bool:
-    """Return True when a table in pieces can be released with this value of a setting."""
-    if setting == "generalizer":
-        return value in GROUPS_ALONE
-    if setting == "grouping":
-        return value not in MONDRIAN or MONDRIAN[value] is not None  # others grow as any tree does
-    return not (setting in WHOLE and value) and (setting, value) != ("criterion", "blend")
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,30 +205,6 @@ def write_release(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
         place, digest, "" if verification.passed else override.strip(),
     )  # fmt: skip
-
-
-def require_pieces(settings: Settings, schema: Schema) -> None:
-    """Raise :class:`ParameterError` for what takes one table in memory."""
-    s = settings
-    check_choices(s.generalizer, s.writing, s.numbers)
-    if s.suppression:
-        raise ParameterError(
-            "A table in pieces leaves no record out.", value=s.suppression, remedy="Choose --engine memory."
-        )
-    if s.generalizer not in GROUPS_ALONE:
-        raise ParameterError(
-            f"{s.generalizer!r} takes one table in memory.",
-            value=s.generalizer,
-            remedy=f"Choose --engine memory, or one of: {', '.join(GROUPS_ALONE)}.",
-        )
-    if s.regression or any(column.cuts for column in schema.columns):
-        raise ParameterError(
-            "Public cuts, and a regression to compare, take one table in memory.", remedy="Choose --engine memory."
-        )
-    if s.limits.of_population:
-        raise ParameterError(
-            "Limits on the risk in a population take one table in memory.", remedy="Choose --engine memory."
-        )
 
 
 def groups_of(

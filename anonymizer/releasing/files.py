@@ -111,14 +111,14 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
     comes there meanwhile.
     """
     path = Path(os.path.realpath(path))
-    _require_free(path)
+    require_free(path)
     remove_left_folders(path.parent, _half_folders(path))
     beside = Path(tempfile.mkdtemp(prefix=f".{path.name}.{MARK}", suffix=".part", dir=path.parent))  # mode 0700
     lock = lock_folder(beside)
     try:
         yield beside
         _sync_folder(beside)
-        _require_free(path)
+        require_free(path)
         if path.exists():
             path.rmdir()
         os.replace(beside, path)
@@ -132,8 +132,9 @@ def replace_folder(path: str | Path) -> Iterator[Path]:
     _sync_folder(path.parent)
 
 
-def _require_free(path: Path) -> None:
+def require_free(path: str | Path) -> None:
     """Raise :class:`FolderExistsError` when there is something at ``path`` that is no empty folder."""
+    path = Path(path)
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise FolderExistsError(f"There is something at {path} already.", value=str(path), remedy="Name a new folder.")
 

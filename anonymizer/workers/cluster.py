@@ -60,6 +60,7 @@ class Cluster:
         self.folder: Path | None = None
         self.lock: int | None = None
         self.again: Callable[[], Cluster] | None = None
+        self._same: set[str] = set()
         self._places: dict[int, str] = {}
         self._steps: dict[str, int] = {}
         self._questions: dict[str, tuple[Any, ...]] = {}
@@ -133,6 +134,7 @@ class Cluster:
 
     def _answers(self, futures: list[Any]) -> list[Any]:
         self.wait(futures)
+        self.require_same_versions()  # of who has joined meanwhile
         try:
             direct = bool(self.processes)  # else a worker may be where only its scheduler reaches it
             answers = self.client.gather(futures, errors="raise", direct=direct)
@@ -190,19 +192,26 @@ class Cluster:
         )
 
     def require_same_versions(self) -> None:
-        """Raise :class:`ParameterError` when a worker runs other versions than this process."""
+        """Raise :class:`ParameterError` when a worker that was not asked so far runs other versions than this
+        process."""
+        new = [worker for worker in self.workers() if worker not in self._same]
+        if not new:
+            return
         here = about()
         try:
-            there = self.client.run(about)
+            there = self.client.run(about, workers=new, on_error="return")
         except Exception as error:
             raise self._lost(error) from None
         for worker, versions in sorted(there.items()):
+            if isinstance(versions, BaseException):
+                continue  # it is gone again, or will be asked once more
             for name in sorted(here):
                 if versions.get(name) != here[name]:
                     raise ParameterError(
                         f"The worker at {worker} has {name} {versions.get(name) or '(none)'}; here it is {here[name]}.",
                         remedy="Install the same versions on every machine.",
                     )
+            self._same.add(worker)
 
     def close(self) -> None:
         """Let go of the workers: our own end, others forget this run."""

@@ -55,8 +55,8 @@ def shares_of(
     run: str, table: PartitionedTable, schema: Schema, options: ReadOptions, workers: int
 ) -> tuple[Share, ...]:
     """Return the shares of a table, one for each worker, as equal as its pieces allow: in records, or in bytes of
-    text."""
-    sizes = [size_of(piece.path) if table.delimiter else piece.rows for piece in table.pieces]
+    text; of files at an address, whose bytes are not known, in number."""
+    sizes = [size_of(piece.path) or 1 if table.delimiter else piece.rows for piece in table.pieces]
     starts = np.cumsum([0, *sizes])
     goals = np.arange(1, workers) * starts[-1] / max(1, workers)
     nearest = [int(np.abs(starts - place).argmin()) for place in goals]

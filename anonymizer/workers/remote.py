@@ -16,12 +16,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.verify import Verification
-from anonymizer.errors import ParameterError, Progress, no_progress
+from anonymizer.errors import Progress, no_progress
 from anonymizer.groups.limits import as_k, too_few
+from anonymizer.groups.mondrian import require_target
 from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_criterion
 from anonymizer.groups.refine import failing, groups_that_keep
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.grow import grow_from, linear_algebra, tree_of
+from anonymizer.growing.grow import grow_from, linear_algebra, require_fit, tree_of
 from anonymizer.growing.records import SMALL, Growth
 from anonymizer.growing.subtree import Division, Node, Subtree
 from anonymizer.growing.target import entropy, gini, sse_of_tallies
@@ -31,7 +32,7 @@ from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.coded import Sample, person_columns, places_of_sample
 from anonymizer.partitions.folder import Manifest
 from anonymizer.partitions.pieces import PartitionedTable, digest_of
-from anonymizer.partitions.places import File, is_remote
+from anonymizer.partitions.places import File
 from anonymizer.partitions.records import LEVELS
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.values import ROWS
@@ -55,8 +56,6 @@ from anonymizer.workers.persons import PersonsElsewhere
 from anonymizer.workers.questions import shares_of
 from anonymizer.workers.shares import Coding
 
-ALONE = ("uniform", "refine", "pack")
-"""Generalizers that ask for no more than the nodes of a tree, or the records of one group."""
 BINS = 8
 """Questions in which each worker grows small nodes: so much of its share is on its way at a time."""
 
@@ -137,14 +136,10 @@ class Elsewhere:
         """Return the tree that :func:`anonymizer.partitions.records.grow_pieces` grows of the same table; without what
         :mod:`anonymizer.workers.branches` cuts off its branches, where there is a ``k``."""
         recipe = with_criterion(recipe, self.here.table.encoded)
-        fitting = ("sse",) if self.schema.by_numbers else ("entropy", "gini")
-        if recipe.criterion not in fitting:
-            what = recipe.mondrian or recipe.criterion
-            raise ParameterError(
-                f"{what!r} takes one machine.",
-                value=what,
-                remedy=f"Choose --engine local or memory, or the criterion {' or '.join(fitting)}.",
-            )
+        encoded = self.here.table.encoded
+        if recipe.mondrian:
+            require_target(recipe.mondrian, encoded.by_numbers, bool(encoded.target.name))
+        require_fit(str(recipe.criterion), encoded.by_numbers)
         rules = recipe.min_leaf, recipe.max_depth, LEVELS
         with linear_algebra().limit(limits=1, user_api="blas"):
             records = Records(self, enough, k)
@@ -351,19 +346,3 @@ def release_on(
         schema, s, source, tree, pruning, manifest, verification, gate, release.risk(), release.losses(), worst, notes,
         parameters, place, digest, "" if verification.passed else override.strip(), "dask",
     )  # fmt: skip
-
-
-def require_elsewhere(source: str | Path, settings: Settings) -> None:
-    """Raise :class:`ParameterError` for what takes one machine, before any worker is asked."""
-    s, remedy = settings, "Choose --engine local or memory."
-    if is_remote(source):
-        remedy = "Choose --engine local, or bring files in a folder that every worker sees."
-        raise ParameterError("Workers of a cluster do not read from an address of files.", remedy=remedy)
-    if s.generalizer not in ALONE:
-        raise ParameterError(
-            f"{s.generalizer!r} takes one machine.",
-            value=s.generalizer,
-            remedy=f"{remedy[:-1]}, or one of: {', '.join(ALONE)}.",
-        )
-    if s.order != "content":
-        raise ParameterError(f"The order {s.order!r} takes one machine.", value=s.order, remedy=remedy)

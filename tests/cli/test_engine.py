@@ -95,6 +95,9 @@ def test_a_large_file__is_read_in_pieces_and_it_is_said(
         assert [line for line in capsys.readouterr().err.splitlines() if "--engine" in line][0].startswith(says)
     parts = [(tmp_path / f"out-{number}" / "part-00000.parquet").read_bytes() for number in range(3)]
     assert parts[1] == parts[2]
+    assert run("anonymize", tmp_path / "in.parquet", *roles, "--out", tmp_path / "large.csv") == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "--engine" in line]
+    assert line.startswith("600 records: the table is read as one, in memory (--engine memory). In pieces")
     monkeypatch.setattr(files, "LARGE", 601)
     assert run("anonymize", tmp_path / "in.parquet", *roles, "--out", tmp_path / "one.csv") == 0
     assert "--engine" not in capsys.readouterr().err

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from anonymizer.abilities import fits, require
 from anonymizer.checking.linkage import singling_out
 from anonymizer.engines import anonymize_files
 from anonymizer.errors import CancelledError, MemoryOnlyError, ParameterError, ReadError
@@ -17,7 +18,6 @@ from anonymizer.measuring.utility import cut_error, cut_gcp
 from anonymizer.partitions.flow import STAGES, PartedFlow
 from anonymizer.partitions.folder import Archive, Packing, archive_of
 from anonymizer.partitions.parted import read_pieces
-from anonymizer.partitions.run import fits_pieces, require_pieces
 from anonymizer.reading.facts import profile
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Schema
@@ -99,8 +99,8 @@ def test_settings__that_do_not_fit_are_those_that_are_refused(pieces: tuple[Path
     ways = [(name, value) for name, value in ways if value not in ("sse", "error-digression", "regression-mondrian")]
     for name, value in ways:
         flow = PartedFlow(table, schema, Settings(grouping="least").but(**{name: value}))  # type: ignore[arg-type]
-        with nullcontext() if fits_pieces(name, value) else pytest.raises(ParameterError):
-            require_pieces(flow.settings, schema)
+        with nullcontext() if fits("local", name, value) else pytest.raises(ParameterError):
+            require("local", flow.settings, schema)
             _ = flow.tree
 
 

@@ -19,8 +19,9 @@ from anonymizer.engines import anonymize_files
 from anonymizer.errors import EncodeError, ParameterError, ReadError
 from anonymizer.growing.encode import encode
 from anonymizer.partitions.coded import code_table
-from anonymizer.partitions.pieces import open_table
-from anonymizer.partitions.places import files_of
+from anonymizer.partitions.pieces import open_table, reading
+from anonymizer.partitions.places import RemoteFile, files_of
+from anonymizer.partitions.places import opened as opened_file
 from anonymizer.partitions.values import first_rows
 from anonymizer.reading.files import read_table
 from anonymizer.reading.options import ReadOptions
@@ -28,6 +29,7 @@ from anonymizer.schema import Schema
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_run import rows_of, same_rows
 from tests.partitions.test_values import assert_same_encoding
+from tests.partitions.webhdfs import serve
 
 TEXTS = ["a", "b", " b", "?", "", "NA", "10", "9", 'x "y"', "with, comma", "two\nlines", "ü"]
 
@@ -168,6 +170,25 @@ def test_a_folder_in_a_store__is_the_table(tmp_path: Path) -> None:
         for folder in ("/copse-in", "/copse-text"):
             if store.exists(folder):
                 store.rm(folder, recursive=True)
+
+
+def test_a_server_that_an_address_names__is_where_its_files_are(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    table = people(90)
+    write_pieces(tmp_path / "in" / "deep", pa.Table.from_pandas(table, preserve_index=False), [50])
+    with serve(tmp_path) as address:
+        for source in (f"{address}/in", f"{address}/in/deep/part-*.parquet", f"{address}/in/deep/part-000.parquet"):
+            opened = open_table(source)
+            files = [file for file in opened.files if isinstance(file, RemoteFile)]
+            assert {file.address.partition("/in")[0] for file in files} == {address}
+            assert first_rows(opened, 9)["age"].tolist() == table["age"].tolist()[:9]
+        (tmp_path / "in" / "deep" / "part-000.parquet").unlink()
+        with (
+            pytest.raises(ReadError, match=r"part-000\.parquet cannot be opened at its address \(\w+\)"),
+            reading(opened.files[0]),
+            opened_file(opened.files[0]),
+        ):
+            pass
 
 
 def test_a_password_in_an_address__is_refused_and_not_told() -> None:

@@ -140,8 +140,15 @@ def test_a_wave_run_twice_on_another_source__gives_the_same_histograms(tmp_path:
 
 
 @pytest.mark.parametrize("recipe", [Recipe("blend", 10, None, 0.5), Recipe(None, 10, mondrian="median-mondrian")])
-def test_what_takes_the_whole_table__is_said(tmp_path: Path, recipe: Recipe) -> None:
+def test_what_takes_the_whole_table__gets_its_codes(tmp_path: Path, recipe: Recipe) -> None:
     table = pa.Table.from_pandas(people(100), preserve_index=False)
-    coded = code_table(open_table(write_pieces(tmp_path, table, [])), schema_of(whole_frame(table)))
-    with pytest.raises(ParameterError, match="takes one table in memory"):
-        grow_pieces(coded, recipe)
+    schema = schema_of(whole_frame(table))
+    coded = code_table(open_table(write_pieces(tmp_path, table, [])), schema)
+    (tree, leaf), (expected, of_records) = (
+        grow_pieces(coded, recipe),
+        grow_by(recipe, encode(whole_frame(table), schema)),
+    )
+    assert_same_tree(tree, expected)
+    assert leaf.tolist() == of_records.tolist()
+    with pytest.raises(ParameterError, match="does not fit the target"):
+        grow_pieces(coded, Recipe("sse", 2))

@@ -192,7 +192,7 @@ def test_persons_and_pieces__leave_no_record_out(tmp_path) -> None:
     with pytest.raises(ParameterError, match="every record is a person"):
         an.anonymize(table, schema, k=5, suppression=0.01)
     table.to_parquet(tmp_path / "table.parquet")
-    with pytest.raises(ParameterError, match="A table in pieces leaves no record out"):
+    with pytest.raises(ParameterError, match="Leaving records out takes one table in memory"):
         anonymize_files(tmp_path / "table.parquet", schema, tmp_path / "out", suppression=0.01)
 
 

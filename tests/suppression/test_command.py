@@ -53,4 +53,4 @@ def test_pieces__are_refused_in_one_sentence(files: Path, capsys: pytest.Capture
     pd.read_csv(files / "in.csv", dtype=str).to_parquet(files / "in.parquet")
     places = ["--out", str(files / "folder"), "--engine", "local", "--suppression", "2%"]
     assert main(["anonymize", str(files / "in.parquet"), *ROLES, *places]) == 2
-    assert "--suppression takes one table in memory" in capsys.readouterr().err
+    assert "Leaving records out takes one table in memory" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,19 @@ from anonymizer.errors import EncodeError, ParameterError, ReadError, SchemaErro
 from anonymizer.groups.recipe import Recipe
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
+from anonymizer.partitions.places import RemoteFile
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.files import lock_folder
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers import leaving, questions, shares
-from anonymizer.workers.cluster import YOUNG, Cluster, ClusterError, make_spill, open_cluster, remove_spill
+from anonymizer.workers.cluster import YOUNG, Cluster, ClusterError, make_spill, open_cluster, remove_spill, spawn
 from anonymizer.workers.questions import Failure, Share
 from anonymizer.workers.remote import Elsewhere, release_on
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree, numbered
+from tests.partitions.webhdfs import serve
 from tests.workers.killing import killing
 
 CASES: list[dict[str, Any]] = [
@@ -425,11 +428,32 @@ def test_what_goes_wrong__is_an_answer_without_values() -> None:
     assert again is answer
 
 
-def test_other_versions__are_named(two: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    two.require_same_versions()
-    monkeypatch.setattr(questions, "VERSION", "0.0.1")
-    with pytest.raises(ParameterError, match=r"has Copse .*; here it is 0\.0\.1"):
-        two.require_same_versions()
+OTHER = 'import anonymizer.version\nanonymizer.version.VERSION = "0.0.1"\n'
+
+
+def test_other_versions__are_named_whenever_a_worker_joins(
+    tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_cluster(workers=1, memory="1GiB", spill=spill) as cluster:
+        cluster.require_same_versions()
+        table = open_table(source[0], 900)
+        Elsewhere(cluster, table, source[1])
+        (tmp_path / "sitecustomize.py").write_text(OTHER)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+        cluster.processes.append(spawn(wish_of(cluster)))
+        cluster.client.wait_for_workers(2, timeout=120)
+        with pytest.raises(ParameterError, match=r"has Copse 0\.0\.1; here it is"):
+            release_on(cluster, table, source[1], tmp_path / "out", Settings(**CASES[0]))
+    assert os.listdir(tmp_path) == ["sitecustomize.py"]
+
+
+def wish_of(cluster: Cluster) -> dict[str, Any]:
+    """Return what another worker of a cluster is told."""
+    keys = cluster.client.security
+    tls = {name: getattr(keys, name) for name in keys.__slots__ if name.startswith("tls_") and "_" in name[4:]}
+    tls = {name: value for name, value in tls.items() if isinstance(value, str)}
+    return {"tls": tls, "folder": str(cluster.folder), "role": "worker", "name": "other", "scheduler": cluster.address,
+            "memory": 1 << 30}  # fmt: skip
 
 
 @pytest.mark.parametrize("address", ["tcp://10.0.0.7:8786", "10.0.0.7:8786", "tcp://example.org:8786"])
@@ -499,14 +523,35 @@ def test_what_a_cluster_cannot_do__is_one_sentence(
     assert os.listdir(tmp_path) == ["roles.json"]
 
 
-def test_addresses__are_not_of_a_cluster(
+def test_files_at_an_address__are_read_by_workers(
+    tmp_path: Path, two: Cluster, source: tuple[Path, Schema], text: Path
+) -> None:
+    pytest.importorskip("fsspec")
+    how: dict[str, Any] = {"generalizer": "uniform", "grouping": "least"}
+    for name, folder, schema in (("rows", *source), ("text", text, schema_of(people(9).assign(weight="")))):
+        anonymize_files(folder, schema, tmp_path / f"{name}-here", rows=900, **how)
+        with serve(folder.parent) as address:
+            table = open_table(f"{address}/{folder.name}", 900)
+            there = Elsewhere(two, table, schema)
+            assert len(there.shares) == 2
+            release_on(two, table, schema, tmp_path / f"{name}-there", Settings(**how), rows=900)
+        assert same_files(tmp_path / f"{name}-there", tmp_path / f"{name}-here")
+    if find_spec("s3fs"):
+        return
+    piece = replace(table.pieces[0], path=RemoteFile("s3://bucket/x.parquet"))
+    share = replace(there.shares[0], run=there.shares[0].run + "x", table=replace(table, pieces=(piece,), delimiter=""))
+    with pytest.raises(ReadError, match=r"x\.parquet cannot be opened at its address \(ImportError\)"):
+        two.answer(two.ask("read", shares.read, share, share=0))
+
+
+def test_addresses_of_one_process__are_not_of_a_cluster(
     tmp_path: Path, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, schema = source
     (tmp_path / "roles.json").write_text(schema.to_json(), "utf-8")
     common = ["--schema", str(tmp_path / "roles.json"), "--generalizer", "uniform", "--engine", "dask"]
-    with pytest.raises(ParameterError, match="an address of files"):
-        anonymize_files("s3://bucket/in", schema, tmp_path / "out", engine="dask", generalizer="uniform")
+    with pytest.raises(ParameterError, match="memory://"):
+        anonymize_files("memory://in", schema, tmp_path / "out", engine="dask", generalizer="uniform")
     assert sorted(os.listdir(tmp_path)) == ["roles.json"]
     file = folder.as_uri()
     assert main(["anonymize", file, "--out", str(tmp_path / "out"), *common, "--workers", "0"]) == 2
@@ -527,19 +572,70 @@ def test_without_dask__the_sentence_says_what_to_install(monkeypatch: pytest.Mon
         pass
 
 
+def keys_of(cluster: Cluster, folder: Path) -> dict[str, str]:
+    """Return the configuration of Dask with which others join a cluster; its keys are written into a folder."""
+    keys = cluster.client.security
+    for name in ("tls_ca_file", "tls_client_key", "tls_client_cert"):
+        (folder / name).write_text(getattr(keys, name), "utf-8")
+    return {
+        "distributed.comm.tls.ca-file": str(folder / "tls_ca_file"),
+        "distributed.comm.tls.client.key": str(folder / "tls_client_key"),
+        "distributed.comm.tls.client.cert": str(folder / "tls_client_cert"),
+    }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
+def test_a_scheduler_elsewhere_that_is_lost__is_one_sentence(
+    tmp_path: Path, spill: Path, source: tuple[Path, Schema], capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    import dask.config
+
+    folder, schema = source
+    place, keys = tmp_path / "place", tmp_path / "keys"
+    place.mkdir()
+    keys.mkdir()
+    (keys / "roles.json").write_text(schema.to_json(), "utf-8")
+    command = ["anonymize", str(folder), "--schema", str(keys / "roles.json"), "--out", str(place / "out"),
+               "--generalizer", "uniform", "--grouping", "least", "--engine", "dask", "--scheduler"]  # fmt: skip
+    with open_cluster(workers=1, memory="1GiB", spill=spill) as other:
+        scheduler, is_over, lost = other.processes[0], threading.Event(), []
+
+        def kill_in_writing() -> None:
+            while not is_over.wait(0.01) and not lost:
+                lost.extend(os.listdir(place))
+            scheduler.kill()
+
+        with dask.config.set(keys_of(other, keys)):
+            killer = threading.Thread(target=kill_in_writing)
+            killer.start()
+            status = main([*command, other.address])
+            is_over.set()
+            killer.join(60)
+            assert status == 2
+            assert lost, "the run was over before it wrote anything"
+            assert f"The scheduler at {other.address} is gone. Start it again" in one_line(capsys)
+            assert os.listdir(place) == []
+            monkeypatch.setattr("anonymizer.workers.cluster.PATIENCE", 8)
+            assert main([*command, other.address]) == 2
+            assert f"No scheduler answers at {other.address}" in one_line(capsys)
+            assert os.listdir(place) == []
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what was said, which is one line and nothing else."""
+    output = capsys.readouterr()
+    assert output.out == ""
+    (line,) = output.err.splitlines()
+    return line
+
+
 def test_a_run_from_the_terminal__joins_a_scheduler_with_tls(
     tmp_path: Path, two: Cluster, source: tuple[Path, Schema], text: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import dask.config
 
-    keys = two.client.security
-    for name in ("tls_ca_file", "tls_client_key", "tls_client_cert"):
-        (tmp_path / name).write_text(getattr(keys, name), "utf-8")
-    tls = {
-        "distributed.comm.tls.ca-file": str(tmp_path / "tls_ca_file"),
-        "distributed.comm.tls.client.key": str(tmp_path / "tls_client_key"),
-        "distributed.comm.tls.client.cert": str(tmp_path / "tls_client_cert"),
-    }
+    tls = keys_of(two, tmp_path)
     plain = ["--generalizer", "uniform", "--grouping", "least", "--engine", "dask", "--scheduler", two.address]
     for name, (folder, schema) in {
         "columns": source,
