@@ -19,6 +19,6 @@ def test_no_docstring__is_drawn(page: str) -> None:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     ]
     assert len(alone) > 1
-    shown = texts(open_page(Workspace(), page))
-    assert shown
-    assert not [text for text in alone if text in shown]
+    words = texts(open_page(Workspace(), page))
+    assert words
+    assert not [text for text in alone if text in words]

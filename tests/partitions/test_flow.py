@@ -176,16 +176,16 @@ def test_cancel__ends_the_work_on_every_k(pieces: tuple[Path, pd.DataFrame]) -> 
     folder, frame = pieces
     flow = PartedFlow(read_pieces(folder, "people", folder.parent).table, roles_of(frame))  # type: ignore[arg-type]
     _ = flow.tree
-    asked: list[float] = []
+    shares: list[float] = []
 
     def progress(share: float, what: str) -> None:
-        asked.append(share)
+        shares.append(share)
         if share > 0.5:
             raise CancelledError("This was stopped.")
 
     with pytest.raises(CancelledError):
         _ = flow.watch(progress).by_k
-    assert min(asked) == 0
+    assert min(shares) == 0
     assert not flow.ready("by_k")
 
 

@@ -45,8 +45,8 @@ def keep_for_a_while() -> None:
 
     @wraps(execute)
     def execute_deferred(files: Any, file_id: str) -> str:
-        asked = files._deferred_callables.get(file_id)
-        token = CLICKED.set(asked["session_id"] if asked else "")
+        entry = files._deferred_callables.get(file_id)
+        token = CLICKED.set(entry["session_id"] if entry else "")
         try:
             return str(execute(files, file_id))
         finally:
