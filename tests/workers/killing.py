@@ -68,12 +68,12 @@ class Dying:
 @contextmanager
 def killing(cluster: Cluster, step: str, mark: Path, moment: str = "answering", after: int = 0) -> Iterator[None]:
     """Let the worker die that has a step at hand, one of those after the first ``after``; once."""
-    ask, asked = cluster.ask, 0
+    ask, times = cluster.ask, 0
 
     def asking(name: str, work: Any, *arguments: Any, **more: Any) -> Any:
-        nonlocal asked
-        asked += name == step
-        dies = name == step and asked > after
+        nonlocal times
+        times += name == step
+        dies = name == step and times > after
         return ask(name, Dying(work, str(mark), moment) if dies else work, *arguments, **more)
 
     cluster.ask = asking  # type: ignore[method-assign]
