@@ -336,8 +336,10 @@ class Flow:
     @stage(*RELEASE)
     def kinds(self) -> LookAlikes:
         """The records that are equal in their values, their released rows and all that is measured of them."""
-        sensitive = self.encoded.target, *self.encoded.others
-        return kinds_of(self.original, self.class_of, [classes.codes for classes in sensitive])
+        codes = [one.codes for one in (self.encoded.target, *self.encoded.others)]
+        return kinds_of(
+            self.original, self.class_of, codes, [self.table[c.name] for c in self.schema.columns if c.cuts]
+        )
 
     @stage(*RELEASE, "population")
     def verification(self) -> Verification:

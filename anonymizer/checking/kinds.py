@@ -7,15 +7,21 @@ up over records is a sum over kinds, each as often as it has records.
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.candidates import Original
 from anonymizer.checking.linkage import LookAlikes, classes_of
 
 
-def kinds_of(original: Original, class_of: NDArray[np.int64], others: Sequence[NDArray[np.integer]] = ()) -> LookAlikes:
+def kinds_of(
+    original: Original, class_of: NDArray[np.int64], others: Sequence[NDArray[np.integer]] = (),
+    columns: "Sequence[pd.Series[object]]" = (),
+) -> LookAlikes:  # fmt: skip
     """Return the records of a table that have the same quasi-identifying values, are in the same class of released
-    rows (n,), -1 where they are in none, and have the same kept numbers and the same code (n,) in all ``others``."""
+    rows (n,), -1 where they are in none, and have the same kept numbers, the same code (n,) in all ``others``, and the
+    same value in all ``columns``: those with public cuts, of which the original has what they say."""
+    others = [*others, *(pd.factorize(column, use_na_sentinel=False)[0] for column in columns)]
     numbers = [(places, len(distinct) + 1) for distinct, places in original.numbers.values()]
     codes = [(column, int(column.max(initial=0)) + 1) for column in others]
     types = original.types

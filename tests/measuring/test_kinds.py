@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from anonymizer.attacks.isolation import isolation
 from anonymizer.checking.kinds import every_record, kinds_of
+from anonymizer.cuts import Cuts
 from anonymizer.flow import Flow
 from anonymizer.measuring.two_way import two_way
 from anonymizer.measuring.weighted import by_kind, weighted
@@ -66,6 +67,18 @@ def test_figures__are_those_of_every_record(
             assert [*vars(a).values()] == pytest.approx([*vars(b).values()], rel=1e-9, abs=1e-9, nan_ok=True)
     for one, other in zip(fast.correlations, slow.correlations, strict=True):
         assert (one.before, one.after) == pytest.approx((other.before, other.after), rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+def test_kinds__agree_in_values_before_they_are_rounded() -> None:
+    table = flow_of(3, {}, "uniform", 0.0, False).table.assign(weight=1.0)
+    table.loc[table.index % 2 == 0, "age"] += 1
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["ill"]).with_column(
+        "age", cuts=Cuts(rounding=50)
+    )
+    flow = Flow(table, schema, Settings(k=4, generalizer="uniform"))
+    assert all(ages.nunique(dropna=False) == 1 for _, ages in table["age"].groupby(flow.kinds.class_of))
+    means = [one.before.value for one in flow.weighted.figures if (one.what, one.column) == ("mean", "age")]
+    assert means == [pytest.approx(table["age"].mean())]
 
 
 def test_kinds__agree_in_values_class_numbers_and_codes() -> None:
