@@ -54,6 +54,7 @@ TREE = ("schema", "recipe")
 PRUNING = (*TREE, "grouping", "limits", "population_asked")
 PARTS = (*PRUNING, "generalizer", "public_k", "suppression", "suppression_weight")
 RELEASE = (*PARTS, "writing", "numbers")
+
 LONG = ("frontier", "by_k", "report")
 """Stages that take longer than a move of a slider, beside the tree and whatever waits for it."""
 
@@ -69,6 +70,7 @@ class Flow:
     although something stands in the way, by the key of the :class:`anonymizer.gate.finding.Finding`. ``stages``:
     answers to share, by stage and what it depends on: see :meth:`but`. ``turn``: what stands around whatever is
     computed. ``population``: what is known of it, for limits on risk and k-map, beside the sampling weights.
+
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
 
@@ -83,11 +85,8 @@ class Flow:
         self.rng, self.turn, self.reasons = rng, turn, dict(reasons or {})
         self.progress: Progress = no_progress
         keys = {name: tuple(self._dependency(on) for on in DEPENDS[name]) for name in DEPENDS}
-        shared = stages or {}
-        self._stages: dict[str, tuple[Any, Place[Any]]] = {
-            name: shared[name] if name in shared and shared[name][0] == key else (key, Place())
-            for name, key in keys.items()
-        }
+        same = {name: stage for name, stage in (stages or {}).items() if name in keys and stage[0] == keys[name]}
+        self._stages: dict[str, tuple[Any, Place[Any]]] = {name: (key, Place()) for name, key in keys.items()} | same
 
     def _dependency(self, name: str) -> Any:
         if name == "schema":
@@ -337,9 +336,8 @@ class Flow:
     def kinds(self) -> LookAlikes:
         """The records that are equal in their values, their released rows and all that is measured of them."""
         codes = [one.codes for one in (self.encoded.target, *self.encoded.others)]
-        return kinds_of(
-            self.original, self.class_of, codes, [self.table[c.name] for c in self.schema.columns if c.cuts]
-        )
+        cut = [self.table[column.name] for column in self.schema.columns if column.cuts]
+        return kinds_of(self.original, self.class_of, codes, cut)
 
     @stage(*RELEASE, "population")
     def verification(self) -> Verification:
