@@ -61,9 +61,9 @@ def anonymize_files(
         raise ParameterError(f"There is no engine {engine!r}.", value=engine, remedy="Choose local or dask.")
     check_choices(s.generalizer, s.writing, s.numbers)
     require(engine, s, schema, place)
-    require_free(folder)
     if not is_remote(place):
         require_apart(local_source(place), folder)
+    require_free(folder)
     progress(0.0, "Reading the pieces")
     table = source if isinstance(source, PartitionedTable) else open_table(source, rows, options)
     arguments = table, schema, folder, s, options, rng, reasons or {}, override, progress, rows

@@ -17,6 +17,7 @@ LIMITS = ("l-diversity", "t-closeness", "RSD", "Spread", "Individual risk", "Cov
 WORDS: dict[str, tuple[str, ...]] = {
     "data": (
         "Quasi-identifying", "Sensitive", "Kind", "Missing", "Project file", "Linking posterior", "Maximum entropy",
+        "Public cuts", "Hierarchy",
     ),
     "roles": (
         "Identifying", "Quasi-identifying", "Sensitive", "Insensitive", "Person", "Sampling weight", "Target", "Kind",

@@ -100,7 +100,7 @@ def stamp_of(file: File) -> Stamp:
     if isinstance(file, Path):
         status = file.stat()
         return status.st_size, status.st_mtime_ns, status.st_ctime_ns
-    with _at_address(file):
+    with _at_address(file, FileNotFoundError):
         system, path = _fsspec().core.url_to_fs(file.address)
         system.invalidate_cache()
         about = system.info(path)
@@ -134,11 +134,11 @@ def _open_address(file: RemoteFile) -> BinaryIO:
 
 
 @contextmanager
-def _at_address(file: RemoteFile) -> Iterator[None]:
-    """Raise :class:`ReadError` for whatever opens an address has errors of its own for."""
+def _at_address(file: RemoteFile, *left: type[Exception]) -> Iterator[None]:
+    """Raise :class:`ReadError` for whatever opens an address has errors of its own for, but for those of ``left``."""
     try:
         yield
-    except AnonymizerError:
+    except (AnonymizerError, *left):
         raise
     except Exception as error:
         protocol = file.address.partition("://")[0]

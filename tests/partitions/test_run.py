@@ -203,7 +203,7 @@ with replace_folder(sys.argv[1]) as half:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on POSIX systems only")
 def test_a_run_that_is_killed__leaves_no_folder_and_the_next_one_cleans_up(tmp_path: Path) -> None:
-    from anonymizer.releasing.files import _remove_left_folders, replace_folder
+    from anonymizer.releasing.files import remove_halves, replace_folder
 
     out = tmp_path / "out"
     killed = subprocess.run([sys.executable, "-c", KILLED, str(out)], capture_output=True, text=True, timeout=60)
@@ -216,7 +216,7 @@ def test_a_run_that_is_killed__leaves_no_folder_and_the_next_one_cleans_up(tmp_p
         assert len(os.listdir(tmp_path)) == 1
         with replace_folder(tmp_path / "out.2"):  # another run beside it
             assert half.exists()
-        _remove_left_folders(out)
+        remove_halves(out)
         assert half.exists()
     assert sorted(os.listdir(tmp_path)) == ["out", "out.2"]
 

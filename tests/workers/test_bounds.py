@@ -1,6 +1,7 @@
 """Columns whose values stay with their shares: the codes, files and checks of one machine, whoever is killed."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -201,11 +202,14 @@ def test_an_infinite_number__is_said_without_a_value(tmp_path: Path, two: Cluste
     assert "inf" not in str(there.value)
 
 
-def test_values_of_one_record__are_sent_alone() -> None:
-    from anonymizer.workers.shares import Cache, values_to_send
+def test_values_of_one_record__are_sent_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from anonymizer.workers import shares
 
-    here = Cache(own={"x": pa.array([10.5, 20.5, 30.5, 40.5])})
-    values = values_to_send(here, {"x": np.array([3, 4, 1, 3], np.uint8)})["x"]
+    here: Any = nullcontext(shares.Cache(own={"x": pa.array([10.5, 20.5, 30.5, 40.5])}))
+    monkeypatch.setattr(shares, "cache_of", lambda share: here)
+    monkeypatch.setattr(shares, "codes_of", lambda share, coding: {})
+    nothing: Any = None
+    values = shares.values_to_send(nothing, nothing, {"x": np.array([3, 4, 1, 3], np.uint8)})["x"]
     assert values.distinct.to_pylist() == [20.5, 40.5]
     assert values.codes.tolist() == [1, 2, 0, 1]  # 2: missing
 
