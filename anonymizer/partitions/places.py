@@ -138,9 +138,9 @@ def _at_address(file: RemoteFile, *left: type[Exception]) -> Iterator[None]:
     """Raise :class:`ReadError` for whatever opens an address has errors of its own for, but for those of ``left``."""
     try:
         yield
-    except (AnonymizerError, *left):
-        raise
     except Exception as error:
+        if isinstance(error, (AnonymizerError, *left)):
+            raise
         protocol = file.address.partition("://")[0]
         raise ReadError(
             f"{file.name} cannot be opened at its address ({type(error).__name__}).",
