@@ -153,7 +153,7 @@ def test_command__writes_and_verifies_a_table(tmp_path: Path, capsys: pytest.Cap
     result: Any = SimpleNamespace(release=release, verification=verification)
     address = address_from(text)
     assert ending_of(address) == "database"
-    sha256 = write_out(address, "database", flow, result)
+    sha256 = write_out(address, flow, result)
     assert sha256 == digest(rows_bytes(rows_at(address)))
     words = ["verify", text, "--quasi-identifying", "age", "--sensitive", "note,cost,count,day", "--k"]
     assert main([*words, "2"]) == 0, capsys.readouterr()
