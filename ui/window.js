@@ -1,5 +1,18 @@
-export default ({ data }) => {
+let tellTheme;
+
+const watchTheme = (app) => {
+  const now = () => getComputedStyle(app).colorScheme;
+  let theme = now();
+  new MutationObserver(() => {
+    if (now() === theme) return;
+    theme = now();
+    tellTheme(theme);
+  }).observe(app, { attributes: true, attributeFilter: ["class"] });
+};
+
+export default ({ data, setTriggerValue }) => {
   const main = document.querySelector('[data-testid="stMain"]');
+  tellTheme = (theme) => setTriggerValue("theme", theme);
   if (!main || main.dataset.page === data) return;
   const zones = '[data-testid="stFileUploaderDropzone"][role="presentation"]';
   const opened = '[data-testid="stPopoverBody"]:not([tabindex="0"])';
@@ -29,6 +42,7 @@ export default ({ data }) => {
     (buttonOf("cancel", job) ?? buttonOf("again", job) ?? later())?.focus();
   };
   if (!main.dataset.page) {
+    watchTheme(document.querySelector('[data-testid="stApp"]'));
     document.addEventListener("focusin", ({ target }) => {
       const names = [...(target.closest?.('[class*="st-key-"]')?.classList ?? [])].join(" ");
       [last, job] = [target, names.match(/st-key-(?:begin|cancel|again)-(\S+)/)?.[1]];
