@@ -150,7 +150,8 @@ class InMemory:
         start, end = self.runs[node.key]
         goes_left = np.empty(end - start, dtype=np.uint8)
         row = self.packed[split.feature]
-        middle = start + kernels.mark_sides(row, start, end, self.stride, split.code_left, split.side, goes_left)
+        side = np.repeat(split.side, self.stride)
+        middle = start + kernels.mark_sides(row, start, end, self.stride, split.code_left, side, goes_left)
         pairs_room = min(middle - start, end - middle) + 1
         from_left, from_right = np.empty(pairs_room, dtype=np.int64), np.empty(pairs_room, dtype=np.int64)
         pairs = kernels.pairs_to_swap(goes_left, start, middle - start, from_left, from_right)

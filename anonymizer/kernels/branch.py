@@ -21,7 +21,6 @@ from anonymizer.kernels.splits import (
     best_split_of_column,
     present_codes,
     purity,
-    trailing_zeros,
 )
 
 INITIAL_NODES = 64
@@ -75,9 +74,10 @@ class Stack(NamedTuple):
 class Scratch(NamedTuple):
     """Room that one node uses at a time.
 
-    ``hist``: the cells of the widest column, zero between uses, as are ``bits`` and ``top``, a two-level bitmap of
-    codes. ``present``, ``ordered``, ``side``, ``best_side``: one entry a code. ``goes_left``, ``from_left``,
-    ``from_right``: one entry a record. ``left``, ``right``: sums of the two sides. ``pool``: of the smaller child.
+    ``hist``: the cells of the widest column, zero between uses, as are ``bits`` and ``top``, a two-level bitmap of what
+    is packed. ``present``, ``ordered``, ``side``, ``best_present``: one entry a code; ``best_side``: one for whatever
+    can be packed. ``goes_left``, ``from_left``, ``from_right``: one entry a record. ``left``, ``right``: sums of the
+    two sides; ``best_left``: of the best split. ``pool``: of the smaller child.
     """
 
     hist: Any
@@ -86,12 +86,14 @@ class Scratch(NamedTuple):
     bits: Any
     top: Any
     side: Any
+    best_present: Any
     best_side: Any
     goes_left: Any
     from_left: Any
     from_right: Any
     left: Any
     right: Any
+    best_left: Any
     pool: Any
 
 
@@ -142,14 +144,15 @@ def push(stack, at, start, end, depth, parent, sums, active, has_pool):
 
 
 @njit(cache=True, nogil=True)
-def scratch_of_size(n, widest, pool_size, sums, hist):
+def scratch_of_size(n, widest, stride, pool_size, sums, hist):
     """Return the room that nodes of at most n records and ``widest`` codes use."""
-    width = sums.shape[0]
+    width, packed = sums.shape[0], widest * stride
     return Scratch(
-        hist, np.empty(widest, np.int64), np.empty(widest, np.int64), np.zeros((widest >> 6) + 1, np.uint64),
-        np.zeros((widest >> 12) + 1, np.uint64), np.zeros(widest, np.uint8), np.zeros(widest, np.uint8),
-        np.empty(n, np.uint8), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64),
-        np.zeros(width, sums.dtype), np.zeros(width, sums.dtype), np.zeros(pool_size, hist.dtype),
+        hist, np.empty(widest, np.int64), np.empty(widest, np.int64), np.zeros((packed >> 6) + 1, np.uint64),
+        np.zeros((packed >> 12) + 1, np.uint64), np.zeros(widest, np.uint8), np.empty(widest, np.int64),
+        np.zeros(packed, np.uint8), np.empty(n, np.uint8), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64),
+        np.zeros(width, sums.dtype), np.zeros(width, sums.dtype), np.zeros(width, sums.dtype),
+        np.zeros(pool_size, hist.dtype),
     )  # fmt: skip
 
 
@@ -165,17 +168,19 @@ def can_gain(base, n, growth):
 
 @njit(cache=True, nogil=True)
 def best_split_of_node(columns, growth, start, end, total, base, active, pool, has_pool, offsets, scratch):
-    """Return the best split of the records start..end: column, last left code, first right code; column -1 for none.
+    """Return the best split of the records start..end: column, last left code, first right code, and how many codes
+    are listed; column -1 for none.
 
-    Categorical: the codes are -1 and ``scratch.best_side`` is 1 for those that go left. Settled columns leave
-    ``active``. The histograms of pooled columns are in ``pool`` when the node ``has_pool``.
+    Categorical: the codes are -1, those in the node are listed in ``scratch.best_present``, and ``scratch.best_side``
+    is 1 for what is packed of those that go left. With classes ``scratch.best_left`` is the sum of what goes left.
+    Settled columns leave ``active``. The histograms of pooled columns are in ``pool`` when the node ``has_pool``.
     """
     width, n, criterion = total.shape[0], end - start, growth.criterion
     packed, responses, stride, by_order = columns.packed, columns.responses, columns.stride, columns.by_order
     bits, top, present, ordered, hist = scratch.bits, scratch.top, scratch.present, scratch.ordered, scratch.hist
-    side, best_side, left, right = scratch.side, scratch.best_side, scratch.left, scratch.right
+    side, left, right = scratch.side, scratch.left, scratch.right
     codes_of, table = columns.n_codes, growth.table
-    best, feature, code_left, code_right = base, -1, -1, -1
+    best, feature, code_left, code_right, n_listed = base, -1, -1, -1, 0
     for j in range(packed.shape[0]):
         if not active[j]:
             continue
@@ -196,50 +201,57 @@ def best_split_of_node(columns, growth, start, end, total, base, active, pool, h
         )  # fmt: skip
         if beats:
             best, feature, code_left, code_right = score, j, a, b
-            if a < 0:
-                for position in range(n_present):
-                    best_side[present[position]] = side[present[position]]
+            n_listed = n_present if a < 0 else 0
+            keep_split(cells, present, n_present, a, width, stride, criterion, scratch)
         if not from_pool:
             for position in range(n_present):
                 cell = present[position] * width
                 for c in range(width):
                     hist[cell + c] = 0
-    return feature, code_left, code_right
+    return feature, code_left, code_right, n_listed
 
 
 @njit(cache=True, nogil=True)
-def sum_left(columns, criterion, row, start, goes_left, n_left, total, left, right):
-    """Write the sum of the records that go left into ``left``, that of numbers from the smaller side."""
-    n = goes_left.shape[0]
-    left[:] = 0
+def keep_split(cells, present, n_present, code_left, width, stride, criterion, scratch):
+    """Write the best split so far of a node, of the column with these ``cells``: see :func:`best_split_of_node`."""
+    if code_left < 0:
+        for position in range(n_present):
+            code = present[position]
+            scratch.best_present[position] = code
+            for packed in range(code * stride, (code + 1) * stride):
+                scratch.best_side[packed] = scratch.side[code]
     if criterion == SSE:
-        left[0] = n_left
-        if 2 * n_left <= n:
-            add_side(goes_left, 1, columns.responses, start, left[1:])
-        else:
-            right[:] = 0
-            add_side(goes_left, 0, columns.responses, start, right[1:])
-            left[1:] = total[1:] - right[1:]
-    else:
-        for i in range(n):
-            left[int(row[start + i]) % columns.stride] += goes_left[i]
+        return
+    scratch.best_left[:] = 0
+    for position in range(n_present):
+        code = present[position]
+        if code <= code_left or (code_left < 0 and scratch.side[code]):
+            for c in range(width):
+                scratch.best_left[c] += cells[code * width + c]
 
 
 @njit(cache=True, nogil=True)
-def list_codes(row, start, stride, n_codes, goes_left, side, bits, listed, n_listed):
-    """Append the codes of the records that go to one side, ascending; return the list and its length."""
-    for i in range(goes_left.shape[0]):
-        if goes_left[i] == side:
-            code = int(row[start + i]) // stride
-            bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
-    for word in range((n_codes >> 6) + 1):
-        lower = bits[word]
-        bits[word] = 0
-        while lower:
+def sum_left(columns, start, goes_left, n_left, total, left, right):
+    """Write the sum of the numbers of the records that go left into ``left``, from the smaller side."""
+    left[0] = n_left
+    if 2 * n_left <= goes_left.shape[0]:
+        left[1:] = 0
+        add_side(goes_left, 1, columns.responses, start, left[1:])
+    else:
+        right[:] = 0
+        add_side(goes_left, 0, columns.responses, start, right[1:])
+        left[1:] = total[1:] - right[1:]
+
+
+@njit(cache=True, nogil=True)
+def list_codes(scratch, n_present, stride, side, listed, n_listed):
+    """Append the codes of the best split that go to one side, ascending; return the list and its length."""
+    for position in range(n_present):
+        code = scratch.best_present[position]
+        if scratch.best_side[code * stride] == side:
             if n_listed == listed.shape[0]:
                 listed = longer(listed)
-            listed[n_listed] = (word << 6) + trailing_zeros(lower)
-            lower &= lower - np.uint64(1)
+            listed[n_listed] = code
             n_listed += 1
     return listed, n_listed
 
@@ -269,7 +281,7 @@ def grow_branch(columns, start, end, sums, active, depth, growth, hist):
     """
     width, n_codes, criterion = sums.shape[0], columns.n_codes, growth.criterion
     offsets, pool_size = pool_layout(n_codes, width)
-    scratch = scratch_of_size(end - start, n_codes.max(), pool_size, sums, hist)
+    scratch = scratch_of_size(end - start, n_codes.max(), columns.stride, pool_size, sums, hist)
     nodes, m = nodes_of_size(INITIAL_NODES, sums), 0
     listed, n_listed = np.empty(256, np.uint16), 0
     stack = stack_of_size(64, active.shape[0], pool_size, sums, hist)
@@ -299,7 +311,7 @@ def grow_branch(columns, start, end, sums, active, depth, growth, hist):
         if not has_pool and pays_pool(n, varying, offsets, n_codes, width):
             add_pool(pool, columns, s, e, varying, offsets, width, criterion)
             has_pool = True
-        feature, code_left, code_right = best_split_of_node(
+        feature, code_left, code_right, n_present = best_split_of_node(
             columns, growth, s, e, total, base, varying, pool, has_pool, offsets, scratch
         )
         if feature < 0:
@@ -309,12 +321,11 @@ def grow_branch(columns, start, end, sums, active, depth, growth, hist):
         row, goes_left = columns.packed[feature], scratch.goes_left[:n]
         n_left = mark_sides(row, s, e, columns.stride, code_left, scratch.best_side, goes_left)
         small_left = n_left < n - n_left
-        sum_left(columns, criterion, row, s, goes_left, n_left, total, scratch.left, scratch.right)
+        if criterion == SSE:
+            sum_left(columns, s, goes_left, n_left, total, scratch.best_left, scratch.right)
         if code_left < 0:
             nodes.listed_left[t] = small_left
-            listed, n_listed = list_codes(
-                row, s, columns.stride, n_codes[feature], goes_left, small_left, scratch.bits, listed, n_listed
-            )
+            listed, n_listed = list_codes(scratch, n_present, columns.stride, small_left, listed, n_listed)
         move_records(columns, criterion, varying, s, n_left, scratch, goes_left)
 
         if waiting + 2 > stack.run.shape[0]:
@@ -326,8 +337,8 @@ def grow_branch(columns, start, end, sums, active, depth, growth, hist):
             first, last = (s, middle) if small_left else (middle, e)
             add_pool(scratch.pool, columns, first, last, varying, offsets, width, criterion)
             divide_pool(stack.pool, waiting, scratch.pool, small_left, varying, offsets, n_codes, width)
-        push(stack, waiting, middle, e, level + 1, t, total - scratch.left, varying, keep)
-        push(stack, waiting + 1, s, middle, level + 1, t, scratch.left, varying, keep)
+        push(stack, waiting, middle, e, level + 1, t, total - scratch.best_left, varying, keep)
+        push(stack, waiting + 1, s, middle, level + 1, t, scratch.best_left, varying, keep)
         waiting += 2
 
     return (

@@ -16,14 +16,15 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def mark_sides(row, start, end, stride, code_left, side, goes_left):
-    """Mark the records start..end that go left, codes up to ``code_left`` or marked in ``side``; return how many."""
+    """Mark the records start..end that go left, codes up to ``code_left`` or what is packed as ``side`` marks it (that
+    of -1); return how many."""
     if code_left >= 0:
         bound = (code_left + 1) * stride
         for i in range(start, end):
             goes_left[i - start] = row[i] < bound
     else:
         for i in range(start, end):
-            goes_left[i - start] = side[int(row[i]) // stride]
+            goes_left[i - start] = side[row[i]]
     n_left = 0
     for i in range(end - start):
         n_left += goes_left[i]

@@ -81,7 +81,7 @@ def add_side(goes_left, side, responses, start, sums):
 def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits, top, present):
     """Write the codes that occur among the records start..end, ascending, into ``present``; return how many.
 
-    A wide column in a small node is read through a two-level bitmap, so that it costs what it holds.
+    A wide column in a small node is read through a two-level bitmap of what is packed, so that it costs what it holds.
     """
     n_present = 0
     if end - start >= n_codes:
@@ -96,10 +96,10 @@ def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits
                 n_present += 1
         return n_present
     for i in range(start, end):
-        code = int(row[i]) // stride
-        bits[code >> 6] |= np.uint64(1) << np.uint64(code & 63)
-        top[code >> 12] |= np.uint64(1) << np.uint64((code >> 6) & 63)
-    for block in range((n_codes >> 12) + 1):
+        packed = int(row[i])
+        bits[packed >> 6] |= np.uint64(1) << np.uint64(packed & 63)
+        top[packed >> 12] |= np.uint64(1) << np.uint64((packed >> 6) & 63)
+    for block in range((n_codes * stride >> 12) + 1):
         upper = top[block]
         top[block] = 0
         while upper:
@@ -108,9 +108,11 @@ def present_codes(hist, row, start, end, n_codes, stride, width, criterion, bits
             lower = bits[word]
             bits[word] = 0
             while lower:
-                present[n_present] = (word << 6) + trailing_zeros(lower)
+                code = ((word << 6) + trailing_zeros(lower)) // stride
                 lower &= lower - np.uint64(1)
-                n_present += 1
+                if n_present == 0 or present[n_present - 1] != code:
+                    present[n_present] = code
+                    n_present += 1
     return n_present
 
 
