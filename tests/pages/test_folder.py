@@ -56,7 +56,7 @@ def session(data: Path, **changes: object) -> Workspace:
 
 def wait(app: AppTest, ws: Workspace) -> AppTest:
     """Draw the page until nothing works in the background any more."""
-    for _ in range(100):
+    for _ in range(600):
         if all(job.done.is_set() for job in ws.jobs.values()):
             break
         time.sleep(0.1)
