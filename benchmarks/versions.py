@@ -11,7 +11,8 @@ seconds are of all threads and processes of a command, its start included; memor
 ``--to release`` leaves the report out: both versions run the same few functions (``_steps.py``), in the secret order
 and with what each finds again, and beside them stand the stages of today's command, which hand on what they find and
 end in the order by content. CPU seconds are then of all threads, from reading to the last step; the start of the
-process and of what it compiles is not among them.
+process and of what it compiles is not among them. The command of the other version, which has no way to a checked
+release without its report, runs in the same turns.
 """
 
 import argparse
@@ -108,7 +109,10 @@ def compare_releases(options: argparse.Namespace, folder: Path, places: dict[str
     write_input(SMALL, small)
     write_input(options.rows, source)
     runs: dict[str, list[list[Any]]] = {version: [] for version in (*places, TODAY)}
+    before_place, commands = places[options.revision], list[Run]()
+    release(before_place, small, options.generalizer)
     for _ in range(options.runs):
+        commands.append(release(before_place, source, options.generalizer))
         for version, place in places.items():
             runs[version].append(steps(place, small, source, options.generalizer))
         command = ["--child", str(source), "--generalizer", options.generalizer, "--no-report"]
@@ -122,7 +126,9 @@ def compare_releases(options: argparse.Namespace, folder: Path, places: dict[str
         print_sum("file to checked release", stages)
     before, now, today = (statistics.median(map(seconds, of_version)) for of_version in runs.values())
     print(f"\nOf medians: now / {options.revision} = {now / before:.2f};", end=" ")
-    print(f"{TODAY} / {options.revision} = {today / before:.2f}", flush=True)
+    print(f"{TODAY} / {options.revision} = {today / before:.2f};", end=" ")
+    command = statistics.median(run.cpu for run in commands)
+    print(f"{TODAY} / the command of {options.revision} ({command:.1f} CPU s) = {today / command:.2f}", flush=True)
 
 
 def steps(place: Path, small: Path, source: Path, generalizer: str) -> list[Any]:
