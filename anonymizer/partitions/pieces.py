@@ -37,13 +37,21 @@ BATCH = 1 << 20
 
 @dataclass(frozen=True)
 class Piece:
-    """``rows`` records of one file: those of some of its row groups. A file of text is one piece; its records are
-    counted when it is read, and -1 before. ``stamp``: of the file when the table was opened."""
+    """``rows`` records of one file: those of some of its row groups; of text, those in its bytes from ``start`` to
+    ``end``, or to its own end, which are counted when they are read, and -1 before. ``stamp``: of the file when the
+    table was opened."""
 
     path: File
     groups: tuple[int, ...]
     rows: int
     stamp: Stamp = ()
+    start: int = 0
+    end: int | None = None
+
+    @property
+    def size(self) -> int:
+        """The bytes of text here; 0 where they are not known."""
+        return size_of(self.path) if self.end is None else self.end - self.start
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,18 +99,18 @@ class PartitionedTable:
         self, piece: Piece, names: Sequence[str], size: int = BATCH, digest: Any = None
     ) -> Iterator[pa.RecordBatch]:
         """Yield the records of a piece, some columns, at most ``size`` at a time; text by codes. ``digest``: gets all
-        bytes of a file of text as they pass.
+        bytes of a whole file of text as they pass.
 
         Raises :class:`ReadError`, with the name of the file and nothing that stands in it, when it is damaged, or was
         changed since the table was opened.
         """
         labels = [self.labels[name] for name in names]
         if self.delimiter:
-            rows, layout = 0, (self.delimiter, list(self.types))
+            rows, part = 0, (digest, piece.start, piece.end)
             with unchanged(piece.path, piece.stamp), reading(piece.path):
-                for batch in text_batches(piece.path, *layout, names, self.options, digest):
+                for batch in text_batches(piece.path, self.delimiter, self.names, names, self.options, *part):
                     rows += batch.num_rows
-                    refuse_too_many(piece.path.name, size_of(piece.path), rows, len(self.types))
+                    refuse_too_many(piece.path.name, piece.size, rows, len(self.types))
                     yield batch
             return
         with unchanged(piece.path, piece.stamp), reading(piece.path), _parquet(piece.path) as source:

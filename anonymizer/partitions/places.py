@@ -7,6 +7,7 @@ import glob
 import gzip
 import importlib
 import io
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,8 +20,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from anonymizer.errors import AnonymizerError, ParameterError, ReadError
-from anonymizer.reading.delimited import BLOCK, codec_of, find_delimiter, first_record
+from anonymizer.reading.delimited import BLOCK, UTF8, codec_of, find_delimiter, first_record
 from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.stream import TextStream
 
 PARQUET, DELIMITED = (".parquet",), (".csv", ".csv.gz", ".tsv", ".txt")
 """Endings of files that hold a table, by what they are."""
@@ -229,6 +231,16 @@ def is_delimited(file: File) -> bool:
     return file.delimited if isinstance(file, MemoryFile) else file.name.lower().endswith(DELIMITED)
 
 
+def is_packed(file: File) -> bool:
+    """Return whether a file of text is packed."""
+    return not isinstance(file, MemoryFile) and file.name.lower().endswith(".gz")
+
+
+def codec_in(options: ReadOptions) -> str:
+    """Return the name of the encoding in which text is read: UTF-8, or the one that is named."""
+    return "utf-8" if options.encoding is None else codec_of(options.encoding)
+
+
 def layout_of(file: File, options: ReadOptions) -> tuple[str, list[str]]:
     """Return the delimiter of a file and the names of its columns. Raises :class:`ReadError` where they cannot be
     told."""
@@ -247,16 +259,24 @@ def layout_of(file: File, options: ReadOptions) -> tuple[str, list[str]]:
 
 
 def text_batches(
-    file: File, delimiter: str, names: Sequence[str], select: Sequence[str], options: ReadOptions, digest: Any = None
+    file: File,
+    delimiter: str,
+    names: Sequence[str],
+    select: Sequence[str],
+    options: ReadOptions,
+    digest: Any = None,
+    start: int = 0,
+    end: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a file, some columns of it, as text; "" where nothing stands. ``names``: of all columns;
-    ``digest``: of :mod:`hashlib`, gets all bytes of the file as they pass."""
+    ``digest``: of :mod:`hashlib`, gets all bytes of the file as they pass; ``start``, ``end``: of the bytes that hold
+    these records."""
     width = len(names)
     labels = [f"c{at}" for at in range(width)]
     columns = [labels[names.index(name)] for name in select]
-    with _text(file, options, digest) as stream:
+    with _text(file, options, digest, start, end) as stream:
         reader = pacsv.open_csv(
-            pa.PythonFile(stream, mode="r"),
+            pa.PythonFile(TextStream(stream, start == 0), mode="r"),
             read_options=pacsv.ReadOptions(column_names=labels, block_size=BLOCK),
             parse_options=pacsv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=width > 1
@@ -266,7 +286,7 @@ def text_batches(
                 include_columns=columns,
             ),
         )  # fmt: skip
-        header = options.header
+        header = options.header and start == 0
         for batch in reader:
             if header and batch.num_rows:
                 batch, header = batch.slice(1), False
@@ -275,33 +295,40 @@ def text_batches(
 
 
 @contextmanager
-def _text(file: File, options: ReadOptions, digest: Any = None) -> Iterator[BinaryIO]:
-    """Open a file as UTF-8 text, unpacked. ``digest``: gets its bytes as they pass, and in the end those behind."""
+def _text(
+    file: File, options: ReadOptions, digest: Any = None, start: int = 0, end: int | None = None
+) -> Iterator[BinaryIO]:
+    """Open a file, or a range of its bytes, as UTF-8 text, unpacked. ``digest``: gets the bytes as they pass, and in
+    the end those behind."""
     with opened(file) as handle:
-        source: Any = handle if digest is None else _Passing(handle, digest)
-        packed = not isinstance(file, MemoryFile) and file.name.lower().endswith(".gz")
-        stream: Any = gzip.GzipFile(fileobj=source) if packed else source
-        codec = "utf-8" if options.encoding is None else codec_of(options.encoding)
-        yield cast(BinaryIO, stream if codec in ("utf-8", "utf-8-sig") else codecs.EncodedFile(stream, "utf-8", codec))
+        source: Any = handle
+        if digest is not None or end is not None:
+            handle.seek(start)
+            source = _Passing(handle, digest, sys.maxsize if end is None else end - start)
+        stream: Any = gzip.GzipFile(fileobj=source) if is_packed(file) else source
+        codec = codec_in(options)
+        yield cast(BinaryIO, stream if codec in UTF8 else codecs.EncodedFile(stream, "utf-8", codec))
         while digest is not None and source.read(BLOCK):
             pass
 
 
 class _Passing:
-    """A file that is read from its start to its end; a digest gets its bytes as they pass."""
+    """So many bytes of a file, read in their order; a digest, where there is one, gets them as they pass."""
 
-    def __init__(self, file: BinaryIO, digest: Any) -> None:
-        self.file, self.digest = file, digest
+    def __init__(self, file: BinaryIO, digest: Any, left: int) -> None:
+        self.file, self.digest, self.left = file, digest, left
 
     @property
     def closed(self) -> bool:
         """Whether it was closed."""
         return self.file.closed
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         """Return the next bytes, at most so many."""
-        data = self.file.read(size)
-        self.digest.update(data)
+        data = self.file.read(min(size, self.left))
+        self.left -= len(data)
+        if self.digest is not None:
+            self.digest.update(data)
         return data
 
     def close(self) -> None:

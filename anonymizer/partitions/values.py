@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, ReadError, no_progress
-from anonymizer.partitions.pieces import PartitionedTable, Piece, reading
+from anonymizer.partitions.pieces import PartitionedTable, Piece, reading, refuse_too_many
 from anonymizer.partitions.places import File
+from anonymizer.partitions.ranges import find_ranges, in_ranges
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.parquet import column_values
 from anonymizer.reading.parse import Manner, TextColumn, manner_of, type_column
@@ -92,7 +93,7 @@ def code_columns(
 ) -> dict[str, CodedColumn]:
     """Return some columns of a table in codes, every piece read once. ``stopped``: called before each batch of records,
     from the threads that read; what it raises ends the work. ``look``: called with each column. ``passed``: gets the
-    SHA-256 of each file of text, made while it is read.
+    SHA-256 of each file of text, made while it is read, or while it is cut.
 
     Raises :class:`ReadError` for a piece that is damaged, and for values that are neither numbers, dates nor text.
     """
@@ -102,25 +103,30 @@ def code_columns(
         others = [name for name in table.names if name not in names]
     for name in names:  # a type that cannot be read is said before anything is
         column_values(name, pa.chunked_array([pa.array([], table.types[name])]), options)
+    digests = {} if passed is None else passed
+    table, of_ranges = in_ranges(table, lambda texts: in_order(lambda text: find_ranges(text, stopped), texts))
+    digests |= of_ranges
 
     def read(piece: Piece) -> tuple[list[list[PieceValues]], list[pa.Array]]:
         parts, texts = [], [pa.array([], pa.string()) for _ in others]
-        digest = sha256()
+        digest = sha256() if table.delimiter and piece.path not in of_ranges else None
         with reading(piece.path):
-            for batch in table.batches(piece, [*names, *others], digest=digest if table.delimiter else None):
+            for batch in table.batches(piece, [*names, *others], digest=digest):
                 stopped()
                 parts.append([PieceValues.of(batch.column(at), table.types[name]) for at, name in enumerate(names)])
                 for at in range(len(others)):
                     texts[at] = few(texts[at], batch.column(len(names) + at))
-        if passed is not None and table.delimiter:
-            passed[piece.path] = digest.hexdigest()
+        if digest is not None:
+            digests[piece.path] = digest.hexdigest()
         return parts, texts
 
     parts: list[list[PieceValues]] = []
-    texts = [pa.array([], pa.string()) for _ in others]
+    texts, rows = [pa.array([], pa.string()) for _ in others], 0
     for done, (batches, more) in enumerate(in_order(read, table.pieces)):
         progress(done / len(table.pieces), f"Reading {table.pieces[done].path.name}")
         parts += batches
+        rows += sum(len(batch[0].codes) for batch in batches)
+        refuse_too_many(table.pieces[done].path.name, 0, rows, len(table.names))
         texts = [few(one, other) for one, other in zip(texts, more, strict=True)]
     if not parts:
         raise ReadError(f"{table.source} has no records.", remedy="Bring a table with at least one record.")

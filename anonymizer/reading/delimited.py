@@ -17,6 +17,7 @@ import pyarrow.csv as pacsv
 from anonymizer.errors import Progress, ReadError
 from anonymizer.reading.options import MAX_COLUMNS, Answer, Extent, Problem, Question
 from anonymizer.reading.parse import TextColumn, header_problems
+from anonymizer.reading.stream import TextStream
 
 DELIMITERS = (",", ";", "\t", "|")
 """The delimiters that are looked for, the likelier first."""
@@ -41,6 +42,9 @@ LIKELY = 0.9
 
 MOST_WORDS = 500
 """Words with letters beyond ASCII that are looked at."""
+
+UTF8 = ("utf-8", "utf-8-sig")
+"""The encodings whose bytes are read as they are."""
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
          (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
@@ -156,7 +160,7 @@ def _parse(
     """Return the names, and for each column its pieces: dictionary-encoded while values repeat, plain otherwise."""
     labels = [f"c{position}" for position in range(width)]
     reader = pacsv.open_csv(
-        pa.BufferReader(text.lstrip(b"\r\n")),
+        pa.PythonFile(TextStream(io.BytesIO(text)), mode="r"),
         read_options=pacsv.ReadOptions(column_names=labels, block_size=max(block, 64), use_threads=False),
         parse_options=pacsv.ParseOptions(
             delimiter=delimiter, newlines_in_values=b'"' in text, ignore_empty_lines=width > 1
@@ -376,7 +380,7 @@ def _decode_as(data: bytes, encoding: str) -> tuple[bytes, str, list[Problem], Q
             row=line - 1,
             remedy="Say which encoding the file is in, or save it again as UTF-8.",
         )
-    if encoding in ("utf-8", "utf-8-sig"):
+    if encoding in UTF8:
         text = data.removeprefix(codecs.BOM_UTF8)
     else:
         decoder = codecs.getincrementaldecoder(encoding)()

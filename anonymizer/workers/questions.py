@@ -17,7 +17,7 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.growing.encode import MAX_CODES
 from anonymizer.growing.grow import linear_algebra
 from anonymizer.partitions.coded import person_columns
-from anonymizer.partitions.pieces import PartitionedTable, size_of
+from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.version import VERSION
@@ -56,7 +56,7 @@ def shares_of(
 ) -> tuple[Share, ...]:
     """Return the shares of a table, one for each worker, as equal as its pieces allow: in records, or in bytes of
     text; of files at an address, whose bytes are not known, in number."""
-    sizes = [size_of(piece.path) or 1 if table.delimiter else piece.rows for piece in table.pieces]
+    sizes = [piece.size or 1 if table.delimiter else piece.rows for piece in table.pieces]
     starts = np.cumsum([0, *sizes])
     goals = np.arange(1, workers) * starts[-1] / max(1, workers)
     nearest = [int(np.abs(starts - place).argmin()) for place in goals]

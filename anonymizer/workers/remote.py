@@ -3,10 +3,10 @@
 What is released is what :func:`anonymizer.engines.anonymize_files` releases on one machine, file by file.
 """
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -31,8 +31,9 @@ from anonymizer.partitions.boxes import ladders_of_pieces
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.coded import Sample, person_columns, places_of_sample
 from anonymizer.partitions.folder import Manifest
-from anonymizer.partitions.pieces import PartitionedTable, digest_of
+from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.places import File
+from anonymizer.partitions.ranges import in_ranges
 from anonymizer.partitions.records import LEVELS
 from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_checked
 from anonymizer.partitions.values import ROWS
@@ -69,6 +70,9 @@ class Elsewhere:
     ) -> None:
         options = options or ReadOptions()
         schema.check(pd.DataFrame(columns=list(table.names)))
+        table, self.passed = in_ranges(
+            table, lambda texts: cluster.answers([cluster.ask("cut", shares.cut, text) for text in texts])
+        )
         self.cluster, self.schema, self.source = cluster, schema, table
         run = f"{cluster.name}-{token_hex(4)}"
         self.shares = shares_of(run, table, schema, options, len(cluster.workers()))
@@ -93,13 +97,15 @@ class Elsewhere:
         return self.here.table.n_records
 
     def digests(self) -> list[Any]:
-        """Return futures of the digests of all files, in their order: those of each share are read by one worker."""
-        earlier: set[File] = set()  # a file may stand in several shares
+        """Return futures of the digests of files, by file: those of each share are read by one worker, but for those
+        that were taken when a file was cut, ``passed``."""
+        earlier: set[File] = {*self.passed}  # a file may stand in several shares
         futures = []
         for share in self.shares:
             files = [(file, stamp) for file, stamp in share.table.stamps.items() if file not in earlier]
             earlier.update(share.table.files)
-            futures.append(self.cluster.ask("digests", shares.digests, share, files, share=share.number))
+            if files:
+                futures.append(self.cluster.ask("digests", shares.digests, share, files, share=share.number))
         return futures
 
     def ask(self, step: str, work: Any, *arguments: Any) -> list[Any]:
@@ -329,7 +335,7 @@ def release_on(
     release = Leaving(table, *table.parts(tree, np.asarray(pruning.group_of_node()), s, rng), s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
-    digest = digest_of(chain.from_iterable(cluster.answers(digests)))
+    digest = source.digest(ChainMap(table.passed, *cluster.answers(digests)))
 
     def write(half: Path) -> tuple[Manifest, Verification]:
         """Return the manifest of the folder, written and checked by the workers."""

@@ -21,8 +21,9 @@ from anonymizer.errors import ReadError
 from anonymizer.growing.encode import CodeColumns, Encoding, scaled_numbers
 from anonymizer.growing.records import InMemory
 from anonymizer.partitions.coded import NO_BINS, Bins, CodedTable, code_values, without_values
-from anonymizer.partitions.pieces import PartitionedTable, file_digest, reading
+from anonymizer.partitions.pieces import PartitionedTable, file_digest, reading, refuse_too_many
 from anonymizer.partitions.places import File, Stamp
+from anonymizer.partitions.ranges import LargeText, Ranges, find_ranges
 from anonymizer.partitions.values import (
     CodedColumn,
     Codes,
@@ -194,13 +195,15 @@ def values_in(share: Share) -> tuple[dict[str, PieceValues], list[pa.Array]]:
     names = (*share.names, *share.whose)
     parts: dict[str, list[PieceValues]] = {name: [] for name in names}
     others = [name for name in share.table.names if share.table.delimiter and name not in share.names]
-    texts = [pa.array([], pa.string()) for _ in others]
+    texts, rows = [pa.array([], pa.string()) for _ in others], 0
     for piece in share.table.pieces:
         with reading(piece.path):
             for batch in share.table.batches(piece, list(dict.fromkeys([*names, *others]))):
                 for name in names:
                     parts[name].append(PieceValues.of(batch.column(name), share.table.types[name]))
                 texts = [few(some, batch.column(name)) for some, name in zip(texts, others, strict=True)]
+                rows += batch.num_rows if share.table.delimiter else 0  # what Parquet says of itself was looked at
+                refuse_too_many(piece.path.name, 0, rows, len(share.table.names))
     values = {}
     for name in names:
         distinct = pc.unique(pa.chunked_array([part.distinct for part in parts[name]], share.table.types[name]))
@@ -249,9 +252,15 @@ def read(share: Share, whole: Sequence[str] = ()) -> Tallies:
 
 
 @guarded
-def digests(share: Share, files: list[tuple[File, Stamp]]) -> list[str]:
+def cut(text: LargeText) -> Ranges:
+    """Return the ranges of a file of text: see :func:`anonymizer.partitions.ranges.find_ranges`."""
+    return find_ranges(text)
+
+
+@guarded
+def digests(share: Share, files: list[tuple[File, Stamp]]) -> dict[File, str]:
     """Return the digest of each of these files of a share; with each its stamp."""
-    return [file_digest(file, stamp) for file, stamp in files]
+    return {file: file_digest(file, stamp) for file, stamp in files}
 
 
 def tally(column: PieceValues) -> NDArray[np.int64]:

@@ -1,5 +1,6 @@
 """Where tables in pieces are, and delimited text in pieces: read as the one file that it would be."""
 
+import codecs
 import csv
 import gzip
 import io
@@ -18,11 +19,13 @@ import anonymizer as an
 from anonymizer.engines import anonymize_files
 from anonymizer.errors import EncodeError, ParameterError, ReadError
 from anonymizer.growing.encode import encode
+from anonymizer.partitions import places
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table, reading
 from anonymizer.partitions.places import RemoteFile, files_of
 from anonymizer.partitions.places import opened as opened_file
-from anonymizer.partitions.values import first_rows
+from anonymizer.partitions.values import code_columns, first_rows
+from anonymizer.reading import delimited
 from anonymizer.reading.files import read_table
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Schema
@@ -97,6 +100,28 @@ def test_other_letters_and_a_mark__are_read(tmp_path: Path) -> None:
         table = open_table(tmp_path / "a.csv", options=options)
         assert table.names == ("name", "age")
         assert first_rows(table, 5, options)["name"].astype(str).tolist() == ["Müller", "Ørsted"]
+
+
+def test_where_a_block_ends__does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b'a,b\r\n"one' + 20 * b"\r\ntwo" + b'",\xe9\r\n"x\r\n\r\ny",3\r\n'
+    (tmp_path / "a.csv").write_bytes(content)
+    for encoding in ("cp1252", "latin-1"):
+        options = ReadOptions(encoding=encoding)
+        for block in range(85, 140):
+            monkeypatch.setattr(places, "BLOCK", block)
+            monkeypatch.setattr(delimited, "BLOCK", block)
+            pieces = code_columns(open_table(tmp_path / "a.csv", options=options), ["a"], options)["a"].take(
+                slice(None)
+            )
+            whole = read_table(content, name="a.csv", options=options).frame["a"]
+            for column in (pieces, whole):
+                assert column.tolist() == ["one" + 20 * "\r\ntwo", "x\r\n\r\ny"], block
+
+
+def test_empty_lines_before_the_names__are_left_out(tmp_path: Path) -> None:
+    for mark in (b"", codecs.BOM_UTF8):
+        (tmp_path / "a.csv").write_bytes(mark + b"\r\n\nage\n1\n\n2\n")
+        assert first_rows(open_table(tmp_path), 5)["age"].fillna(0).tolist() == [1, 0, 2]
 
 
 @pytest.mark.parametrize("content", [b"a,b\n1,2\nRumpelstiltskin\n", b"a,b\n1,\xff\xfe\n" + b"1,2\n" * 400_000])

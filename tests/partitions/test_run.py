@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -22,10 +23,11 @@ from hypothesis import strategies as st
 import anonymizer as an
 from anonymizer.engines import anonymize_files
 from anonymizer.errors import FolderExistsError, ParameterError, ReadError
-from anonymizer.partitions import records, run
+from anonymizer.partitions import ranges, records, run
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import MANIFEST, read_manifest
 from anonymizer.partitions.records import InPieces
+from anonymizer.reading.files import read_table
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree
 
@@ -251,6 +253,22 @@ def test_what_takes_one_table_in_memory__is_said(tmp_path: Path) -> None:
 # However a table is cut.
 
 
+def test_text_in_pieces__gives_the_folder_of_the_whole_and_of_parquet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "people.csv"
+    people(2000, 3).to_csv(source, index=False)
+    whole = read_table(source.read_bytes(), name="people.csv").frame
+    whole.to_parquet(tmp_path / "people.parquet", index=False)
+    schema, how = schema_of(whole), {"generalizer": "refine", "grouping": "least", "rows": 700}
+    expected = anonymize_files(source, schema, tmp_path / "one", **how)
+    parquet = anonymize_files(tmp_path / "people.parquet", schema, tmp_path / "two", **how)
+    monkeypatch.setattr(ranges, "RANGE", 9000)
+    result = anonymize_files(source, schema, tmp_path / "three", **how)
+    assert result.manifest.sha256 == expected.manifest.sha256 == parquet.manifest.sha256
+    assert result.digest == expected.digest == sha256(source.read_bytes()).hexdigest()
+
+
 @st.composite
 def cuts(draw: st.DrawFn) -> tuple[list[pa.Table], int]:
     """Return the same people in pieces of any size, order and form, one of which may lack a column's values."""
@@ -285,10 +303,11 @@ WAYS: list[dict[str, Any]] = [
 
 
 @settings(max_examples=12)
-@given(cuts(), st.sampled_from(WAYS))
+@given(cuts(), st.sampled_from(WAYS), st.sampled_from([None, 300, 3000]))
 def test_any_pieces_in_any_order__give_the_same_tree_cut_cells_and_checks(
-    case: tuple[list[pa.Table], int], way: dict[str, Any]
+    case: tuple[list[pa.Table], int], way: dict[str, Any], of_text: int | None
 ) -> None:
+    """Parquet files, or one of text in pieces of so many bytes."""
     (pieces, rows), secret = case, np.random.default_rng
     how: dict[str, Any] = {"k": 3, **way}
     waves: list[int] = []
@@ -302,13 +321,20 @@ def test_any_pieces_in_any_order__give_the_same_tree_cut_cells_and_checks(
         tempfile.TemporaryDirectory() as name,
         mock.patch.object(records, "SMALL", 4),  # so that nodes of few records are divided in waves
         mock.patch.object(InPieces, "divide", divide),
+        mock.patch.object(ranges, "RANGE", of_text),
     ):
         folder = Path(name)
         (folder / "in").mkdir()
-        for number, piece in enumerate(pieces):
-            pq.write_table(piece, folder / "in" / f"{number}.parquet", row_group_size=20)
         frame = pd.concat([piece.to_pandas() for piece in pieces], ignore_index=True)
-        whole = whole_frame(pa.Table.from_pandas(frame.astype({"town": "str", "job": "str"}), preserve_index=False))
+        if of_text:
+            content = frame.to_csv(index=False).encode()
+            (folder / "in" / "0.csv").write_bytes(content)
+            whole = read_table(content, name="whole.csv").frame
+        else:
+            for number, piece in enumerate(pieces):
+                pq.write_table(piece, folder / "in" / f"{number}.parquet", row_group_size=20)
+            table = pa.Table.from_pandas(frame.astype({"town": "str", "job": "str"}), preserve_index=False)
+            whole = whole_frame(table)
         schema = schema_of(whole, identifying=["ward"])
         expected = an.anonymize(whole, schema, rng=secret(1), **how)
         result = anonymize_files(

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymizer.engines import anonymize_files
-from anonymizer.partitions import records
+from anonymizer.partitions import ranges, records
 from anonymizer.partitions.pieces import open_table
 from anonymizer.settings import Settings
 from anonymizer.workers import remote, shares
 from anonymizer.workers.remote import release_on
 from benchmarks._inline import Answer, Inline
 from tests.partitions.tables import people, schema_of, visits, visits_schema, whole_frame, write_pieces
+from tests.partitions.test_places import write_text
 from tests.workers.test_cluster import same_files
 
 WAYS: list[dict[str, Any]] = [
@@ -46,9 +47,10 @@ class Forgetful(Inline):
     st.sampled_from(WAYS),
     st.booleans(),
     st.sampled_from(["diagnosis", "income"]),
+    st.booleans(),
 )
 def test_any_shares_asked_twice__release_the_files_of_one_machine(
-    ends: list[int], workers: int, rows: int, way: dict[str, Any], persons: bool, target: str
+    ends: list[int], workers: int, rows: int, way: dict[str, Any], persons: bool, target: str, as_text: bool
 ) -> None:
     frame = (visits if persons else people)(240, 5)
     table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -63,9 +65,10 @@ def test_any_shares_asked_twice__release_the_files_of_one_machine(
         tempfile.TemporaryDirectory() as name,
         mock.patch.object(records, "SMALL", 4),  # so that nodes of few records are divided in waves
         mock.patch.object(remote, "SMALL", 4),
+        mock.patch.object(ranges, "RANGE", 50 * rows),
     ):
         folder = Path(name)
-        source = write_pieces(folder / "in", table, ends, 50)
+        source = write_text(folder / "in", frame, ends) if as_text else write_pieces(folder / "in", table, ends, 50)
         secret = np.random.default_rng
         anonymize_files(source, schema, folder / "here", rows=rows, override="a test", rng=secret(1), **how)
         cluster: Any = Forgetful(workers)

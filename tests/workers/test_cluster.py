@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from anonymizer.cli.main import main
 from anonymizer.engines import anonymize_files
 from anonymizer.errors import EncodeError, ParameterError, ReadError, SchemaError
 from anonymizer.groups.recipe import Recipe
+from anonymizer.partitions import ranges
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.places import RemoteFile
@@ -204,6 +206,23 @@ def test_delimited_text__is_released_as_on_one_machine(tmp_path: Path, two: Clus
     assert coded.columns["income"].values.dtype == np.float64
     with pytest.raises(SchemaError, match="does not fit the table"):
         Elsewhere(two, table, schema_of(people(10)))
+
+
+def test_one_large_file_of_text__is_shared_out(tmp_path: Path, two: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "RANGE", 20_000)
+    source, frame = tmp_path / "one.csv", people(3000, 5)
+    frame.to_csv(source, index=False)
+    schema, changes = schema_of(frame), {"generalizer": "refine", "grouping": "least"}
+    there = Elsewhere(two, open_table(source), schema)
+    assert [len(share.table.pieces) > 2 for share in there.shares] == [True, True]
+    assert max(there.here.rows) < 1600
+    assert there.passed == {source: sha256(source.read_bytes()).hexdigest()}
+    assert two.answers(there.digests()) == []  # nobody reads the file again for its digest
+    result = release_on(two, open_table(source), schema, tmp_path / "there", Settings(**changes), rows=900)
+    monkeypatch.undo()
+    expected = anonymize_files(source, schema, tmp_path / "here", rows=900, **changes)
+    assert same_files(tmp_path / "there", tmp_path / "here")
+    assert result.digest == expected.digest
 
 
 def test_a_share_without_a_record__answers_every_question(tmp_path: Path, two: Cluster, text: Path) -> None:
