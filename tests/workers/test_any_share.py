@@ -19,7 +19,7 @@ from anonymizer.workers.remote import release_on
 from benchmarks._inline import Answer, Inline
 from tests.partitions.tables import people, schema_of, visits, visits_schema, whole_frame, write_pieces
 from tests.partitions.test_places import write_text
-from tests.workers.test_cluster import same_files
+from tests.workers.runs import same_files
 
 WAYS: list[dict[str, Any]] = [
     {"generalizer": "uniform", "grouping": "least"},

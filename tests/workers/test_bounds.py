@@ -29,9 +29,8 @@ from anonymizer.workers.remote import Elsewhere, release_on
 from anonymizer.workers.shares import LocalNumbers, Tallies
 from tests.partitions.tables import people, schema_of, write_pieces
 from tests.workers.killing import killing
-from tests.workers.test_cluster import same_files, spill, two
+from tests.workers.runs import same_files
 
-__all__ = ["spill", "two"]
 X = Column("x", Role.QUASI_IDENTIFYING, Kind.NUMERIC)
 
 

@@ -1,6 +1,5 @@
 """Branches that are cut off where they grew leave the same groups, cells and report."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,13 @@ from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import grow_pieces
 from anonymizer.settings import Limits, Settings
-from anonymizer.workers.cluster import Cluster, open_cluster
+from anonymizer.workers.cluster import Cluster
 from anonymizer.workers.remote import Elsewhere, release_on
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import numbered
-from tests.workers.test_cluster import same_files
+from tests.workers.runs import same_files
 
 LIMITS: list[dict[str, Any]] = [{}, {"l": 2}, {"entropy_l": 1.5, "t": 0.5}, {"spread_min": 0.05}, {"risk_max": 0.08}]
-
-
-@pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with open_cluster(workers=2, memory="2GiB", spill=tmp_path_factory.mktemp("spill")) as cluster:
-        yield cluster
 
 
 @pytest.mark.parametrize("k", [2, 5, 10, 300])

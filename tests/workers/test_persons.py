@@ -19,9 +19,8 @@ from anonymizer.workers.cluster import Cluster
 from anonymizer.workers.remote import Elsewhere, release_on
 from tests.partitions.tables import visits, visits_schema, whole_frame, write_pieces
 from tests.workers.killing import killing
-from tests.workers.test_cluster import same_files, spill, two
+from tests.workers.runs import same_files
 
-__all__ = ["spill", "two"]
 WAYS: list[dict[str, Any]] = [
     {"generalizer": "uniform", "grouping": "least"},
     {"generalizer": "uniform", "grouping": "error-risk", "numbers": "range", "l": 2},
