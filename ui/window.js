@@ -1,6 +1,8 @@
-let tellTheme;
+let tellTheme, watched;
 
 const watchTheme = (app) => {
+  if (watched === app) return;
+  watched = app;
   const now = () => getComputedStyle(app).colorScheme;
   let theme = now();
   new MutationObserver(() => {

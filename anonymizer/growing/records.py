@@ -150,7 +150,7 @@ class InMemory:
         start, end = self.runs[node.key]
         goes_left = np.empty(end - start, dtype=np.uint8)
         row = self.packed[split.feature]
-        side = np.repeat(split.side, self.stride)
+        side = np.repeat(split.side, self.stride) if split.code_left < 0 else split.side
         middle = start + kernels.mark_sides(row, start, end, self.stride, split.code_left, side, goes_left)
         pairs_room = min(middle - start, end - middle) + 1
         from_left, from_right = np.empty(pairs_room, dtype=np.int64), np.empty(pairs_room, dtype=np.int64)

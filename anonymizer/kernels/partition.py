@@ -16,8 +16,8 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def mark_sides(row, start, end, stride, code_left, side, goes_left):
-    """Mark the records start..end that go left, codes up to ``code_left`` or what is packed as ``side`` marks it (that
-    of -1); return how many."""
+    """Mark the records start..end that go left, and return how many: codes up to ``code_left``, or, where that is -1,
+    whatever can be packed for which ``side`` is 1."""
     if code_left >= 0:
         bound = (code_left + 1) * stride
         for i in range(start, end):

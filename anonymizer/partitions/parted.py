@@ -130,7 +130,7 @@ def read_pieces(
     progress: Progress = no_progress,
     stopped: Callable[[], None] = lambda: None,
 ) -> PartedReading:
-    """Return the table in a file or a folder inside the folder ``within``, every piece read once. ``name``: what to
+    """Return the table in a file or a folder inside the folder ``within``, every record read once. ``name``: what to
     call it; ``stopped``: see :func:`anonymizer.partitions.values.code_columns`.
 
     Raises :class:`ReadError`, without where the files are, for one that cannot be read, that a link leads to outside,

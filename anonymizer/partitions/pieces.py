@@ -1,4 +1,5 @@
-"""A table in pieces: row groups of Parquet files, or files of delimited text, of a folder, a pattern or an address.
+"""A table in pieces: row groups of Parquet files, or files of delimited text or parts of them, of a folder, a pattern
+or an address.
 
 Which pieces there are, how they are cut, and in which order they come changes nothing of what is made of them.
 """
@@ -89,7 +90,7 @@ class PartitionedTable:
 
     def digest(self, passed: Mapping[File, str]) -> str:
         """Return the digest of the bytes of all files: see :func:`digest_of`. ``passed``: of those whose bytes all
-        passed when they were read; the others are read once more.
+        passed when they were read or cut; the others are read once more.
 
         Raises :class:`ReadError` where one was changed since the table was opened.
         """

@@ -22,8 +22,8 @@ LINE_FEED, RETURN, QUOTE = b'\n\r"'
 
 
 class LargeText(NamedTuple):
-    """A file of text that is cut: the ``piece`` that it is as yet, how it is read, and at ``most`` how many bytes its
-    pieces have, but for the rest of the last record of each."""
+    """A file of text that is cut: the ``piece`` that it is as yet, how it is read, and at ``most`` how many bytes a
+    piece has, as near as the ends of records allow."""
 
     piece: Piece
     delimiter: str
@@ -60,8 +60,7 @@ def _is_large(piece: Piece, options: ReadOptions) -> bool:
     """Return whether a file of text is cut: it is large, it is here, and its bytes tell where records end."""
     if not isinstance(piece.path, Path) or is_packed(piece.path) or not keeps_ascii(codec_in(options)):
         return False
-    with reading(piece.path):
-        return size_of(piece.path) > RANGE
+    return bool(piece.stamp[0] > RANGE)
 
 
 def keeps_ascii(codec: str) -> bool:

@@ -91,9 +91,9 @@ def code_columns(
     look: Look = lambda *column: None,
     passed: dict[File, str] | None = None,
 ) -> dict[str, CodedColumn]:
-    """Return some columns of a table in codes, every piece read once. ``stopped``: called before each batch of records,
-    from the threads that read; what it raises ends the work. ``look``: called with each column. ``passed``: gets the
-    SHA-256 of each file of text, made while it is read, or while it is cut.
+    """Return some columns of a table in codes, every record read once. ``stopped``: called before each batch of records
+    or block of text, from the threads that read; what it raises ends the work. ``look``: called with each column.
+    ``passed``: gets the SHA-256 of each file of text, made while it is read, or while it is cut.
 
     Raises :class:`ReadError` for a piece that is damaged, and for values that are neither numbers, dates nor text.
     """

@@ -22,7 +22,10 @@ class TextStream:
         """Return the next bytes, about so many; none at the end."""
         data, self.ahead = self.ahead + self.file.read(size), b""
         if self.is_start:
-            data, self.is_start = data.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n"), False
+            data = data.removeprefix(codecs.BOM_UTF8)
+        while self.is_start and data:  # no block that is empty, which is an end
+            first = data.lstrip(b"\r\n")
+            data, self.is_start = first or self.file.read(size), not first
         if data.endswith(b"\r"):
             self.ahead = self.file.read(1)
             if self.ahead == b"\n":

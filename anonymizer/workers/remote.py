@@ -71,7 +71,7 @@ class Elsewhere:
         options = options or ReadOptions()
         schema.check(pd.DataFrame(columns=list(table.names)))
         table, self.passed = in_ranges(
-            table, lambda texts: cluster.answers([cluster.ask("cut", shares.cut, text) for text in texts])
+            table, lambda texts: cluster.answers([cluster.ask("ranges", shares.ranges_of, text) for text in texts])
         )
         self.cluster, self.schema, self.source = cluster, schema, table
         run = f"{cluster.name}-{token_hex(4)}"

@@ -252,7 +252,7 @@ def read(share: Share, whole: Sequence[str] = ()) -> Tallies:
 
 
 @guarded
-def cut(text: LargeText) -> Ranges:
+def ranges_of(text: LargeText) -> Ranges:
     """Return the ranges of a file of text: see :func:`anonymizer.partitions.ranges.find_ranges`."""
     return find_ranges(text)
 

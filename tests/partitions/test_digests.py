@@ -90,6 +90,16 @@ def test_a_file_that_changes_between_two_readings__is_refused(ending: str, tmp_p
 
 
 @pytest.mark.parametrize("ending", WRITERS)
+def test_a_file_that_is_gone__is_said_to_have_changed(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"one{ending}"
+    WRITERS[ending](path)
+    table = open_table(path, options=ReadOptions(encoding="cp1252"))
+    path.unlink()
+    with pytest.raises(ReadError, match="changed while it was read"):
+        code_table(table, SCHEMA)
+
+
+@pytest.mark.parametrize("ending", WRITERS)
 def test_a_file_that_changes_in_a_run__leaves_no_release(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"one{ending}"
     WRITERS[ending](path)

@@ -117,3 +117,13 @@ def test_count_byte__is_what_bytes_count(text: bytes, byte: bytes, times: int) -
 def test_count_byte__of_several_blocks() -> None:
     text = b"a\n" * 400_000
     assert count_byte(text, b"\n") == text.count(b"\n")
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("lines", [61, 62, 64, 70, 200])
+def test_empty_lines_before_the_names__may_be_more_than_a_block(
+    lines: int, mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "BLOCK", 64)
+    reading = read_table(f"{mark}{chr(10) * lines}a,b\n1,2\n".encode(), name="people.csv")
+    assert reading.frame.to_dict("list") == {"a": [1], "b": [2]}

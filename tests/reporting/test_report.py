@@ -302,19 +302,18 @@ def test_check_line__agrees_with_the_report(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     _, result = run_again(name)
-    formats = result.release.formats
-    format = formats[[*AGAIN].index(name) % len(formats)]  # in turns: each case of one, each format of several
-    result.release.write(f"released.{format}")
-    words = shlex.split(check_line(result.report.provenance, f"released.{format}", "REPORT.json"))
-    assert main([*words[3:], "--json"]) == 0, capsys.readouterr().err
-    checked = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
-    made = {check["name"]: check for check in result.verification.to_dict()["checks"]}
-    assert checked.pop("file")["passed"] is True
-    assert list(checked) == list(made)
-    for title, check in made.items():
-        assert checked[title]["required"] == check["required"]
-        assert checked[title]["passed"] == check["passed"]
-        assert checked[title]["achieved"] == pytest.approx(check["achieved"])
+    for format in result.release.formats if name == "plain" else ("csv",):
+        result.release.write(f"released.{format}")
+        words = shlex.split(check_line(result.report.provenance, f"released.{format}", "REPORT.json"))
+        assert main([*words[3:], "--json"]) == 0, capsys.readouterr().err
+        checked = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+        made = {check["name"]: check for check in result.verification.to_dict()["checks"]}
+        assert checked.pop("file")["passed"] is True
+        assert list(checked) == list(made)
+        for title, check in made.items():
+            assert checked[title]["required"] == check["required"]
+            assert checked[title]["passed"] == check["passed"]
+            assert checked[title]["achieved"] == pytest.approx(check["achieved"])
 
 
 def test_python__makes_the_same_releases_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,8 +324,10 @@ def test_python__makes_the_same_releases_again(tmp_path: Path, monkeypatch: pyte
         monkeypatch.chdir(folder)
         _, result = run_again(name)
         scripts[str(folder)], releases[folder] = result.report.provenance.python, result
-    program = "import os\nfor folder, script in {}.items():\n    os.chdir(folder)\n    exec(script, {{}})"
-    run_python(["-c", program.format(scripts)], tmp_path)  # one process: to begin takes longer than a small release
+    each = "    os.chdir(folder)\n    print(folder)\n    exec(script, {})"
+    run_python(
+        ["-c", f"import os\nfor folder, script in {scripts}.items():\n{each}"], tmp_path
+    )  # one process: to begin takes longer than a small release
     for folder, result in releases.items():
         assert rows_of(read_release(folder / "RELEASE.csv")) == rows_of(read_release(result.release.to_bytes()))
 
