@@ -325,9 +325,8 @@ def test_python__makes_the_same_releases_again(tmp_path: Path, monkeypatch: pyte
         _, result = run_again(name)
         scripts[str(folder)], releases[folder] = result.report.provenance.python, result
     each = "    os.chdir(folder)\n    print(folder)\n    exec(script, {})"
-    run_python(
-        ["-c", f"import os\nfor folder, script in {scripts}.items():\n{each}"], tmp_path
-    )  # one process: to begin takes longer than a small release
+    # In one process: to begin one takes longer than a small release.
+    run_python(["-c", f"import os\nfor folder, script in {scripts}.items():\n{each}"], tmp_path)
     for folder, result in releases.items():
         assert rows_of(read_release(folder / "RELEASE.csv")) == rows_of(read_release(result.release.to_bytes()))
 
