@@ -212,13 +212,16 @@ def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.integer], NDArra
     """Return codes (n,) and the distinct values in ascending order; missing is coded as their number."""
     low, room = _span(numbers)
     if room:
+        from anonymizer.kernels import look_up_numbers, mark_numbers
+
         present = np.zeros(room, dtype=np.bool_)
-        for offsets in _offsets(numbers, low, BLOCK):
-            present[offsets] = True
+        whole = np.ascontiguousarray(numbers, dtype=np.int64)
+        mark_numbers(whole, low, present)
         values = np.flatnonzero(present)
         lookup = np.zeros(room, dtype=np.min_scalar_type(len(values)))
         lookup[values] = np.arange(len(values))
-        codes = np.concatenate([np.take(lookup, offsets) for offsets in _offsets(numbers, low, BLOCK)])
+        codes: NDArray[Any] = np.empty(len(numbers), lookup.dtype)
+        look_up_numbers(whole, low, lookup, codes)
         return codes, (values + low).astype(numbers.dtype)
     first_codes, uniques = pd.factorize(numbers)
     order = np.argsort(uniques, kind="stable")
@@ -230,6 +233,9 @@ def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.integer], NDArra
 
 def look_up(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
     """Return the value at each place, (n,); -1 is the last. The same as ``values[places]``, block by block."""
+    few = len(values) < len(places)
+    if few and np.array_equal(values, np.arange(len(values))) and places.min() >= 0:  # every place is its own value
+        return places.astype(values.dtype)
     answer = np.empty(len(places), values.dtype)
     for start in range(0, len(places), BLOCK):
         answer[start : start + BLOCK] = np.take(values, places[start : start + BLOCK])
@@ -263,7 +269,7 @@ def _span(numbers: NDArray[Any]) -> tuple[int, int]:
 def _offsets(numbers: NDArray[Any], low: int, step: int) -> Iterator[NDArray[np.int64]]:
     """Yield how far whole numbers lie above the lowest, so many at a time."""
     for start in range(0, len(numbers), step):
-        yield numbers[start : start + step].astype(np.int64) - low
+        yield np.subtract(numbers[start : start + step], low, dtype=np.int64)
 
 
 def count_codes(codes: NDArray[np.integer[Any]], n_codes: int) -> NDArray[np.int64]:
@@ -276,16 +282,30 @@ def count_codes(codes: NDArray[np.integer[Any]], n_codes: int) -> NDArray[np.int
     return counts[1:]
 
 
+def present_codes(codes: NDArray[np.integer[Any]], n_codes: int) -> NDArray[np.int64]:
+    """Return which of the codes from 0 to ``n_codes`` - 1 any record has, ascending; ``n_codes`` and -1 are missing.
+    Records are looked at until all have come."""
+    present, step = np.zeros(n_codes + 1, dtype=np.bool_), max(BLOCK, n_codes)
+    for start in range(0, len(codes), step):
+        present[codes[start : start + step]] = True
+        if present[:-1].all():
+            break
+    return np.flatnonzero(present[:-1])
+
+
 def ranks_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
     """Return the place of each record's number among the distinct ones (n,), missing last, and these, ascending."""
     codes, distinct = distinct_numbers(_exact(numbers_of(values, column)[0]))
     return codes, distinct.astype(np.float64)
 
 
-def counts_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return how many records have each of the distinct numbers, (d,), missing left out, and these, ascending."""
-    counts, distinct = count_numbers(_exact(numbers_of(values, column)[0]))
-    return counts, distinct.astype(np.float64)
+def counts_of(
+    values: "pd.Series[Any]", column: Column, records: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return how many records have each of the distinct numbers, (d,), and these, ascending. ``values`` (d',): the
+    distinct ones of a column, missing left out, which may be one number; ``records`` (d',): how many have each."""
+    codes, distinct = distinct_numbers(_exact(numbers_of(values, column)[0]))
+    return np.bincount(codes, records, minlength=len(distinct)).astype(np.int64), distinct.astype(np.float64)
 
 
 def _exact(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -304,7 +324,7 @@ def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.inte
     if isinstance(values.dtype, pd.CategoricalDtype):
         categories = np.asarray(values.cat.categories)
         first_codes = values.array.codes
-        present = np.flatnonzero(count_codes(first_codes, len(categories)))
+        present = present_codes(first_codes, len(categories))
     else:
         if values.dtype == object and pd.api.types.infer_dtype(values) != "string":
             values = values.map(value_text, na_action="ignore")  # 1 and True are equal, and lists have no hash

@@ -151,7 +151,7 @@ class Sides:
             rows = slice(start, start + ROWS)
             records = np.take(flat, order[rows], axis=0).reshape(-1).view(self.codes.dtype)
             for codes, index, cells in zip(columns_of(records), self.index, self.cells, strict=True):
-                allowed = cells.low, cells.high, cells.listed_starts, cells.listed
+                allowed = cells.n_codes, cells.low, cells.high, cells.listed_starts, cells.listed
                 kernels.misfits(codes.astype(np.int32), index[rows].astype(np.int32), *allowed, wrong[rows])
         return wrong
 

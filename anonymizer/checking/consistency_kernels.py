@@ -126,19 +126,23 @@ def within(w, begin, end):
 
 
 @njit(cache=True, nogil=True)
-def misfits(codes, index, low, high, listed_starts, listed, wrong):
+def misfits(codes, index, n_codes, low, high, listed_starts, listed, wrong):
     """Write wrong[r], True where the cell of row r, number ``index[r]``, does not allow the code of its record.
 
-    ``codes``, ``index`` (rows,): of one column; ``low``, ``high`` and ``listed_starts`` are of its cells.
+    ``codes``, ``index`` (rows,): of one column; ``low``, ``high`` and ``listed_starts`` are of its cells. What a cell
+    allows is laid out once for rows of the same cell that follow each other.
     """
+    allowed = np.full(n_codes, -1, dtype=np.int32)  # the last cell that lists each code
+    last = -1
+    lowest, highest = 0, -1
     for r in range(index.shape[0]):
         code, cell = codes[r], index[r]
-        fits = low[cell] <= code and code <= high[cell]
-        e = listed_starts[cell]
-        while not fits and e < listed_starts[cell + 1]:
-            fits = listed[e] == code
-            e += 1
-        if not fits:
+        if cell != last:
+            last = cell
+            lowest, highest = low[cell], high[cell]
+            for e in range(listed_starts[cell], listed_starts[cell + 1]):
+                allowed[listed[e]] = cell
+        if (code < lowest or code > highest) and allowed[code] != cell:
             wrong[r] = True
 
 

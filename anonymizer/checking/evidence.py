@@ -13,7 +13,7 @@ from anonymizer.checking.released import texts_of
 from anonymizer.population.sample import SampleRisk
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.settings import Limits
-from anonymizer.values import count_codes, numbers_of
+from anonymizer.values import numbers_of, present_codes
 
 if TYPE_CHECKING:
     from anonymizer.checking.persons import PersonCounts
@@ -133,7 +133,7 @@ def _ranks(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.integer
             rank[np.argsort(distinct)] = np.arange(len(distinct))  # NaN sorts last
             return rank[codes], True
     first, texts = texts_of(values)
-    present = np.flatnonzero(count_codes(first, len(texts)))
+    present = present_codes(first, len(texts))
     levels = [texts[code] for code in present]
     domain = list(column.domain or ()) if column.ordered else []
     places = [len(domain) + (level is None) if level not in domain else domain.index(level) for level in levels]

@@ -1,6 +1,7 @@
 """The privacy models that a release is checked against: each is a function from the evidence to its checks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -266,8 +267,7 @@ def estimates(evidence: Evidence) -> tuple[Check, ...]:
     names = [
         name
         for name in evidence.schema.quasi_identifying
-        if evidence.schema[name].kind is not Kind.CATEGORICAL
-        and any(str(text).startswith((ESTIMATE_SIGN, "{" + ESTIMATE_SIGN)) for text in evidence.released[name].unique())
+        if evidence.schema[name].kind is not Kind.CATEGORICAL and _has_estimates(evidence.released[name])
     ]
     if not names:
         return ()
@@ -277,6 +277,17 @@ def estimates(evidence: Evidence) -> tuple[Check, ...]:
         "An attacker who knows how they were made, or knows most of a group, can learn more from them."
     )
     return (Check("means and medians", None, len(names), None, ", ".join(names), sentence),)
+
+
+def _has_estimates(cells: "pd.Series[Any]") -> bool:
+    """Return True when any of the cells of a column is a mean or median."""
+
+    def any_of(texts: Iterable[Any]) -> bool:
+        return any(str(text).startswith((ESTIMATE_SIGN, "{" + ESTIMATE_SIGN)) for text in texts)
+
+    if isinstance(cells.dtype, pd.CategoricalDtype) and not any_of(cells.cat.categories):
+        return False
+    return any_of(cells.unique())
 
 
 def _count_check(

@@ -131,6 +131,7 @@ def steps() -> list[tuple[str, Callable[[], object]]]:
         work.append((f"Compiling: trees of {values} values and {classes} classes", partial(grown.compute, "pruning")))
     table = customers()
     forest = code(table, domains_of(table, str(table.columns[-1])))
+    work.append(("Compiling: codes of numbers", code_numbers))
     work.append(("Compiling: chances of linking", check_links))
     work.append(("Compiling: private forests", lambda: grow_forest(forest, 100.0)))
     return work
@@ -152,6 +153,19 @@ def made_up(values: int, classes: int) -> tuple["pd.DataFrame", "Schema"]:
     columns = {"x": place % values, "y": place * 7 % 31, "first": first, "second": label, "who": place // 2}
     table = pd.DataFrame(columns)
     return table, Schema.of(table, quasi_identifying=["x", "y"], sensitive=["first", "second"], person="who")
+
+
+def code_numbers() -> None:
+    """Code numbers that may be written into, and such that may not, by codes of 8, 16 and 32 bits."""
+    import numpy as np
+
+    from anonymizer.values import distinct_numbers
+
+    for n in (1 << 4, 1 << 10, 1 << 17):
+        numbers = np.arange(n)
+        distinct_numbers(numbers)
+        numbers.flags.writeable = False
+        distinct_numbers(numbers)
 
 
 def check_links() -> None:

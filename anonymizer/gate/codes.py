@@ -1,6 +1,6 @@
 """Values that stand out: codes among numbers, levels and ends that only one person has."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError
 from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out
-from anonymizer.reading.facts import ColumnFacts
+from anonymizer.reading.facts import ColumnFacts, Distinct
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import count_codes, counts_of, ranks_of, value_text
 
@@ -26,11 +26,15 @@ FAR = 0.1
 
 
 def of_numbers(
-    table: pd.DataFrame, schema: Schema, facts: Iterable[ColumnFacts], person: NDArray[np.integer[Any]] | None
+    table: pd.DataFrame,
+    schema: Schema,
+    facts: Iterable[ColumnFacts],
+    distinct: Mapping[str, Distinct],
+    person: NDArray[np.integer[Any]] | None,
 ) -> tuple[list[Finding], list[Finding]]:
     """Return the columns of numbers that leave and hold codes among their numbers, and those of numbers and dates whose
-    ends are one person's. ``facts``: what each column holds; ``person`` (n,): whose each record is, when rows are not
-    persons."""
+    ends are one person's. ``facts``: what each column holds; ``distinct``: its values; ``person`` (n,): whose each
+    record is, when rows are not persons."""
     alone = with_unique(facts, person)
     with_codes: list[Finding] = []
     with_ends: list[Finding] = []
@@ -38,7 +42,8 @@ def of_numbers(
         if column.kind is Kind.DATE and column.name not in alone:
             continue
         with suppress(EncodeError):  # it holds others than numbers
-            records, own = counts_of(table[column.name], column)
+            values, counts = distinct[column.name]
+            records, own = counts_of(pd.Series(values), column, counts)
             with_codes += codes(column, records, own) if column.kind is Kind.NUMERIC else ()
             if column.name in alone:
                 places = None if person is None else ranks_of(table[column.name], column)[0]

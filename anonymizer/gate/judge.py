@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from anonymizer.checking.evidence import Check
 from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.verify import Verification
+from anonymizer.errors import check_headers
 from anonymizer.gate.codes import of_numbers, rare_levels
 from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
 from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out
 from anonymizer.gate.looks import looks, persons
-from anonymizer.reading.facts import ColumnFacts, profile
+from anonymizer.reading.facts import ColumnFacts, distinct_values, profile
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import Settings
@@ -47,10 +48,12 @@ def about_table(
     ``person`` (n,): whose each record is, -1 for nobody's, when rows are not persons. ``others``: of
     columns that speak of persons, do not leave, and are not in the table.
     """
-    facts = profile(table)
+    check_headers(table)
+    distinct = {str(name): distinct_values(table[name]) for name in table.columns}
+    facts = profile(table, distinct)
     names = tuple(looks(table, schema, suggest(table, facts=facts), facts))
     named = {name for finding in names for name in finding.columns}
-    with_codes, with_ends = of_numbers(table, schema, facts, person)
+    with_codes, with_ends = of_numbers(table, schema, facts, distinct, person)
     apart = tuple(finding for finding in rare_levels(table, schema, facts, person) if not named & set(finding.columns))
     return (
         *(names or nameless(schema)),

@@ -1,5 +1,6 @@
 """What each column of a table holds, counted exactly: of all records, or of distinct values and how many have each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,20 +76,32 @@ class ColumnFacts:
         }
 
 
-def profile(table: pd.DataFrame) -> tuple[ColumnFacts, ...]:
-    """Return the facts about every column, in the table's order. All counts are exact.
+Distinct = tuple[NDArray[Any], NDArray[np.int64]]
+"""The different values of a column (d,), missing left out, and how many records have each, (d,)."""
+
+
+def profile(table: pd.DataFrame, distinct: Mapping[str, Distinct] | None = None) -> tuple[ColumnFacts, ...]:
+    """Return the facts about every column, in the table's order. All counts are exact. ``distinct``: the values of each
+    column, where they are known.
 
     Raises :class:`SchemaError` when the column names are not distinct, non-empty text.
     """
     check_headers(table)
-    return tuple(column_facts(str(name), table[name]) for name in table.columns)
+    known = distinct or {}
+    return tuple(column_facts(str(name), table[name], distinct=known.get(str(name))) for name in table.columns)
 
 
-def column_facts(name: str, values: "pd.Series[Any]", records_of: NDArray[np.int64] | None = None) -> ColumnFacts:
+def column_facts(
+    name: str,
+    values: "pd.Series[Any]",
+    records_of: NDArray[np.int64] | None = None,
+    distinct: Distinct | None = None,
+) -> ColumnFacts:
     """Return the facts about one column. ``records_of`` (d,): how many records have each of d values, where these are
-    its distinct ones and not those of every record."""
+    its distinct ones and not those of every record. ``distinct``: what :func:`distinct_values` says, where it is
+    known."""
     kind = kind_of(values)
-    labels, counts = _distinct(values, records_of)
+    labels, counts = distinct or distinct_values(values, records_of)
     records = len(values) if records_of is None else int(records_of.sum())
     missing = int(records - counts.sum())
     low = high = None
@@ -125,10 +138,9 @@ def column_facts(name: str, values: "pd.Series[Any]", records_of: NDArray[np.int
     )
 
 
-def _distinct(
-    values: "pd.Series[Any]", records_of: NDArray[np.int64] | None = None
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the different values, missing left out, and how many records have each."""
+def distinct_values(values: "pd.Series[Any]", records_of: NDArray[np.int64] | None = None) -> Distinct:
+    """Return the different values of a column, missing left out, and how many records have each. ``records_of``: as of
+    :func:`column_facts`."""
 
     def count(codes: NDArray[Any], labels: int) -> NDArray[np.int64]:
         if records_of is None:

@@ -32,7 +32,7 @@ from anonymizer.reading.decimals import (
     readable,
 )
 from anonymizer.reading.options import Answer, Problem, Question, ReadOptions
-from anonymizer.values import count_codes, look_up
+from anonymizer.values import count_codes, look_up, present_codes
 
 MOSTLY = 0.8
 """Share of number-like values from which a text column is reported as numbers with some text among them."""
@@ -57,6 +57,10 @@ class TextColumn:
     def n_records(self) -> int:
         """Number of records n."""
         return len(self.texts) if self.codes is None else len(self.codes)
+
+    def present(self) -> NDArray[np.int64]:
+        """Return the positions of the texts that any record has, ascending."""
+        return np.arange(len(self.texts)) if self.codes is None else present_codes(self.codes, len(self.texts))
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -257,7 +261,8 @@ def as_text(column: TextColumn, absent: NDArray[np.bool_]) -> Any:
         texts = column.texts if not absent.any() else pc.if_else(pa.array(absent), None, column.texts)
         return pd.Series(texts.to_pandas(), dtype="str")
     texts = np.asarray(column.texts.to_pylist(), dtype=object)
-    used = np.flatnonzero(~absent & (column.counts > 0))
+    used = column.present()
+    used = used[~absent[used]]
     order = used[np.argsort(texts[used].astype(str), kind="stable")] if len(used) else used
     rank = np.full(len(texts), -1, dtype=np.min_scalar_type(-len(order) - 1))
     rank[order] = np.arange(len(order))

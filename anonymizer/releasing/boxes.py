@@ -18,7 +18,7 @@ from anonymizer.releasing.grid import Grid
 from anonymizer.releasing.release import ReleasedColumn
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind
-from anonymizer.values import count_codes, distinct_numbers, levels_of, look_up, numbers_of, value_text
+from anonymizer.values import distinct_numbers, levels_of, look_up, numbers_of, present_codes, value_text
 
 Integers = NDArray[np.int64]
 
@@ -318,7 +318,7 @@ def kept_column(values: "pd.Series[Any]", column: Column, records: int | None = 
         codes, levels = levels_of(values, column)
         domain = tuple(levels) if len(levels) <= max(20, (records or len(values)) // 10) else ()
         if isinstance(values.dtype, pd.CategoricalDtype) or values.dtype == object:
-            present = np.flatnonzero(count_codes(codes, len(levels)))
+            present = present_codes(codes, len(levels))
             place = np.full(len(levels) + 1, -1, np.min_scalar_type(-len(levels) - 1))
             place[present] = np.arange(len(present))
             categories = pd.Index([levels[code] for code in present], dtype="str")

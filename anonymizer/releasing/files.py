@@ -255,12 +255,15 @@ def arrow_maker(values: "pd.Series[Any]") -> Callable[[slice], Any]:
 
     def by_appearance(rows: slice) -> Any:
         some = codes[rows]
-        other = np.flatnonzero(some[1:] != some[:-1]) + 1  # rows that are alike mostly stand together
-        present = pd.unique(some[np.append(0, other)[: len(some)]])
+        other = np.append(True, some[1:] != some[:-1])[: len(some)]  # rows that are alike mostly stand together
+        first = np.flatnonzero(other)
+        runs = some[first]
+        present = pd.unique(runs)
         present = present[present >= 0]
         place = np.zeros(len(texts) + 1, np.int32)  # the last one is for missing, -1
         place[present] = np.arange(len(present))
-        indices = pa.array(place.take(some), mask=some < 0 if some.min(initial=0) < 0 else None)
+        places = np.repeat(place.take(runs), np.diff(first, append=len(some)))
+        indices = pa.array(places, mask=some < 0 if some.min(initial=0) < 0 else None)
         return pa.DictionaryArray.from_arrays(indices, texts.take(pa.array(present)))
 
     return by_appearance

@@ -97,6 +97,11 @@ class ReleasedColumn:
         assert self.values is not None
         return replace(self, values=pd.Series(self.values.array.take(rows), name=self.name))
 
+    def repeat(self, rows: NDArray[np.integer[Any]], times: NDArray[np.integer[Any]]) -> "ReleasedColumn":
+        """Return a generalized column of some of the rows, each so many times, in their order."""
+        assert self.index is not None
+        return replace(self, index=np.repeat(self.index[rows], times))
+
     def series(self, shared: bool = False) -> "pd.Series[Any]":
         """Return the column as text cells (a categorical; missing is NA), or the kept values. ``shared``: with the
         ``index`` itself where that says the same; nobody may write into it then."""
@@ -161,15 +166,18 @@ class Release:
 
         ``class_of`` (n,): the class of rows that are alike on the quasi-identifiers, from 0, when it is known.
         """
-        keys = [ranks_of(column) for column in self.generalized] if class_of is None else []
-        if class_of is not None and len(class_of):
-            first = np.empty(int(class_of.max()) + 1, np.int64)
-            first[class_of[::-1]] = np.arange(len(class_of))[::-1]
-            rank = np.empty(len(first), np.min_scalar_type(len(first)))
-            rank[sorted_rows([ranks_of(c, first) for c in self.generalized], len(first))] = np.arange(len(rank))
-            keys = [(rank[class_of], len(rank))]
-        keys += [ranks_of(column) for column in self.columns if not column.generalized]
-        return self.take(sorted_rows(keys, self.n_records))
+        others = [ranks_of(column) for column in self.columns if not column.generalized]
+        if class_of is None or not len(class_of):
+            return self.take(sorted_rows([*map(ranks_of, self.generalized), *others], self.n_records))
+        first = np.empty(int(class_of.max()) + 1, np.int64)
+        first[class_of[::-1]] = np.arange(len(class_of))[::-1]
+        in_order = sorted_rows([ranks_of(column, first) for column in self.generalized], len(first))
+        rank = np.empty(len(first), np.min_scalar_type(len(first)))
+        rank[in_order] = np.arange(len(rank))
+        rows = sorted_rows([(rank[class_of], len(rank)), *others], self.n_records)
+        first, sizes = first[in_order], np.bincount(class_of)[in_order]
+        columns = (c.repeat(first, sizes) if c.generalized else c.take(rows) for c in self.columns)
+        return replace(self, columns=tuple(columns), order=self.order[rows])
 
     def dictionary(self) -> list[dict[str, Any]]:
         """Return the data dictionary, JSON-ready, one entry a column: name, role, kind, what a cell may be, and the
@@ -258,12 +266,13 @@ def sorted_rows(keys: Sequence[Key], n: int) -> NDArray[np.int64]:
             wide[-1] = wide[-1][0].astype(np.int64) * bound + ranks, wide[-1][1] * bound
         else:
             wide.append((ranks, bound))
-    rows = np.arange(n, dtype=np.min_scalar_type(n))
+    rows: NDArray[np.int64] | None = None
     for ranks, bound in reversed(wide):
         for shift in range(0, (bound - 1).bit_length(), _DIGIT):
-            digit = np.take((ranks >> shift).astype(np.uint16), rows)  # the lowest 16 bits of it
-            rows = np.take(rows, np.argsort(digit, kind="stable"))  # by counting, for numbers of 16 bits
-    return rows.astype(np.int64)
+            digit = (ranks >> shift).astype(np.uint16)  # the lowest 16 bits of it
+            by_digit = np.argsort(digit if rows is None else np.take(digit, rows), kind="stable")  # by counting
+            rows = by_digit if rows is None else np.take(rows, by_digit)
+    return np.arange(n) if rows is None else rows
 
 
 def ranks_of(column: ReleasedColumn, rows: NDArray[np.int64] | slice = slice(None)) -> Key:
