@@ -139,11 +139,11 @@ def write_input(rows: int, path: Path) -> None:
         table.to_parquet(path, index=False)
 
 
-def write_pieces(rows: int, folder: Path) -> None:
-    """Write Adult, resampled, as Parquet files of at most a million records."""
+def write_pieces(rows: int, folder: Path, most: int = PIECE) -> None:
+    """Write Adult, resampled, as Parquet files of at most so many records."""
     folder.mkdir()
-    for number, start in enumerate(range(0, rows, PIECE)):
-        adult(min(PIECE, rows - start), number).to_parquet(folder / f"{number:04}.parquet", index=False)
+    for number, start in enumerate(range(0, rows, most)):
+        adult(min(most, rows - start), number).to_parquet(folder / f"{number:04}.parquet", index=False)
 
 
 def in_child(arguments: list[str]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def run_child(options: argparse.Namespace) -> None:
     settings = Settings(k=10, grouping="least", generalizer=options.generalizer[0], order=options.order)
     if options.child.is_dir():
         small = options.child.with_name("small")
-        write_pieces(5_000, small)
+        write_pieces(options.workers * 5_000, small, 5_000)  # so that every worker has some
         if options.engine == ["dask"]:
             run = release_measured(options.child, small, schema_of, settings, options.workers, options.memory)
         else:
