@@ -3,11 +3,14 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymizer import values
+from anonymizer.reading.facts import distinct_values
+from anonymizer.schema import Column, Kind, Role
 from anonymizer.values import number_text, plural, share
 
 
@@ -90,3 +93,26 @@ def test_codes__are_counted_and_looked_up_in_blocks_of_any_size(listed, block):
         patch.setattr(values, "BLOCK", block)
         assert values.count_codes(codes, 9).tolist() == [listed.count(code) for code in range(9)]
         assert values.look_up(texts, codes).tolist() == [int(texts[code]) for code in listed]
+
+
+@given(st.lists(st.integers(-1, 9), max_size=60), st.sampled_from([2, 7, 1 << 16]), st.booleans())
+def test_codes_that_occur__are_all_there_and_keep_their_own_numbers(listed, block, missing):
+    listed = listed if missing else [code for code in listed if code >= 0]
+    codes, own = np.array(listed, np.int8), np.arange(10, dtype=np.uint16)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(values, "BLOCK", block)
+        assert values.present_codes(codes, 9).tolist() == [code for code in range(9) if code in listed]
+        numbers = values.look_up(own, codes)
+    assert numbers.tolist() == [code if code >= 0 else 9 for code in listed]
+    assert numbers.dtype == own.dtype
+
+
+@given(WHOLE, st.data())
+def test_counts_of_distinct_numbers__are_those_of_all(numbers, data):
+    column = Column("x", Role.SENSITIVE, Kind.NUMERIC)
+    distinct, counts = distinct_values(pd.Series(numbers))
+    order = np.array(data.draw(st.permutations(range(len(distinct)))), np.int64)
+    records, own = values.counts_of(pd.Series(distinct[order]), column, counts[order])
+    present = [float(number) for number in numbers.tolist() if number == number]
+    assert own.tolist() == sorted(set(present))
+    assert records.tolist() == [present.count(number) for number in own.tolist()]

@@ -190,8 +190,8 @@ def singling_out(scene: Scene) -> tuple[Outcome, ...]:
     rows = rng.integers(0, len(scene.released), tries).tolist()
     ends = Rate(sum(count_pointed_at(scene.cells, row, rng) == 1 for row in rows), tries)
     sentence = (
-        f"{after.share:.1%} of {after.tries:,} descriptions taken from published rows fit exactly one person "
-        f"({before.share:.1%} before), and {ends.share:.1%} when they are a whole box and one of its ends or levels."
+        f"{after.text} of {after.tries:,} descriptions taken from published rows fit exactly one person "
+        f"({before.text} before), and {ends.text} when they are a whole box and one of its ends or levels."
     )
     return (Outcome("singling out", (before, max(after, ends, key=lambda rate: rate.share)), sentence),)
 
@@ -202,8 +202,8 @@ def linkability(scene: Scene) -> tuple[Outcome, ...]:
     scene.say(0.0, "Linking")
     before, after = scene.lookup.links()
     sentence = (
-        f"Somebody who knows all quasi-identifiers of a person points at the right row {after.share:.1%} of the time "
-        f"({before.share:.1%} before)."
+        f"Somebody who knows all quasi-identifiers of a person points at the right row {after.text} of the time "
+        f"({before.text} before)."
     )
     return (Outcome("linkability", (before, after), sentence),)
 
@@ -223,8 +223,8 @@ def inference(scene: Scene) -> tuple[Outcome, ...]:
         guesses.append(guess(scene.table[name], scene.released[name], scene.schema[name], learners, scene.lookup))
     worst = max(guesses, key=lambda one: one.advantage)
     sentence = (
-        f"{worst.column} is guessed right for {worst.after.share:.1%} of the rows ({worst.before.share:.1%} before, "
-        f"{worst.blind.share:.1%} without looking)."
+        f"{worst.column} is guessed right for {worst.after.text} of the rows ({worst.before.text} before, "
+        f"{worst.blind.text} without looking)."
     )
     return (Outcome("inference", (worst.before, worst.after), sentence, tuple(guesses)),)
 
@@ -241,8 +241,8 @@ def downcoding(scene: Scene) -> tuple[Outcome, ...]:
         flow.settings.k, scene.lookup.people, scene.say,
     )  # fmt: skip
     sentence = (
-        f"Somebody who supposes that the boxes lose as little as they can rules out a part of {cells.right.share:.1%} "
-        f"of {cells.right.tries:,} cells rightly, and of {cells.wrong.share:.1%} wrongly."
+        f"Somebody who supposes that the boxes lose as little as they can rules out a part of {cells.right.text} "
+        f"of {cells.right.tries:,} cells rightly, and of {cells.wrong.text} wrongly."
     )
     return (Outcome("downcoding", (Rate(0, cells.right.tries), cells.right), sentence),)
 
@@ -267,7 +267,7 @@ def rerun(scene: Scene) -> tuple[Outcome, ...]:
     sentence += (
         "This method has no secret: who knows all records makes all of its groups again."
         if result.secrets == 1
-        else f"With other secrets {result.again.share:.1%} of its groups are made again from all records."
+        else f"With other secrets {result.again.text} of its groups are made again from all records."
     )
     return (Outcome("rerun", (Rate(certain.tries, certain.tries), certain), sentence),)
 

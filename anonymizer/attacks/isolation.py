@@ -47,9 +47,9 @@ class Isolation:
     def sentence(self) -> str:
         """The same in words."""
         return (
-            f"{self.records.share:.1%} of the records are singled out by their own box: they alone in their group have "
+            f"{self.records.text} of the records are singled out by their own box: they alone in their group have "
             "what one of its ends or levels says. "
-            f"{self.groups.share:.1%} of the groups have such a record."
+            f"{self.groups.text} of the groups have such a record."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anonymizer.values import share
+
 if TYPE_CHECKING:
     from anonymizer.attacks.attackers import Inference
 
@@ -24,6 +26,11 @@ class Rate:
     def share(self) -> float:
         """Share of right guesses, 0 to 1."""
         return self.right / self.tries if self.tries else 0.0
+
+    @property
+    def text(self) -> str:
+        """The share as a percentage, in which neither a small one nor a nearly full one is rounded away."""
+        return share(self.share)
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -39,6 +39,7 @@ from anonymizer.population.sample import (
     risk_of,
 )
 from anonymizer.schema import Role, Schema
+from anonymizer.values import share
 
 Numbers = NDArray[np.int64]
 
@@ -271,8 +272,8 @@ def rows_together(evidence: Evidence) -> tuple[Check, ...]:
         return (Check(name, None, 0, None, "", sentence),)
     sentence = (
         f"Who knows which rows are one person's finds fewer than {k} persons that fit all of them for {few:,} of "
-        f"{len(present):,} persons ({few / len(present):.1%}). The release does not say which rows are one person's, "
-        "unless kept columns do."
+        f"{len(present):,} persons ({share(few / len(present))}). The release does not say which rows are one "
+        "person's, unless kept columns do."
     )
     return (Check(name, None, few, None, "", sentence),)
 

@@ -12,6 +12,7 @@ from anonymizer.checking.evidence import Check, Evidence, rows_text
 from anonymizer.checking.linkage import look_alikes, sizes_of
 from anonymizer.checking.persons import k_persons, rows_together
 from anonymizer.schema import LEFT_OUT, Kind
+from anonymizer.values import share
 
 TOLERANCE = 1e-9
 """Computed figures may miss a required one by this much, relative, and still count as equal."""
@@ -56,10 +57,9 @@ def k_anonymity(evidence: Evidence) -> tuple[Check, ...]:
 def unique_rows(evidence: Evidence) -> tuple[Check, ...]:
     """Return the number of rows that are alone in their class."""
     alone = np.flatnonzero(evidence.sizes == 1)
-    share = len(alone) / evidence.rows
     if not len(alone):
         return (Check("unique rows", None, 0, None, "", "No released row is unique."),)
-    sentence = f"{rows_text(len(alone))} of the release ({share:.1%}) without any look-alike."
+    sentence = f"{rows_text(len(alone))} of the release ({share(len(alone) / evidence.rows)}) without any look-alike."
     return (Check("unique rows", None, len(alone), None, evidence.where(int(alone[0])), sentence),)
 
 
@@ -75,7 +75,7 @@ def columns_as_they_are(evidence: Evidence) -> tuple[Check, ...]:
     n, first = evidence.rows, ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
     which = "the column that leaves as it is" if len(names) == 1 else f"the {len(names):,} columns that leave so"
     which += f" ({first})"
-    finds = f"{alone / n:.1%} of the rows by that alone, {beside / n:.1%} with the box"
+    finds = f"{share(alone / n)} of the rows by that alone, {share(beside / n)} with the box"
     sentence = f"Who knows {which} of a person finds {finds}."
     if not beside:
         sentence = f"Nobody is unique by {which}, with the box or without."
@@ -232,7 +232,7 @@ def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
         largest = evidence.where(int(single[np.argmax(evidence.sizes[single])])) if len(single) else ""
         where = "1 class" if len(single) == 1 else f"{len(single):,} classes"
         sentence = (
-            f"{rows:,} rows ({rows / evidence.rows:.1%}) are in {where} where all have the same {histograms.column}."
+            f"{rows:,} rows ({share(rows / evidence.rows)}) are in {where} where all have the same {histograms.column}."
             if rows
             else f"No class gives away {histograms.column} by having one value only."
         )

@@ -342,3 +342,10 @@ def test_columns_that_leave_as_they_are__are_looked_up_alone_and_with_the_box() 
     assert f"{alone / 60:.1%} of the rows by that alone, {beside / 60:.1%} with the box" in check.sentence
     everything = schema.with_column("shoe", role="sensitive").with_column("hat", role="sensitive")
     assert verify(released, everything, k=2).get("columns as they are") is None
+
+
+def test_a_small_share_of_rows__is_not_none_of_them() -> None:
+    rows = pd.DataFrame({"age": ["[1, 2]"] * 5000 + ["[3, 4]"] * 2, "ill": ["yes", "no"] * 2500 + ["yes", "yes"]})
+    schema = Schema.of(rows, quasi_identifying=["age"], sensitive=["ill"])
+    says = verify(rows, schema, k=2)["homogeneity of ill"].sentence
+    assert says == "2 rows (< 0.1%) are in 1 class where all have the same ill."

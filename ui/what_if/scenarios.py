@@ -55,7 +55,7 @@ def fresh_name(others: tuple[Scenario, ...], name: str) -> str:
 def scenarios(ws: Workspace) -> None:
     """Draw the form that keeps the setting that is chosen now; open, compare and drop those that were kept."""
     with st.form("keep", clear_on_submit=True, border=True):
-        first, second, third = st.columns([3, 5, 2], gap="medium", vertical_alignment="bottom")
+        first, second, third = st.columns([3, 4, 3], gap="medium", vertical_alignment="bottom")
         name = first.text_input("Name", placeholder=f"k = {ws.k}", max_chars=200)
         comment = second.text_input("Comment", placeholder="Who it is for, what speaks for it", max_chars=2000)
         if third.form_submit_button("Keep this setting", icon=":material/bookmark_add:", width="stretch"):
