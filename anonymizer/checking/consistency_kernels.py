@@ -130,20 +130,28 @@ def misfits(codes, index, n_codes, low, high, listed_starts, listed, wrong):
     """Write wrong[r], True where the cell of row r, number ``index[r]``, does not allow the code of its record.
 
     ``codes``, ``index`` (rows,): of one column; ``low``, ``high`` and ``listed_starts`` are of its cells. What a cell
-    allows is laid out once for rows of the same cell that follow each other.
+    lists is laid out where two rows of it follow each other.
     """
-    allowed = np.full(n_codes, -1, dtype=np.int32)  # the last cell that lists each code
-    last = -1
-    lowest, highest = 0, -1
+    lists = np.full(n_codes, -1, dtype=np.int32)  # the last cell that was laid out and lists each code
+    last, laid = -1, -1
     for r in range(index.shape[0]):
         code, cell = codes[r], index[r]
-        if cell != last:
-            last = cell
-            lowest, highest = low[cell], high[cell]
-            for e in range(listed_starts[cell], listed_starts[cell + 1]):
-                allowed[listed[e]] = cell
-        if (code < lowest or code > highest) and allowed[code] != cell:
+        fits = low[cell] <= code and code <= high[cell]
+        if not fits:
+            if cell == last and cell != laid:
+                laid = cell
+                for e in range(listed_starts[cell], listed_starts[cell + 1]):
+                    lists[listed[e]] = cell
+            if cell == laid:
+                fits = lists[code] == cell
+            else:
+                e = listed_starts[cell]
+                while not fits and e < listed_starts[cell + 1]:
+                    fits = listed[e] == code
+                    e += 1
+        if not fits:
             wrong[r] = True
+        last = cell
 
 
 @njit(cache=True, nogil=True)

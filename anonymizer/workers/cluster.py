@@ -192,11 +192,13 @@ class Cluster:
         )
 
     def require_same_versions(self) -> None:
-        """Raise :class:`ParameterError` when a worker that was not asked so far runs other versions than this
-        process."""
+        """Raise :class:`ParameterError` when a worker that was not asked so far runs other versions than this process,
+        or does not encrypt what it says."""
         new = [worker for worker in self.workers() if worker not in self._same]
         if not new:
             return
+        for worker in new:
+            require_private("worker", worker)
         here = about()
         try:
             there = self.client.run(about, workers=new, on_error="return")
@@ -259,17 +261,10 @@ def connect(scheduler: str) -> Cluster:
     from distributed import Client
     from distributed.security import Security
 
-    protocol, _, rest = scheduler.rpartition("://")
-    host = rest.rpartition(":")[0] or rest
-    if protocol != "tls" and not (protocol in ("", "tcp") and host in LOCAL_HOSTS):
-        raise ParameterError(
-            f"The scheduler at {scheduler!r} is on another machine, and nothing would be encrypted.",
-            value=scheduler,
-            remedy="Start it with TLS, and write tls://HOST:8786.",
-        )
+    require_private("scheduler", scheduler)
     with quiet():
         try:
-            security = Security(require_encryption=True) if protocol == "tls" else None
+            security = Security(require_encryption=True) if scheduler.startswith("tls://") else None
             client = Client(scheduler, security=security, timeout=PATIENCE / 4, set_as_default=False)
         except Exception as error:
             raise ClusterError(
@@ -277,10 +272,28 @@ def connect(scheduler: str) -> Cluster:
                 remedy="Start one, and give its address; TLS takes Dask's configuration: distributed.comm.tls.",
             ) from None
     cluster = Cluster(client, scheduler)
+    try:
+        require_private("scheduler", client.scheduler_info()["address"])  # it may be behind a tunnel
+    except ParameterError:
+        cluster.close()
+        raise
     if not cluster.workers():
         cluster.close()
         raise ClusterError(f"The scheduler at {scheduler} has no workers.", remedy="Start some, and run this again.")
     return cluster
+
+
+def require_private(what: str, address: str) -> None:
+    """Raise :class:`ParameterError` for the address of a scheduler or a worker, ``what``, that is neither encrypted nor
+    of this machine."""
+    protocol, _, rest = address.rpartition("://")
+    host = rest.rpartition(":")[0] or rest
+    if protocol != "tls" and not (protocol in ("", "tcp") and host in LOCAL_HOSTS):
+        raise ParameterError(
+            f"The {what} at {address!r} can be reached from other machines, and nothing would be encrypted.",
+            value=address,
+            remedy="Start the scheduler and its workers with TLS, and write tls://HOST:8786.",
+        )
 
 
 def start(workers: int, memory: str, spill: str | Path | None) -> Cluster:

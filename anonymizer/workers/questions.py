@@ -95,6 +95,12 @@ def guarded(work: Callable[..., R]) -> Callable[..., R]:
                 return work(*arguments)
         except AnonymizerError as error:
             return Failure(type(error).__name__, error.problem, error.column, error.remedy)
+        except MemoryError:
+            return Failure(
+                "ClusterError",
+                f"A worker has too little memory for the step {work.__name__!r}.",
+                remedy="Give each worker more memory, or start more of them, and run it again. Nothing was written.",
+            )
         except Exception as error:
             place, trace = "", error.__traceback__
             while trace is not None:

@@ -7,6 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from anonymizer.workers.remote import release_on
 from benchmarks._inline import Answer, Inline
 from tests.partitions.tables import people, schema_of, visits, visits_schema, whole_frame, write_pieces
 from tests.partitions.test_places import write_text
+from tests.partitions.test_run import cuts
 from tests.workers.runs import same_files
 
 WAYS: list[dict[str, Any]] = [
@@ -78,3 +80,30 @@ def test_any_shares_asked_twice__release_the_files_of_one_machine(
         )  # fmt: skip
         assert same_files(folder / "there", folder / "here")
         assert cluster.steps["take"].tasks
+
+
+@settings(max_examples=6)
+@given(cuts(), st.integers(1, 4), st.sampled_from(WAYS))
+def test_pieces_of_any_form__release_the_files_of_one_machine(
+    case: tuple[list[pa.Table], int], workers: int, way: dict[str, Any]
+) -> None:
+    """In any order, with levels that nobody has, whole numbers beside others, and a column without values in one."""
+    (pieces, rows), secret = case, np.random.default_rng
+    with (
+        tempfile.TemporaryDirectory() as name,
+        mock.patch.object(records, "SMALL", 4),
+        mock.patch.object(remote, "SMALL", 4),
+    ):
+        folder = Path(name)
+        (folder / "in").mkdir()
+        for number, piece in enumerate(pieces):
+            pq.write_table(piece, folder / "in" / f"{number}.parquet", row_group_size=20)
+        schema = schema_of(people(60), identifying=["ward"])
+        how = {"k": 3, "override": "a test", "rng": secret(1), "rows": rows, **way}
+        anonymize_files(folder / "in", schema, folder / "here", **how)
+        cluster: Any = Forgetful(workers)
+        release_on(
+            cluster, open_table(folder / "in", rows), schema, folder / "there", Settings(k=3, **way), rng=secret(1),
+            override="a test", rows=rows,
+        )  # fmt: skip
+        assert same_files(folder / "there", folder / "here")

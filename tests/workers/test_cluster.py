@@ -27,7 +27,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers import leaving, questions, shares
 from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster, spawn
-from anonymizer.workers.questions import Failure, Share
+from anonymizer.workers.questions import Failure, Share, guarded
 from anonymizer.workers.remote import Elsewhere, release_on
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree, numbered
@@ -291,7 +291,57 @@ def test_a_scheduler_elsewhere__takes_tls(address: str) -> None:
         pass
 
 
+class Listed:
+    """A client of a scheduler that lists its own address and those of its workers; ``asked``: what of them."""
+
+    status = "running"
+
+    def __init__(self, own: str, *workers: str) -> None:
+        self.about: dict[str, Any] = {"address": own, "workers": dict.fromkeys(workers, {})}
+        self.asked: list[str] = []
+        self.closed = False
+
+    def scheduler_info(self, n_workers: int = -1) -> dict[str, Any]:
+        return self.about
+
+    def run(self, work: Any, *arguments: Any, **more: Any) -> dict[str, Any]:
+        self.asked.append(work.__name__)
+        return {}
+
+    def close(self, timeout: float) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize(
+    ("own", "worker", "what"),
+    [
+        ("tcp://10.0.0.7:8786", "tcp://127.0.0.1:1", "scheduler at 'tcp://10.0.0.7:8786'"),
+        ("tcp://127.0.0.1:8786", "tcp://10.0.0.7:1", "worker at 'tcp://10.0.0.7:1'"),
+    ],
+)
+def test_behind_a_tunnel__what_is_not_encrypted_is_refused(
+    monkeypatch: pytest.MonkeyPatch, own: str, worker: str, what: str
+) -> None:
+    listed = Listed(own, "tls://10.0.0.8:1", worker)
+    monkeypatch.setattr("distributed.Client", lambda *arguments, **more: listed)
+    with pytest.raises(ParameterError, match=what), open_cluster(scheduler="tcp://127.0.0.1:8786"):
+        pass
+    assert listed.closed
+    assert set(listed.asked) <= {"forget"}
+
+
 # Questions.
+
+
+@guarded
+def too_large(share: int) -> None:
+    np.empty(1 << 60, np.int8)
+
+
+def test_too_little_memory__is_said_with_what_helps() -> None:
+    failure = too_large(0)
+    assert failure.problem == "A worker has too little memory for the step 'too_large'."
+    assert "more memory" in failure.remedy
 
 
 def test_a_question__asked_twice_and_of_another_worker_has_one_answer(
