@@ -149,7 +149,7 @@ def read_pieces(
             table, table.names, options, lambda share, what: progress(0.8 * share, what), stopped, passed=passed
         )
         progress(0.8, "Taking the digest of the files")
-        digest = table.digest(passed)
+        digest = table.digest(passed, stopped)
     except ReadError as error:
         problem = error.problem.replace(repr(str(path)), repr(name)).replace(str(path), name)
         raise ReadError(problem, column=error.column, remedy=error.remedy) from None

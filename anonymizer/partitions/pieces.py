@@ -4,7 +4,7 @@ or an address.
 Which pieces there are, how they are cut, and in which order they come changes nothing of what is made of them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -88,13 +88,14 @@ class PartitionedTable:
         """The stamp of each file when the table was opened."""
         return {piece.path: piece.stamp for piece in self.pieces}
 
-    def digest(self, passed: Mapping[File, str]) -> str:
+    def digest(self, passed: Mapping[File, str], stopped: Callable[[], None] = lambda: None) -> str:
         """Return the digest of the bytes of all files: see :func:`digest_of`. ``passed``: of those whose bytes all
-        passed when they were read or cut; the others are read once more.
+        passed when they were read or cut; the others are read once more. ``stopped``: see :func:`file_digest`.
 
         Raises :class:`ReadError` where one was changed since the table was opened.
         """
-        return digest_of([passed.get(file) or file_digest(file, stamp) for file, stamp in self.stamps.items()])
+        stamps = self.stamps.items()
+        return digest_of([passed.get(file) or file_digest(file, stamp, stopped) for file, stamp in stamps])
 
     def batches(
         self, piece: Piece, names: Sequence[str], size: int = BATCH, digest: Any = None
@@ -199,12 +200,13 @@ def refuse_too_many(name: str, size: int, rows: int, columns: int, unpacked: int
     refuse_too_large(Extent(rows, columns, rows * columns, unpacked), name, size, pieces_allowance())
 
 
-def file_digest(file: File, stamp: Stamp) -> str:
-    """Return the SHA-256 of the bytes of a file, read block by block. Raises :class:`ReadError` where it is not what
-    its stamp says, before or afterwards."""
+def file_digest(file: File, stamp: Stamp, stopped: Callable[[], None] = lambda: None) -> str:
+    """Return the SHA-256 of the bytes of a file, read block by block. ``stopped``: called before each block, so that
+    it can raise. Raises :class:`ReadError` where the file is not what its stamp says, before or afterwards."""
     digest = sha256()
     with unchanged(file, stamp), reading(file), opened(file) as handle:
         while block := handle.read(BLOCK):
+            stopped()
             digest.update(block)
     return digest.hexdigest()
 

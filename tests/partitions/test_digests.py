@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from anonymizer.engines import anonymize_files
-from anonymizer.errors import ReadError
+from anonymizer.errors import CancelledError, ReadError
 from anonymizer.partitions import pieces, ranges
 from anonymizer.partitions.coded import code_table
+from anonymizer.partitions.parted import read_pieces
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.places import File, opened
 from anonymizer.partitions.values import first_rows
@@ -138,3 +139,15 @@ def test_a_file_at_an_address__is_refused_when_it_was_written_again() -> None:
     finally:
         if store.exists("/copse-digests"):
             store.rm("/copse-digests", recursive=True)
+
+
+def test_a_digest__is_stopped_between_blocks(tmp_path: Path) -> None:
+    parquet(tmp_path / "in.parquet")
+    steps: list[str] = []
+
+    def stopped() -> None:
+        if steps[-1] == "Taking the digest of the files":
+            raise CancelledError("It was stopped.")
+
+    with pytest.raises(CancelledError):
+        read_pieces(tmp_path / "in.parquet", "in", tmp_path, None, lambda _, what: steps.append(what), stopped)
