@@ -212,7 +212,7 @@ def distinct_numbers(numbers: NDArray[Any]) -> tuple[NDArray[np.integer], NDArra
     """Return codes (n,) and the distinct values in ascending order; missing is coded as their number."""
     low, room = _span(numbers)
     if room:
-        from anonymizer.kernels import look_up_numbers, mark_numbers
+        from anonymizer.number_kernels import look_up_numbers, mark_numbers
 
         present = np.zeros(room, dtype=np.bool_)
         whole = np.ascontiguousarray(numbers, dtype=np.int64)

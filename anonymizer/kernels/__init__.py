@@ -17,7 +17,6 @@ from anonymizer.kernels.nodes import (
     route,
     sizes_and_depths,
 )
-from anonymizer.kernels.numbers import look_up_numbers, mark_numbers
 from anonymizer.kernels.partition import mark_sides, pairs_to_swap, swap, swap_rows
 from anonymizer.kernels.splits import ENTROPY, GINI, SSE, add_records, add_side, best_split_of_histogram, purity
 
@@ -37,8 +36,6 @@ __all__ = [
     "groups_below",
     "grow_branch",
     "keep_splits",
-    "look_up_numbers",
-    "mark_numbers",
     "mark_sides",
     "pairs_to_swap",
     "purity",

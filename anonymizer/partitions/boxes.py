@@ -13,7 +13,8 @@ from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.values import ROWS, CodedColumn, in_order
 from anonymizer.releasing.boxes import Boxes, interval_cells, kept_column, level_cells
 from anonymizer.releasing.grid import Grid, Ladder, PersonEnds, grids_at, groups_of_levels, ladder_of
-from anonymizer.releasing.release import Release, ReleasedColumn, ranks_of, sorted_rows
+from anonymizer.releasing.release import Release, ReleasedColumn, ranks_of
+from anonymizer.releasing.row_order import sorted_rows
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind
 from anonymizer.values import distinct_numbers, levels_of, numbers_of, value_text

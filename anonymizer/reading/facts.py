@@ -87,8 +87,8 @@ def profile(table: pd.DataFrame, distinct: Mapping[str, Distinct] | None = None)
     Raises :class:`SchemaError` when the column names are not distinct, non-empty text.
     """
     check_headers(table)
-    known = distinct or {}
-    return tuple(column_facts(str(name), table[name], distinct=known.get(str(name))) for name in table.columns)
+    of_column = distinct or {}
+    return tuple(column_facts(str(name), table[name], distinct=of_column.get(str(name))) for name in table.columns)
 
 
 def column_facts(

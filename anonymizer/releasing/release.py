@@ -6,7 +6,6 @@ where a row came from. :func:`read_release` gives back what :meth:`Release.write
 
 import gzip
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -26,6 +25,7 @@ from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import labelled_bytes, planned_table
 from anonymizer.reading.parquet import arrow_bytes
 from anonymizer.releasing.files import arrow_maker, write_hashed
+from anonymizer.releasing.row_order import Key, sorted_rows
 from anonymizer.releasing.workbook import (
     EMPTY,
     SHEET_COLUMNS,
@@ -52,10 +52,6 @@ ORDERS: dict[str, str] = {
 
 offer("order", ORDERS)
 
-Key = tuple[NDArray[np.integer[Any]], int]
-"""Something that rows are sorted by: a whole number from 0 for each (n,), and what they are all below."""
-
-_WIDEST, _DIGIT = 1 << 62, 16
 _BATCH, _ROW_GROUP = 1 << 17, 1 << 18
 _MOST_LISTED = 1000
 
@@ -255,24 +251,6 @@ class Release:
                 _write_csv(self, cast(BinaryIO, packed))
         else:
             _write_csv(self, sink)
-
-
-def sorted_rows(keys: Sequence[Key], n: int) -> NDArray[np.int64]:
-    """Return the n rows sorted by the first key, where that is equal by the second, and so on; where all are equal, as
-    they stand."""
-    wide: list[Key] = []
-    for ranks, bound in keys:
-        if wide and wide[-1][1] * bound < _WIDEST:
-            wide[-1] = wide[-1][0].astype(np.int64) * bound + ranks, wide[-1][1] * bound
-        else:
-            wide.append((ranks, bound))
-    rows: NDArray[np.int64] | None = None
-    for ranks, bound in reversed(wide):
-        for shift in range(0, (bound - 1).bit_length(), _DIGIT):
-            digit = (ranks >> shift).astype(np.uint16)  # the lowest 16 bits of it
-            by_digit = np.argsort(digit if rows is None else np.take(digit, rows), kind="stable")  # by counting
-            rows = by_digit if rows is None else np.take(rows, by_digit)
-    return np.arange(n) if rows is None else rows
 
 
 def ranks_of(column: ReleasedColumn, rows: NDArray[np.int64] | slice = slice(None)) -> Key:

@@ -28,7 +28,8 @@ from anonymizer.partitions.folder import GROUP, Part
 from anonymizer.partitions.values import ROWS, CodedColumn, Codes, PieceValues
 from anonymizer.releasing.files import write_file
 from anonymizer.releasing.grid import Grid
-from anonymizer.releasing.release import Key, Release, ReleasedColumn, ranks_of, sorted_rows
+from anonymizer.releasing.release import Release, ReleasedColumn, ranks_of
+from anonymizer.releasing.row_order import Key, sorted_rows
 from anonymizer.reporting.report import digest
 from anonymizer.schema import Column, Role
 from anonymizer.values import numbers_of

@@ -16,7 +16,8 @@ from anonymizer.checking.verify import verify
 from anonymizer.flow import Flow
 from anonymizer.releasing.boxes import Boxes, kept_column
 from anonymizer.releasing.generalize import GENERALIZERS
-from anonymizer.releasing.release import ORDERS, Release, sorted_rows
+from anonymizer.releasing.release import ORDERS, Release
+from anonymizer.releasing.row_order import sorted_rows
 from anonymizer.releasing.tiers import Parts
 from anonymizer.schema import Column, Kind, Role
 from anonymizer.settings import Settings

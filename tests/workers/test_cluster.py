@@ -292,20 +292,20 @@ def test_a_scheduler_elsewhere__takes_tls(address: str) -> None:
 
 
 class Listed:
-    """A client of a scheduler that lists its own address and those of its workers; ``asked``: what of them."""
+    """A client of a scheduler that lists its own address and those of its workers; ``questions``: to them."""
 
     status = "running"
 
     def __init__(self, own: str, *workers: str) -> None:
         self.about: dict[str, Any] = {"address": own, "workers": dict.fromkeys(workers, {})}
-        self.asked: list[str] = []
+        self.questions: list[str] = []
         self.closed = False
 
     def scheduler_info(self, n_workers: int = -1) -> dict[str, Any]:
         return self.about
 
     def run(self, work: Any, *arguments: Any, **more: Any) -> dict[str, Any]:
-        self.asked.append(work.__name__)
+        self.questions.append(work.__name__)
         return {}
 
     def close(self, timeout: float) -> None:
@@ -327,7 +327,7 @@ def test_behind_a_tunnel__what_is_not_encrypted_is_refused(
     with pytest.raises(ParameterError, match=what), open_cluster(scheduler="tcp://127.0.0.1:8786"):
         pass
     assert listed.closed
-    assert set(listed.asked) <= {"forget"}
+    assert set(listed.questions) <= {"forget"}
 
 
 # Questions.
