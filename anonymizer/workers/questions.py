@@ -18,6 +18,7 @@ from anonymizer.growing.encode import MAX_CODES
 from anonymizer.growing.grow import linear_algebra
 from anonymizer.partitions.coded import person_columns
 from anonymizer.partitions.pieces import PartitionedTable
+from anonymizer.partitions.places import File
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.version import VERSION
@@ -107,6 +108,8 @@ def guarded(work: Callable[..., R]) -> Callable[..., R]:
                 place = f"{Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"
                 trace = trace.tb_next
             share = next((f" of share {item.number}" for item in arguments if isinstance(item, Share)), "")
+            if isinstance(error, OSError) and error.filename and error.strerror:
+                return out_of_reach(error)
             return Failure(
                 "ClusterError",
                 f"The step {work.__name__!r}{share} failed on a worker: {type(error).__name__} in {place}.",
@@ -114,6 +117,24 @@ def guarded(work: Callable[..., R]) -> Callable[..., R]:
             )
 
     return guard
+
+
+def out_of_reach(error: OSError) -> Failure:
+    """Return what is said of a file or folder that a worker could not read or write: its name, and what the system
+    says."""
+    return Failure(
+        "ClusterError",
+        f"A worker cannot read or write {str(error.filename)!r}: {error.strerror}.",
+        remedy="See that every worker sees the input and the output folder under the same path, and may read and write "
+        "there, then run it again; nothing was written.",
+    )
+
+
+def require_seen(file: File) -> None:
+    """Raise :class:`OSError` where this worker cannot open a file of a disk: one that only the client sees did not
+    change."""
+    if isinstance(file, Path):
+        file.open("rb").close()
 
 
 class Question(NamedTuple):

@@ -57,7 +57,7 @@ async def serve(wish: dict[str, Any]) -> None:
     """Run a scheduler, whose address is the only thing that is printed, or a worker."""
     import dask.config
 
-    dask.config.set(CONFIG)
+    dask.config.set({**CONFIG, "temporary-directory": wish["folder"]})  # a path of imports: nobody else may write there
     from distributed import Scheduler, Worker
     from distributed.security import Security
     from tornado.httpserver import HTTPServer

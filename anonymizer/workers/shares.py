@@ -37,7 +37,7 @@ from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.parse import Manner, manner_of
 from anonymizer.schema import Kind, Schema
 from anonymizer.values import EXACT, numbers_of
-from anonymizer.workers.questions import Share, guarded
+from anonymizer.workers.questions import Share, guarded, require_seen
 
 RUNS = 4
 """Runs of which a worker keeps something; one that was killed may have left some of it."""
@@ -197,6 +197,7 @@ def values_in(share: Share) -> tuple[dict[str, PieceValues], list[pa.Array]]:
     others = [name for name in share.table.names if share.table.delimiter and name not in share.names]
     texts, rows = [pa.array([], pa.string()) for _ in others], 0
     for piece in share.table.pieces:
+        require_seen(piece.path)
         with reading(piece.path):
             for batch in share.table.batches(piece, list(dict.fromkeys([*names, *others]))):
                 for name in names:
@@ -254,6 +255,7 @@ def read(share: Share, whole: Sequence[str] = ()) -> Tallies:
 @guarded
 def ranges_of(text: LargeText) -> Ranges:
     """Return the ranges of a file of text: see :func:`anonymizer.partitions.ranges.find_ranges`."""
+    require_seen(text.piece.path)
     return find_ranges(text)
 
 
