@@ -21,7 +21,7 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.pieces import PartitionedTable, Piece, open_table
 from anonymizer.partitions.places import File, MemoryFile, files_of, is_delimited
 from anonymizer.partitions.values import CodedColumn, Codes, code_columns
-from anonymizer.reading.delimited import BLOCK, count_byte, first_record, repair_names
+from anonymizer.reading.delimited import BLOCK, first_record, repair_names
 from anonymizer.reading.facts import ColumnFacts, column_facts
 from anonymizer.reading.files import PREVIEW, READERS, Reading, delimited_text
 from anonymizer.reading.options import Content, Extent, Problem, Question, ReadOptions, one_each
@@ -35,6 +35,7 @@ from anonymizer.reading.parse import (
     type_column,
     with_decimal,
 )
+from anonymizer.reading.stream import Text
 
 LARGE = 30_000_000
 """Records times columns from which the bytes of a file are read in pieces: docs/decisions/partitions.md."""
@@ -187,15 +188,16 @@ def read_parquet_bytes(data: bytes, name: str, options: ReadOptions, stop: Stop,
 def read_text_bytes(data: bytes, name: str, options: ReadOptions, stop: Stop, progress: Progress | None) -> Content:
     """Return the table of delimited text; in pieces when it is large. See :data:`LARGE_READERS`."""
     if len(data) >= LARGE:  # a cell takes a byte at least
-        text, used, problems, questions = delimited_text(data, name, options)
-        rows, names = max(count_byte(text, b"\n"), count_byte(text, b"\r")), first_record(text, str(used.delimiter))
-        if rows * len(names) >= LARGE and not count_byte(text, b'"') % 2:
-            stop(Extent(rows, len(names), rows * len(names), len(text)))
+        content, used, problems, questions = delimited_text(data, name, options)
+        text = Text.of(content)
+        names = first_record(text, str(used.delimiter))
+        if text.lines * len(names) >= LARGE and not text.quotes % 2:
+            stop(Extent(text.lines, len(names), text.lines * len(names), text.size))
             remarks = Remarks(used, problems, questions)
             with suppress(ReadError):
-                file = MemoryFile(name, text.lstrip(b"\r\n"), delimited=True)
+                file = MemoryFile(name, content.lstrip(b"\r\n"), delimited=True)
                 table = open_table(file, options=replace(used, encoding=None))
-                return remarks.content(table, used, progress, names, len(text))
+                return remarks.content(table, used, progress, names, text.size)
     return READERS["csv"](data, name, options, stop, progress)
 
 

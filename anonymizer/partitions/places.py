@@ -22,7 +22,7 @@ import pyarrow.csv as pacsv
 from anonymizer.errors import AnonymizerError, ParameterError, ReadError
 from anonymizer.reading.delimited import BLOCK, UTF8, codec_of, find_delimiter, first_record
 from anonymizer.reading.options import ReadOptions
-from anonymizer.reading.stream import TextStream
+from anonymizer.reading.stream import Text, TextStream
 
 PARQUET, DELIMITED = (".parquet",), (".csv", ".csv.gz", ".tsv", ".txt")
 """Endings of files that hold a table, by what they are."""
@@ -254,7 +254,7 @@ def layout_of(file: File, options: ReadOptions) -> tuple[str, list[str]]:
             remedy="Say which encoding it is in: --encoding cp1252.",
         ) from None
     delimiter = options.delimiter or find_delimiter(head, file.name)
-    names = first_record(head, delimiter)
+    names = first_record(Text.of(head), delimiter)
     return delimiter, names if options.header else [f"column {at + 1}" for at in range(len(names))]
 
 

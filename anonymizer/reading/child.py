@@ -35,7 +35,7 @@ from anonymizer.reading.files import (
     READERS,
     Reader,
     Reading,
-    place_of,
+    may_unfold,
     read_table,
     size_in_use,
 )
@@ -399,10 +399,9 @@ def _read(request: dict[str, Any], question: IO[bytes], pipe: IO[bytes], progres
             READERS[kind] = _named(where)
     allowance = Allowance(**request["allowance"])
     source: bytes | Path = question.read() if request["path"] is None else Path(request["path"])
-    lies_there = request["reader"] is None and place_of(source) is not None
-    if isinstance(source, Path) and not lies_there and source.is_file() and source.stat().st_size <= MAX_BYTES:
+    if isinstance(source, Path) and source.is_file() and source.stat().st_size <= MAX_BYTES:
         with suppress(OSError):  # reading it will say what is wrong
-            source = source.read_bytes()
+            source = source.read_bytes() if may_unfold(source) else source
     if isinstance(source, bytes) and (size := size_in_use(source)) > request["size"]:
         _say(pipe, "size", size)
         allow_more(allowance, request["size"], size)

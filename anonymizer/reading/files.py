@@ -52,7 +52,9 @@ from anonymizer.reading.parse import (
     type_column,
     with_decimal,
 )
+from anonymizer.reading.place import Place, start_of, state_of, text_of
 from anonymizer.reading.spreadsheet import read_spreadsheet
+from anonymizer.reading.stream import Text
 
 __all__ = [
     "DEFAULT_MISSING", "DELIMITERS", "ENCODINGS", "MAX_BYTES", "MAX_COLUMNS", "Problem", "ReadOptions", "Reading",
@@ -145,9 +147,10 @@ def read_table(
 
     Raises :class:`ReadError`, and nothing else, when no table can be made of it.
     """
-    place = None if reader else place_of(source)
+    options, readers = options or ReadOptions(), {**READERS, **(instead or {})}
+    place = None if reader else place_of(source, name, options, readers["csv"])
     data, name = _bytes_of(source, name) if place is None else (b"", name or place.path.name)
-    digest = hashlib.sha256(data).hexdigest() if place is None else place.sha256()
+    digest = hashlib.sha256(data).hexdigest() if place is None else place.sha256
     length = len(data) if place is None else place.size
     size = size_in_use(data) if place is None else length
     allowance = operator_allowance() if allowance is None else allowance
@@ -161,11 +164,13 @@ def read_table(
             data = unpack(data, name, most if size == length else min(most, max(size, LEAST_MEMORY // 2)))
         kind = "released" if reader else _format_of(data, name) if place is None else place.format
         if place is None:
-            read = reader or {**READERS, **(instead or {})}[kind]
-            content = read(data, name, options or ReadOptions(), stop, progress)
+            content = (reader or readers[kind])(data, name, options, stop, progress)
         else:
-            content = read_statistics(place.path, name, options or ReadOptions(), stop, progress)
-            place.refuse_changed(name)
+            with place.unchanged(name):
+                if place.text is None:
+                    content = read_statistics(place.path, name, options, stop, progress)
+                else:
+                    content = read_delimited(place.text, name, options, stop, progress)
         problems = content.problems + ([] if content.distinct else constant_columns(content.frame))
         pa.default_memory_pool().release_unused()  # what Arrow keeps for its next table is as large as this one
     except ReadError:
@@ -216,10 +221,17 @@ def _format_of(data: bytes, name: str) -> str:
 
 
 def read_delimited(
-    data: bytes, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
+    data: bytes | Text, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
 ) -> Content:
-    """Return the table of delimited text."""
-    text, used, problems, questions = delimited_text(data, name, options)
+    """Return the table of delimited text; ``data``: the bytes of a file, or the text in it where that is plain."""
+    problems, questions = list[Problem](), list[Question]()
+    if isinstance(data, Text):
+        delimiter = options.delimiter or find_delimiter(data.head, name)
+        text, used = data, replace(options, delimiter=delimiter, encoding="utf-8")
+    else:
+        content, used, problems, questions = delimited_text(data, name, options)
+        text = Text.of(content)
+        del content
     delimiter = str(used.delimiter)
     names, columns, notes = read_columns(text, delimiter, options.header, stop, progress)
     del text
@@ -262,7 +274,7 @@ def read_statistics(
         refuse_too_wide(width, name)
         stop(Extent(rows, width, rows * width, 4 * rows * width))
 
-    kind = _signed(data if isinstance(data, bytes) else _start(data)) or "por"
+    kind = _signed(data if isinstance(data, bytes) else start_of(data, START)) or "por"
     columns = read_labelled(
         data, kind, name, stop=reach, encoding=options.encoding, as_numbers=options.as_numbers,
         as_text=options.as_text, progress=progress or no_progress,
@@ -310,52 +322,37 @@ SIGNATURES: dict[bytes, str] = {
 }
 """The first bytes of formats that have such, and the format."""
 
-LONGEST_SIGNATURE = max(map(len, SIGNATURES))
+START = 4096
+"""First bytes by which a format is told."""
+
+PACKED = (b"\x1f\x8b", b"PAR1", b"PK")
+"""The first bytes of packed files."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """A statistician's file that is read where it lies, so that its bytes need not stand in memory beside the table.
-
-    ``size``, ``state``: its bytes, and what would differ had it been written meanwhile.
+def place_of(source: Source, name: str | None, options: ReadOptions, reader: Reader) -> Place | None:
+    """Return where a file lies that is read from there: a statistician's, that is known by its first bytes, or text in
+    UTF-8 where ``reader``, of such text, is the one here; ``None`` for anything else, and for what has a fault.
     """
-
-    path: Path
-    format: str
-    size: int
-    state: tuple[int, int, int]
-
-    def sha256(self) -> str:
-        """Return the digest of its bytes."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-
-    def refuse_changed(self, name: str) -> None:
-        """Raise :class:`ReadError` where it was written since."""
-        if _state(self.path) != self.state:
-            raise ReadError(f"{name} was changed while it was read.", remedy="Read it again when it is saved.")
-
-
-def place_of(source: Source) -> Place | None:
-    """Return where a statistician's file lies, that is known by its first bytes; ``None`` for anything else."""
     if not isinstance(source, (str, os.PathLike)):
         return None
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, ReadError):  # reading its bytes will say what is wrong
         path = Path(source)
-        kind, state = _signed(_start(path)) if path.is_file() else "", _state(path)
-        if kind in KINDS and state[0] <= MAX_BYTES:
-            return Place(path, kind, state[0], state)
+        start, state = start_of(path, START) if path.is_file() else b"", state_of(path)
+        kind = _signed(start)
+        if state[0] > MAX_BYTES:
+            return None
+        if kind in KINDS:
+            with path.open("rb") as file:
+                return Place(path, kind, state[0], state, hashlib.file_digest(file, "sha256").hexdigest())
+        if reader is read_delimited and _format_of(start, name or path.name) == "csv":
+            text, digest, size = text_of(path, options.encoding)
+            return Place(path, "csv", size, state, digest, text)
     return None
 
 
-def _state(path: Path) -> tuple[int, int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns, status.st_ino
-
-
-def _start(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(LONGEST_SIGNATURE)
+def may_unfold(path: Path) -> bool:
+    """Return whether a file may take more than its own size, by its first bytes: see :func:`size_in_use`."""
+    return start_of(path, START).startswith(PACKED)
 
 
 def _signed(data: bytes) -> str:

@@ -1,7 +1,41 @@
 """Delimited text in blocks, as its parser takes them."""
 
 import codecs
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Text:
+    """Text in UTF-8 without a byte-order mark, in memory or in a file.
+
+    ``head``: its first bytes, enough to tell its delimiter by. ``size``: all its bytes; ``lines``: its line feeds or
+    its carriage returns, whichever are more; ``quotes``: its quotes. ``open``: opens it at its start.
+    """
+
+    head: bytes
+    size: int
+    lines: int
+    quotes: int
+    open: Callable[[], IO[bytes]]
+
+    @classmethod
+    def of(cls, data: bytes) -> "Text":
+        """Return the text that is these bytes."""
+        lines = max(count_byte(data, b"\n"), count_byte(data, b"\r"))
+        return cls(data, len(data), lines, count_byte(data, b'"'), lambda: io.BytesIO(data))
+
+
+def count_byte(text: bytes, byte: bytes) -> int:
+    """Return how often a byte stands in a text: as ``text.count`` does, in a third of the time where it is frequent."""
+    if byte not in text:
+        return 0
+    values, step = np.frombuffer(text, np.uint8), 1 << 18
+    return sum(int(np.count_nonzero(values[at : at + step] == byte[0])) for at in range(0, len(text), step))
 
 
 class TextStream:

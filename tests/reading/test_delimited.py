@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from anonymizer.errors import ReadError
 from anonymizer.reading import delimited
-from anonymizer.reading.delimited import count_byte
 from anonymizer.reading.files import ReadOptions, read_table
+from anonymizer.reading.stream import count_byte
 from tests.reading.texts import notes, read
 
 
