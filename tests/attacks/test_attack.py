@@ -21,7 +21,7 @@ from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.releasing.grid import public_parts
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Settings
-from anonymizer.values import numbers_of, value_text
+from anonymizer.values import numbers_of, share, value_text
 from tests.attacks.test_look_up import people
 from tests.naive_attacks import values_of
 
@@ -160,10 +160,10 @@ def test_criteria__before_and_after() -> None:
     assert [criterion.name for criterion in outcome.outcomes] == ["singling out", "linkability", "inference"]
     assert single.before > 0.5
     assert single.after > 0.1  # no cells fit one person alone, but a box and its end do
-    assert single.sentence.startswith("0.0% of 200 ")
+    assert single.sentence.startswith("0% of 200 ")
     assert link.before > 0.9
     assert 0 < link.after <= 1 / 5
-    assert f"{link.after:.1%}" in link.sentence
+    assert f"{share(link.after)}" in link.sentence
     worst = max(outcome.inferences, key=lambda one: one.advantage)
     assert (inference.before, inference.after) == (worst.before.share, worst.after.share)
     assert worst.column in inference.sentence

@@ -78,8 +78,8 @@ def test_isolation__of_plain_cases() -> None:
     assert result.ends == Rate(2, 4)
     assert result.levels == Rate(0, 4)
     assert result.by_column == {"age": Rate(2, 8), "sex": Rate(0, 8)}
-    assert "25.0%" in result.sentence
-    assert "50.0%" in result.sentence
+    assert "25%" in result.sentence
+    assert "50%" in result.sentence
     # Ends that nobody holds single nobody out, and neither does a mean.
     for cells in (["[15, 45]"] * 4 + ["[50, 65]"] * 4, ["~30"] * 4 + ["~55"] * 4):
         assert isolation(table, table.assign(age=cells, sex="*"), schema, order).records == Rate(0, 8)

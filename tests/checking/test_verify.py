@@ -22,6 +22,7 @@ from anonymizer.pipeline import anonymize
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Schema
+from anonymizer.values import share
 from tests import naive_verify as naive
 
 AGES = st.sampled_from(["[20, 30]", "[20, 40]", "31", None])
@@ -339,7 +340,7 @@ def test_columns_that_leave_as_they_are__are_looked_up_alone_and_with_the_box() 
     assert 0 < alone < beside < 60
     assert check.achieved == beside
     assert check.passed is None
-    assert f"{alone / 60:.1%} of the rows by that alone, {beside / 60:.1%} with the box" in check.sentence
+    assert f"{share(alone / 60)} of the rows by that alone, {share(beside / 60)} with the box" in check.sentence
     everything = schema.with_column("shoe", role="sensitive").with_column("hat", role="sensitive")
     assert verify(released, everything, k=2).get("columns as they are") is None
 
