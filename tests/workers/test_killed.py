@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from anonymizer.workers.cluster import YOUNG, ClusterError, make_spill, open_cluster, remove_spill
 from anonymizer.workers.remote import release_on
-from tests.workers.killing import killing
+from tests.workers.killing import killing, note_readings
 from tests.workers.runs import CASES, alive, keys_of, same_files
 
 KILLS = [
@@ -53,6 +54,20 @@ def test_a_worker_that_is_killed__changes_nothing(
         with pytest.raises(ClusterError, match="Every worker is gone"):
             release_on(cluster, open_table(folder, 900), schema, tmp_path / "none", Settings(**changes), rows=900)
     assert sorted(os.listdir(tmp_path)) == sorted(["as-packed", "here", *(step for step, *_ in KILLS)])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
+def test_a_worker_that_is_killed__costs_one_reading_of_its_share(
+    tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, schema = source
+    monkeypatch.setattr("anonymizer.workers.remote.SMALL", 400)  # so that there are waves
+    log = tmp_path / "readings"
+    with open_cluster(workers=2, memory="2GiB", spill=spill) as cluster:
+        cluster.client.run(note_readings, str(log))
+        with killing(cluster, "count", tmp_path / "mark", after=6):
+            release_on(cluster, open_table(folder, 900), schema, tmp_path / "out", Settings(**CASES[0]), rows=900)
+    assert sorted(Counter(log.read_text().split()).values()) == [1, 2]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
