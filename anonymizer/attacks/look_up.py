@@ -17,7 +17,7 @@ from anonymizer.cells import number_of, parse_column_cell
 from anonymizer.checking.linkage import equivalence_classes
 from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.schema import Column, Kind, Schema
-from anonymizer.values import numbers_of, value_text
+from anonymizer.values import numbers_of, share, value_text
 
 MOST_VALUES = 10
 """Most values of a sensitive column that are listed one by one."""
@@ -74,8 +74,9 @@ class Matches:
             if column.certain is not None:
                 sentences.append(f"All of them have {column.column} = {column.certain}: it is disclosed.")
             elif column.values:
-                value, share, overall = column.values[0]
-                sentences.append(f"{column.column} is {value} for {share:.0%} of them ({overall:.0%} of everybody).")
+                value, *shares = column.values[0]
+                here, overall = map(share, shares)
+                sentences.append(f"{column.column} is {value} for {here} of them ({overall} of everybody).")
         return tuple(sentences)
 
 

@@ -30,6 +30,7 @@ from anonymizer.groups.recipe import group, grow_by
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.releasing.generalize import divide
+from anonymizer.values import share
 
 if TYPE_CHECKING:
     from anonymizer.flow import Flow
@@ -75,7 +76,7 @@ class Minimality:
             f"({self.already.right:,.0f} more share theirs with their whole group)."
         )
         if self.gain is not None:
-            text += f" The chance of the true value rises by {self.gain:.1%} on average."
+            text += f" The chance of the true value rises by {share(self.gain)} on average."
         if n < self.people:
             text += f" {self.people - n:,} rows were not counted, for want of time."
         return text

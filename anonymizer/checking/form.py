@@ -18,6 +18,7 @@ from anonymizer.errors import AnonymizerError, CellError
 from anonymizer.schema import LEFT_OUT, Column, Kind, Role, Schema
 from anonymizer.settings import Limits
 from anonymizer.values import level_order, numbers_of, value_text
+from anonymizer.values import share as share_text
 
 ON_SENSITIVE = ("l", "entropy_l", "t", "rsd_min", "spread_min")
 """Limits that speak of sensitive columns."""
@@ -32,7 +33,7 @@ def records_check(rows: int, records: int, share: float, left_out: int | None) -
     lacks, most = records - rows, int(share * records + 1e-9)
     if not (lacks or share or left_out):
         return ()
-    says = f"{lacks:,} of {records:,} records ({lacks / records:.2%}) were left out: they are in no row."
+    says = f"{lacks:,} of {records:,} records ({share_text(lacks / records)}) were left out: they are in no row."
     if lacks < 0:
         says = f"The release has {-lacks:,} rows more than the original has records."
     elif lacks > most:

@@ -236,7 +236,7 @@ def k_persons(evidence: Evidence) -> tuple[Check, ...]:
     if achieved >= k:
         sentence = f"Every class has rows of at least {_persons(achieved)}{whatever}."
         if persons.largest is not None:
-            sentence += f" At most {persons.largest:.0%} of the rows of a class are one person's."
+            sentence += f" At most {share(persons.largest)} of the rows of a class are one person's."
         return (Check(name, k, achieved, True, evidence.where(fewest), sentence),)
     if persons.exact:
         small = persons.in_class < k

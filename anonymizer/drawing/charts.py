@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.drawing.words import class_name, mean_text
-from anonymizer.values import number_text, plural
+from anonymizer.values import number_text, plural, share
 
 if TYPE_CHECKING:
     from anonymizer.groups.digression import NumericRisk
@@ -241,7 +241,7 @@ def moved_sentence(column: "Distribution") -> str:
     name = column.title or column.name
     if column.moved < 0.0005:
         return f"{name} is distributed as before"
-    return f"{name}: read evenly, {column.moved:.1%} of the records are in another bar"
+    return f"{name}: read evenly, {share(column.moved)} of the records are in another bar"
 
 
 def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:
@@ -254,7 +254,7 @@ def loss_sentence(ncp_by_column: Mapping[str, float], gcp: float) -> str:
 
 def two_way_sentence(two_way: "TwoWay") -> str:
     """Return how many rows two-way tables show in another cell, on average; "" where there is no such table."""
-    return "" if two_way.mean is None else f"Of any two-way table, {two_way.mean:.1%} of rows are in another cell"
+    return "" if two_way.mean is None else f"Of any two-way table, {share(two_way.mean)} of rows are in another cell"
 
 
 def worst_table_sentence(two_way: "TwoWay") -> str:

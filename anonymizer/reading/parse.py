@@ -32,7 +32,7 @@ from anonymizer.reading.decimals import (
     readable,
 )
 from anonymizer.reading.options import Answer, Problem, Question, ReadOptions
-from anonymizer.values import count_codes, look_up, present_codes
+from anonymizer.values import count_codes, look_up, present_codes, share
 
 MOSTLY = 0.8
 """Share of number-like values from which a text column is reported as numbers with some text among them."""
@@ -368,15 +368,15 @@ def _text_problems(
         text = f"Column {name!r} looks like dates with two-digit years. It stays text."
         return [Problem("warning", text, name, remedy="Write dates as year-month-day with four-digit years.")]
     counts = column.counts[~absent]
-    share = float(counts[numeric].sum() / max(1, counts.sum()))
-    if not MOSTLY <= share < 1:
+    part = float(counts[numeric].sum() / max(1, counts.sum()))
+    if not MOSTLY <= part < 1:
         return []
     positions = np.flatnonzero(~absent)[~numeric]
     rows = sorted(column.first_row(int(position)) for position in positions[:5])
     by_row = {column.first_row(int(position)): column.texts[int(position)].as_py() for position in positions[:5]}
     sample = ", ".join(f"{_short(by_row[row])} (record {row + 1:,})" for row in rows)
     more = f" and {len(positions) - 5:,} more" if len(positions) > 5 else ""
-    text = f"Column {name!r} is {share:.1%} numbers, but also holds text: {sample}{more}. It stays text."
+    text = f"Column {name!r} is {share(part)} numbers, but also holds text: {sample}{more}. It stays text."
     remedy = "Correct these values, or list them as missing marks."
     return [Problem("warning", text, name, rows[0], remedy)]
 

@@ -15,6 +15,7 @@ from anonymizer.population.sample import Population, Risky, riskiest, sample_ris
 from anonymizer.reporting.document import Picture
 from anonymizer.reporting.report import Report
 from anonymizer.schema import Kind, Schema
+from anonymizer.values import share
 
 MOST_RISKY = 10
 """Records that a report names by each order."""
@@ -93,10 +94,10 @@ class Findings:
         if not self.suppressed:
             return "Records are never dropped to reach a promise."
         return (
-            f"{self.suppressed / self.rows_before:.2%} of the records were left out, because the boxes of the others "
-            "would be wider with them; within a group only quasi-identifying values decided who. They are in no row, "
-            "so nothing is missing or withheld of them. What was lost counts them as lost whole; attacks are judged "
-            "over the people who are there, and the method was not run again."
+            f"{share(self.suppressed / self.rows_before)} of the records were left out, because the boxes of the "
+            "others would be wider with them; within a group only quasi-identifying values decided who. They are in no "
+            "row, so nothing is missing or withheld of them. What was lost counts them as lost whole; attacks are "
+            "judged over the people who are there, and the method was not run again."
         )
 
 

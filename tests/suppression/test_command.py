@@ -33,7 +33,7 @@ def test_report__says_how_many_were_left_out(files: Path) -> None:
 def test_verify__counts_them_beside_the_original(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     check = ["verify", str(files / "out.csv"), *ROLES, "--k", "5", "--original", str(files / "in.csv")]
     assert main([*check, "--suppression", "2%"]) == 0
-    assert "4 of 300 records (1.33%) were left out" in capsys.readouterr().out
+    assert "4 of 300 records (1.3%) were left out" in capsys.readouterr().out
     assert main([*check, "--report", str(files / "report.json")]) == 0
     assert main([*check, "--suppression", "0.01"]) == 1
     assert main(check) == 1
