@@ -61,9 +61,9 @@ def singled_out(isolation: Isolation) -> None:
         "Levels of one record": isolation.levels,
     }
     for place, (title, rate) in zip(st.columns(len(figures)), figures.items(), strict=True):
-        place.metric(plain(title), rate.text)
+        place.metric(plain(title), plain(rate.text))
     columns = sorted(isolation.by_column.items(), key=lambda item: -item[1].share)
-    shares = ", ".join(f"{plain(name)} {rate.text}" for name, rate in columns)
+    shares = ", ".join(f"{plain(name)} {plain(rate.text)}" for name, rate in columns)
     st.caption(
         "The box [29, 61] says that somebody in its group is 29, and [25, 64] in steps of 5 that somebody is 25 to 29. "
         f"When only one record is, these words mean that record and no other. By column: {shares}."
@@ -79,8 +79,8 @@ def groups_offer(ws: Workspace, release: Release) -> None:
     ways = ws.answers.get("price of groups", release, lambda: price_of_groups(ws.flow))
     (before, exact), (after, closed) = ways["sets"], ways["groups"]
     st.markdown(
-        f"**Written as public groups of levels, boxes single out {after.records.text} of the records instead "
-        f"of {before.records.text}, and lose {share(closed)} of the detail (GCP) instead of {share(exact)}.** "
+        f"**Written as public groups of levels, boxes single out {plain(after.records.text)} of the records instead "
+        f"of {plain(before.records.text)}, and lose {share(closed)} of the detail (GCP) instead of {share(exact)}.** "
         "Choose them under *How cells are written*."
     )
 
