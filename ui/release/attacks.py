@@ -61,9 +61,9 @@ def singled_out(isolation: Isolation) -> None:
         "Levels of one record": isolation.levels,
     }
     for place, (title, rate) in zip(st.columns(len(figures)), figures.items(), strict=True):
-        place.metric(plain(title), plain(rate.text))
+        place.metric(plain(title), share(rate.share))
     columns = sorted(isolation.by_column.items(), key=lambda item: -item[1].share)
-    shares = ", ".join(f"{plain(name)} {plain(rate.text)}" for name, rate in columns)
+    shares = ", ".join(f"{plain(name)} {share(rate.share)}" for name, rate in columns)
     st.caption(
         "The box [29, 61] says that somebody in its group is 29, and [25, 64] in steps of 5 that somebody is 25 to 29. "
         f"When only one record is, these words mean that record and no other. By column: {shares}."
@@ -79,8 +79,8 @@ def groups_offer(ws: Workspace, release: Release) -> None:
     ways = ws.answers.get("price of groups", release, lambda: price_of_groups(ws.flow))
     (before, exact), (after, closed) = ways["sets"], ways["groups"]
     st.markdown(
-        f"**Written as public groups of levels, boxes single out {plain(after.records.text)} of the records instead "
-        f"of {plain(before.records.text)}, and lose {share(closed)} of the detail (GCP) instead of {share(exact)}.** "
+        f"**Written as public groups of levels, boxes single out {share(after.records.share)} of the records instead "
+        f"of {share(before.records.share)}, and lose {share(closed)} of the detail (GCP) instead of {share(exact)}.** "
         "Choose them under *How cells are written*."
     )
 
@@ -130,7 +130,7 @@ def guesses(outcome: Attacks) -> None:
 
 def rate_text(rate: Rate) -> str:
     """Return a share with its interval."""
-    return f"{rate.text} ({interval(rate.interval)})" if rate.tries else "nobody has a value"
+    return f"{share(rate.share)} ({interval(rate.interval)})" if rate.tries else "nobody has a value"
 
 
 def interval(ends: tuple[float, float]) -> str:
