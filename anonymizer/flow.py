@@ -84,7 +84,8 @@ class Flow:
         self.against_original, self.population, self.reading = against_original, population, reading
         self.rng, self.turn, self.reasons = rng, turn, dict(reasons or {})
         self.progress: Progress = no_progress
-        keys = {name: tuple(self._dependency(on) for on in DEPENDS[name]) for name in DEPENDS}
+        values = {on: self._dependency(on) for on in {on for needs in DEPENDS.values() for on in needs}}
+        keys = {name: tuple(values[on] for on in needs) for name, needs in DEPENDS.items()}
         same = {name: stage for name, stage in (stages or {}).items() if name in keys and stage[0] == keys[name]}
         self._stages: dict[str, tuple[Any, Place[Any]]] = {name: (key, Place()) for name, key in keys.items()} | same
 

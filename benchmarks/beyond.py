@@ -26,7 +26,8 @@ import pandas as pd
 import psutil
 
 import anonymizer as an
-from anonymizer.growing.grow import grow_from, linear_algebra
+from anonymizer.growing.grow import grow_from
+from anonymizer.growing.threads import one_thread
 from anonymizer.partitions.coded import code_table
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.records import LEVELS, InPieces
@@ -161,7 +162,7 @@ def waves_of(table: Any, rows: int, workers: int) -> Waves:
     """Return the waves of growing on so many workers."""
     source = Counting(table, enough=rows // (4 * workers))
     try:
-        with linear_algebra().limit(limits=1, user_api="blas"):
+        with one_thread():
             grow_from(source, table.encoded.encodings, "entropy", 2, None, LEVELS)
     except StopIteration:
         pass

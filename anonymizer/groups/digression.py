@@ -104,7 +104,7 @@ def covariance_test(within: Floats, n: NDArray[np.integer], bartlett: bool = Fal
     ``bartlett`` shrinks it by 1 − (2r + 1 − 2 / (r + 1)) / (6 (n_t − 1)). A singular node covariance, as always with
     n_t <= r, has p = 0; a singular overall one has NaN everywhere: the test is off.
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtrc
 
     m, r = within.shape[:2]
     freedom = np.maximum(n - 1, 1)[:, None, None]
@@ -118,7 +118,7 @@ def covariance_test(within: Floats, n: NDArray[np.integer], bartlett: bool = Fal
     statistic = freedom[:, 0, 0] * (sign_and_log[1][0] - sign_and_log[1] + trace - r)
     if bartlett:
         statistic = statistic * (1 - (2 * r + 1 - 2 / (r + 1)) / (6 * freedom[:, 0, 0]))
-    return np.where(flat, 0.0, chi2.sf(np.maximum(statistic, 0.0), r * (r + 1) / 2))
+    return np.where(flat, 0.0, chdtrc(r * (r + 1) / 2, np.maximum(statistic, 0.0)))
 
 
 def singular(covariance: Floats) -> NDArray[np.bool_]:

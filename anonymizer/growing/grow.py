@@ -6,8 +6,8 @@ its own. The same plan serves records in this process and records on several mac
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,10 @@ from anonymizer.growing.subtree import (
     sizes_and_depths,
 )
 from anonymizer.growing.target import bits_of, moments_of_steps
+from anonymizer.growing.threads import one_thread
 from anonymizer.growing.tree import Persons, Tree
 from anonymizer.growing.waves import KERNEL_CRITERIA, Here, Orders, Splitter, choose_split, divide_large, division_of
 from anonymizer.settings import offer
-
-if TYPE_CHECKING:
-    from threadpoolctl import ThreadpoolController
 
 CRITERIA = ("entropy", "gini", "sse", "blend", "in-order")
 """Splitting criteria: impurities of classes, squared error of numbers, and of numbers and columns together; and the
@@ -96,7 +94,7 @@ def grow_with_leaves(
     if in_order:
         criterion = "sse" if encoded.by_numbers else "entropy"
     require_fit(criterion, encoded.by_numbers)
-    with linear_algebra().limit(limits=1, user_api="blas"):  # kernels run side by side already; more threads only wait
+    with one_thread():
         rules = min_leaf, max_depth, exhaustive_max
         return grow_from_all(InMemory(encoded), criterion, *rules, in_order=in_order)
 
@@ -114,15 +112,6 @@ def require_fit(criterion: str, by_numbers: bool) -> None:
 def grow_from_all(source: InMemory, *rules: Any, in_order: bool = False) -> tuple[Tree, NDArray[np.int32]]:
     """Return the tree that grows from all records, and the leaf of each: see :func:`grow_from`."""
     return tree_of_records(grow_from(source, source.encodings, *rules, in_order=in_order), source.encoded, source.order)
-
-
-@cache
-def linear_algebra() -> "ThreadpoolController":
-    """Return the control of linear algebra's threads; to find its libraries takes a while, so it is kept."""
-    import scipy.linalg  # noqa: F401 - compiled loops call its library, which must be found, too
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def grow_from(

@@ -1,11 +1,15 @@
-"""Threads that read records side by side, as compiled loops do without Python's lock."""
+"""Threads that read records side by side, as compiled loops do without Python's lock, and those of linear algebra."""
 
 import os
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 WORKERS = 2
 """Threads that read records at the same time."""
@@ -31,3 +35,19 @@ def workers() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=workers.cache_clear)  # the threads are the parent's, and nobody's here
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which products of matrices run in one thread: beside loops that run side by side, and on a
+    busy machine, several wait for each other, ten times as long."""
+    context: AbstractContextManager[Any] = linear_algebra().limit(limits=1, user_api="blas")
+    return context
+
+
+@cache
+def linear_algebra() -> "ThreadpoolController":
+    """Return the control of linear algebra's threads; to find its libraries takes a while, so it is kept."""
+    import scipy.linalg  # noqa: F401 - compiled loops call its library, which must be found, too
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

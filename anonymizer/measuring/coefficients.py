@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import LookAlikes, classes_of
 from anonymizer.growing.encode import EncodedTable, Encoding
+from anonymizer.growing.threads import one_thread
 from anonymizer.measuring.bins import Bins
 from anonymizer.measuring.boxed import BoxedColumn, BoxedTable
-from anonymizer.measuring.predict import cell_of, features_of, one_thread
+from anonymizer.measuring.predict import cell_of, features_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -286,7 +287,7 @@ def _term(column: BoxedColumn, of_code: Rows) -> Term:
 
 def _reach(freedom: int | None) -> float:
     """Return how many standard errors an interval reaches to either side; ``freedom``: degrees of Student's t."""
-    from scipy.stats import norm, t
+    from scipy.special import ndtri, stdtrit
 
     tail = (1 + CONFIDENCE) / 2
-    return float(norm.ppf(tail) if freedom is None else t.ppf(tail, freedom))
+    return float(ndtri(tail) if freedom is None else stdtrit(freedom, tail))

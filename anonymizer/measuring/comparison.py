@@ -195,7 +195,7 @@ def paired_t_test(first: Outcome, second: Outcome, measure: str) -> Difference:
     Folds overlap in their training records, so the p-value is too small rather than too large. NaN with fewer than
     two folds; 1 when no fold differs.
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtr
 
     apart = first.measured[measure] - second.measured[measure]
     apart = apart[np.isfinite(apart)]
@@ -204,7 +204,7 @@ def paired_t_test(first: Outcome, second: Outcome, measure: str) -> Difference:
     spread = float(apart.std(ddof=1)) / np.sqrt(len(apart))
     if spread == 0:
         return Difference(float(apart.mean()), 1.0 if apart[0] == 0 else 0.0)
-    return Difference(float(apart.mean()), float(2 * student.sf(abs(apart.mean()) / spread, len(apart) - 1)))
+    return Difference(float(apart.mean()), float(2 * stdtr(len(apart) - 1, -abs(apart.mean()) / spread)))
 
 
 def as_table(outcomes: Sequence[Outcome]) -> pd.DataFrame:

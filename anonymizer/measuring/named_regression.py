@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError
 from anonymizer.growing.encode import Encoding, encode_column
+from anonymizer.growing.threads import one_thread
 from anonymizer.measuring.boxed import Values, records_of, values_after, values_before
 from anonymizer.measuring.coefficients import FEWEST, Design, Term, independent, linear, logistic, terms_of_codes
-from anonymizer.measuring.predict import one_thread
 from anonymizer.population.estimates import Compared, Estimate, Floats, Rows, Sampling, estimate
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Kind, Schema

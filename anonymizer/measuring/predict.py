@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import Cell
 from anonymizer.growing.encode import Encoding
+from anonymizer.growing.threads import one_thread
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -93,9 +94,9 @@ def expected_errors(n: Floats, errors: Floats) -> Floats:
     No error: n (1 − CF^(1/n)). Fewer than one: between that and the bound of one error. Otherwise the normal
     approximation with a correction of half an error.
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
-    z = norm.ppf(1 - CONFIDENCE)
+    z = ndtri(1 - CONFIDENCE)
 
     def bound(e: Floats) -> Floats:
         share = np.minimum((e + 0.5) / n, 1.0)
@@ -105,14 +106,6 @@ def expected_errors(n: Floats, errors: Floats) -> Floats:
 
     none = n * (1 - CONFIDENCE ** (1 / n))
     return np.asarray(np.where(errors < 1, none + errors * (bound(np.ones_like(n)) - none), bound(errors)))
-
-
-def one_thread() -> Any:
-    """Return a context in which products of matrices run in one thread: on a busy machine several wait for each other,
-    ten times as long."""
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1, user_api="blas")
 
 
 def regress(features: Floats, box: Rows, values: Floats, test: Floats) -> tuple[Floats, Floats]:

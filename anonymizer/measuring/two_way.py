@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from anonymizer.checking.kinds import every_record
 from anonymizer.checking.linkage import LookAlikes, classes_of
 from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.threads import one_thread
 from anonymizer.measuring.bins import bins_of
 from anonymizer.measuring.boxed import BoxedTable
-from anonymizer.measuring.predict import one_thread
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]

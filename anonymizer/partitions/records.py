@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from anonymizer.errors import Progress, no_progress
 from anonymizer.groups.recipe import Recipe, grow_by, natural_criterion, with_criterion
 from anonymizer.growing.encode import CodeColumns
-from anonymizer.growing.grow import grow, grow_from, linear_algebra, tree_of_records
+from anonymizer.growing.grow import grow, grow_from, tree_of_records
 from anonymizer.growing.records import SMALL, Growth, Histograms, InMemory, grow_subtree, heights_of
 from anonymizer.growing.subtree import Division, Node, Subtree
 from anonymizer.growing.target import entropy, gini, moments_of_all, sse
-from anonymizer.growing.threads import WORKERS, in_threads
+from anonymizer.growing.threads import WORKERS, in_threads, one_thread
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.coded import CodedTable
 from anonymizer.partitions.values import ROWS
@@ -148,6 +148,6 @@ def grow_pieces(
         return grow_by(recipe, table.whole)
     source = InPieces(table, rows, enough, progress)
     rules = recipe.min_leaf, recipe.max_depth, LEVELS
-    with linear_algebra().limit(limits=1, user_api="blas"):
+    with one_thread():
         subtree = grow_from(source, source.encodings, criterion, *rules, in_order=in_order)
     return tree_of_records(subtree, table.encoded, source.order)

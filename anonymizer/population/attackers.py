@@ -66,12 +66,12 @@ def k_map_size(k: int, n: int, population: int, significance: float, truncated: 
     A class of k people shows j or more in the sample with a Poisson chance of mean k·n/N, or, ``truncated``, with that
     chance among classes that show at all (Pannekoek 1999; El Emam and Dankar 2008). The size is at most k, and n.
     """
-    from scipy.stats import poisson
+    from scipy.special import pdtrc
 
-    chance = poisson(k * n / population)
-    scale = chance.sf(0) if truncated else 1.0
+    mean = k * n / population
+    scale = pdtrc(0, mean) if truncated else 1.0
     sizes = np.arange(1, k + 1)
-    errors = chance.sf(sizes - 1) / scale
+    errors = pdtrc(sizes - 1, mean) / scale
     enough = np.flatnonzero(errors <= significance)
     size = int(sizes[enough[0]]) if len(enough) else k
     return min(size, k, n), float(errors[enough[0]]) if len(enough) and size < k else 0.0

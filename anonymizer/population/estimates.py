@@ -140,9 +140,9 @@ class Estimate:
 
 def estimate(value: float, error: float, freedom: int) -> Estimate:
     """Return a figure with its interval, by Student's t."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    reach = float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * error
+    reach = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * error
     return Estimate(float(value), float(error), float(value - reach), float(value + reach))
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from anonymizer.errors import AnonymizerError
 from anonymizer.growing.encode import MAX_CODES
-from anonymizer.growing.grow import linear_algebra
+from anonymizer.growing.threads import one_thread
 from anonymizer.partitions.coded import person_columns
 from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.places import File
@@ -92,7 +92,7 @@ def guarded(work: Callable[..., R]) -> Callable[..., R]:
                 if isinstance(item, Failure):
                     return item
         try:
-            with linear_algebra().limit(limits=1, user_api="blas"):
+            with one_thread():
                 return work(*arguments)
         except AnonymizerError as error:
             return Failure(type(error).__name__, error.problem, error.column, error.remedy)

@@ -22,10 +22,11 @@ from anonymizer.groups.mondrian import require_target
 from anonymizer.groups.recipe import Recipe, recipe_of, used_settings, with_criterion
 from anonymizer.groups.refine import failing, groups_that_keep
 from anonymizer.growing.encode import EncodedTable
-from anonymizer.growing.grow import grow_from, linear_algebra, require_fit, tree_of
+from anonymizer.growing.grow import grow_from, require_fit, tree_of
 from anonymizer.growing.records import SMALL, Growth
 from anonymizer.growing.subtree import Division, Node, Subtree
 from anonymizer.growing.target import entropy, gini, sse_of_tallies
+from anonymizer.growing.threads import one_thread
 from anonymizer.growing.tree import Tree
 from anonymizer.partitions.boxes import ladders_of_pieces
 from anonymizer.partitions.check import verify_folder
@@ -147,7 +148,7 @@ class Elsewhere:
             require_target(recipe.mondrian, encoded.by_numbers, bool(encoded.target.name))
         require_fit(str(recipe.criterion), encoded.by_numbers)
         rules = recipe.min_leaf, recipe.max_depth, LEVELS
-        with linear_algebra().limit(limits=1, user_api="blas"):
+        with one_thread():
             records = Records(self, enough, k)
             splitter = partial(Columns, records)
             subtree = grow_from(records, self.here.encodings, str(recipe.criterion), *rules, splitter=splitter)
