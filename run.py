@@ -20,8 +20,8 @@ HELP = """python run.py [COMMAND] [OPTIONS]
 
   (nothing)  set up, and open the dashboard; options go to Streamlit: python run.py --server.port 8600
   test       set up, and run every test, browser walks included; options go to pytest: python run.py test -k verify
-  fuzz       set up, and read thousands of damaged files: python run.py fuzz 5000 (of each kind; a second number
-             says where their seeds begin)
+  fuzz       set up, read thousands of damaged files, python run.py fuzz 5000 (of each kind; a second number says where
+             their seeds begin), and run every case of the tests that are sweeps
   lint       set up, and check style, types and the imports between modules
   bench      set up, and run the benchmarks; options go to them
   sbom       print the bill of materials (CycloneDX) of what Copse installs: python run.py sbom > copse.cdx.json
@@ -38,8 +38,8 @@ STAMP = VENV / "copse-setup.json"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """Programs, looked for on the PATH, that the browser walks can drive."""
 
-SIDE_BY_SIDE = ("-n", str(min(8, (os.cpu_count() or 2) + 2)), "--dist", "worksteal", "--durations", "30")
-"""How pytest runs everything: two processes more than there are processors, as walks often wait; eight at most."""
+SIDE_BY_SIDE = ("-n", str(min(8, (os.cpu_count() or 2) + 1)), "--dist", "worksteal", "--durations", "30")
+"""How pytest runs everything: one process more than there are processors, as walks often wait; eight at most."""
 
 PIPE_CLOSED = 141
 """As a shell says of a program that wrote to a pipe which nobody reads any more."""
@@ -117,10 +117,12 @@ def test(options: list[str]) -> int:
 
 
 def fuzz(cases: str = "2000", first: str = "0") -> int:
-    """Read so many damaged files of each kind, with seeds from ``first``."""
-    python = set_up(TO_TEST)
-    os.environ.update(COPSE_FUZZ_CASES=cases, COPSE_FUZZ_SEED=first)
-    return call([python, "-m", "pytest", "tests/fuzz", "-q"])
+    """Read so many damaged files of each kind, with seeds from ``first``, and run every case of the tests that are
+    sweeps."""
+    python = compile_package(set_up(TO_TEST))
+    os.environ.update(COPSE_FUZZ_CASES=cases, COPSE_FUZZ_SEED=first, COPSE_SWEEPS="1")
+    files = call([python, "-m", "pytest", "tests/fuzz", "-q"])
+    return call([python, "-m", "pytest", *SIDE_BY_SIDE, "-m", "sweep", "-q"]) or files
 
 
 def lint() -> int:

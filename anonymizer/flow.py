@@ -90,10 +90,8 @@ class Flow:
         self._stages: dict[str, tuple[Any, Place[Any]]] = {name: (key, Place()) for name, key in keys.items()} | same
 
     def _dependency(self, name: str) -> Any:
-        if name == "schema":
-            return self.schema.bare
-        if name in ("quasi_identifying", "person"):
-            return getattr(self.schema, name)
+        if name in ("schema", "quasi_identifying", "person"):
+            return self.schema.bare if name == "schema" else getattr(self.schema, name)
         own = hasattr(type(self), name) or name in ("reasons", "population")
         return getattr(self, name) if own else getattr(self.settings, name)
 

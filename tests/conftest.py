@@ -138,6 +138,30 @@ class Names:
             self.terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}): {why}")
 
 
+# Tests of many cases, of which some are enough for every day.
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out cases of tests marked as sweeps, unless all are wanted, or one is asked for by its name."""
+    if os.environ.get("COPSE_SWEEPS") or any("[" in word for word in config.args):
+        return
+    sweeps: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sweep") is not None:
+            sweeps.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    others = [case for cases in sweeps.values() for case in cases if case not in spread(cases)]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in others]
+
+
+def spread(cases: list[pytest.Item]) -> list[pytest.Item]:
+    """As many of the cases as their mark says, evenly spread."""
+    marker = cases[0].get_closest_marker("sweep")
+    assert marker is not None
+    (number,) = marker.args
+    return [cases[place * len(cases) // number] for place in range(number)]
+
+
 # The public tables.
 
 

@@ -64,6 +64,7 @@ def loss(cell: Any, values: "pd.Series[Any]", kind: Kind) -> float:
     return (1 - may_miss) * share + may_miss
 
 
+@pytest.mark.sweep(45)
 @pytest.mark.parametrize(("name", "grouping", "generalizer"), RUNS)
 def test_every_combination__figures_are_those_of_the_written_file(name: str, grouping: str, generalizer: str) -> None:
     table, schema = table_of(name)
@@ -91,6 +92,7 @@ def test_every_combination__figures_are_those_of_the_written_file(name: str, gro
     assert result.verification.k_anonymous == (min(after.values()) >= K)
 
 
+@pytest.mark.sweep(45)
 @pytest.mark.parametrize(("name", "grouping", "generalizer"), RUNS)
 def test_every_combination__cells_hold_their_values_and_nothing_else_changes(
     name: str, grouping: str, generalizer: str

@@ -148,8 +148,7 @@ class Report:
         }
 
     def with_output(self, output: Mapping[str, str], override: str = "") -> "Report":
-        """Return the report of what left: the digest of the file in each format, and the reason when a check had
-        failed."""
+        """Return the report of what left: the file's digest in each format, and the reason when a check had failed."""
         return replace(self, provenance=replace(self.provenance, output=dict(output)), override=override)
 
     def to_json(self) -> str:

@@ -186,6 +186,7 @@ def test_a_reason_that_was_not_needed__is_not_kept() -> None:
 # Checking a release.
 
 
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_verify__agrees_with_the_run(generalizer: str, ending: str, capsys: Capture) -> None:

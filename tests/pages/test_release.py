@@ -172,6 +172,7 @@ def test_grouping__can_be_compared_on_the_page(grouping: str) -> None:
     assert f"--grouping {grouping}" in next(code.value for code in app.code if " anonymize " in code.value)
 
 
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("writing", WRITINGS)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) -> None:
