@@ -279,7 +279,7 @@ def browser(chromium: str) -> Iterator[Any]:
     """A running Chromium. It ends with its module, for its event loop would be in the way of other tests."""
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=30_000)  # of tests that share the processors with others
+    expect.set_options(timeout=60_000)  # of tests that share the processors with others
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium, args=list(LAUNCH))
         yield running
@@ -299,7 +299,7 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     context.on("request", lambda fetch: foreign.append(fetch.url) if is_foreign(fetch.url) else None)
     context.on("console", lambda line: forbidden.append(line.text) if "Content Security" in line.text else None)
     opened = context.new_page()
-    opened.set_default_timeout(30_000)
+    opened.set_default_timeout(60_000)
     yield opened
     if request.node.stash.get(FAILED, False):
         name = re.sub(r"\W+", "-", request.node.nodeid).strip("-")[-120:]

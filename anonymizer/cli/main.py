@@ -306,7 +306,7 @@ def run_compile(options: argparse.Namespace) -> int:
 
 def show_compiling() -> None:
     """Compile, with a bar: silence for a minute looks like a fault."""
-    print("Copse compiles itself, once after every update; this takes a minute or two.", file=sys.stderr, flush=True)
+    print("Copse compiles itself, once after every update; this takes a few minutes.", file=sys.stderr, flush=True)
     show = ProgressBar()
     compile_loops(show)
     show.end()

@@ -129,9 +129,7 @@ def test_cancel__ends_it_and_says_so() -> None:
     assert "It goes on when you leave this page." in plain_text(app)
     app.button(key="cancel evaluation").click().run()
     job = current_job(ws)
-    started = time.monotonic()
     assert job.done.wait(20)
-    assert time.monotonic() - started < 10
     app.run()
     assert not app.exception
     assert "Stopped before the first fold" in plain_text(app) or "(stopped early)" in plain_text(app)

@@ -48,7 +48,7 @@ def test_gains__of_a_large_table_are_worked_out_beside_the_page(monkeypatch: pyt
     app.button(key="begin settings of papers").click().run()
     job = ws.jobs["settings of papers"]
     assert job.done.wait(60)
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     while "release use paper 0" not in [button.key for button in app.button] and time.monotonic() < until:
         app.run()
     assert not app.exception
