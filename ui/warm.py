@@ -1,7 +1,8 @@
 """Compile at start what a steward will need in a minute: the first table must not wait for the compiler.
 
 `python run.py` has compiled before it starts the server (:mod:`anonymizer.cli.warm`), so this only loads what was
-compiled. Only made-up records are used. What stays loaded then is kept out of the way of the collection of garbage.
+compiled, as far as a first table needs it. Only made-up records are used. What stays loaded then is kept out of the way
+of the collection of garbage.
 """
 
 import gc
@@ -61,16 +62,16 @@ def begin() -> None:
 
 
 def load() -> None:
-    """Load the libraries and compile, and sweep after each."""
+    """Load the libraries and loops, compile them where that was not done yet, and sweep after each."""
     from anonymizer.attacks import attack  # noqa: F401
-    from anonymizer.cli.warm import compile_loops
+    from anonymizer.cli.warm import load_loops
     from anonymizer.drawing import charts  # noqa: F401
     from anonymizer.measuring import comparison  # noqa: F401
     from anonymizer.reading.child import prepare
 
     prepare()
     sweep()
-    compile_loops()
+    load_loops()
     sweep()
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from anonymizer.schema import Schema
 
+Step = tuple[str, Callable[[], object]]
+"""What has to run, in words, and as a function."""
+
 PACKAGE = Path(__file__).parents[1]
 MARK = "copse-compiled.txt"
 WIDTHS = ((10, 2), (10, 300), (250, 300), (300, 2), (300, 250), (300, 300), (10, 0), (300, 0))
@@ -94,6 +97,16 @@ def compile_loops(progress: Progress | None = None) -> None:
         write_file(mark, sources())
 
 
+def load_loops() -> None:
+    """Load the compiled loops that a first table needs; compile all of them where that was not done yet. What a table
+    of another kind needs beside them is loaded when it comes, in a tenth of a second."""
+    if not is_compiled():
+        compile_loops()
+        return
+    for _, step in first_steps():
+        step()
+
+
 def forget_loops() -> None:
     """Remove the compiled loops beside the sources: each holds a copy of those that it calls in other files, so one
     change makes all of them stale."""
@@ -102,39 +115,55 @@ def forget_loops() -> None:
             path.unlink(missing_ok=True)
 
 
-def steps() -> list[tuple[str, Callable[[], object]]]:
-    """Return what has to run so that every loop is compiled: in words, and as a function."""
-    import anonymizer as an
-    from anonymizer.drawing.svg import svg
-    from anonymizer.flow import Flow
+def steps() -> list[Step]:
+    """Return what has to run so that every loop is compiled."""
     from anonymizer.forest.domains import code, domains_of
     from anonymizer.forest.forest import grow_forest
-    from anonymizer.pipeline import run_flow
     from anonymizer.reading.samples import customers, employees, hospital, visits
 
-    work: list[tuple[str, Callable[[], object]]] = [("Loading the drawing of trees", lambda: svg("digraph { a }"))]
-    for title, table, schema in (
-        ("classes", customers(), an.suggest(customers())),
-        ("numbers", employees(), an.suggest(employees())),
-        ("a larger table", hospital(), an.suggest(hospital())),
-        ("persons", visits(200), an.suggest(visits(200))),
-    ):
-        grouping = "error-digression" if schema.by_numbers else "error-risk"
-        flow = Flow(table, schema).but(grouping=grouping, k=min(10, len(table) // 7))
-        work.append((f"Compiling: trees of {title}", partial(flow.compute, "pruning", "frontier")))
-        for generalizer in an.GENERALIZERS:
-            work.append(
-                (f"Compiling: {generalizer} boxes of {title}", partial(run_flow, flow.but(generalizer=generalizer)))
-            )
-    for values, classes in WIDTHS:
-        grown = Flow(*made_up(values, classes))
-        work.append((f"Compiling: trees of {values} values and {classes} classes", partial(grown.compute, "pruning")))
+    work = first_steps()
+    work += steps_of("numbers", employees()) + steps_of("a larger table", hospital()) + steps_of("persons", visits(200))
+    for values, classes in WIDTHS[1:]:
+        work.append(step_of_width(values, classes))
     table = customers()
     forest = code(table, domains_of(table, str(table.columns[-1])))
     work.append(("Compiling: codes of numbers", code_numbers))
     work.append(("Compiling: chances of linking", check_links))
     work.append(("Compiling: private forests", lambda: grow_forest(forest, 100.0)))
     return work
+
+
+def first_steps() -> list[Step]:
+    """Return what loads the libraries and loops that a first table needs."""
+    from anonymizer.drawing.svg import svg
+    from anonymizer.reading.samples import customers
+
+    drawing: Step = ("Loading the drawing of trees", lambda: svg("digraph { a }"))
+    return [drawing, *steps_of("classes", customers()), step_of_width(*WIDTHS[0])]
+
+
+def steps_of(title: str, table: "pd.DataFrame") -> list[Step]:
+    """Return the whole flow of a sample, by every generalizer."""
+    import anonymizer as an
+    from anonymizer.flow import Flow
+    from anonymizer.pipeline import run_flow
+
+    schema = an.suggest(table)
+    grouping = "error-digression" if schema.by_numbers else "error-risk"
+    flow = Flow(table, schema).but(grouping=grouping, k=min(10, len(table) // 7))
+    grow: Step = (f"Compiling: trees of {title}", partial(flow.compute, "pruning", "frontier"))
+    return [grow] + [
+        (f"Compiling: {generalizer} boxes of {title}", partial(run_flow, flow.but(generalizer=generalizer)))
+        for generalizer in an.GENERALIZERS
+    ]
+
+
+def step_of_width(values: int, classes: int) -> Step:
+    """Return the growing of a tree from :func:`made_up` records."""
+    from anonymizer.flow import Flow
+
+    grown = Flow(*made_up(values, classes))
+    return f"Compiling: trees of {values} values and {classes} classes", partial(grown.compute, "pruning")
 
 
 def made_up(values: int, classes: int) -> tuple["pd.DataFrame", "Schema"]:

@@ -48,6 +48,15 @@ def test_another_source__makes_compiled_loops_stale(package: Path) -> None:
     assert not loop.exists()
 
 
+def test_load_loops__compiles_only_what_was_not(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(warm, "first_steps", lambda: [("first", lambda: done.append("loaded"))])
+    monkeypatch.setattr(warm, "steps", lambda: [("all", lambda: done.append("compiled"))])
+    warm.load_loops()
+    warm.load_loops()
+    assert done == ["compiled", "loaded"]
+
+
 def test_commands__compile_first_and_say_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

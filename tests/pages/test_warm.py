@@ -8,13 +8,14 @@ from collections.abc import Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.cli.warm import compile_loops
+from anonymizer.cli.warm import compile_loops, load_loops
 from tests.pages.test_data import SHELL, session_of
 from ui import warm
 from ui.warm import NAME, PAUSE, sweep, tidy, wait_text
 
 
 def test_warm_up__runs_on_the_samples() -> None:
+    load_loops()
     compile_loops()
 
 
@@ -47,7 +48,7 @@ def test_sweep__ends_also_what_was_in_use_at_the_last_one() -> None:
 
 def test_begin__sweeps_before_and_after_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[str] = []
-    monkeypatch.setattr("anonymizer.cli.warm.compile_loops", lambda: done.append("compiled"))
+    monkeypatch.setattr("anonymizer.cli.warm.load_loops", lambda: done.append("compiled"))
     monkeypatch.setattr(warm, "sweep", lambda: done.append("swept"))
     warm.begin()
     assert done == ["swept", "compiled", "swept"]
