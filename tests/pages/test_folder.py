@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -107,9 +108,8 @@ def test_pages__open_or_say_what_they_take(places: tuple[Path, Path], page: str)
     assert (SENTENCE in texts(app)) == (page in ("evaluate", "forest", "disclosure"))
 
 
-def test_the_strip__has_the_figures_of_the_whole_table(places: tuple[Path, Path]) -> None:
-    ws = session(places[0], grouping="least")
-    frame = whole_frame(pa.Table.from_pandas(people(N, 3), preserve_index=False))
+def assert_figures_of(ws: Workspace, frame: pd.DataFrame) -> None:
+    """A table in pieces has the figures, facts and suggestions of the whole one in memory."""
     whole = Workspace(reading=sample_reading("people", frame), schema=ws.schema)
     whole.set(grouping="least", generalizer="uniform")
     for k in (10, 40):
@@ -119,6 +119,11 @@ def test_the_strip__has_the_figures_of_the_whole_table(places: tuple[Path, Path]
         assert figures(ws) == figures(whole)
     assert whole.facts() == ws.facts()
     assert whole.suggest() == ws.suggest()
+
+
+def test_the_strip__has_the_figures_of_the_whole_table(places: tuple[Path, Path]) -> None:
+    ws = session(places[0], grouping="least")
+    assert_figures_of(ws, whole_frame(pa.Table.from_pandas(people(N, 3), preserve_index=False)))
 
 
 def write_release(app: AppTest, ws: Workspace, name: str) -> AppTest:

@@ -13,13 +13,12 @@ from anonymizer.partitions.folder import Archive
 from anonymizer.reading.files import read_table
 from anonymizer.reading.options import ReadOptions
 from tests.conftest import run_python
-from tests.pages.test_folder import PAGES, SENTENCE, N, open_page, texts, wait
+from tests.pages.test_folder import PAGES, SENTENCE, N, assert_figures_of, open_page, texts, wait
 from tests.partitions.tables import people, schema_of
 from tests.partitions.test_upload import LARGE_READERS_OF_TEST, parquet, text
 from ui.navigation import DOWNLOAD
 from ui.release import folder as release
-from ui.strip import figures
-from ui.workspace import Workspace, sample_reading
+from ui.workspace import Workspace
 
 PEOPLE = people(N, 3)
 
@@ -77,14 +76,7 @@ def test_pages__open_or_say_what_they_take(page: str) -> None:
 def test_the_strip__has_the_figures_of_the_whole_table(kind: str) -> None:
     data = text(PEOPLE) if kind == "csv" else parquet(PEOPLE)
     ws = session(data, f"people.{kind}", grouping="least")
-    whole = Workspace(reading=sample_reading("people", read_table(data, name=f"people.{kind}").frame), schema=ws.schema)
-    whole.set(grouping="least", generalizer="uniform")
-    for k in (10, 40):
-        for one in (ws, whole):
-            one.set(k=k)
-            one.flow.compute("pruning")
-        assert figures(ws) == figures(whole)
-    assert whole.facts() == ws.facts()
+    assert_figures_of(ws, read_table(data, name=f"people.{kind}").frame)
 
 
 def make(app: AppTest, ws: Workspace) -> AppTest:
