@@ -8,14 +8,16 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonymizer.errors import Progress
-from anonymizer.releasing.files import write_file
+from anonymizer.releasing.files import lock_folder, write_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,19 +84,43 @@ def compile_loops(progress: Progress | None = None) -> None:
 
     ``progress``: called with a share from 0 to 1 and what is being done.
     """
-    if not is_compiled():
-        forget_loops()
-    work = steps()
-    for number, (words, step) in enumerate(work):
+    with alone(progress):
+        if not is_compiled():
+            forget_loops()
+        work = steps()
+        for number, (words, step) in enumerate(work):
+            if progress is not None:
+                progress(number / len(work), words)
+            step()
         if progress is not None:
-            progress(number / len(work), words)
-        step()
-    if progress is not None:
-        progress(1.0, "Done")
-    mark = mark_path()
-    if can_write(mark.parent.parent):
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        write_file(mark, sources())
+            progress(1.0, "Done")
+        mark = mark_path()
+        if can_write(mark.parent):
+            write_file(mark, sources())
+
+
+@contextmanager
+def alone(progress: Progress | None) -> Iterator[None]:
+    """Hold the folder of the mark while the block lasts, once no other process does: numba changes its list of what is
+    compiled without a lock, so that two processes could overwrite each other's machine code."""
+    folder, handle = mark_path().parent, None
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    while can_write(folder):
+        try:
+            handle = lock_folder(folder)
+            break
+        except BlockingIOError:
+            if progress is not None:
+                progress(0.0, "Waiting: another Copse is compiling")
+            time.sleep(1)
+        except OSError:  # a place whose folders cannot be locked
+            break
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
 
 
 def load_loops() -> None:

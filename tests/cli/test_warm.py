@@ -10,6 +10,7 @@ import pytest
 
 from anonymizer.cli import warm
 from anonymizer.cli.main import main
+from anonymizer.releasing.files import lock_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,6 +47,18 @@ def test_another_source__makes_compiled_loops_stale(package: Path) -> None:
     warm.compile_loops()
     assert warm.is_compiled()
     assert not loop.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are locked on POSIX systems")
+def test_compile_loops__waits_for_another_process(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (package / "__pycache__").mkdir()
+    other = lock_folder(package / "__pycache__")
+    assert other is not None
+    calls: list[str] = []
+    monkeypatch.setattr("anonymizer.cli.warm.time.sleep", lambda seconds: os.close(other))
+    warm.compile_loops(lambda share, what: calls.append(what))
+    assert calls == ["Waiting: another Copse is compiling", "first", "second", "Done"]
+    os.close(lock_folder(package / "__pycache__") or -1)  # nobody holds it any more
 
 
 def test_load_loops__compiles_only_what_was_not(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
