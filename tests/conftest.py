@@ -149,17 +149,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("sweep") is not None:
             sweeps.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    others = [case for cases in sweeps.values() for case in cases if case not in spread(cases)]
-    config.hook.pytest_deselected(items=others)
+    others = {case for cases in sweeps.values() for case in set(cases) - spread(cases)}
+    config.hook.pytest_deselected(items=[item for item in items if item in others])
     items[:] = [item for item in items if item not in others]
 
 
-def spread(cases: list[pytest.Item]) -> list[pytest.Item]:
+def spread(cases: list[pytest.Item]) -> set[pytest.Item]:
     """As many of the cases as their mark says, evenly spread."""
     marker = cases[0].get_closest_marker("sweep")
     assert marker is not None
     (number,) = marker.args
-    return [cases[place * len(cases) // number] for place in range(number)]
+    return {cases[place * len(cases) // number] for place in range(number)}
 
 
 # The public tables.

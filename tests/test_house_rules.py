@@ -339,14 +339,43 @@ def test_of_labels():
 """
 
 
+def run_sample(source: str, folder: Path, *words: str, **environment: str) -> tuple[str, dict[str, int]]:
+    """What pytest prints of a file of tests with what tests share, and how many ended how."""
+    (folder / "test_sample.py").write_text(source, "utf-8")
+    options = ["-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(folder)]
+    command = [sys.executable, "-m", "pytest", *options, "-c", str(ROOT / "pyproject.toml"), *words]
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": "", **environment}
+    text = subprocess.run(command, cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False).stdout
+    counted = re.findall(r"(\d+) (passed|failed|skipped|error|deselected)", text.splitlines()[-1])
+    return text, {word: int(number) for number, word in counted}
+
+
 @pytest.mark.parametrize(("required", "outcome"), [("", "skipped"), ("shared,browser,postgresql,haven", "failed")])
 def test_skips__fail_where_they_are_required(required: str, outcome: str, tmp_path: Path) -> None:
-    (tmp_path / "test_sample.py").write_text(SKIPPING, "utf-8")
-    options = ["-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
-    command = [sys.executable, "-m", "pytest", *options, "-c", str(ROOT / "pyproject.toml"), str(tmp_path)]
-    environment = {**os.environ, "COPSE_REQUIRE": required, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
-    answer = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    counted = re.findall(r"(\d+) (passed|failed|skipped|error)", answer.stdout.splitlines()[-1])
-    words = {"failed" if word == "error" else word for _, word in counted}  # pytest's word for a fault before the call
-    assert words == {outcome}, answer.stdout
-    assert sum(int(number) for number, _ in counted) == 5
+    text, counted = run_sample(SKIPPING, tmp_path, str(tmp_path), COPSE_REQUIRE=required)
+    words = {"failed" if word == "error" else word for word in counted}  # pytest's word for a fault before the call
+    assert words == {outcome}, text
+    assert sum(counted.values()) == 5
+
+
+SWEEP = """
+import pytest
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("b", range(5))
+@pytest.mark.parametrize("a", range(2))
+def test_of_pairs(a, b):
+    print(a, b)
+
+@pytest.mark.parametrize("a", range(2))
+def test_of_two(a): ...
+"""
+
+
+def test_sweeps__run_some_cases_and_all_where_they_are_asked_for(tmp_path: Path) -> None:
+    folder, case = str(tmp_path), f"{tmp_path / 'test_sample.py'}::test_of_pairs[1-2]"
+    text, counted = run_sample(SWEEP, tmp_path, "-s", folder, COPSE_SWEEPS="")
+    assert counted == {"passed": 5, "deselected": 7}, text
+    assert re.findall(r"\d \d", text) == ["0 0", "0 3", "1 1"]
+    assert run_sample(SWEEP, tmp_path, folder, COPSE_SWEEPS="1")[1] == {"passed": 12}
+    assert run_sample(SWEEP, tmp_path, case, COPSE_SWEEPS="")[1] == {"passed": 1}

@@ -124,8 +124,8 @@ def alone(progress: Progress | None) -> Iterator[None]:
 
 
 def load_loops() -> None:
-    """Load the compiled loops that a first table needs; compile all of them where that was not done yet. What a table
-    of another kind needs beside them is loaded when it comes, in a tenth of a second."""
+    """Load the libraries, and the compiled loops that a first table needs; compile all of them where that was not done
+    yet. What a table of another kind needs beside them is loaded when it comes."""
     if not is_compiled():
         compile_loops()
         return
@@ -143,29 +143,29 @@ def forget_loops() -> None:
 
 def steps() -> list[Step]:
     """Return what has to run so that every loop is compiled."""
-    from anonymizer.forest.domains import code, domains_of
-    from anonymizer.forest.forest import grow_forest
-    from anonymizer.reading.samples import customers, employees, hospital, visits
+    from anonymizer.reading.samples import employees, hospital, visits
 
     work = first_steps()
     work += steps_of("numbers", employees()) + steps_of("a larger table", hospital()) + steps_of("persons", visits(200))
     for values, classes in WIDTHS[1:]:
         work.append(step_of_width(values, classes))
-    table = customers()
-    forest = code(table, domains_of(table, str(table.columns[-1])))
     work.append(("Compiling: codes of numbers", code_numbers))
     work.append(("Compiling: chances of linking", check_links))
-    work.append(("Compiling: private forests", lambda: grow_forest(forest, 100.0)))
     return work
 
 
 def first_steps() -> list[Step]:
-    """Return what loads the libraries and loops that a first table needs."""
+    """Return what loads the libraries, those of drawing and of noise among them, and the loops of a first table."""
     from anonymizer.drawing.svg import svg
+    from anonymizer.forest.domains import code, domains_of
+    from anonymizer.forest.forest import grow_forest
     from anonymizer.reading.samples import customers
 
+    table = customers()
+    records = code(table, domains_of(table, str(table.columns[-1])))
     drawing: Step = ("Loading the drawing of trees", lambda: svg("digraph { a }"))
-    return [drawing, *steps_of("classes", customers()), step_of_width(*WIDTHS[0])]
+    forest: Step = ("Compiling: private forests", lambda: grow_forest(records, 100.0))
+    return [drawing, *steps_of("classes", table), step_of_width(*WIDTHS[0]), forest]
 
 
 def steps_of(title: str, table: "pd.DataFrame") -> list[Step]:
