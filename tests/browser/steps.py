@@ -2,10 +2,14 @@
 
 import base64
 import re
+import time
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocket, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from ui.navigation import SIDE_PAGES
 
@@ -18,25 +22,76 @@ DROP = """([target, encoded, name]) => {
 }"""
 
 
+REST = 300
+"""Milliseconds for which a page must stay as it is to be at rest."""
+
+
+class Drawings:
+    """Whether the server has yet to draw something that a page asked for: read from what they say to each other.
+
+    The page itself does not know for as long as a busy server has not answered a click.
+    """
+
+    def __init__(self) -> None:
+        self.asked = self.running = False
+
+    def listen(self, socket: WebSocket) -> None:
+        """Follow a new connection of the page; nothing is due on it yet."""
+        self.asked = self.running = False
+        socket.on("framesent", self.note_request)
+        socket.on("framereceived", self.note_answer)
+
+    def note_request(self, payload: str | bytes) -> None:
+        if isinstance(payload, bytes) and BackMsg.FromString(payload).WhichOneof("type") == "rerun_script":
+            self.asked = True
+
+    def note_answer(self, payload: str | bytes) -> None:
+        message = ForwardMsg.FromString(payload) if isinstance(payload, bytes) else ForwardMsg()
+        if message.WhichOneof("type") == "new_session":
+            self.asked, self.running = False, True
+        elif message.WhichOneof("type") == "script_finished":
+            self.running = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+
+    @property
+    def due(self) -> bool:
+        return self.asked or self.running
+
+
+DRAWINGS: WeakKeyDictionary[Page, Drawings] = WeakKeyDictionary()
+"""Those of each page that is listened to."""
+
+
+def listen(page: Page) -> None:
+    """Listen to what a page and its server say, from its next connection on, so that :func:`settle` knows of it."""
+    if page not in DRAWINGS:
+        DRAWINGS[page] = Drawings()
+        page.on("websocket", DRAWINGS[page].listen)
+
+
 def open_page(page: Page, address: str, path: str = "") -> None:
     """The dashboard, its frame drawn."""
+    listen(page)
     page.goto(f"{address}/{path}")
     expect(step(page, "Data")).to_be_visible(timeout=60_000)
 
 
 def settle(page: Page) -> None:
-    """Wait until the page is drawn and stays so: a click reaches the server a moment later, and a grid that is typed
-    into while it is drawn again forgets what was typed."""
+    """Wait until all that was asked for is drawn and stays so: a grid that is typed into while it is drawn again forgets
+    what was typed, and a file that is dropped then is lost."""
     still = page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
-    for _ in range(20):
+    drawings = DRAWINGS[page]
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
         still.wait_for(timeout=120_000)
-        page.wait_for_timeout(300)
-        if still.count():
+        page.wait_for_timeout(REST)
+        if still.count() and not drawings.due:
             return
+    raise AssertionError(f"The page does not come to rest: asked {drawings.asked}, running {drawings.running}")
 
 
 def drop(page: Page, data: bytes, name: str) -> None:
-    """A file dropped on the page by drag and drop."""
+    """A file dropped on the page by drag and drop, once it is drawn."""
+    settle(page)
     zone = page.get_by_test_id("stFileUploaderDropzone").first
     zone.wait_for()
     page.evaluate(DROP, [zone.element_handle(), base64.b64encode(data).decode(), name])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import drop, settle, step
+from tests.browser.steps import drop, listen, open_page, settle, step
 from tests.browser.test_forgotten import MARK, PEOPLE, canaries, until_gone
 from tests.door.provider import run_provider
 from tests.door.signing_in import Guarded, serve_guarded
@@ -39,6 +39,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
 
 def enter(page: Page, guarded: Guarded, person: str) -> None:
     """Sign in as a person."""
+    listen(page)
     page.goto(guarded.address)
     expect(page.get_by_text("Sign in first: ")).to_be_visible()
     page.get_by_role("link", name="Sign in").click()
@@ -58,8 +59,7 @@ def test_person_on_the_list__signs_in_works_and_signs_out(guarded: Guarded, page
     expect(page.get_by_text(re.compile("Ana@.?Example.org"))).to_be_visible()
     bring_canaries(page)
     other = page.context.new_page()
-    other.goto(f"{guarded.address}/")
-    expect(step(other, "Data")).to_be_visible(timeout=60_000)
+    open_page(other, guarded.address)
     bring_canaries(other)
     can_scan = Path("/proc/self/pagemap").exists() and scan.may_read(guarded.process)
     assert not can_scan or scan.in_memory(guarded.process, MARK) >= 2 * PEOPLE, "the scan has to see what is there"

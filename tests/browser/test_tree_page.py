@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import number, settle
+from tests.browser.steps import number, open_page, settle
 from ui.navigation import SIDE_PAGES
 from ui.tree.choices import VIEWS
 
@@ -21,7 +21,7 @@ def map_page(page: Any, app_server: str) -> Any:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(app_server)
+    open_page(page, app_server)
     page.locator(".st-key-sample-hospital button").first.click()
     page.get_by_role("button", name="Next: give roles").click()
     page.get_by_role("button", name="Next: grow the tree").click()

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from playwright.sync_api import Browser, expect
 
-from tests.browser.steps import download, drop, settle, step
+from tests.browser.steps import download, drop, listen, settle, step
 from tests.browser.test_forgotten import MARK, canaries
 from tests.conftest import ROOT, free_port
 from tests.door.provider import run_provider
@@ -91,6 +91,7 @@ def test_dashboard__works_behind_a_proxy_with_tls(proxied: Guarded, browser: Bro
     assert stranger.status_code == 401
     context = browser.new_context(ignore_https_errors=True, accept_downloads=True)
     page = context.new_page()
+    listen(page)
     page.goto(proxied.address)
     page.get_by_role("link", name="Sign in").click()
     page.get_by_role("link", name="ana", exact=True).click()
