@@ -149,6 +149,7 @@ def steps() -> list[Step]:
     work += steps_of("numbers", employees()) + steps_of("a larger table", hospital()) + steps_of("persons", visits(200))
     for values, classes in WIDTHS[1:]:
         work.append(step_of_width(values, classes))
+    work.append(("Compiling: trees of records in pieces", grow_in_pieces))
     work.append(("Compiling: codes of numbers", code_numbers))
     work.append(("Compiling: chances of linking", check_links))
     return work
@@ -208,6 +209,28 @@ def made_up(values: int, classes: int) -> tuple["pd.DataFrame", "Schema"]:
     columns = {"x": place % values, "y": place * 7 % 31, "first": first, "second": label, "who": place // 2}
     table = pd.DataFrame(columns)
     return table, Schema.of(table, quasi_identifying=["x", "y"], sensitive=["first", "second"], person="who")
+
+
+def grow_in_pieces() -> None:
+    """Grow a tree of records that are in pieces, whose counts are added up as larger numbers, and add up branches."""
+    from io import BytesIO
+
+    import numpy as np
+
+    from anonymizer import kernels
+    from anonymizer.groups.recipe import recipe_of
+    from anonymizer.partitions.coded import code_table
+    from anonymizer.partitions.pieces import open_table
+    from anonymizer.partitions.places import MemoryFile
+    from anonymizer.partitions.records import grow_pieces
+    from anonymizer.settings import Settings
+
+    table, schema = made_up(*WIDTHS[0])
+    content = BytesIO()
+    table.to_parquet(content)
+    pieces = open_table(MemoryFile("records.parquet", content.getvalue()))
+    tree, _ = grow_pieces(code_table(pieces, schema), recipe_of(Settings()))
+    kernels.add_up(tree.parent, np.zeros((tree.n_nodes, 1), np.int64))
 
 
 def code_numbers() -> None:

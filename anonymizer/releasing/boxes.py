@@ -82,7 +82,8 @@ class Boxes:
 
     def arguments(self) -> tuple[Integers, Integers, Integers, Integers, Integers]:
         """Return the arrays that say which boxes hold a record, as the kernels of hulls take them."""
-        return self.parts.part, self.parts.shared_record, self.parts.shared_part, self.pair_box, self.box_part
+        part = np.ascontiguousarray(self.parts.part)
+        return part, self.parts.shared_record, self.parts.shared_part, self.pair_box, self.box_part
 
 
 def interval_cells(

@@ -190,6 +190,7 @@ class _Nodes:
         last = start[np.arange(tree.n_nodes) + tree.size]
         person = groups.encoded.person
         who = np.arange(len(rows), dtype=np.int32) if person is None else person
+        who.flags.writeable = False  # always: loops are compiled for arrays of one kind
         persons = np.zeros((tree.n_nodes, 1), np.int64)
         everybody, latest = np.zeros(len(rows), np.uint8), np.full(int(who.max(initial=-1)) + 1, -1, np.int32)
         runs = tree.parent, tree.size, tree.feature, start[:-1], last, rows

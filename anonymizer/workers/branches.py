@@ -92,7 +92,9 @@ def with_pieces(tree: Tree, group: NDArray[np.int32], encodings: Sequence[Encodi
 
     steps = np.zeros((len(branch.parent), below.steps.shape[1]), np.int64)
     steps[of_below[tops]] = below.steps[tops]
-    kernels.add_up(branch.parent, steps)
+    parent = branch.parent.view()
+    parent.flags.writeable = False  # always: loops are compiled for arrays of one kind
+    kernels.add_up(parent, steps)
     steps[of_below] = below.steps
     persons, counted = below.persons, tree.persons
     if persons is not None:

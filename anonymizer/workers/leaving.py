@@ -221,7 +221,7 @@ def ends_in(
     d, rank = len(place), np.empty(len(place), np.int64)
     rank[place] = np.arange(d)
     absent_from = int(np.count_nonzero(~np.isnan(numbers)))
-    rank = np.minimum(rank, absent_from)
+    rank = np.minimum(rank, absent_from).astype(np.uint32)
     low, high = np.full(n_parts, absent_from), np.full(n_parts, -1)
     absent, none = np.zeros(n_parts, np.bool_), np.empty(0, np.int64)
     for start in range(0, len(part), ROWS):

@@ -76,8 +76,8 @@ def open_page(page: Page, address: str, path: str = "") -> None:
 
 
 def settle(page: Page) -> None:
-    """Wait until all that was asked for is drawn and stays so: a grid that is typed into while it is drawn again forgets
-    what was typed, and a file that is dropped then is lost."""
+    """Wait until all that was asked for is drawn and stays so: a grid that is typed into while it is drawn again
+    forgets what was typed, and a file that is dropped then is lost."""
     still = page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
     drawings = DRAWINGS[page]
     until = time.monotonic() + 120

@@ -115,16 +115,26 @@ def test_a_read_only_package_and_home__compile_into_a_folder_that_goes(tmp_path:
 COMPILED = """
 import importlib
 import pkgutil
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 import anonymizer as an
 from anonymizer.attacks.attack import attack
 from anonymizer.cli.warm import compile_loops
+from anonymizer.engines import anonymize_files
 from anonymizer.flow import Flow
+from anonymizer.partitions.pieces import open_table
 from anonymizer.pipeline import run_flow
-from anonymizer.reading.samples import hospital, visits
+from anonymizer.reading import samples
+from anonymizer.reading.samples import hospital
+from anonymizer.settings import Settings
+from anonymizer.workers.remote import release_on
+from benchmarks._inline import Inline
+from tests.partitions.tables import people, schema_of, visits, visits_schema, whole_frame, write_pieces
 
 modules = [module.name for module in pkgutil.walk_packages(an.__path__, "anonymizer.") if "kernel" in module.name]
 names = [importlib.import_module(name) for name in modules]
@@ -149,7 +159,7 @@ for generalizer in ("pack", "polish", "refine", "uniform"):
 for criterion in ("gini", "blend"):
     run_flow(flow.but(criterion=criterion))
 
-several = visits()
+several = samples.visits()
 for generalizer in an.GENERALIZERS:
     run_flow(Flow(several, an.suggest(several)).but(k=5, generalizer=generalizer))
 
@@ -165,6 +175,22 @@ for target in ("ill", "pay"):
     for generalizer in ("pack", "refine"):
         schema = an.Schema.of(wide, quasi_identifying=["x", "y"], sensitive=["ill", "pay"]).with_target(target)
         run_flow(Flow(wide, schema).but(k=10, generalizer=generalizer, l=2))
+
+KINDS = {"numbers": ["income", "diagnosis"], "classes": ["diagnosis", "income"]}
+PERSONS = {"quasi_identifying": ["age", "born", "job", "town"]}
+WAYS = {"uniform": {"grouping": "error-risk", "writing": "weighted"}, "refine": {"l": 2, "t": 0.9}, "pack": {}}
+for make, roles, kinds in ((people, schema_of, PERSONS), (visits, visits_schema, PERSONS)):
+    for sensitive in KINDS.values():
+        for generalizer, more in WAYS.items():
+            with tempfile.TemporaryDirectory() as name:
+                records = pa.Table.from_pandas(make(12_000), preserve_index=False)
+                source = write_pieces(Path(name) / "in", records, [4000, 9000])
+                schema = roles(whole_frame(records), **kinds, sensitive=sensitive).with_target(sensitive[0])
+                settings = {"generalizer": generalizer, **(more if sensitive[0] == "diagnosis" else {})}
+                how = {"override": "a test", "rows": 5000}
+                anonymize_files(source, schema, Path(name) / "here", **how, **settings)
+                cluster, table = Inline(2), open_table(source, 5000)
+                release_on(cluster, table, schema, Path(name) / "there", Settings(**settings), **how)
 print(sorted(compiled() - before))
 """
 
