@@ -134,8 +134,10 @@ def test_what_an_engine_can_do__it_does(tmp_path: Path, folder: Path, engine: st
             result = anonymize_files(folder, schema, out, override=override, rng=np.random.default_rng(3), **how)
         else:
             require(engine, Settings(**how), schema, folder)
-            result = release_on(Here(), open_table(folder), schema, out, Settings(**how), override=override)  # type: ignore[arg-type]
-        assert result.folder == out, way
+            here: Any = Here()
+            secret = np.random.default_rng(3)
+            result = release_on(here, open_table(folder), schema, out, Settings(**how), rng=secret, override=override)
+        assert result.folder == out, (way, result.gate.open)
 
 
 @pytest.mark.parametrize(
