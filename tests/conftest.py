@@ -11,16 +11,18 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import hypothesis
+import psutil
 import pytest
 
 from run import BROWSERS
@@ -112,6 +114,32 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
     if report.skipped and must_run(reason_of(report), is_browser):
         turn_into_failure(report)
     return report
+
+
+STUCK = 420
+"""Seconds after which a walk's browser is ended."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Any:
+    """End the browser of a walk that is stuck: some calls to a browser have no limit in time, and when one fails, the
+    test says where it was. Without this, the whole process of tests is ended later, and says nothing."""
+    watch = threading.Timer(STUCK, end_browsers)
+    watch.daemon = True
+    if item.get_closest_marker("browser") is not None:
+        watch.start()
+    try:
+        return (yield)
+    finally:
+        watch.cancel()
+
+
+def end_browsers() -> None:
+    """End all browsers of this process, and what drives them, by their process ids."""
+    for program in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if program.name().startswith(("chrom", "node")):
+                program.kill()
 
 
 FAILED = pytest.StashKey[bool]()

@@ -226,9 +226,9 @@ def grow_in_pieces() -> None:
     from anonymizer.settings import Settings
 
     table, schema = made_up(*WIDTHS[0])
-    content = BytesIO()
-    table.to_parquet(content)
-    pieces = open_table(MemoryFile("records.parquet", content.getvalue()))
+    sink = BytesIO()
+    table.to_parquet(sink)
+    pieces = open_table(MemoryFile("records.parquet", sink.getvalue()))
     tree, _ = grow_pieces(code_table(pieces, schema), recipe_of(Settings()))
     kernels.add_up(tree.parent, np.zeros((tree.n_nodes, 1), np.int64))
 

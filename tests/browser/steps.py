@@ -33,28 +33,28 @@ class Drawings:
     """
 
     def __init__(self) -> None:
-        self.asked = self.running = False
+        self.waiting = self.running = False
 
     def listen(self, socket: WebSocket) -> None:
         """Follow a new connection of the page; nothing is due on it yet."""
-        self.asked = self.running = False
+        self.waiting = self.running = False
         socket.on("framesent", self.note_request)
         socket.on("framereceived", self.note_answer)
 
     def note_request(self, payload: str | bytes) -> None:
         if isinstance(payload, bytes) and BackMsg.FromString(payload).WhichOneof("type") == "rerun_script":
-            self.asked = True
+            self.waiting = True
 
     def note_answer(self, payload: str | bytes) -> None:
         message = ForwardMsg.FromString(payload) if isinstance(payload, bytes) else ForwardMsg()
         if message.WhichOneof("type") == "new_session":
-            self.asked, self.running = False, True
+            self.waiting, self.running = False, True
         elif message.WhichOneof("type") == "script_finished":
             self.running = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
     @property
     def due(self) -> bool:
-        return self.asked or self.running
+        return self.waiting or self.running
 
 
 DRAWINGS: WeakKeyDictionary[Page, Drawings] = WeakKeyDictionary()
@@ -86,7 +86,7 @@ def settle(page: Page) -> None:
         page.wait_for_timeout(REST)
         if still.count() and not drawings.due:
             return
-    raise AssertionError(f"The page does not come to rest: asked {drawings.asked}, running {drawings.running}")
+    raise AssertionError(f"The page does not come to rest: waiting {drawings.waiting}, running {drawings.running}")
 
 
 def drop(page: Page, data: bytes, name: str) -> None:
