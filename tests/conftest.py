@@ -116,8 +116,8 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
     return report
 
 
-STUCK = 420
-"""Seconds after which a walk's browser is ended."""
+STUCK = 540
+"""Seconds after which a walk's browser is ended: before pytest ends the process."""
 
 
 @pytest.hookimpl(wrapper=True)

@@ -176,16 +176,15 @@ for target in ("ill", "pay"):
         schema = an.Schema.of(wide, quasi_identifying=["x", "y"], sensitive=["ill", "pay"]).with_target(target)
         run_flow(Flow(wide, schema).but(k=10, generalizer=generalizer, l=2))
 
-KINDS = {"numbers": ["income", "diagnosis"], "classes": ["diagnosis", "income"]}
-PERSONS = {"quasi_identifying": ["age", "born", "job", "town"]}
+QUASI = ["age", "born", "job", "town"]
 WAYS = {"uniform": {"grouping": "error-risk", "writing": "weighted"}, "refine": {"l": 2, "t": 0.9}, "pack": {}}
-for make, roles, kinds in ((people, schema_of, PERSONS), (visits, visits_schema, PERSONS)):
-    for sensitive in KINDS.values():
+for make, roles in ((people, schema_of), (visits, visits_schema)):
+    for sensitive in (["income", "diagnosis"], ["diagnosis", "income"]):
         for generalizer, more in WAYS.items():
             with tempfile.TemporaryDirectory() as name:
                 records = pa.Table.from_pandas(make(12_000), preserve_index=False)
                 source = write_pieces(Path(name) / "in", records, [4000, 9000])
-                schema = roles(whole_frame(records), **kinds, sensitive=sensitive).with_target(sensitive[0])
+                schema = roles(whole_frame(records), quasi_identifying=QUASI, sensitive=sensitive, target=sensitive[0])
                 settings = {"generalizer": generalizer, **(more if sensitive[0] == "diagnosis" else {})}
                 how = {"override": "a test", "rows": 5000}
                 anonymize_files(source, schema, Path(name) / "here", **how, **settings)
