@@ -27,6 +27,7 @@ import pytest
 
 from run import BROWSERS
 from tests.databases.cluster import Cluster, cluster, find_programs
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = ROOT.parent / "shared" / "data"
@@ -42,8 +43,6 @@ LAUNCH = (
 )
 COMMAND = [sys.executable, "-m", "anonymizer", "app"]
 """Opens the dashboard in the project's folder."""
-PATIENCE = 90
-"""Seconds the dashboard may take to answer for the first time."""
 
 hypothesis.settings.register_profile("copse", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("copse")
@@ -116,8 +115,8 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
     return report
 
 
-STUCK = 540
-"""Seconds after which a walk's browser is ended: before pytest ends the process."""
+STUCK = 1.25 * PATIENCE
+"""Seconds after which a walk's browser is ended: before pytest ends the process (``faulthandler_timeout``)."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -268,7 +267,7 @@ def serve(
     finally:
         server.terminate()
         try:
-            server.wait(10)
+            server.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
@@ -279,7 +278,7 @@ def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
     until = time.monotonic() + PATIENCE
     while server.poll() is None and time.monotonic() < until:
         try:
-            with urllib.request.urlopen(address, timeout=5) as answer:
+            with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
                 if answer.status == 200:
                     return
         except (urllib.error.URLError, OSError):
@@ -307,7 +306,7 @@ def browser(chromium: str) -> Iterator[Any]:
     """A running Chromium. It ends with its module, for its event loop would be in the way of other tests."""
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=60_000)  # of tests that share the processors with others
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=chromium, args=list(LAUNCH))
         yield running
@@ -327,7 +326,7 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     context.on("request", lambda fetch: foreign.append(fetch.url) if is_foreign(fetch.url) else None)
     context.on("console", lambda line: forbidden.append(line.text) if "Content Security" in line.text else None)
     opened = context.new_page()
-    opened.set_default_timeout(60_000)
+    opened.set_default_timeout(1000 * PATIENCE)
     yield opened
     if request.node.stash.get(FAILED, False):
         name = re.sub(r"\W+", "-", request.node.nodeid).strip("-")[-120:]

@@ -32,6 +32,8 @@ WRITERS = {"anonymizer/releasing/files.py", "anonymizer/reading/child.py", "anon
 """Where files are written; the child writes to its pipe, and to the system how soon it may be ended."""
 LONGEST = {"pages": 120, "anonymizer": 600, "ui": 600, "run.py": 600, "app.py": 20}
 """Lines of a file, by its folder."""
+MOST_LINES = 60
+"""Lines of a function, without its docstring."""
 
 
 def list_files(ending: str = "") -> list[str]:
@@ -128,6 +130,20 @@ def too_long(name: str, source: str) -> list[str]:
     return [f"{lines} lines, more than {allowed}"] if allowed and lines > allowed else []
 
 
+def long_functions(name: str, source: str) -> list[str]:
+    """A function does one thing, and is seen whole."""
+    if name.partition("/")[0] not in LONGEST:
+        return []
+    offences = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[1] if ast.get_docstring(node) is not None and node.body[1:] else node.body[0]
+            lines = first.lineno - node.body[0].lineno if first is not node.body[0] else 0
+            lines = (node.end_lineno or 0) - node.lineno + 1 - lines
+            offences += [f"{node.name}: {lines} lines, more than {MOST_LINES}"] if lines > MOST_LINES else []
+    return offences
+
+
 def participles(name: str, source: str) -> list[str]:
     """A name says what a thing is, not what was done to it: rows or answer, not found."""
     names = []
@@ -174,6 +190,7 @@ RULES: dict[Callable[[str, str], list[str]], tuple[str, str]] = {
     ),
     percent_signs: ("ui/strip.py", "text = f'{x:.1f} % of all'\n"),
     too_long: ("pages/data.py", "x = 1\n" * 121),
+    long_functions: ("ui/strip.py", "def f():\n    \"\"\"It.\"\"\"\n" + "    x = 1\n" * 60),
 }
 
 

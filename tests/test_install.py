@@ -167,5 +167,5 @@ def test_installed__dashboard_opens_with_its_own_settings(installed: Installed, 
         page.locator(".st-key-sample-hospital button").first.click()
         page.get_by_role("button", name="Next: give roles").click()
         page.get_by_role("button", name="Next: grow the tree").click()
-        page.locator(".stage svg g.node").first.wait_for(timeout=120_000)
+        page.locator(".stage svg g.node").first.wait_for()
     assert re.findall(r"https?://[^:/\s]+", log.read_text("utf-8")) == ["http://127.0.0.1"]

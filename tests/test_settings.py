@@ -1,11 +1,15 @@
 """Choices beside the schema: their rules, their defaults, and that names are asked when they are needed."""
 
+import json
+
 import numpy as np
 import pytest
 
 from anonymizer.errors import ParameterError
+from anonymizer.pipeline import anonymize
 from anonymizer.releasing.generalize import GENERALIZERS
-from anonymizer.settings import RUN, SETTINGS, Limits, Setting, Settings, names_of, setting_names
+from anonymizer.settings import NAMES, RUN, SETTINGS, Limits, Setting, Settings, names_of, setting_names
+from tests.runs import make_table
 
 
 def test_defaults__are_allowed() -> None:
@@ -85,3 +89,45 @@ def test_a_setting_from_outside__is_a_setting_everywhere(monkeypatch: pytest.Mon
     assert "share_max" in setting_names(*RUN)
     with pytest.raises(ParameterError):
         Settings(share_max=2)
+
+
+BESIDE: dict[str, dict[str, object]] = {
+    "suppression_weight": {"suppression": 0.2},
+    "weight": {"criterion": "blend"},
+    "significance": {"grouping": "error-digression", "generalizer": "uniform", "k": 2},
+    "tested": {"grouping": "error-digression", "significance": 0.2},
+}
+"""What else must be chosen for a setting to be asked for."""
+CHOICES: dict[str, object] = {
+    "k": 20, "grouping": "least", "generalizer": "uniform", "writing": "weighted", "numbers": "range",
+    "suppression": 0.2, "suppression_weight": 0.1, "order": "secret", "regression": "cost ~ age", "criterion": "gini",
+    "min_leaf": 60, "max_depth": 1, "weight": 0.9, "l": 4, "entropy_l": 3, "t": 0.2, "rsd_min": 0.9, "spread_min": 0.9,
+    "risk_max": 0.05, "risk_mean": 0.04, "k_map": 30, "significance": 0.95, "tested": "leaves",
+}  # fmt: skip
+"""A choice of every setting that changes something."""
+
+
+def outcome_of(**settings: object) -> str:
+    """All that comes of a run but the record of its settings: cells, checks, findings, report."""
+    result = anonymize(*make_table(), rng=np.random.default_rng(1), **settings)
+    report = result.report.to_dict()
+    for what in ("run", "provenance"):
+        report.pop(what, None)
+    checks = [(check.name, check.required, check.achieved) for check in result.verification.checks]
+    return "\n".join((result.release.frame().to_csv(), repr(checks), repr(result.gate.to_dict()), json.dumps(report)))
+
+
+@pytest.mark.parametrize("name", setting_names(*RUN))
+def test_every_setting__is_read_by_something(name: str) -> None:
+    """A setting that nothing reads would be offered, accepted and recorded, and change nothing."""
+    beside = BESIDE.get(name, {})
+    assert outcome_of(**beside, **{name: CHOICES[name]}) != outcome_of(**beside)
+
+
+def test_a_setting_that_is_only_listed__changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SETTINGS, "listed", Setting(1, "count", "limit", "Listed", "listed and read by nothing"))
+    assert outcome_of(listed=2) == outcome_of(listed=1)
+
+
+def test_every_attacker__has_a_limit_and_no_other_setting_is_of_attackers() -> None:
+    assert setting_names("attackers") == tuple(f"{name}_limit" for name in NAMES["attacker"])

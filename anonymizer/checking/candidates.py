@@ -207,6 +207,20 @@ def graph_of(sides: Sides, max_edges: int, max_pairs: int) -> Graph:
     return _join(codes[by_code], index, sides.cells, leading, vertices, max_edges)
 
 
+def _runs(
+    codes: NDArray[np.int32], index: NDArray[np.int32], lead: AllowedCodes
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where the run of types of each class begins and ends, and whether its cell of the leading column is a
+    range. ``codes``: of that column, ascending; ``index``: the cell of each class."""
+    first = np.zeros(len(index), dtype=np.int64)
+    last = np.full(len(index), len(codes), dtype=np.int64)
+    runs = (lead.low <= lead.high) & (np.diff(lead.listed_starts) == 0)  # one that allows missing as well is no run
+    ranged = runs[index]
+    first[ranged] = np.searchsorted(codes, lead.low[index[ranged]], side="left")
+    last[ranged] = np.searchsorted(codes, lead.high[index[ranged]], side="right")
+    return first, last, ranged
+
+
 def _join(
     codes: NDArray[np.int32],
     index: NDArray[np.int32],
@@ -223,14 +237,7 @@ def _join(
 
     _, type_sizes, _, class_sizes = vertices
     n_types, n_classes = len(codes), len(index)
-    first = np.zeros(n_classes, dtype=np.int64)
-    last = np.full(n_classes, n_types, dtype=np.int64)
-    lead = columns[leading]
-    runs = (lead.low <= lead.high) & (np.diff(lead.listed_starts) == 0)  # one that allows missing as well is no run
-    ranged = runs[index[:, leading]]
-    sorted_codes = codes[:, leading]
-    first[ranged] = np.searchsorted(sorted_codes, lead.low[index[ranged, leading]], side="left")
-    last[ranged] = np.searchsorted(sorted_codes, lead.high[index[ranged, leading]], side="right")
+    first, last, ranged = _runs(codes[:, leading], index[:, leading], columns[leading])
     use = [c for c in range(len(columns)) if c != leading or not ranged.all()]
     share = [np.mean((columns[c].high - columns[c].low + 1) / columns[c].n_codes) for c in use]
     use = [use[i] for i in np.argsort(share, kind="stable")]

@@ -278,12 +278,9 @@ def add_groups(
             enter(a, (child,), run, -scale_own * float(tree.n[child]) / n)
         for s, part in enumerate(parts):
             enter(a, (*candidate.name, s), part, scale_rival * float(tree.keys.counts[part].sum()) / n)
-    g = len(index)
-    coefficients = sparse.csr_matrix(
-        ([value for _, _, value in entries], ([row for row, _, _ in entries], [at for _, at, _ in entries])),
-        shape=(len(active), g),
-    )
-    return sparse.kron(coefficients, np.ones((1, c)), format="csc"), constant, g
+    constraint, group, coefficient = zip(*entries, strict=True) if entries else ((), (), ())
+    coefficients = sparse.csr_matrix((coefficient, (constraint, group)), shape=(len(active), len(index)))
+    return sparse.kron(coefficients, np.ones((1, c)), format="csc"), constant, len(index)
 
 
 def solve(program: Program, start: Floats, tick: Tick | None = None, max_iterations: int = 1000) -> Solution:

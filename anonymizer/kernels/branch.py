@@ -270,6 +270,25 @@ def move_records(columns, criterion, active, start, n_left, scratch, goes_left):
 
 
 @njit(cache=True, nogil=True)
+def set_leaf(nodes, t, parent, n_listed, s, e, total):
+    """Make node t a leaf of the records s..e with their sums."""
+    nodes.parent[t], nodes.feature[t], nodes.code_left[t], nodes.code_right[t] = parent, -1, -1, -1
+    nodes.listed_start[t], nodes.listed_left[t] = n_listed, 0
+    nodes.first[t], nodes.last[t] = s, e
+    nodes.sums[t] = total
+
+
+@njit(cache=True, nogil=True)
+def nodes_there(nodes, m, listed):
+    """Return the first m nodes as arrays of their own: see :func:`grow_branch`."""
+    return (
+        nodes.parent[:m].copy(), nodes.feature[:m].copy(), nodes.code_left[:m].copy(), nodes.code_right[:m].copy(),
+        nodes.listed_start[:m].copy(), listed.copy(), nodes.listed_left[:m].copy(),
+        nodes.first[:m].copy(), nodes.last[:m].copy(), nodes.sums[:m].copy(),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
 def grow_branch(columns, start, end, sums, active, depth, growth, hist):
     """Grow the branch of the records start..end to its end, depth first; node 0 is its root.
 
@@ -297,10 +316,7 @@ def grow_branch(columns, start, end, sums, active, depth, growth, hist):
             nodes = longer_nodes(nodes)
         t = m
         m += 1
-        nodes.parent[t], nodes.feature[t], nodes.code_left[t], nodes.code_right[t] = parent, -1, -1, -1
-        nodes.listed_start[t], nodes.listed_left[t] = n_listed, 0
-        nodes.first[t], nodes.last[t] = s, e
-        nodes.sums[t] = total
+        set_leaf(nodes, t, parent, n_listed, s, e, total)
         n = e - s
         if n < 2 * growth.min_leaf or (growth.max_depth >= 0 and level >= growth.max_depth):
             continue
@@ -334,15 +350,11 @@ def grow_branch(columns, start, end, sums, active, depth, growth, hist):
         keep = has_pool and larger >= 2 * growth.min_leaf and pays_pool(larger, varying, offsets, n_codes, width)
         middle = s + n_left
         if keep:
-            first, last = (s, middle) if small_left else (middle, e)
-            add_pool(scratch.pool, columns, first, last, varying, offsets, width, criterion)
+            run = (s, middle) if small_left else (middle, e)
+            add_pool(scratch.pool, columns, run[0], run[1], varying, offsets, width, criterion)
             divide_pool(stack.pool, waiting, scratch.pool, small_left, varying, offsets, n_codes, width)
         push(stack, waiting, middle, e, level + 1, t, total - scratch.best_left, varying, keep)
         push(stack, waiting + 1, s, middle, level + 1, t, scratch.best_left, varying, keep)
         waiting += 2
 
-    return (
-        nodes.parent[:m].copy(), nodes.feature[:m].copy(), nodes.code_left[:m].copy(), nodes.code_right[:m].copy(),
-        nodes.listed_start[:m].copy(), listed[:n_listed].copy(), nodes.listed_left[:m].copy(),
-        nodes.first[:m].copy(), nodes.last[:m].copy(), nodes.sums[:m].copy(),
-    )  # fmt: skip
+    return nodes_there(nodes, m, listed[:n_listed])

@@ -118,10 +118,8 @@ def _start(data: bytes | Path) -> bytes:
         return file.read(4)
 
 
-def _columns(
-    name: str, raw: RawColumn, about: Any, kind: str, as_numbers: bool, as_text: bool
-) -> Iterator[LabelledColumn]:
-    """Yield a column, and behind it the one of its missing values where it has such."""
+def _variable(name: str, raw: RawColumn, about: Any) -> tuple[dict[Code, str], set[str], Variable]:
+    """Return what a file says of a column: labels by code, texts that mean missing, and the variable."""
     labels = {
         _code(code, not raw.is_text): text for code, text in (about.variable_value_labels.get(name) or {}).items()
     }
@@ -143,6 +141,15 @@ def _columns(
         width=min(abs(about.variable_display_width.get(name) or 0), MOST_WIDE),
         alignment="" if alignment in ("unknown", "left" if raw.is_text else "right") else alignment,
     )
+    return labels, discrete, variable
+
+
+def _columns(
+    name: str, raw: RawColumn, about: Any, kind: str, as_numbers: bool, as_text: bool
+) -> Iterator[LabelledColumn]:
+    """Yield a column, and behind it the one of its missing values where it has such."""
+    labels, discrete, variable = _variable(name, raw, about)
+    spans = variable.ranges
     if raw.is_text:
         yield _text(name, raw.take_texts(), variable, {str(code): text for code, text in labels.items()}, discrete)
         return

@@ -5,8 +5,13 @@ Only plain arrays go in and out. ``rows`` lists the records sorted by leaf, so t
 ``offset[j] + c`` of a flat table.
 """
 
+from collections import namedtuple
+
 import numpy as np
 from numba import njit
+
+NONE = -1
+"""No place."""
 
 
 @njit(cache=True, nogil=True)
@@ -197,16 +202,72 @@ def sink(heap, i, length, far, rows):
         i = least
 
 
+Chains = namedtuple("Chains", "cell_of head after before size records surplus")
+"""Cells as chains of places, and the sums of their branches; see :func:`take_over`.
+
+``cell_of`` (n,): the node that names the cell of each place; ``after``, ``before`` (n,): its neighbours in the chain.
+Per node (m,): ``head`` of its chain, ``size`` of its cell, and of all cells in its branch the ``records`` and their
+``surplus`` above k."""
+
+
 @njit(cache=True, nogil=True)
 def take_over(codes, rows, start, parent, size, small, root, k, offset, is_interval, missing, scaled, cell_of):
     """Make every cell hold at least k records; ``cell_of`` (n,), by place in ``rows``: the node that names the cell.
 
-    ``small``: leaves below k, smallest first, ties by lowest row; ``root``: the group's node of each of them. A cell
-    is a chain of places. Per node: ``count`` records and ``surplus`` above k of all cells in its branch.
+    ``small``: leaves below k, smallest first, ties by lowest row; ``root``: the group's node of each of them.
     """
-    m, n, p = len(parent), len(rows), codes.shape[1]
-    none = -1
-    head = np.full(m, none, dtype=np.int64)
+    p = codes.shape[1]
+    cells = chains_of(start, parent, size, k, cell_of)
+    counts = np.zeros(len(scaled), dtype=np.int64)
+    mean, absent, square = np.empty(p), np.empty(p), np.empty(p)
+    far = np.empty(len(rows))
+    candidates = np.empty(len(rows), dtype=np.int64)
+    for turn in range(len(small)):
+        cell, top = small[turn], root[turn]
+        if cells.size[cell] == 0:
+            continue  # merged into another before its turn
+        need = k - cells.size[cell]
+        t = parent[cell]
+        while cells.surplus[t] < need and cells.records[t] < k:
+            t = parent[t]
+        if cells.surplus[t] < need:
+            merge_branch(cells, t, size)
+            add_above(cells.surplus, t, top, parent, max(0, cells.size[t] - k) - cells.surplus[t])
+            continue
+        own = rows[start[cell] : start[cell + 1]]
+        find_centre(codes, own, offset, is_interval, missing, scaled, counts, mean, absent, square)
+        length = 0
+        u = t
+        while u < t + size[t]:
+            if cells.size[u] > k:
+                place = cells.head[u]
+                while place != NONE:
+                    candidates[length] = place
+                    far[place] = distance(
+                        codes, rows[place], len(own), offset, is_interval, missing, scaled, counts, mean, absent, square
+                    )
+                    length += 1
+                    place = cells.after[place]
+            u += size[u] if cells.size[u] else 1
+        forget_centre(codes, own, offset, is_interval, counts)
+        for i in range(length // 2 - 1, -1, -1):
+            sink(candidates, i, length, far, rows)
+        while need:
+            place = candidates[0]
+            length -= 1
+            candidates[0] = candidates[length]
+            sink(candidates, 0, length, far, rows)
+            if cells.size[cell_of[place]] > k:
+                take_place(cells, place, cell, t, parent)
+                add_above(cells.surplus, t, top, parent, -1)
+                need -= 1
+
+
+@njit(cache=True, nogil=True)
+def chains_of(start, parent, size, k, cell_of):
+    """Return the cells of all leaves as :data:`Chains`, each of the run of places that reach it."""
+    m, n = len(parent), len(cell_of)
+    head = np.full(m, NONE, dtype=np.int64)
     after, before = np.arange(1, n + 1), np.arange(-1, n - 1)
     cell_size, count, surplus = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m, np.int64)
     for t in range(m - 1, -1, -1):
@@ -216,103 +277,71 @@ def take_over(codes, rows, start, parent, size, small, root, k, offset, is_inter
             surplus[t] = max(0, count[t] - k)
             if count[t]:
                 head[t] = start[t]
-                before[start[t]], after[start[t + 1] - 1] = none, none
+                before[start[t]], after[start[t + 1] - 1] = NONE, NONE
                 cell_of[start[t] : start[t + 1]] = t
         if parent[t] >= 0:
             surplus[parent[t]] += surplus[t]
-    counts = np.zeros(len(scaled), dtype=np.int64)
-    mean, absent, square = np.empty(p), np.empty(p), np.empty(p)
-    far = np.empty(n)
-    candidates = np.empty(n, dtype=np.int64)
-    for turn in range(len(small)):
-        cell, top = small[turn], root[turn]
-        if cell_size[cell] == 0:
-            continue  # merged into another before its turn
-        need = k - cell_size[cell]
-        t = parent[cell]
-        while surplus[t] < need and count[t] < k:
-            t = parent[t]
-        if surplus[t] >= need:
-            own = rows[start[cell] : start[cell + 1]]
-            find_centre(codes, own, offset, is_interval, missing, scaled, counts, mean, absent, square)
-            length = 0
-            u = t
-            while u < t + size[t]:
-                if cell_size[u] > k:
-                    place = head[u]
-                    while place != none:
-                        candidates[length] = place
-                        far[place] = distance(
-                            codes, rows[place], len(own), offset, is_interval, missing, scaled, counts, mean, absent,
-                            square,
-                        )  # fmt: skip
-                        length += 1
-                        place = after[place]
-                u += size[u] if cell_size[u] else 1
-            forget_centre(codes, own, offset, is_interval, counts)
-            for i in range(length // 2 - 1, -1, -1):
-                sink(candidates, i, length, far, rows)
-            while need:
-                place = candidates[0]
-                length -= 1
-                candidates[0] = candidates[length]
-                sink(candidates, 0, length, far, rows)
-                donor = cell_of[place]
-                if cell_size[donor] == k:
-                    continue
-                if before[place] == none:
-                    head[donor] = after[place]
-                else:
-                    after[before[place]] = after[place]
-                if after[place] != none:
-                    before[after[place]] = before[place]
-                before[head[cell]] = place
-                before[place], after[place] = none, head[cell]
-                head[cell] = place
-                cell_of[place] = cell
-                cell_size[donor] -= 1
-                cell_size[cell] += 1
-                need -= 1
-                u = donor
-                while u != t:
-                    count[u] -= 1
-                    surplus[u] -= 1
-                    u = parent[u]
-                u = cell
-                while u != t:
-                    count[u] += 1
-                    u = parent[u]
-                u = t
-                while True:
-                    surplus[u] -= 1
-                    if u == top:
-                        break
-                    u = parent[u]
+    return Chains(cell_of, head, after, before, cell_size, count, surplus)
+
+
+@njit(cache=True, nogil=True)
+def take_place(cells, place, cell, t, parent):
+    """Move a place from its cell to another below node t; sums above t stay as they are."""
+    donor = cells.cell_of[place]
+    after, before, head = cells.after, cells.before, cells.head
+    if before[place] == NONE:
+        head[donor] = after[place]
+    else:
+        after[before[place]] = after[place]
+    if after[place] != NONE:
+        before[after[place]] = before[place]
+    before[head[cell]] = place
+    before[place], after[place] = NONE, head[cell]
+    head[cell] = place
+    cells.cell_of[place] = cell
+    cells.size[donor] -= 1
+    cells.size[cell] += 1
+    u = donor
+    while u != t:
+        cells.records[u] -= 1
+        cells.surplus[u] -= 1
+        u = parent[u]
+    u = cell
+    while u != t:
+        cells.records[u] += 1
+        u = parent[u]
+
+
+@njit(cache=True, nogil=True)
+def merge_branch(cells, t, size):
+    """Put all places of the branch of node t into one cell of its own."""
+    chain, total = NONE, 0
+    u = t
+    while u < t + size[t]:
+        if cells.size[u]:
+            place = cells.head[u]
+            while place != NONE:
+                following = cells.after[place]
+                cells.before[place], cells.after[place] = NONE, chain
+                if chain != NONE:
+                    cells.before[chain] = place
+                chain = place
+                cells.cell_of[place] = t
+                place = following
+            total += cells.size[u]
+            cells.size[u] = 0
+            cells.head[u] = NONE
+            u += size[u]
         else:
-            chain, total = none, 0
-            u = t
-            while u < t + size[t]:
-                if cell_size[u]:
-                    place = head[u]
-                    while place != none:
-                        following = after[place]
-                        before[place], after[place] = none, chain
-                        if chain != none:
-                            before[chain] = place
-                        chain = place
-                        cell_of[place] = t
-                        place = following
-                    total += cell_size[u]
-                    cell_size[u] = 0
-                    head[u] = none
-                    u += size[u]
-                else:
-                    u += 1
-            head[t], cell_size[t] = chain, total
-            change = max(0, total - k) - surplus[t]
-            u = t
-            while True:
-                surplus[u] += change
-                if u == top:
-                    break
-                u = parent[u]
+            u += 1
+    cells.head[t], cells.size[t] = chain, total
+
+
+@njit(cache=True, nogil=True)
+def add_above(sums, t, top, parent, change):
+    """Add to the sums of node t and all above it, as far as ``top``."""
+    while True:
+        sums[t] += change
+        if t == top:
+            break
+        t = parent[t]

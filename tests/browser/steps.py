@@ -2,7 +2,6 @@
 
 import base64
 import re
-import time
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -11,6 +10,7 @@ from playwright.sync_api import Page, WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests.waiting import wait_until
 from ui.navigation import SIDE_PAGES
 
 DROP = """([target, encoded, name]) => {
@@ -22,8 +22,8 @@ DROP = """([target, encoded, name]) => {
 }"""
 
 
-REST = 300
-"""Milliseconds for which a page must stay as it is to be at rest."""
+REST = 18
+"""Pictures in a row that a page must stay the same to be at rest."""
 
 
 class Drawings:
@@ -72,7 +72,18 @@ def open_page(page: Page, address: str, path: str = "") -> None:
     """The dashboard, its frame drawn."""
     listen(page)
     page.goto(f"{address}/{path}")
-    expect(step(page, "Data")).to_be_visible(timeout=60_000)
+    expect(step(page, "Data")).to_be_visible()
+
+
+FRAMES = """number => new Promise(done => {
+    const draw = () => number-- > 0 ? requestAnimationFrame(draw) : done();
+    draw();
+})"""
+
+
+def see_frames(page: Page, number: int) -> None:
+    """Wait until the browser has drawn so many pictures more: 60 a second, fewer on a busy machine."""
+    page.evaluate(FRAMES, number)
 
 
 def settle(page: Page) -> None:
@@ -80,13 +91,13 @@ def settle(page: Page) -> None:
     forgets what was typed, and a file that is dropped then is lost."""
     still = page.locator("[data-testid=stApp][data-test-script-state=notRunning]")
     drawings = DRAWINGS[page]
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        still.wait_for(timeout=120_000)
-        page.wait_for_timeout(REST)
-        if still.count() and not drawings.due:
-            return
-    raise AssertionError(f"The page does not come to rest: waiting {drawings.waiting}, running {drawings.running}")
+
+    def at_rest() -> bool:
+        still.wait_for()
+        see_frames(page, REST)
+        return bool(still.count()) and not drawings.due
+
+    wait_until(at_rest, pause=0)
 
 
 def drop(page: Page, data: bytes, name: str) -> None:
@@ -133,7 +144,7 @@ def give_role(page: Page, name: str, role: str, quasi: int) -> None:
     settle(page)
     page.get_by_test_id("stButtonGroup").get_by_role("button", name=name, exact=True).click()
     take_role(page, "Role of 1 chosen", role)
-    expect(page.get_by_text(known_text(quasi)).first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text(known_text(quasi)).first).to_be_visible()
 
 
 def take_role(page: Page, of: str, role: str) -> None:
@@ -141,7 +152,7 @@ def take_role(page: Page, of: str, role: str) -> None:
     settle(page)
     box = page.get_by_role("combobox", name=re.compile(re.escape(of))).first
     box.scroll_into_view_if_needed()
-    page.wait_for_timeout(300)  # a list closes when the page scrolls
+    see_frames(page, 18)  # a list closes when the page scrolls
     box.click()
     page.get_by_role("option", name=re.compile(rf"^\S+ {role}$")).click()
     settle(page)
@@ -151,10 +162,10 @@ def download(page: Page, label: str, folder: Path) -> Path:
     """A file fetched by its button, once the page is drawn: its fold comes after what stands above it."""
     settle(page)
     button, fold = page.get_by_role("button", name=label, exact=True), page.get_by_text("Single files", exact=True)
-    button.or_(fold).first.wait_for(timeout=120_000)
+    button.or_(fold).first.wait_for()
     if not button.is_visible():
         fold.click()
-    with page.expect_download(timeout=120_000) as waiting:
+    with page.expect_download() as waiting:
         button.click()
     path = folder / waiting.value.suggested_filename
     waiting.value.save_as(path)
@@ -166,7 +177,7 @@ def make_packet(page: Page, whom: str = "For the recipient") -> None:
     page.get_by_role("radio", name=whom).click()
     settle(page)
     page.get_by_role("button", name="Make the packet").click()
-    expect(page.get_by_role("button", name="Download the packet")).to_be_visible(timeout=240_000)
+    expect(page.get_by_role("button", name="Download the packet")).to_be_visible()
     settle(page)
 
 

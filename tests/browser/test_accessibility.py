@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import drop, open_page, settle, step
+from tests.browser.steps import drop, open_page, see_frames, settle, step
 from ui.navigation import SIDE_PAGES, STEPS
 from ui.tree.choices import VIEWS
 
@@ -22,7 +22,7 @@ def faults(page: Page) -> list[str]:
     looked at again: help stands beside a mouse that rests, a moment after it came there."""
     here = findings(page)
     if here:
-        page.wait_for_timeout(1000)
+        see_frames(page, 60)
         here = findings(page)
     return here
 
@@ -49,7 +49,7 @@ def test_every_page__axe_finds_nothing(app_server: str, browser: Any, theme: Any
         settle(page)
         assert faults(page) == []
         page.get_by_role("button", name="Use").last.hover()  # buttons have another colour then
-        page.wait_for_timeout(500)
+        see_frames(page, 30)
         assert faults(page) == []
         page.get_by_role("button", name="Use").first.click()
         settle(page)
@@ -70,7 +70,7 @@ def test_every_page__axe_finds_nothing(app_server: str, browser: Any, theme: Any
                 packet = packet_of_the_page(page)
             if title == "Verify":
                 drop(page, packet, "release.zip")
-                expect(page.get_by_text("is whole: every file is the one")).to_be_visible(timeout=60_000)
+                expect(page.get_by_text("is whole: every file is the one")).to_be_visible()
                 page.get_by_role("button", name="Words").click()
                 page.get_by_test_id("stPopoverBody").locator("strong").first.wait_for()
                 settle(page)
@@ -85,10 +85,10 @@ def packet_of_the_page(page: Page) -> bytes:
     page.get_by_role("button", name="Make the packet").press("Enter")
     expect(page.get_by_role("button", name="Cancel")).to_be_focused()
     assert faults(page) == []
-    expect(page.get_by_role("button", name="Download the packet")).to_be_focused(timeout=120_000)
+    expect(page.get_by_role("button", name="Download the packet")).to_be_focused()
     settle(page)
     assert faults(page) == []
-    with page.expect_download(timeout=120_000) as waiting:
+    with page.expect_download() as waiting:
         page.get_by_role("button", name="Download the packet").click()
     return Path(waiting.value.path()).read_bytes()
 

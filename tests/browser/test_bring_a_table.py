@@ -14,8 +14,7 @@ ROWS = [(f"Person {n}", 20 + n, CITIES[n % 3], f"{n},5", ("low", "high")[n % 2])
 TABLE = "\n".join(["name;age;city;dose;income", *(";".join(map(str, row)) for row in ROWS)]).encode()
 
 
-def test_drop_a_table__preview__roles__risk(app_server: str, page: Page) -> None:
-    open_page(page, app_server)
+def drop_a_table(page: Page) -> None:
     expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
     drop(page, TABLE, "clinic.csv")
     expect(page.get_by_role("heading", name="clinic.csv")).to_be_visible()
@@ -38,10 +37,9 @@ def test_drop_a_table__preview__roles__risk(app_server: str, page: Page) -> None
     give_role(page, "age", "Quasi-identifying", before)
 
 
-def test_drop_a_broken_file__one_message__the_table_stays(app_server: str, page: Page) -> None:
-    open_page(page, app_server)
-    drop(page, TABLE, "clinic.csv")
-    expect(page.get_by_role("heading", name="clinic.csv")).to_be_visible()
+def drop_a_broken_file(page: Page) -> None:
+    step(page, "Data").click()
+    settle(page)
     page.get_by_text("Bring another table").click()
     drop(page, b"PK\x03\x04 this is no workbook", "broken.xlsx")
     expect(page.get_by_text("The table you had before is still here.")).to_be_visible()
@@ -49,26 +47,33 @@ def test_drop_a_broken_file__one_message__the_table_stays(app_server: str, page:
     expect(number(page, "Records")).to_have_text("30")
 
 
-def test_another_table__is_seen_at_once(app_server: str, page: Page) -> None:
+def bring_another(page: Page, app_server: str) -> None:
     """After the way in at the end of the page, the page starts at its top again, and the way in is closed."""
     scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
     page.set_viewport_size({"width": 1366, "height": 768})
     open_page(page, app_server)
     page.locator(".st-key-sample-hospital button").first.click()
-    expect(page.get_by_role("heading", name="Hospital admissions")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Hospital admissions")).to_be_visible()
     settle(page)
     page.get_by_text("Bring another table").click()
     other = page.locator(".st-key-sample-customers button").first
     other.scroll_into_view_if_needed()
     other.click()
-    expect(page.get_by_role("heading", name="Hospital admissions")).to_have_count(0, timeout=60_000)
+    expect(page.get_by_role("heading", name="Hospital admissions")).to_have_count(0)
     settle(page)
     assert page.evaluate(scrolled) == 0
     expect(other).not_to_be_visible()
 
 
-def test_deep_link__has_the_frame_and_leads_to_the_data(app_server: str, page: Page) -> None:
+def follow_a_deep_link(page: Page, app_server: str) -> None:
     open_page(page, app_server, "roles")
     expect(page.get_by_text("There is no table yet")).to_be_visible()
     page.get_by_role("link", name="Bring a table").click()
     expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
+
+
+def test_tables__are_brought_refused_and_replaced(page: Page, app_server: str) -> None:
+    follow_a_deep_link(page, app_server)
+    drop_a_table(page)
+    drop_a_broken_file(page)
+    bring_another(page, app_server)

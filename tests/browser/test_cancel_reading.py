@@ -5,8 +5,8 @@ The process that waits for files is halted, so that what it reads next takes as 
 
 import os
 import signal
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,12 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import drop, number, open_page, settle, step
 from tests.conftest import COMMAND, ROOT, Served, serve
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
 FIRST = b"age,income\n" + b"30,low\n40,high\n" * 10
 SECOND = b"age,city\n" + b"30,Ulm\n40,Kiel\n" * 20
-WITHIN = 10
-"""Seconds after which a process that nobody needs has ended."""
 
 
 def readers(server: int) -> list[int]:
@@ -38,10 +37,7 @@ def is_there(process: int) -> bool:
 
 
 def assert_ends(process: int) -> None:
-    until = time.monotonic() + WITHIN
-    while is_there(process) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not is_there(process)
+    wait_until(lambda: not is_there(process))
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +49,12 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
-@pytest.fixture
+@contextmanager
 def halted(dashboard: Served, page: Page) -> Iterator[int]:
     """The process that gets the next file, halted; the page has a table already."""
     open_page(page, dashboard.address)
     drop(page, FIRST, "first.csv")
-    expect(page.get_by_role("heading", name="first.csv")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
     settle(page)
     page.get_by_text("Bring another table").click()
     (waiting,) = readers(dashboard.process)
@@ -71,28 +67,30 @@ def halted(dashboard: Served, page: Page) -> Iterator[int]:
         os.kill(waiting, signal.SIGKILL)
 
 
-def test_cancel__ends_the_process_and_keeps_the_table(dashboard: Served, page: Page, halted: int) -> None:
+def cancel(page: Page, process: int) -> None:
+    """Cancel ends the process and keeps the table."""
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("The reading of second.csv was stopped.")).to_be_visible()
-    assert_ends(halted)
+    assert_ends(process)
     expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
     expect(number(page, "Records")).to_have_text("20")
     settle(page)
     page.get_by_text("Bring another table").click()
     drop(page, SECOND, "second.csv")
-    expect(page.get_by_role("heading", name="second.csv")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="second.csv")).to_be_visible()
     expect(number(page, "Records")).to_have_text("40")
     expect(page.get_by_text("was stopped")).to_have_count(0)
 
 
-def test_another_page__ends_it_too(page: Page, halted: int) -> None:
-    step(page, "Roles").click()
-    expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
-    assert_ends(halted)
-    step(page, "Data").click()
-    expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
-
-
-def test_closing_the_page__ends_it_too(page: Page, halted: int) -> None:
-    page.close()
-    assert_ends(halted)
+def test_reading__is_ended_by_cancel_by_another_page_and_by_closing(dashboard: Served, page: Page) -> None:
+    with halted(dashboard, page) as process:
+        cancel(page, process)
+    with halted(dashboard, page) as process:
+        step(page, "Roles").click()
+        expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
+        assert_ends(process)
+        step(page, "Data").click()
+        expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
+    with halted(dashboard, page) as process:
+        page.close()
+        assert_ends(process)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,12 +10,11 @@ from playwright.sync_api import Page, expect
 from tests.browser.steps import number, open_page, settle, step
 from tests.conftest import COMMAND, ROOT, Served, serve
 from tests.databases.cluster import Cluster
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.browser
 
 CANARY = "Zqwx-walking-canary"
-WITHIN = 60
-"""Seconds after which nothing may be left."""
 TRACES = """async () => {
     const texts = [JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie, location.href,
         document.documentElement.outerHTML, JSON.stringify(history.state)];
@@ -53,14 +51,14 @@ def ask(page: Page, what: str, text: str, password: str) -> None:
     page.get_by_role("button", name="Read it").click()
 
 
-def test_table__refused_stopped_read_and_no_password_left(dashboard: Served, postgresql: Cluster, page: Page) -> None:
+def read_the_table(dashboard: Served, postgresql: Cluster, page: Page) -> None:
     requests: list[str] = []
     page.on("request", lambda fetch: requests.append(fetch.url))
     open_page(page, dashboard.address)
     page.get_by_text("Or a table in a database").click()
     assert page.get_by_label("Password", exact=True).get_attribute("type") == "password"
     ask(page, "A table", "people", "not-it")
-    expect(page.get_by_text("did not let you in as 'walker'")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("did not let you in as 'walker'")).to_be_visible()
     expect(page.get_by_label("Name of the table", exact=True)).to_have_value("people")
     expect(page.get_by_label("Password", exact=True)).to_have_value("")
 
@@ -69,13 +67,10 @@ def test_table__refused_stopped_read_and_no_password_left(dashboard: Served, pos
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text(re.compile("The reading of postgresql:.?query was stopped."))).to_be_visible()
     busy = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'copse' AND usename = 'walker'"
-    until = time.monotonic() + WITHIN
-    while postgresql.run(busy) != [(0,)] and time.monotonic() < until:
-        time.sleep(0.2)
-    assert postgresql.run(busy) == [(0,)], "the server works for nobody"
+    wait_until(lambda: postgresql.run(busy) == [(0,)])  # the server works for nobody
 
     ask(page, "A table", "public.people", CANARY)
-    expect(page.get_by_role("heading", name=re.compile("postgresql:.?public.people"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name=re.compile("postgresql:.?public.people"))).to_be_visible()
     expect(number(page, "Records")).to_have_text("40")
     step(page, "Roles").click()
     expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
@@ -83,16 +78,7 @@ def test_table__refused_stopped_read_and_no_password_left(dashboard: Served, pos
     assert CANARY not in page.evaluate(TRACES) + " ".join(requests)
 
 
-def test_release__goes_into_a_new_table_and_never_over_another(
-    dashboard: Served, postgresql: Cluster, page: Page
-) -> None:
-    open_page(page, dashboard.address)
-    page.get_by_text("Or a table in a database").click()
-    ask(page, "A table", "people", CANARY)
-    expect(page.get_by_role("heading", name=re.compile("postgresql:.?people"))).to_be_visible(timeout=60_000)
-    step(page, "Roles").click()
-    expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
-    settle(page)
+def write_the_release(postgresql: Cluster, page: Page) -> None:
     step(page, "Release").click()
     settle(page)
     page.get_by_text("Into a new table of a database").click()
@@ -105,7 +91,14 @@ def test_release__goes_into_a_new_table_and_never_over_another(
         page.get_by_label("Account", exact=True).fill("walker")
         page.get_by_label("Password", exact=True).fill(CANARY)
         page.get_by_role("button", name="Write the table").click()
-        expect(page.get_by_text(words)).to_be_visible(timeout=60_000)
+        expect(page.get_by_text(words)).to_be_visible()
     assert postgresql.run('SELECT count(*) FROM "left"', base="ward") == [(40,)]
     assert postgresql.run("SELECT count(*) FROM people", base="ward") == [(40,)]
     assert CANARY not in page.evaluate(TRACES)
+
+
+def test_table__is_read_and_its_release_written_and_no_password_is_left(
+    dashboard: Served, postgresql: Cluster, page: Page
+) -> None:
+    read_the_table(dashboard, postgresql, page)
+    write_the_release(postgresql, page)

@@ -30,15 +30,14 @@ def evaluate_page(page: Page, app_server: str) -> Page:
     return page
 
 
-def test_compare__leave__come_back__download(evaluate_page: Page, tmp_path: Path) -> None:
-    page = evaluate_page
+def compare(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
     step(page, "Roles").click()
     settle(page)
     step(page, "Evaluate").click()
-    expect(page.get_by_role("heading", name="What each setting loses")).to_be_visible(timeout=120_000)
-    expect(page.get_by_role("button", name="Means (CSV)")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name="What each setting loses")).to_be_visible()
+    expect(page.get_by_role("button", name="Means (CSV)")).to_be_visible()
     settle(page)
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     outcomes = pd.read_csv(download(page, "Means (CSV)", tmp_path))
@@ -54,13 +53,16 @@ def test_compare__leave__come_back__download(evaluate_page: Page, tmp_path: Path
     )
 
 
-def test_cancel__ends_it(evaluate_page: Page) -> None:
-    page = evaluate_page
+def cancel(page: Page) -> None:
     page.get_by_role("button", name="Compare", exact=True).press("Enter")
     expect(page.get_by_role("button", name="Cancel")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Stopped before the first fold").or_(page.get_by_text("(stopped early)"))).to_be_visible(
-        timeout=30_000
-    )
+    expect(page.get_by_text("Stopped before the first fold").or_(page.get_by_text("(stopped early)"))).to_be_visible()
     expect(page.get_by_role("button", name="Compare", exact=True)).to_be_visible()
     expect(page.locator("[data-answer=evaluation]")).to_be_focused()
+
+
+def test_comparison__is_cancelled__left__found_again__downloaded(evaluate_page: Page, tmp_path: Path) -> None:
+    cancel(evaluate_page)
+    settle(evaluate_page)
+    compare(evaluate_page, tmp_path)

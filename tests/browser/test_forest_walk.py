@@ -29,7 +29,7 @@ def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
     codebook = {name: sorted(set(table[name])) for name in table.columns}
     open_page(page, app_server)
     drop(page, gzip.decompress(path.read_bytes()), "nursery.csv")
-    expect(page.get_by_role("heading", name="nursery.csv")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="nursery.csv")).to_be_visible()
     step(page, "Forest").click()
     expect(page.get_by_role("heading", name="Publish rules instead of a table")).to_be_visible()
     settle(page)
@@ -44,14 +44,14 @@ def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
     page.get_by_test_id("stFileUploader").first.locator("input[type=file]").set_input_files(
         {"name": "codebook.json", "mimeType": "application/json", "buffer": json.dumps(codebook).encode()}
     )
-    expect(page.get_by_text("All values are public")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("All values are public")).to_be_visible()
     page.get_by_role("button", name="Spend β = 1 and grow").click()
-    expect(page.get_by_text("This forest may be published")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("This forest may be published")).to_be_visible()
     settle(page)
     expect(number(page, "Spent")).to_have_text("1")
     expect(page.get_by_text("Spent on this table in this session: 1 of 3")).to_be_visible()
 
-    expect(page.locator(".stage svg").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".stage svg").first).to_be_visible()
     panel(page, "Rules").click()
     described = json.loads(download(page, "Rules (JSON)", tmp_path).read_text("utf-8"))
     assert described["private"]
@@ -67,6 +67,6 @@ def test_nursery__budget_of_one__rules_downloaded__ledger_equals_the_budget(
     assert "if " in download(page, "Rules (text)", tmp_path).read_text("utf-8")
 
     panel(page, "Budget").click()
-    expect(page.get_by_text("A record pays ε = 1 of the budget of 1")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("A record pays ε = 1 of the budget of 1")).to_be_visible()
     panel(page, "Picture").click()
-    expect(page.locator(".stage svg").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".stage svg").first).to_be_visible()

@@ -3,12 +3,10 @@
 import os
 import random
 import signal
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -17,13 +15,12 @@ from tests.browser.steps import download, drop, open_page, settle, step
 from tests.browser.test_cancel_reading import readers
 from tests.conftest import COMMAND, ROOT, Served, serve
 from tests.server import scan
+from tests.waiting import PATIENCE, wait_until
 
 pytestmark = pytest.mark.browser
 
 MARK = "Zqwxcanary"
 PEOPLE = 20_000
-WITHIN = 10
-"""Seconds after which nothing may be left."""
 
 
 def canaries() -> bytes:
@@ -68,7 +65,7 @@ def walk(page: Page, dashboard: Served, folder: Path) -> list[str]:
     table = canaries()
     assert len(table) > 2**20
     drop(page, table, "people.csv")
-    expect(page.get_by_role("heading", name="people.csv")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
     settle(page)
     for title in ("Roles", "Tree", "Release"):
         step(page, title).click()
@@ -78,16 +75,8 @@ def walk(page: Page, dashboard: Served, folder: Path) -> list[str]:
     return files
 
 
-def until_gone(look: Callable[[], Any]) -> Any:
-    """What is found last: nothing, or what is still there after :data:`WITHIN` seconds."""
-    until = time.monotonic() + WITHIN
-    while (remains := look()) and time.monotonic() < until:
-        time.sleep(0.5)
-    return remains
-
-
 def assert_gone(dashboard: Served, temporary: Path) -> None:
-    assert until_gone(lambda: scan.in_memory(dashboard.process, MARK)) == 0
+    wait_until(lambda: scan.in_memory(dashboard.process, MARK) == 0, 0.5)
     assert scan.in_open_files(dashboard.process, MARK) == []
     assert scan.in_folder(temporary, MARK) == []
 
@@ -95,7 +84,7 @@ def assert_gone(dashboard: Served, temporary: Path) -> None:
 def answers(address: str) -> int:
     """The status with which a file is served to somebody else."""
     try:
-        with urllib.request.urlopen(address, timeout=5) as answer:
+        with urllib.request.urlopen(address, timeout=PATIENCE) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         return error.code
@@ -108,7 +97,7 @@ def test_forget_it__leaves_nothing(dashboard: Served, temporary: Path, page: Pag
     expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
     assert_gone(dashboard, temporary)
     fetched = "async addresses => (await Promise.all(addresses.map(a => fetch(a)))).filter(a => a.ok).length"
-    assert until_gone(lambda: page.evaluate(fetched, files)) == 0
+    wait_until(lambda: page.evaluate(fetched, files) == 0)
 
 
 def test_closing_the_page__leaves_nothing(dashboard: Served, temporary: Path, page: Page, tmp_path: Path) -> None:
@@ -118,18 +107,16 @@ def test_closing_the_page__leaves_nothing(dashboard: Served, temporary: Path, pa
     assert_gone(dashboard, temporary)
 
 
-def test_another_table__leaves_nothing_of_the_first(dashboard: Served, temporary: Path, page: Page) -> None:
+def test_another_table_and_a_stopped_reading__leave_nothing(dashboard: Served, temporary: Path, page: Page) -> None:
     open_page(page, dashboard.address)
     drop(page, canaries(), "people.csv")
-    expect(page.get_by_role("heading", name="people.csv")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
     page.get_by_text("Bring another table").click()
     drop(page, b"age,income\n" + b"30,low\n40,high\n" * 10, "other.csv")
-    expect(page.get_by_role("heading", name="other.csv")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="other.csv")).to_be_visible()
     assert_gone(dashboard, temporary)
-
-
-def test_a_reading_that_was_stopped__leaves_nothing(dashboard: Served, temporary: Path, page: Page) -> None:
-    open_page(page, dashboard.address)
+    settle(page)
+    page.get_by_text("Bring another table").click()
     settle(page)
     for waiting in readers(dashboard.process):
         os.kill(waiting, signal.SIGSTOP)

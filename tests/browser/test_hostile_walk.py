@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
-from tests.browser.steps import download, drop, make_packet, open_page, settle, step
+from tests.browser.steps import download, drop, make_packet, open_page, see_frames, settle, step
 from tests.browser.test_strangers import Listener, stranger
 from ui.tree.choices import VIEWS
 
@@ -136,7 +136,7 @@ class Explorer:
             target = page.get_by_test_id("stTooltipHoverTarget").nth(number)
             with contextlib.suppress(TimeoutError):  # something else stands over it
                 target.hover(timeout=500)
-                page.wait_for_timeout(120)
+                see_frames(page, 8)
         self.look(f"{where}: help")
         page.mouse.move(2, 400)  # what explains itself stands over other things as long as it is pointed at
 
@@ -169,7 +169,7 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
     for view in VIEWS.values():
         page.get_by_role("radio", name=view).click()
         settle(page)
-        nodes.first.wait_for(timeout=120_000)
+        nodes.first.wait_for()
         for number in range(min(3, nodes.count())):
             nodes.nth(number).dispatch_event("click")
             walk.look(f"Tree: {view}, node {number}")
@@ -186,7 +186,7 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
     page.get_by_label("Recipient").fill(f"<img src={stranger}/recipient> ![x]({stranger}/recipient)")
     page.keyboard.press("Tab")
     page.get_by_role("button", name="Run the attacks").click()
-    expect(page.get_by_test_id("stMetric").filter(has_text="Linkability")).to_be_visible(timeout=240_000)
+    expect(page.get_by_test_id("stMetric").filter(has_text="Linkability")).to_be_visible()
     walk.panels("Release")
     make_packet(page)
     walk.fetch("CSV", "Report (JSON)", "External report (HTML)", "External report (PDF)")
@@ -205,7 +205,7 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
     for file in walk.files:
         if file.suffix in (".html", ".svg"):
             page.goto(file.as_uri())
-            page.wait_for_timeout(500)
+            see_frames(page, 30)
             assert page.evaluate(walk.script) == [], file.name
         if file.suffix == ".pdf":
             acts = rb"/(URI|JavaScript|JS|Launch|AA|OpenAction|GoToR|EmbeddedFile)\b"

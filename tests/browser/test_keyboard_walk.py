@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.packet import check_packet
-from tests.browser.steps import open_page, settle
+from tests.browser.steps import open_page, see_frames, settle
 from tests.reporting.test_packet import members_of
 
 pytestmark = pytest.mark.browser
@@ -32,7 +32,7 @@ def tab_to(page: Page, name: str, most: int = MOST_TABS) -> dict[str, Any]:
     """The element of this name, reached by the tab key; all that are passed show that they have the focus."""
     for _ in range(most):
         page.keyboard.press("Tab")
-        page.wait_for_timeout(40)
+        see_frames(page, 3)
         focus: dict[str, Any] = page.evaluate(FOCUS)
         if focus["markup"].startswith(("<body", "<main")):
             continue
@@ -46,7 +46,7 @@ def follow(page: Page, name: str, heading: str) -> None:
     """A button or link taken with the keyboard, which leads to a page that begins with its focus."""
     tab_to(page, name)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name=heading).first).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name=heading).first).to_be_visible()
     settle(page)
     assert page.evaluate(FOCUS)["place"] == "stMain", "another page has the focus at its beginning"
 
@@ -57,7 +57,7 @@ def test_the_sample__is_released_by_the_keyboard_alone(app_server: str, page: Pa
     settle(page)
     tab_to(page, "Words")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("a column that an attacker may know of a person")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("a column that an attacker may know of a person")).to_be_visible()
     page.keyboard.press("Escape")
     follow(page, "Show me in a minute", "Hospital admissions")
     expect(page.get_by_text("1 of 5 · Data.")).to_be_visible()
@@ -65,7 +65,7 @@ def test_the_sample__is_released_by_the_keyboard_alone(app_server: str, page: Pa
     expect(page.get_by_text("2 of 5 · Roles.")).to_be_visible()
     tab_to(page, "End the tour")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("2 of 5 · Roles.")).to_have_count(0, timeout=30_000)
+    expect(page.get_by_text("2 of 5 · Roles.")).to_have_count(0)
     settle(page)
     tab_to(page, "All others quasi-identifying")
     page.keyboard.press("Space")
@@ -75,16 +75,16 @@ def test_the_sample__is_released_by_the_keyboard_alone(app_server: str, page: Pa
     page.keyboard.press("ArrowRight")
     settle(page)
     follow(page, "Next: check and release", "Check and download")
-    expect(page.get_by_text("This release is 11-anonymous").first).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("This release is 11-anonymous").first).to_be_visible()
     tab_to(page, "Make the packet")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Cancel")).to_be_focused(timeout=30_000)
-    expect(page.get_by_role("button", name="Download the packet")).to_be_focused(timeout=120_000)
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    expect(page.get_by_role("button", name="Download the packet")).to_be_focused()
     settle(page)
     focus = page.evaluate(FOCUS)
     assert focus["ring"], "the answer shows that it has the focus"
     assert "Download the packet" in focus["name"], "and keeps it"
-    with page.expect_download(timeout=120_000) as waiting:
+    with page.expect_download() as waiting:
         page.keyboard.press("Enter")
     packet = Path(waiting.value.path()).read_bytes()
     assert check_packet(packet).passed

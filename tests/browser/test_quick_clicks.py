@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from anonymizer.releasing.generalize import WRITINGS
-from tests.browser.steps import download, open_page, settle, step
+from tests.browser.steps import download, open_page, see_frames, settle, step
 
 pytestmark = pytest.mark.browser
-PAUSES = (0, 25, 60, 100, 150, 200, 300)
+PAUSES = (0, 60, 200)
 """Milliseconds between two clicks."""
 
 
@@ -36,7 +36,7 @@ def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
         box = page.get_by_role("combobox", name="Categories")
         box.evaluate("box => box.scrollIntoView({block: 'center'})")
         settle(page)  # a list closes when the page scrolls
-        page.wait_for_timeout(300)
+        see_frames(page, 18)
         box.click()
         page.get_by_role("option", name=ways[turn % 2], exact=True).click()
         page.wait_for_timeout(pause)
@@ -52,7 +52,7 @@ def test_a_button_then_another_page(roles_page: Page) -> None:
         page.get_by_role("button", name=("Accept suggestions", "All others quasi-identifying")[turn % 2]).click()
         page.wait_for_timeout(pause)
         step(page, "Release").click()
-        expect(page.get_by_role("heading", name="Check and download")).to_be_visible(timeout=20_000)
+        expect(page.get_by_role("heading", name="Check and download")).to_be_visible()
         step(page, "Roles").click()
-        expect(page.get_by_role("button", name="Accept suggestions")).to_be_visible(timeout=20_000)
+        expect(page.get_by_role("button", name="Accept suggestions")).to_be_visible()
         expect(page.get_by_text("Connection error")).to_have_count(0)

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 def take_packet(page: Page, folder: Path) -> dict[str, bytes]:
     """The members of the packet that is made and downloaded, once its bytes were checked."""
     page.get_by_role("button", name="Make the packet").click()
-    expect(page.get_by_role("button", name="Download the packet")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("button", name="Download the packet")).to_be_visible()
     settle(page)
     path = download(page, "Download the packet", folder)
     assert check_packet(path.read_bytes()).passed
@@ -41,7 +41,7 @@ def test_attacks_and_reports(page: Page, app_server: str, tmp_path: Path) -> Non
     step(page, "Release").click()
     settle(page)
     page.get_by_role("button", name="Run the attacks").click()
-    expect(number(page, "Linkability")).to_be_visible(timeout=120_000)
+    expect(number(page, "Linkability")).to_be_visible()
     settle(page)
     page.get_by_text("What it says beside").click()
     page.get_by_label("Recipient").fill("University")

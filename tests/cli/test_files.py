@@ -12,6 +12,7 @@ from anonymizer.cli.options import read_apart
 from anonymizer.errors import ReadError
 from anonymizer.reading.options import MIB
 from tests.conftest import run_python
+from tests.waiting import PATIENCE
 
 ROWS = "age,sex,pay\n" + "".join(f"{20 + n % 9},{'fm'[n % 2]},{['low', 'high'][n % 3 > 0]}\n" for n in range(60))
 ROLES = ["--quasi-identifying", "age,sex", "--sensitive", "pay"]
@@ -115,4 +116,4 @@ def test_a_pipe__is_read_once(folder: Path) -> None:
     writer = threading.Thread(target=lambda: Path("pipe.csv").write_text(ROWS), daemon=True)
     writer.start()
     assert read_apart("pipe.csv").frame.shape == (60, 3)
-    writer.join(10)
+    writer.join(PATIENCE)

@@ -13,6 +13,7 @@ import pytest
 from anonymizer.cli.main import commands, main
 from anonymizer.releasing.files import write_file
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE
 
 ROWS = "age,sex,pay\n" + "".join(f"{20 + n % 9},{'fm'[n % 2]},{['low', 'high'][n % 3 > 0]}\n" for n in range(60))
 ROLES = ["--quasi-identifying", "age,sex", "--sensitive", "pay"]
@@ -85,7 +86,7 @@ def test_kill__in_the_middle_of_a_write(folder: Path, write: tuple[str, ...]) ->
     answer = subprocess.run(
         [sys.executable, "-m", "anonymizer", *write], cwd=folder,
         env={**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True, check=False, timeout=300,
+        capture_output=True, check=False
     )  # fmt: skip
     assert answer.returncode == -signal.SIGXFSZ, answer.stderr
     halves = [half for half in folder.iterdir() if half.suffix == ".part"]
@@ -103,6 +104,6 @@ def test_pipe__gets_the_file_and_stays_a_pipe(folder: Path, monkeypatch: pytest.
     reader = threading.Thread(target=lambda: texts.append(Path("pipe.json").read_text("utf-8")))
     reader.start()
     assert main([*RUN, "--report", "pipe.json", "--out", "x.csv"]) == 0
-    reader.join(60)
+    reader.join(PATIENCE)
     assert texts[0].startswith("{")
     assert stat.S_ISFIFO(os.stat("pipe.json").st_mode)

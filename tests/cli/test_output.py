@@ -52,9 +52,7 @@ def environment(**changes: str) -> dict[str, str]:
 def copse(folder: Path, words: list[str], **changes: str) -> subprocess.CompletedProcess[bytes]:
     """A command run to its end, with its output in a pipe."""
     command = [sys.executable, "-m", "anonymizer", *words]
-    return subprocess.run(
-        command, cwd=folder, env=environment(**changes), capture_output=True, check=False, timeout=300
-    )
+    return subprocess.run(command, cwd=folder, env=environment(**changes), capture_output=True, check=False)
 
 
 def texts_in(value: Any) -> str:
@@ -105,6 +103,6 @@ def test_closed_pipe__ends_quietly(folder: Path, name: str) -> None:
     with os.fdopen(writer, "wb") as pipe:
         answer = subprocess.run(
             [sys.executable, "-m", "anonymizer", *COMMANDS[name], "--json"],
-            cwd=folder, env=environment(), stdout=pipe, stderr=subprocess.PIPE, check=False, timeout=300,
+            cwd=folder, env=environment(), stdout=pipe, stderr=subprocess.PIPE, check=False
         )  # fmt: skip
     assert (answer.returncode, answer.stderr) == (PIPE_CLOSED, b"")

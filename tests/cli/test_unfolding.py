@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +18,7 @@ from anonymizer.reporting.report import digest
 from tests.conftest import ROOT, run_python
 from tests.hostile.bombs import plain_text_parquet
 from tests.partitions.tables import people
+from tests.waiting import wait_until
 
 ROLES = ["--quasi-identifying", "age,income,born,job,town", "--sensitive", "diagnosis"]
 RUN = ["anonymize", "in", *ROLES, "--keep", "ward", "--grouping", "least", "--generalizer", "uniform", "--out", "out"]
@@ -103,11 +103,9 @@ def test_a_run_that_is_stopped__leaves_nothing(folder: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # tests may run in the background
     )  # fmt: skip
-    until = time.monotonic() + 60
-    while not list(folder.glob(".out.*")) and run.poll() is None and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_until(lambda: list(folder.glob(".out.*")) or run.poll() is not None, 0.02)
     os.killpg(run.pid, signal.SIGINT)
-    assert run.communicate(timeout=60)[1].splitlines()[-1] == "copse: stopped; nothing more was written."
+    assert run.communicate()[1].splitlines()[-1] == "copse: stopped; nothing more was written."
     assert run.returncode == 130
     assert sorted(os.listdir()) == ["in"]
 

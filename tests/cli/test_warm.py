@@ -102,7 +102,7 @@ def test_a_read_only_package_and_home__compile_into_a_folder_that_goes(tmp_path:
     environment = {**os.environ, "HOME": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": ""}
     environment.pop("NUMBA_CACHE_DIR", None)
     answer = subprocess.run(
-        ["unshare", "-m", "sh", "-c", script], env=environment, capture_output=True, text=True, timeout=300, check=False
+        ["unshare", "-m", "sh", "-c", script], env=environment, capture_output=True, text=True, check=False
     )
     if answer.returncode and "Operation not permitted" in answer.stderr:
         pytest.skip("mount namespaces are not permitted here")

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from tests.waiting import PATIENCE
+
 ACCOUNT = "postgres"
 PORT = 5432
 SUPER_PASSWORD = "of-the-whole-cluster"
@@ -69,7 +71,7 @@ def cluster(programs: Path) -> Iterator[Cluster]:
         subprocess.run(
             [programs / "initdb", "-D", data, "-U", ACCOUNT, "--pwfile", secret, "--auth=scram-sha-256", "--no-sync",
              "--encoding=UTF8", "--locale=C", "--no-instructions"],
-            cwd=folder, capture_output=True, check=True, timeout=120, **account,
+            cwd=folder, capture_output=True, check=True, **account,
         )  # fmt: skip
         log = (folder / "log").open("wb")
         options = ["listen_addresses=", f"unix_socket_directories={folder}", "fsync=off", "shared_buffers=16MB",
@@ -83,17 +85,17 @@ def cluster(programs: Path) -> Iterator[Cluster]:
             yield Cluster(str(folder), PORT)
         finally:
             server.send_signal(2)  # at once, without waiting for clients
-            server.wait(30)
+            server.wait(PATIENCE)
             log.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def wait_until_ready(server: "subprocess.Popen[bytes]", running: Cluster) -> None:
-    """Return once the server answers; raises what it raises when it does not within half a minute."""
+    """Return once the server answers; raises what it raises when it does not."""
     import psycopg
 
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while True:
         try:
             running.run("SELECT 1")

@@ -1,6 +1,5 @@
 """Tables of a real PostgreSQL server: every type, every refusal, and no password anywhere."""
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,6 +15,7 @@ from anonymizer.errors import CancelledError, ReadError
 from anonymizer.reading.options import Allowance
 from tests.databases.cluster import Cluster
 from tests.databases.here import read_here
+from tests.waiting import wait_until
 
 CANARY = "p@ss:w/rd?canary-8341%"
 HOSTILE = ['a"; drop table people; --', "![x](http://evil.example/a.png)", "名前 ü 🌳", "100% o'clock", "<b>x</b>"]
@@ -206,11 +206,8 @@ BACKENDS = "FROM pg_stat_activity WHERE usename = 'steward' AND query LIKE 'FETC
 
 
 def wait_for(server: Cluster, statement: str) -> None:
-    """Return once a statement gives a row; fails when it gives none for twenty seconds."""
-    until = time.monotonic() + 20
-    while not server.run(statement):
-        assert time.monotonic() < until, statement
-        time.sleep(0.1)
+    """Return once a statement gives a row; fails when it gives none."""
+    wait_until(lambda: server.run(statement))
 
 
 def test_cancel__ends_the_query_on_the_server(server: Cluster) -> None:

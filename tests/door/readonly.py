@@ -13,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE
 
 RUN = "import anonymizer as an; t = an.SAMPLES['customers'].load(); an.anonymize(t, an.suggest(t), k=2)"
 WORDS = ("--server.headless", "true", "--server.fileWatcherType", "none")
@@ -36,10 +37,10 @@ def can_write(file: Path) -> bool:
 
 def ask_health(server: subprocess.Popen[bytes], port: str) -> int:
     """The status of the health check, as soon as there is one; 0 when the server ends or is silent for too long."""
-    until = time.monotonic() + 90
+    until = time.monotonic() + PATIENCE
     while server.poll() is None and time.monotonic() < until:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=PATIENCE) as answer:
                 return int(answer.status)
         except OSError:
             time.sleep(0.2)
@@ -58,7 +59,7 @@ def main(folder: str, port: str) -> None:
     (copy,) = Path("/tmp").glob("copse-loops-*")
     subprocess.run([sys.executable, "-c", RUN], env={**environment, "NUMBA_CACHE_DIR": str(copy)}, cwd=ROOT, check=True)
     server.terminate()
-    server.wait(20)
+    server.wait(PATIENCE)
     loops = list(copy.rglob("*.nb[ci]"))
     anew = [loop for loop in loops if loop.stat().st_mtime > begun]
     result = {"writable": can_write(ROOT / "x"), "health": health, "loops": len(loops), "anew": len(anew)}

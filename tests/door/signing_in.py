@@ -11,6 +11,7 @@ import httpx
 
 from tests.conftest import COMMAND, ROOT, Served, free_port, serve
 from tests.door.provider import CLIENT, SECRET, Provider
+from tests.waiting import PATIENCE
 
 LOGIN = """
 address = "ADDRESS"
@@ -56,7 +57,7 @@ def sign_in(
     dashboard: Guarded | Served, person: str, client: httpx.Client | None = None
 ) -> tuple[httpx.Client, httpx.Response]:
     """Somebody's client after signing in, and the last answer it got."""
-    client = client or httpx.Client(follow_redirects=True, headers={"Accept": "text/html"}, timeout=20)
+    client = client or httpx.Client(follow_redirects=True, headers={"Accept": "text/html"}, timeout=PATIENCE)
     question = client.get(f"{dashboard.address}/sign-in")
     match = re.search(rf'href="([^"]*person={person})"', question.text)
     assert match, question.text

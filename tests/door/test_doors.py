@@ -13,6 +13,7 @@ import pytest
 from anonymizer.cli.app import is_loopback, refusal, start
 from anonymizer.errors import ParameterError
 from tests.conftest import COMMAND, ROOT, free_port, serve
+from tests.waiting import PATIENCE
 from ui.door.doors import is_from_here
 
 LOCAL = ["localhost", "127.0.0.1"]
@@ -88,7 +89,7 @@ STREAMLIT = [sys.executable, "-m", "streamlit", "run", "app.py"]
 def test_server_that_others_could_open__does_not_start(command: list[str], environment: dict[str, str]) -> None:
     words = ["--server.port", str(free_port()), "--server.headless", "true"]
     answer = subprocess.run(
-        [*command, *words], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=90
+        [*command, *words], cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True
     )
     assert answer.returncode == 1
     assert answer.stderr.count("copse: ") == 1
@@ -113,7 +114,7 @@ def test_request_from_beyond__is_refused_whatever_the_configuration_says(tmp_pat
         pytest.skip("this machine has no address but its loopback")
     program = f"import uvicorn; uvicorn.run('app:app', host='0.0.0.0', port={port}, log_level='warning')"
     wait = serve([sys.executable, "-c", program], ROOT, tmp_path / "server.log", port=port)
-    with wait as running, httpx.Client(headers={"Host": "localhost"}) as client:
+    with wait as running, httpx.Client(timeout=PATIENCE, headers={"Host": "localhost"}) as client:
         assert client.get(running.address).status_code == 200
         refused = client.get(f"http://{other}:{port}/", headers={"Accept": "text/html"})
         forwarded = client.get(running.address, headers={"X-Forwarded-For": "192.0.2.7"})
@@ -126,4 +127,4 @@ def test_operator_who_knows__opens_it_to_others(tmp_path: Path) -> None:
     command = [*COMMAND, "--i-know", *names]
     with serve(command, ROOT, tmp_path / "server.log") as running:
         headers = {"Host": "copse.example.org", "X-Forwarded-For": "192.0.2.7"}
-        assert httpx.get(running.address, headers=headers).status_code == 200
+        assert httpx.get(running.address, headers=headers, timeout=PATIENCE).status_code == 200

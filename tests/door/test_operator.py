@@ -14,6 +14,7 @@ from tests.browser.steps import drop, open_page, settle, step
 from tests.conftest import COMMAND, ROOT, serve
 from tests.door.provider import SECRET, run_provider
 from tests.door.signing_in import Guarded, serve_guarded, sign_in
+from tests.waiting import PATIENCE
 
 MARK = "Zqwxoperator"
 TABLE = f"{MARK}column,income\n" + f"{MARK}value,low\n{MARK}other,high\n" * 20
@@ -36,7 +37,7 @@ def key_of(own: Guarded) -> str:
 
 
 def test_stranger__is_asked_for_the_key(own: Guarded) -> None:
-    with httpx.Client(base_url=own.address, follow_redirects=True) as client:
+    with httpx.Client(timeout=PATIENCE, base_url=own.address, follow_redirects=True) as client:
         for answer in (
             client.get("/operator"),
             client.post("/operator", data={"key": "guess"}),
@@ -48,7 +49,7 @@ def test_stranger__is_asked_for_the_key(own: Guarded) -> None:
 
 
 def test_another_site__cannot_have_anything_forgotten(own: Guarded) -> None:
-    with httpx.Client(base_url=own.address) as client:
+    with httpx.Client(timeout=PATIENCE, base_url=own.address) as client:
         client.post("/operator", data={"key": key_of(own)}, headers={"Origin": own.address})
         for origin in ("http://elsewhere.example", "null"):
             assert client.post("/operator", data={"forget": "all"}, headers={"Origin": origin}).status_code == 403
@@ -59,10 +60,9 @@ def test_another_site__cannot_have_anything_forgotten(own: Guarded) -> None:
 def test_operator__sees_no_data_and_forgets_one_and_all(own: Guarded, page: Page) -> None:
     open_page(page, own.address)
     drop(page, TABLE.encode(), f"{MARK}file.csv")
-    expect(page.get_by_role("heading", name=f"{MARK}file.csv")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name=f"{MARK}file.csv")).to_be_visible()
     step(page, "Roles").click()
     settle(page)
-    page.context.set_default_timeout(60_000)
     other = page.context.new_page()
     open_page(other, own.address)
 
@@ -84,8 +84,8 @@ def test_operator__sees_no_data_and_forgets_one_and_all(own: Guarded, page: Page
 
     first.get_by_role("button", name="Forget").click()
     expect(operator.get_by_role("heading", name=re.compile("session"))).to_be_visible()
-    expect(page.get_by_text(f"{MARK}file.csv")).to_have_count(0, timeout=30_000)
-    expect(page.get_by_text("Your table stays")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(f"{MARK}file.csv")).to_have_count(0)
+    expect(page.get_by_text("Your table stays")).to_be_visible()
 
     operator.get_by_role("link", name="Look again").click()
     operator.get_by_text("Forget all …").click()
@@ -103,6 +103,6 @@ def test_with_a_login__it_is_for_the_operators_only(tmp_path: Path) -> None:
         }  # fmt: skip
         assert SECRET not in answers["operator"].text
         assert "Operator's page: " not in guarded.log.read_text("utf-8"), "there is no key"
-        with httpx.Client() as stranger:
+        with httpx.Client(timeout=PATIENCE) as stranger:
             assert stranger.get(f"{guarded.address}/operator").status_code == 401
             assert stranger.post(f"{guarded.address}/operator", data={"forget": "all"}).status_code == 401

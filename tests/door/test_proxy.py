@@ -5,7 +5,6 @@ import ipaddress
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from tests.door.provider import run_provider
 from tests.door.signing_in import Guarded, serve_guarded
 from tests.server import scan
 from tests.test_docs import blocks
+from tests.waiting import PATIENCE, wait_until
 
 AROUND = """
 daemon off; pid FOLDER/pid; error_log FOLDER/error.log;
@@ -76,18 +76,15 @@ def proxied(tmp_path: Path) -> Iterator[Guarded]:
         (folder / "nginx.conf").write_text(AROUND.replace("SITE", site).replace("FOLDER", str(folder)), "utf-8")
         server = subprocess.Popen([nginx, "-p", str(folder), "-c", str(folder / "nginx.conf")])
         try:
-            for _ in range(50):
-                if (folder / "pid").is_file():
-                    break
-                time.sleep(0.1)
+            wait_until((folder / "pid").is_file)
             yield guarded
         finally:
             server.terminate()
-            server.wait(10)
+            server.wait(PATIENCE)
 
 
 def test_dashboard__works_behind_a_proxy_with_tls(proxied: Guarded, browser: Browser, tmp_path: Path) -> None:
-    stranger = httpx.get(proxied.address, verify=False)
+    stranger = httpx.get(proxied.address, verify=False, timeout=PATIENCE)
     assert stranger.status_code == 401
     context = browser.new_context(ignore_https_errors=True, accept_downloads=True)
     page = context.new_page()
@@ -95,9 +92,9 @@ def test_dashboard__works_behind_a_proxy_with_tls(proxied: Guarded, browser: Bro
     page.goto(proxied.address)
     page.get_by_role("link", name="Sign in").click()
     page.get_by_role("link", name="ana", exact=True).click()
-    expect(step(page, "Data")).to_be_visible(timeout=60_000)
+    expect(step(page, "Data")).to_be_visible()
     drop(page, canaries(), "people.csv")
-    expect(page.get_by_role("heading", name="people.csv")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
     for title in ("Roles", "Tree", "Release"):
         step(page, title).click()
         settle(page)
@@ -106,7 +103,7 @@ def test_dashboard__works_behind_a_proxy_with_tls(proxied: Guarded, browser: Bro
     assert {"_streamlit_user", "copse_browser"} <= {cookie["name"] for cookie in cookies}
     assert [cookie["name"] for cookie in cookies if not cookie["secure"]] == []
     page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_text("Sign in first: ")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Sign in first: ")).to_be_visible()
     assert scan.in_folder(tmp_path / "nginx", MARK) == []
     assert MARK not in proxied.log.read_text("utf-8")
     context.close()

@@ -37,7 +37,7 @@ def sas_table() -> Path | None:
     if shutil.which("Rscript") is None:
         return None
     ask = ["Rscript", "--vanilla", "-e", 'cat(system.file("examples", "iris.sas7bdat", package = "haven"))']
-    answer = subprocess.run(ask, capture_output=True, text=True, check=False, timeout=60)
+    answer = subprocess.run(ask, capture_output=True, text=True, check=False)
     return Path(answer.stdout) if answer.stdout and Path(answer.stdout).is_file() else None
 
 

@@ -165,7 +165,7 @@ def havens(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str], di
         (folder / f"{case}.{format}").write_bytes(file_of(case, format)[2])
     (folder / "read.R").write_text(SCRIPT, "utf-8")
     command = ["Rscript", "--vanilla", str(folder / "read.R"), str(folder)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if "there is no package called" in answer.stderr:
         absent("haven", "R has no package haven")
     assert answer.returncode == 0, answer.stderr

@@ -8,6 +8,7 @@ from anonymizer.forest.domains import domains_of
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL, session_of, texts
+from tests.waiting import PATIENCE
 from ui.forest.state import Codebook, ForestState
 from ui.workspace import Workspace, sample_reading
 
@@ -38,7 +39,7 @@ def bring_codebook(ws: Workspace, text: str) -> None:
 
 
 def open_page(ws: Workspace | None = None) -> AppTest:
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     if ws is not None:
         app.session_state["workspace"] = ws
     return app.run().switch_page("../pages/forest.py").run()
@@ -54,7 +55,7 @@ def grow(app: AppTest) -> None:
     app.button(key="begin forest").click().run()
     job = session_of(app).jobs.get("forest")
     if job is not None:
-        assert job.done.wait(60)
+        assert job.done.wait(PATIENCE)
         app.run()
 
 

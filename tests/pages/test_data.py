@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from anonymizer.errors import ReadError
 from anonymizer.reading.options import Problem
 from anonymizer.reading.samples import SAMPLES
+from tests.waiting import PATIENCE
 from ui.controls import plain
 from ui.data.chooser import FOLDER_VARIABLE, allowed_file, allowed_folder, files_in
 from ui.data.paper import PAPERS, WORDS
@@ -21,7 +22,7 @@ FOUR = b"name;age;city\nAnn;31;Ulm\nBen;45;NA\nCid;;Ulm\nDot;62;Bonn\n"
 
 def open_page(ws: Workspace | None = None) -> AppTest:
     """The dashboard as it opens, on the Data page."""
-    app = AppTest.from_file(SHELL, default_timeout=60)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     if ws is not None:
         app.session_state["workspace"] = ws
     return app.run()
@@ -224,7 +225,7 @@ def test_one_warning_for_eighteen_columns__is_one_on_the_page() -> None:
     table = pd.DataFrame({"age": range(60)} | {f"empty_{n}": [None] * 60 for n in range(18)})
     ws = Workspace()
     assert ws.bring(table.to_csv(index=False).encode(), "empty.csv")
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     app.session_state["workspace"] = ws
     app.run()
     assert not app.exception

@@ -16,6 +16,7 @@ from anonymizer.whatif.project import to_json
 from tests.databases.cluster import Cluster
 from tests.pages import test_data
 from tests.pages.test_data import SHELL, open_page, session_of
+from tests.waiting import PATIENCE
 from ui.controls import JOINER, plain
 from ui.decisions.project_file import open_project, project_of
 from ui.server.listed import READ, databases, require_listed
@@ -76,7 +77,7 @@ def ask(app: AppTest, table: str = "", *, query: str = "", user: str = "", passw
         field(app, "text_input", "Account").set_value(user)
         field(app, "text_input", "Password").set_value(password)
     next(button for button in app.button if button.key and button.key.startswith("db read")).click()
-    return app.run(timeout=60)
+    return app.run()
 
 
 def test_form__is_off_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +104,7 @@ def test_table__of_a_file_is_read_and_can_be_read_again(file: Path, monkeypatch:
     marks = next(box for box in app.multiselect if "missing" in box.label)
     marks.set_value([mark for mark in marks.value if mark != "-"])
     next(button for button in app.button if button.label == "Read again").click()
-    app.run(timeout=60)
+    app.run()
     assert not app.exception
     assert session_of(app).table["icd"].isna().sum() == 0
 
@@ -188,7 +189,7 @@ def test_reading_again__takes_the_password_again(server: Cluster, monkeypatch: p
         marks.set_value([mark for mark in marks.value if mark != "-"])
         field(app, "text_input", "Password of the database").set_value(password)
         next(button for button in app.button if button.label == "Read again").click()
-        app.run(timeout=60)
+        app.run()
         assert not app.exception
         ws = session_of(app)
         assert failure in (str(ws.failure) if ws.failure else "")
@@ -204,7 +205,7 @@ def test_project__that_reads_otherwise_asks_for_the_table_again(
     assert then.bring(address, address.name, ReadOptions(keep=("-",)))
     project = to_json(project_of(then), then.suggest())
     assert now.bring(address, address.name)
-    app = AppTest.from_file(SHELL, default_timeout=60)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     app.session_state["workspace"] = now
     open_project(now, project)
     app.run()

@@ -22,6 +22,7 @@ from anonymizer.forest.forest import grow_forest, predict
 from anonymizer.schema import Schema
 from tests.disclosure.test_brought import RPART, eight
 from tests.pages.test_data import SHELL, session_of
+from tests.waiting import PATIENCE, wait_until
 from ui.controls import share
 from ui.disclosure.repair import forms_of
 from ui.disclosure.state import DisclosureState
@@ -47,7 +48,7 @@ SCHEMA = Schema.of(TABLE, quasi_identifying=["age", "job"], sensitive=["illness"
 
 
 def open_page(ws: Workspace | None = None) -> AppTest:
-    app = AppTest.from_file(SHELL, default_timeout=60)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     if ws is not None:
         app.session_state["workspace"] = ws
     return app.run().switch_page("../pages/disclosure.py").run()
@@ -59,6 +60,13 @@ def session(schema: Schema = SCHEMA) -> Workspace:
 
 def metric(app: AppTest, label: str) -> str:
     return next(item.value for item in app.metric if item.label.startswith(label))
+
+
+def drawn_again(app: AppTest) -> AppTest:
+    """The page, drawn once more without a fault."""
+    app.run()
+    assert not app.exception
+    return app
 
 
 def test_empty__leads_to_the_data_page() -> None:
@@ -142,13 +150,8 @@ def test_cancel__ends_a_long_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     app.button(key="begin estimate job").click().run()
     assert not ended.is_set()
     app.button(key="cancel estimate job").click().run()
-    assert ended.wait(10)
-    until = time.monotonic() + 30
-    while not any("Nothing was estimated" in info.value for info in app.info):
-        assert not app.exception
-        assert time.monotonic() < until
-        time.sleep(0.1)
-        app.run()
+    assert ended.wait(PATIENCE)
+    wait_until(lambda: any("Nothing was estimated" in info.value for info in drawn_again(app).info))
     assert "Highest posterior" not in {metric.label for metric in app.metric}
 
 
@@ -178,12 +181,7 @@ def test_files__are_those_of_the_package() -> None:
 def test_whole_people__are_counted() -> None:
     app = open_page(session())
     app.button(key="begin count job").click().run()
-    until = time.monotonic() + 60
-    while "Counted for" not in " ".join(item.value for item in app.markdown):
-        assert not app.exception
-        assert time.monotonic() < until
-        time.sleep(0.3)
-        app.run()
+    wait_until(lambda: "Counted for" in " ".join(item.value for item in drawn_again(app).markdown))
     assert "240** of 240 people" in " ".join(item.value for item in app.markdown)
 
 
@@ -207,12 +205,7 @@ def test_how_it_was_grown__is_estimated_in_the_background(source: str) -> None:
     assert not app.exception
     assert not [item for item in app.metric if item.label.startswith("Highest posterior")]
     app.button(key="begin estimate job").click().run()
-    until = time.monotonic() + 60
-    while not [item for item in app.metric if item.label.startswith("Highest posterior")]:
-        assert not app.exception
-        assert time.monotonic() < until
-        time.sleep(0.3)
-        app.run()
+    wait_until(lambda: [item for item in drawn_again(app).metric if item.label.startswith("Highest posterior")])
     assert session_of(app).jobs["estimate job"].answer.estimate.converged
 
 
@@ -249,7 +242,7 @@ def test_person_by_person__the_differences_are_those_of_two_estimates() -> None:
     assert "D_individual" in "\n".join(item.value for item in app.caption)
     app.toggle(key="disclosure rule").set_value(True).run()
     app.button(key="begin estimate job").click().run()
-    assert ws.jobs["estimate job"].done.wait(60)
+    assert ws.jobs["estimate job"].done.wait(PATIENCE)
     app.run()
     assert not app.exception
     (rows,) = [item.value for item in app.dataframe if "Leaves alone" in item.value.columns]
@@ -267,7 +260,7 @@ def test_measures__come_one_by_one_and_are_those_of_the_trees() -> None:
     ws = session()
     app = open_page(ws)
     app.button(key="begin measures job").click().run()
-    assert ws.jobs["measures job"].done.wait(60)
+    assert ws.jobs["measures job"].done.wait(PATIENCE)
     app.run()
     assert not app.exception
     (rows,) = [item.value for item in app.dataframe if "D_overall" in item.value.columns]

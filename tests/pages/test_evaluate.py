@@ -1,7 +1,5 @@
 """The Evaluate page without a browser: empty, a comparison to its end, cancelled, a sample, other roles."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +14,7 @@ from anonymizer.schema import Schema
 from tests.groups.test_refine import random_table
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text
+from tests.waiting import PATIENCE, wait_until
 from ui.controls import duration
 from ui.evaluate.state import EvaluateState
 from ui.evaluate.view import MEANINGS, current_job, with_names
@@ -32,7 +31,7 @@ def session(table: pd.DataFrame = TABLE, schema: Schema = SCHEMA, **choices: obj
 
 
 def open_page(ws: Workspace | None = None) -> AppTest:
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     if ws is not None:
         app.session_state["workspace"] = ws
     return app.run().switch_page("../pages/evaluate.py").run()
@@ -44,7 +43,7 @@ def run_comparison(app: AppTest, ws: Workspace) -> AppTest:
     assert not app.exception
     job = current_job(ws)
     assert job is not None
-    assert job.done.wait(120)
+    assert job.done.wait(PATIENCE)
     return app.run()
 
 
@@ -129,7 +128,7 @@ def test_cancel__ends_it_and_says_so() -> None:
     assert "It goes on when you leave this page." in plain_text(app)
     app.button(key="cancel evaluation").click().run()
     job = current_job(ws)
-    assert job.done.wait(20)
+    assert job.done.wait(PATIENCE)
     app.run()
     assert not app.exception
     assert "Stopped before the first fold" in plain_text(app) or "(stopped early)" in plain_text(app)
@@ -140,9 +139,7 @@ def test_figures__are_shown_after_the_first_fold() -> None:
     app = open_page(ws)
     app.button(key="begin evaluation").click().run()
     job = current_job(ws)
-    until = time.monotonic() + 120
-    while not job.parts and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: job.parts)
     app.run()
     assert not app.exception
     assert not job.done.is_set()
@@ -150,7 +147,7 @@ def test_figures__are_shown_after_the_first_fold() -> None:
     assert app.dataframe
     assert not app.get("download_button"), "a file of half the folds could be taken for the whole"
     app.button(key="cancel evaluation").click().run()
-    assert job.done.wait(20)
+    assert job.done.wait(PATIENCE)
 
 
 def test_cancel__ends_it_too_when_the_table_is_forgotten() -> None:
@@ -159,7 +156,7 @@ def test_cancel__ends_it_too_when_the_table_is_forgotten() -> None:
     app.button(key="begin evaluation").click().run()
     job = current_job(ws)
     ws.forget()
-    assert job.done.wait(20)
+    assert job.done.wait(PATIENCE)
     assert len(job.answer) == 0 or job.answer[0].folds < 10
 
 

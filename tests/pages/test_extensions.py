@@ -13,6 +13,7 @@ from anonymizer.settings import SETTINGS, Setting
 from tests.groups.test_refine import random_table
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text
+from tests.waiting import PATIENCE
 from ui.evaluate.state import EvaluateState
 from ui.evaluate.view import current_job
 from ui.workspace import Workspace, sample_reading
@@ -65,7 +66,7 @@ def own_methods(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def open_page(page: str, ws: Workspace | None = None) -> tuple[AppTest, Workspace]:
     ws = ws or Workspace(reading=sample_reading("people", TABLE), schema=SCHEMA)
-    app = AppTest.from_file(SHELL, default_timeout=180)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     app.session_state["workspace"] = ws
     app.run().switch_page(f"../pages/{page}.py").run()
     assert not app.exception
@@ -117,7 +118,7 @@ def test_evaluate__compares_the_own_methods() -> None:
     app.button(key="begin evaluation").click().run()
     job = current_job(ws)
     assert job is not None
-    assert job.done.wait(180)
+    assert job.done.wait(PATIENCE)
     app.run()
     assert not app.exception
     assert not app.error

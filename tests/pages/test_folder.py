@@ -1,6 +1,5 @@
 """A folder on the server, opened in pieces: from the Data page to a released folder, and what each page says of it."""
 
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +17,7 @@ from anonymizer.schema import Role
 from tests.pages import test_data
 from tests.pages.test_data import SHELL
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
+from tests.waiting import PATIENCE, wait_until
 from ui.controls import JOINER
 from ui.data.chooser import allowed_folder_in, files_in, folders_in
 from ui.navigation import DOWNLOAD, WRITE_FOLDER
@@ -57,15 +57,12 @@ def session(data: Path, **changes: object) -> Workspace:
 
 def wait(app: AppTest, ws: Workspace) -> AppTest:
     """Draw the page until nothing works in the background any more."""
-    for _ in range(600):
-        if all(job.done.is_set() for job in ws.jobs.values()):
-            break
-        time.sleep(0.1)
-    return app.run(timeout=60)
+    wait_until(lambda: all(job.done.is_set() for job in ws.jobs.values()))
+    return app.run()
 
 
 def open_page(ws: Workspace, page: str) -> AppTest:
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     app.session_state["workspace"] = ws
     return app.run().switch_page(f"../pages/{page}.py").run()
 

@@ -19,6 +19,7 @@ from anonymizer.reading.profile import suggest
 from anonymizer.schema import Schema
 from tests.pages.forest import COLUMNS, SCHEMA, TABLE, bring_codebook, figures, grow, open_page, plain_text, session
 from tests.pages.test_data import session_of, texts
+from tests.waiting import PATIENCE
 from ui.controls import share
 from ui.forest import view
 from ui.forest.choices import Order, schema_as_declared
@@ -151,7 +152,7 @@ def test_rehearsal__on_a_made_up_sample() -> None:
 def finish(app: AppTest, job: str) -> AppTest:
     """Begin work in the background, wait until it is done, and draw the page."""
     app.button(key=f"begin {job}").click().run()
-    assert session_of(app).jobs[job].done.wait(120)
+    assert session_of(app).jobs[job].done.wait(PATIENCE)
     app.run()
     assert not app.exception
     return app
@@ -197,7 +198,7 @@ def test_audit__says_what_it_found_and_ends_when_it_is_cancelled(monkeypatch: py
     app.button(key="begin forest audit").click().run()
     job = session_of(app).jobs["forest audit"]
     app.button(key="cancel forest audit").click().run()
-    assert job.done.wait(60)
+    assert job.done.wait(PATIENCE)
     assert isinstance(job.failure, CancelledError)
 
 
@@ -232,7 +233,7 @@ def test_spent_budget__gives_its_forest_even_when_the_page_is_touched_meanwhile(
     monkeypatch.setattr(view, "AT_ONCE", 0.0)
     view.grow(ws, Order("strict", 0.5, 1, 3, domains), measure=False, buy=False)
     assert ws.spent == {ws.reading.sha256: 0.5, ws.content: 0.5}
-    assert ws.jobs["forest"].done.wait(60)
+    assert ws.jobs["forest"].done.wait(PATIENCE)
     app = open_page(ws)
     assert not app.exception
     assert "forest" not in ws.jobs
@@ -305,20 +306,20 @@ def test_growing__shows_how_far_it_is_and_can_be_stopped(monkeypatch: pytest.Mon
 
     def slowly(noise: SecureNoise, counts: np.ndarray, epsilon: float) -> np.ndarray:
         begun.set()
-        go_on.wait(60)
+        go_on.wait(PATIENCE)
         return laplace(noise, counts, epsilon)
 
     monkeypatch.setattr(SecureNoise, "discrete_laplace", slowly)
     app = open_page(session())
     app.button(key="begin forest").click().run()
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE)
     ws = session_of(app)
     assert app.button(key="begin forest").disabled
     job = ws.jobs["forest"]
     assert job.what == "Growing tree 1 of 1"
     app.button(key="cancel forest").click().run()
     go_on.set()
-    assert job.done.wait(60)
+    assert job.done.wait(PATIENCE)
     app.run()
     assert not app.exception
     assert any("Growing was stopped" in error.value and "stays spent" in error.value for error in app.error)

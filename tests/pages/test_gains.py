@@ -1,7 +1,5 @@
 """The settings of the papers on the page: figures of their own releases, each one choice away."""
 
-import time
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,6 +9,7 @@ from anonymizer.whatif.papers import gain_sentence, with_figures
 from tests.groups.test_refine import random_table
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text
+from tests.waiting import PATIENCE, wait_until
 from ui.controls import share
 from ui.workspace import Workspace, sample_reading
 
@@ -19,7 +18,7 @@ TABLE, SCHEMA = random_table(5, 300)
 
 def open_release() -> tuple[AppTest, Workspace]:
     ws = Workspace(reading=sample_reading("people", TABLE), schema=SCHEMA)
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     app.session_state["workspace"] = ws
     app.run().switch_page("../pages/release.py").run()
     assert not app.exception
@@ -47,9 +46,7 @@ def test_gains__of_a_large_table_are_worked_out_beside_the_page(monkeypatch: pyt
     assert "highest risk" not in plain_text(app).partition("own settings")[2]
     app.button(key="begin settings of papers").click().run()
     job = ws.jobs["settings of papers"]
-    assert job.done.wait(60)
-    until = time.monotonic() + 30
-    while "release use paper 0" not in [button.key for button in app.button] and time.monotonic() < until:
-        app.run()
+    assert job.done.wait(PATIENCE)
+    wait_until(lambda: "release use paper 0" in [button.key for button in app.run().button])
     assert not app.exception
     assert f"detail lost (GCP) **{share(job.answer[0].gcp)}**" in plain_text(app)

@@ -12,6 +12,7 @@ from anonymizer.reading.samples import hospital, sample_reading
 from anonymizer.schema import Role, Schema
 from anonymizer.whatif.project import from_json, outward, to_json
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE
 from ui.decisions.project_file import open_project, project_of, take_over
 from ui.navigation import SIDE_PAGES, STEPS
 from ui.release.downloads import KINDS, report_text
@@ -38,7 +39,7 @@ RELEASES = {label for label, _ in KINDS.values()}
 
 def open_page(ws: Workspace | None, page: str = "gate") -> AppTest:
     """The dashboard, opened on a page."""
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     if ws is not None:
         app.session_state["workspace"] = ws
     return app.run().switch_page(f"../pages/{page}.py").run()

@@ -11,6 +11,7 @@ from anonymizer.releasing.generalize import GUARANTEES
 from tests.conftest import ROOT
 from tests.pages.test_data import SHELL
 from tests.pages.tree import open_page, session
+from tests.waiting import PATIENCE
 from ui.glossary import TERMS, WORDS, meaning, meanings, words
 from ui.navigation import SIDE_PAGES, STEPS
 
@@ -57,7 +58,7 @@ def test_every_word_of_a_page__is_in_the_glossary() -> None:
 
 @pytest.mark.parametrize("page", ["data", "verify"])
 def test_the_button__opens_the_words_of_the_page(page: str) -> None:
-    app = AppTest.from_file(SHELL, default_timeout=60).run().switch_page(f"../pages/{page}.py").run()
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page(f"../pages/{page}.py").run()
     explained = {meanings()[word.lower()] for word in WORDS[page]}
     assert not explained & {item.value for item in app.markdown}, "nothing is sent before it is asked for"
     app.session_state[f"words {page}"] = True

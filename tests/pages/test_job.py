@@ -16,11 +16,10 @@ from tests.groups.test_refine import random_table
 from tests.pages.test_release import open_page
 from tests.pages.what_if import open_view
 from tests.pages.what_if import session as hospital
+from tests.waiting import PATIENCE
 from ui.job import Job, start_job
 from ui.what_if.scenarios import current_scenario
 from ui.workspace import Workspace, sample_reading
-
-PATIENCE = 20.0
 
 
 def endless_job(ws: Workspace, name: str = "job") -> tuple[Job, threading.Event]:

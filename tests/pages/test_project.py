@@ -11,6 +11,7 @@ from tests.pages.decisions import DOUBT, PEOPLE, file_of, people, state
 from tests.pages.test_data import FOUR, drop, open_page, session_of, texts
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import SCHEMA, TABLE, open_view, press, session
+from tests.waiting import PATIENCE
 from ui.decisions.project_file import open_project, take_over
 from ui.workspace import Workspace
 
@@ -90,7 +91,7 @@ def test_next_years_file__is_decided_as_then_and_says_what_changed() -> None:
     assert ws.settings.k == 7
     assert ws.schema["City_"].role is before.schema["city"].role
     app.button(key="begin next year").click().run()
-    assert ws.jobs["next year"].done.wait(60)
+    assert ws.jobs["next year"].done.wait(PATIENCE)
     assert ws.jobs["next year"].failure is None
     app.run()
     assert not app.exception

@@ -27,6 +27,7 @@ from anonymizer.settings import RUN, setting_names
 from tests.conftest import ROOT
 from tests.naive_measures import two_way_distance, two_way_mean
 from tests.pages.test_data import SHELL, session_of, texts
+from tests.waiting import PATIENCE
 from ui.controls import share
 from ui.release.downloads import file_stem, report_text
 from ui.workspace import Workspace, sample_reading
@@ -59,7 +60,7 @@ def hospital() -> Workspace:
 
 def open_page(ws: Workspace | None = None) -> AppTest:
     """The dashboard, opened on the Release page."""
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     if ws is not None:
         app.session_state["workspace"] = ws
     return app.run().switch_page("../pages/release.py").run()
@@ -236,7 +237,7 @@ def test_tiered__offers_no_writing_that_counts() -> None:
 def test_generalizer__comes_with_its_honest_label(generalizer: str) -> None:
     app = open_page(session(3))
     app.selectbox(key="release generalizer").set_value(generalizer).run()
-    assert all(job.done.wait(60) for job in session_of(app).jobs.values())
+    assert all(job.done.wait(PATIENCE) for job in session_of(app).jobs.values())
     app.run()
     assert not app.exception
     assert session_of(app).flow.release.method == generalizer
@@ -339,7 +340,7 @@ def test_command_and_python__make_the_same_groups_again(
     assert (by_command.groups, by_command.smallest) == (made.after.groups, made.after.smallest)
     Path("RELEASE.csv").unlink()
     again = [sys.executable, "-c", made.provenance.python]
-    subprocess.run(again, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=300, check=True)
+    subprocess.run(again, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
     by_python = linkage_risk(read_release("RELEASE.csv"), hospital.schema.quasi_identifying)
     assert (by_python.groups, by_python.smallest) == (made.after.groups, made.after.smallest)
     check = shlex.split(next(item.value for item in app.code if " verify " in item.value))

@@ -14,6 +14,7 @@ from anonymizer.databases.write import write_release
 from anonymizer.errors import ParameterError
 from tests.databases.cluster import Cluster
 from tests.pages.test_release import open_page, plain_text, session
+from tests.waiting import PATIENCE
 from ui.release.databases import JOB
 from ui.server.listed import READ, databases, databases_to_write
 
@@ -39,7 +40,7 @@ def ask(app: AppTest, table: str, user: str = "", password: str = "") -> AppTest
     app.button(key="into write").click().run()
     job = app.session_state["workspace"].jobs.get(JOB)
     if job is not None:
-        assert job.done.wait(60)
+        assert job.done.wait(PATIENCE)
         app.run()
     assert not app.exception
     return app
@@ -99,7 +100,7 @@ def test_writing__is_stopped_and_leaves_nothing(file: Path, monkeypatch: pytest.
 
     def slow(*arguments: Any) -> None:
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
         check(*arguments)
 
     monkeypatch.setattr(write, "check_back", slow)
@@ -107,11 +108,11 @@ def test_writing__is_stopped_and_leaves_nothing(file: Path, monkeypatch: pytest.
     app = open_page(ws)
     field(app, "Name of the new table").set_value("released")
     app.button(key="into write").click().run()
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE)
     app.run()
     app.button(key=f"cancel {JOB}").click().run()
     go_on.set()
-    assert ws.jobs[JOB].done.wait(60)
+    assert ws.jobs[JOB].done.wait(PATIENCE)
     app.run()
     assert "Stopped. The database is as it was." in plain_text(app)
     assert tables_of(file) == ["people"]

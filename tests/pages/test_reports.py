@@ -19,6 +19,7 @@ from tests.pages.test_data import session_of
 from tests.pages.test_release import CUSTOMERS, REASON, buttons, open_page, plain_text, session
 from tests.reporting.test_dossier import Reader
 from tests.reporting.test_packet import members_of
+from tests.waiting import PATIENCE, wait_until
 from ui.controls import share
 from ui.release.attacks import outcome_of, rate_text
 from ui.release.reports import statement
@@ -31,9 +32,7 @@ NASTY = "<b>secret</b> [x](http://y)"
 def attack_page(app: AppTest) -> AppTest:
     """The page when the attacks that were begun are done."""
     app.button(key="begin attack").click().run()
-    until = time.monotonic() + 60
-    while outcome_of(session_of(app), session_of(app).flow.release) is None and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: outcome_of(session_of(app), session_of(app).flow.release) is not None)
     return app.run()
 
 
@@ -101,7 +100,7 @@ def make_packet(app: AppTest, audience: str = "external") -> AppTest:
     app.segmented_control(key="packet audience").set_value(audience).run()
     app.button(key="begin packet").click().run()
     job = session_of(app).jobs["packet"]
-    assert job.done.wait(60)
+    assert job.done.wait(PATIENCE)
     assert job.failure is None, job.failure
     return app.run()
 
@@ -178,7 +177,7 @@ def test_packet__can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     app.button(key="begin packet").click().run()
     assert not app.exception
     app.button(key="cancel packet").click().run()
-    assert session_of(app).jobs["packet"].done.wait(20)
+    assert session_of(app).jobs["packet"].done.wait(PATIENCE)
     app.run()
     assert "Download the packet" not in buttons(app)
     assert [item.value for item in app.info if "Stopped" in item.value]

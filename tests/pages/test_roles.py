@@ -13,6 +13,7 @@ from anonymizer.cuts import Cuts
 from anonymizer.reading.samples import visits
 from anonymizer.schema import Kind, Role, Schema
 from tests.pages.test_data import SHELL, session_of, texts
+from tests.waiting import PATIENCE
 from ui.controls import JOINER, ROLE_LABELS, ROLE_NAMES, share
 from ui.roles.one_row import EVENT, HOUSEHOLD, PERSON
 from ui.roles.roles_table import edited_column, edited_schema, rows
@@ -39,7 +40,7 @@ def session(table: pd.DataFrame = TABLE, schema: Schema | None = SCHEMA) -> Work
 
 def open_page(ws: Workspace | None = None) -> AppTest:
     """The dashboard, opened on the Roles page."""
-    app = AppTest.from_file(SHELL, default_timeout=60)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     if ws is not None:
         app.session_state["workspace"] = ws
     return app.run().switch_page("../pages/roles.py").run()

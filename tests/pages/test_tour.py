@@ -3,12 +3,13 @@
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.test_data import SHELL
+from tests.waiting import PATIENCE
 from ui.navigation import STEPS
 from ui.tour import CARDS
 
 
 def begin() -> AppTest:
-    app = AppTest.from_file(SHELL, default_timeout=180).run()
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run()
     next(button for button in app.button if button.label == "Show me in a minute").click().run()
     assert not app.exception
     return app

@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.test_data import SHELL, texts
 from tests.pages.tree import session
-from tests.server.test_turns import PATIENCE, Asking
+from tests.server.test_turns import Asking
+from tests.waiting import PATIENCE
 from ui.server.turns import Owner
 from ui.turn import TURNS, Notice, before_text
 
@@ -15,7 +16,7 @@ from ui.turn import TURNS, Notice, before_text
 @pytest.mark.parametrize("stays", [True, False], ids=["while it waits", "afterwards"])
 def test_busy_server__the_page_says_how_many_are_before(monkeypatch: pytest.MonkeyPatch, stays: bool) -> None:
     """The line stands there until the turn comes, and only until then: ``stays`` keeps it to be looked at."""
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     app.session_state["workspace"] = session()
     app.run()
     line, draw = threading.Event(), Notice.__call__

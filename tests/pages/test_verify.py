@@ -21,6 +21,7 @@ from anonymizer.reporting.packet import MANIFEST, packet_of
 from anonymizer.reporting.report import digest, schema_digest
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text
+from tests.waiting import PATIENCE
 from ui.verify.state import VerifyState
 
 TABLE = hospital(120)
@@ -32,7 +33,7 @@ REPORT = RESULT.report.with_output({format: digest(content) for format, content 
 
 def dropped(content: bytes, report: str = REPORT, format: str = "csv") -> AppTest:
     """The page after a file and its report were dropped."""
-    app = AppTest.from_file(SHELL, default_timeout=60).run().switch_page("../pages/verify.py").run()
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page("../pages/verify.py").run()
     assert not app.exception
     app.file_uploader(key="verify file 0").upload(f"out.{format}", content)
     app.file_uploader(key="verify report 0").upload("report.json", report.encode()).run()
@@ -87,7 +88,7 @@ def test_no_file__is_one_message_and_the_next_one_can_be_dropped(content: bytes)
 
 
 def test_a_name_from_outside__is_text() -> None:
-    app = AppTest.from_file(SHELL, default_timeout=60).run().switch_page("../pages/verify.py").run()
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page("../pages/verify.py").run()
     app.file_uploader(key="verify file 0").upload("**bold**.csv", FILES["csv"])
     app.file_uploader(key="verify report 0").upload("report.json", REPORT.encode()).run()
     assert app.header[0].value == r"\*\*bold\*\*\.csv"
@@ -105,7 +106,7 @@ def packet() -> bytes:
 
 def dropped_packet(content: bytes, name: str = "out.zip") -> AppTest:
     """The page after a packet was dropped, without any report beside it."""
-    app = AppTest.from_file(SHELL, default_timeout=60).run().switch_page("../pages/verify.py").run()
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run().switch_page("../pages/verify.py").run()
     app.file_uploader(key="verify file 0").upload(name, content).run()
     assert not app.exception
     return app

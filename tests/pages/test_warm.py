@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.cli.warm import compile_loops, load_loops
 from tests.pages.test_data import SHELL, session_of
+from tests.waiting import PATIENCE
 from ui import warm
 from ui.warm import NAME, PAUSE, sweep, tidy, wait_text
 
@@ -57,7 +58,7 @@ def test_begin__sweeps_before_and_after_compiling(monkeypatch: pytest.MonkeyPatc
 def test_frame__sweeps_when_a_table_came_or_went(monkeypatch: pytest.MonkeyPatch) -> None:
     swept: list[int] = []
     monkeypatch.setattr(warm, "sweep", lambda: swept.append(1))
-    app = AppTest.from_file(SHELL, default_timeout=60).run()
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run()
     assert len(swept) == 1
     app.button(key="sample customers").click().run()
     assert len(swept) == 2
@@ -80,7 +81,7 @@ def test_wait_text__says_that_loops_are_compiled_as_long_as_they_are() -> None:
 
 
 def test_frame__says_that_no_tree_can_be_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = AppTest.from_file(SHELL, default_timeout=60).run()
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run()
     assert not app.error
     monkeypatch.setattr(warm.WARM_UP, "failure", "No tree can be grown: a_file_ is missing.")
     assert app.run().error[0].value == r"No tree can be grown\: a\_file\_ is missing\."

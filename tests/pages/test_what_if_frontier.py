@@ -12,6 +12,7 @@ from anonymizer.settings import Settings, method_text
 from anonymizer.whatif.frontier import Method, record_frontier, tree_frontier
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import SCHEMA, TABLE, figures_of, metrics, open_view, press, session
+from tests.waiting import PATIENCE
 from ui.controls import share
 from ui.what_if.frontier import clicked_point
 from ui.what_if.state import WhatIfState
@@ -104,7 +105,7 @@ def test_kinds_of_release__each_is_shown_as_it_comes_and_cancel_keeps_what_is_th
     (rows,) = [item.value for item in app.dataframe if "Surest guess" in item.value.columns]
     assert rows.iloc[0].tolist() == ["Table", "k = 2", *map(share, (1.0, 0.25, 0.5, 0.75))]
     press(app, "Cancel")
-    assert job.done.wait(20)
+    assert job.done.wait(PATIENCE)
     app.run()
     (rows,) = [item.value for item in app.dataframe if "Surest guess" in item.value.columns]
     assert len(rows) == 1

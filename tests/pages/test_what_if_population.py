@@ -12,6 +12,7 @@ from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Role
 from tests.pages.test_release import plain_text
 from tests.pages.what_if import QUASI, SCHEMA, TABLE, open_view, press, session, slider
+from tests.waiting import PATIENCE
 from ui.controls import count, share
 from ui.what_if.population import people_alone
 from ui.what_if.state import WhatIfState
@@ -108,7 +109,7 @@ def test_the_riskiest_records__are_listed_when_asked_for(by: str) -> None:
     app = open_view(ws, VIEW)
     assert not [item for item in app.dataframe if "Alone by" in item.value]
     press(app, "Look for them")
-    ws.jobs["special uniques"].done.wait(60)
+    ws.jobs["special uniques"].done.wait(PATIENCE)
     app.run()
     (listed,) = (item.value for item in app.dataframe if "Alone by" in item.value)
     expected = riskiest(sample_risk(TABLE, SCHEMA), special_of(TABLE, SCHEMA), QUASI, len(listed), by)

@@ -12,6 +12,7 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.flow import DEPENDS
 from anonymizer.schema import Role, Schema
 from tests.pages.test_data import SHELL
+from tests.waiting import PATIENCE
 from ui.controls import plain, share, size
 from ui.visit import FrameState
 from ui.workspace import Workspace, sample_reading
@@ -147,7 +148,7 @@ def test_another_table__begins_with_the_usual_choices(ws: Workspace) -> None:
 
 def test_steps__stay_ticked_once_they_are_done(ws: Workspace) -> None:
     """AppTest does not show the line of steps, so what it is drawn from is looked at."""
-    app = AppTest.from_file(SHELL, default_timeout=60)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     app.session_state["workspace"] = ws
     app.run()
     ticked = []
@@ -204,7 +205,7 @@ def test_plain__leaves_no_live_markdown() -> None:
 
 
 def test_panels__are_told_once_a_visit_whether_they_are_open(ws: Workspace) -> None:
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     app.session_state["workspace"] = ws
     app.run().switch_page("../pages/release.py").run()
 
@@ -221,7 +222,7 @@ def test_panels__are_told_once_a_visit_whether_they_are_open(ws: Workspace) -> N
 
 
 def test_forget__leaves_nothing_of_the_table_in_memory() -> None:
-    app = AppTest.from_file(SHELL, default_timeout=120).run()
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run()
     app.button(key="sample hospital").click().run()
     for page in ("roles", "tree", "release", "what_if", "disclosure"):
         app.switch_page(f"../pages/{page}.py").run()

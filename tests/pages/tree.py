@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from anonymizer.schema import Schema
 from tests.drawn_trees import table
 from tests.pages.test_data import SHELL, texts
+from tests.waiting import PATIENCE
 from ui.tree.choices import GROWTH
 from ui.workspace import Workspace, sample_reading
 
@@ -22,7 +23,7 @@ def session(k: int = 8) -> Workspace:
 
 def open_page(ws: Workspace | None = None, *, unfolded: bool = True) -> AppTest:
     """The page, with all that folds open."""
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     if unfolded:
         for key in (GROWTH, "groups", "steps"):
             app.session_state[key] = True

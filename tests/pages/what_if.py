@@ -8,6 +8,7 @@ from anonymizer.pipeline import anonymize
 from anonymizer.reading.samples import SAMPLES
 from anonymizer.schema import Schema
 from tests.pages.test_data import SHELL
+from tests.waiting import PATIENCE
 from ui.controls import count, share
 from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace, sample_reading
@@ -36,7 +37,7 @@ def session(**choices: object) -> Workspace:
 
 def open_view(ws: Workspace | None, view: str = VIEWS[0]) -> AppTest:
     """The page, one of its views open."""
-    app = AppTest.from_file(SHELL, default_timeout=120)
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     if ws is not None:
         ws.state(WhatIfState).view = view
         app.session_state["workspace"] = ws

@@ -9,6 +9,8 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.waiting import PATIENCE
+
 
 def status(path: Path, name: str) -> dict[str, Any]:
     kind = "DIRECTORY" if path.is_dir() else "FILE"
@@ -54,4 +56,4 @@ def serve(folder: Path) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(PATIENCE)

@@ -13,6 +13,7 @@ from anonymizer.flow import Flow
 from anonymizer.reading.samples import CONTRA_COLUMNS, SAMPLES, adult, contra, customers, employees, hospital
 from anonymizer.settings import Settings
 from tests.cases import load
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_adult__says_that_there_is_no_internet() -> None:
 
 def test_adult__does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **_: released.wait(20))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **_: released.wait(PATIENCE))
     with pytest.raises(ReadError, match="within 0 seconds"):
         adult(wait=0.05)
     released.set()

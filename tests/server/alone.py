@@ -71,14 +71,14 @@ def walk(page: Page, address: str, folder: Path) -> None:
     page.get_by_role("button", name="Accept suggestions").click()
     settle(page)
     page.get_by_role("button", name="Next: grow the tree").click()
-    page.locator(".stage svg g.node").first.wait_for(timeout=120_000)
+    page.locator(".stage svg g.node").first.wait_for()
     settle(page)
     before = page.get_by_test_id("stSliderThumbValue").first.inner_text()
     page.get_by_role("slider").first.press("ArrowRight")
     settle(page)
     assert page.get_by_test_id("stSliderThumbValue").first.inner_text() != before
     step(page, "What if").click()
-    expect(page.get_by_text("This release is").first).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("This release is").first).to_be_visible()
     for view in ("Frontier", "Scenarios", "History and project", "At a glance"):
         page.get_by_test_id("stButtonGroup").get_by_text(view, exact=False).first.click()
         settle(page)
@@ -87,12 +87,12 @@ def walk(page: Page, address: str, folder: Path) -> None:
     page.get_by_role("slider", name="Folds").press("Home")
     settle(page)
     page.get_by_role("button", name="Compare", exact=True).click()
-    expect(page.get_by_role("heading", name="What each setting loses")).to_be_visible(timeout=240_000)
+    expect(page.get_by_role("heading", name="What each setting loses")).to_be_visible()
     for title in ("Forest", "Disclosure", "Release"):
         step(page, title).click()
         settle(page)
     page.get_by_role("button", name="Run the attacks").click()
-    expect(number(page, "Linkability")).to_be_visible(timeout=240_000)
+    expect(number(page, "Linkability")).to_be_visible()
     settle(page)
     make_packet(page)
     labels = (
@@ -124,7 +124,6 @@ def main(folder: Path, chromium: str) -> None:
         context.on("request", lambda request: addresses.append(request.url))
         page = context.new_page()
         page.on("websocket", lambda channel: addresses.append(channel.url))
-        page.set_default_timeout(60_000)
         try:
             walk(page, dashboard.address, folder)
         except BaseException:

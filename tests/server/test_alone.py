@@ -40,7 +40,7 @@ def run_apart(command: list[str], environment: dict[str, str] | None = None) -> 
     """What a Python program prints that must succeed in a network of its own."""
     answer = subprocess.run(
         [*APART, sys.executable, *command], cwd=ROOT, env=environment,
-        capture_output=True, text=True, check=False, timeout=600,
+        capture_output=True, text=True, check=False
     )  # fmt: skip
     assert answer.returncode == 0, answer.stderr[-5000:]
     return answer.stdout

@@ -13,6 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 
+from tests.waiting import PATIENCE
 from ui.server.browsers import BROWSER, COOKIE, require_binding
 
 SOCKET = "/_stcore/stream"
@@ -22,7 +23,7 @@ def ask(address: str, method: str, path: str, **headers: str) -> tuple[int, dict
     """Status and headers of an answer."""
     there = urlsplit(address)
     assert there.hostname is not None
-    line = http.client.HTTPConnection(there.hostname, there.port, timeout=10)
+    line = http.client.HTTPConnection(there.hostname, there.port, timeout=PATIENCE)
     line.request(method, path, headers=headers)
     answer = line.getresponse()
     answer.read()
@@ -50,7 +51,7 @@ def page_of(address: str, cookie: str, resume: str = "") -> Iterator[tuple[Clien
         line.send(request.SerializeToString())
         message = ForwardMsg()
         while not message.HasField("new_session"):
-            message.ParseFromString(line.recv(timeout=60))  # type: ignore[arg-type]
+            message.ParseFromString(line.recv(timeout=PATIENCE))  # type: ignore[arg-type]
         yield line, message.new_session.initialize.session_id
 
 

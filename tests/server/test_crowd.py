@@ -2,8 +2,7 @@
 
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from tests.conftest import COMMAND, ROOT, serve
 from tests.hostile.bombs import far_corner, many_cells
 from tests.server.visitor import Refusal, Visitor
-
-PATIENCE = 60.0
+from tests.waiting import PATIENCE, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +21,6 @@ def small_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     limits = {"COPSE_SESSIONS": "2", "COPSE_TURNS": "1", "COPSE_MEMORY": "8"}
     with serve(COMMAND, ROOT, log, {**os.environ, **limits}) as dashboard:
         yield dashboard.address
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    """Return as soon as something is so; fail when it never is."""
-    until = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.2)
 
 
 def opened(visitor: Visitor) -> bool:
@@ -50,7 +40,7 @@ def test_places__who_finds_none_is_told_so_and_gets_in_when_another_leaves(small
         third.open()
     first.open()
     first.close()
-    eventually(lambda: opened(third))
+    wait_until(lambda: opened(third))
     assert third.shows("Bring a table of people")
     with Visitor(small_server) as fourth, pytest.raises(Refusal):
         fourth.open()
@@ -61,7 +51,7 @@ def test_places__who_finds_none_is_told_so_and_gets_in_when_another_leaves(small
 def test_memory__a_table_too_large_for_what_is_left_is_refused_in_a_sentence(small_server: str) -> None:
     rows = "\n".join(f"{n},{n * 7 % 1000},{n % 2}" for n in range(60_000))
     with Visitor(small_server) as visitor:
-        eventually(lambda: opened(visitor))
+        wait_until(lambda: opened(visitor))
         visitor.upload(f"a,b,c\n{rows}\n".encode(), "people.csv")
         assert visitor.shows("people.csv takes 1.4 MB, and with what is worked out of it about")
         visitor.upload(b"a,b\n1,2\n3,4\n", "few.csv")
@@ -92,7 +82,7 @@ def test_bomb__of_one_session_does_not_disturb_another(app_server: str) -> None:
         other.click("Accept")
         other.open("tree")
         assert other.shows("after")
-        thread.join(2 * PATIENCE)
+        thread.join(PATIENCE)
     assert done.is_set()
     assert any("people.xlsx" in line for line in answers), "each bomb was refused in a sentence"
 
@@ -102,7 +92,7 @@ def test_session__that_ends_while_it_waits_leaves_the_line(small_server: str, tm
     rows = "\n".join(f"{n % 90},{n * 7 % 13},{'yes' if n % 3 else 'no'}" for n in range(2000))
     one, other = Visitor(small_server), Visitor(small_server)
     for visitor in (one, other):
-        eventually(lambda visitor=visitor: opened(visitor))  # type: ignore[misc]
+        wait_until(lambda visitor=visitor: opened(visitor))  # type: ignore[misc]
         visitor.upload(f"age,street,ill\n{rows}\n".encode(), "people.csv")
         visitor.open("roles")
         visitor.click("Accept")

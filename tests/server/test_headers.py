@@ -3,6 +3,7 @@
 import re
 import urllib.request
 
+from tests.waiting import PATIENCE
 from ui.server.headers import HEADERS, policy, script_hashes
 
 
@@ -33,6 +34,6 @@ def test_script_hashes__one_for_each_script_in_the_document() -> None:
 
 def test_every_answer__has_the_headers(app_server: str) -> None:
     for path in ("/", "/_stcore/health", "/_stcore/host-config", "/roles", "/favicon.png"):
-        with urllib.request.urlopen(f"{app_server}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"{app_server}{path}", timeout=PATIENCE) as answer:
             assert {name: answer.headers[name] for name in HEADERS} == HEADERS
             assert re.search("'sha256-", answer.headers["Content-Security-Policy"]), "the page's own script"

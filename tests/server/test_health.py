@@ -2,15 +2,15 @@
 
 import asyncio
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
-from tests.conftest import COMMAND, PATIENCE, ROOT, serve
+from tests.conftest import COMMAND, ROOT, serve
 from tests.server.visitor import Visitor
+from tests.waiting import PATIENCE, wait_until
 from ui import warm
 from ui.server import health
 from ui.server.browsers import COOKIE
@@ -89,17 +89,21 @@ def test_health__other_answers_are_the_framework_s(warm_up: WarmUp) -> None:
     assert answer_of(status=503)[1] == "ok of the framework"
 
 
+def unhealthy(address: str) -> requests.Response | None:
+    """What a server says that is not healthy; nothing while it is warming up."""
+    answer = requests.get(address + health.PATH, timeout=PATIENCE)
+    if answer.status_code != 200:
+        return answer
+    assert "Warming up" in answer.text
+    return None
+
+
 def test_server__whose_loops_cannot_be_loaded_is_not_healthy(tmp_path: Path) -> None:
     """A real server, with a compiler that does not load."""
     (tmp_path / MADE_UP).write_text("raise ImportError('the compiler is broken')\n", "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     with serve(COMMAND, ROOT, tmp_path / "log", environment) as dashboard:
-        until = time.monotonic() + PATIENCE
-        answer = requests.get(dashboard.address + health.PATH, timeout=30)
-        while answer.status_code == 200 and time.monotonic() < until:
-            assert "Warming up" in answer.text
-            time.sleep(0.2)
-            answer = requests.get(dashboard.address + health.PATH, timeout=30)
+        answer = wait_until(lambda: unhealthy(dashboard.address))
         with Visitor(dashboard.address) as visitor:
             visitor.open()
             assert visitor.shows("the compiler is broken"), "its page is not dead"

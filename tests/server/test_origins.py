@@ -3,7 +3,6 @@
 import http.client
 import os
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from tests.conftest import COMMAND, ROOT, serve
+from tests.waiting import PATIENCE
 from ui.server.origins import host_name, refusal
 
 HANDSHAKE = {
@@ -93,20 +93,18 @@ def shake_hands(address: str, origin: str | None) -> int:
     """The status with which the server answers to a WebSocket that a page of this origin opens."""
     there = urlsplit(address)
     assert there.hostname is not None
-    line = http.client.HTTPConnection(there.hostname, there.port, timeout=10)
+    line = http.client.HTTPConnection(there.hostname, there.port, timeout=PATIENCE)
     line.request("GET", "/_stcore/stream", headers=HANDSHAKE | ({"Origin": origin} if origin else {}))
     status = line.getresponse().status
     line.close()
     return status
 
 
-def test_foreign_page__is_refused_at_once_and_nobody_is_asked(proxy: str, tmp_path: Path) -> None:
+def test_foreign_page__is_refused_and_nobody_is_asked(proxy: str, tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), proxy)
     with serve(COMMAND, ROOT, log, {**os.environ, **proxies, "no_proxy": ""}) as running:
         assert shake_hands(running.address, running.address) == 101
-        begun = time.monotonic()
         for origin in ("http://elsewhere.example", running.address.rpartition(":")[0] + ":1", "null", None):
             assert shake_hands(running.address, origin) == 403
-        assert time.monotonic() - begun < 20
     assert Counting.paths == []

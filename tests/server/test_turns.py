@@ -6,9 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
+from tests.waiting import PATIENCE
 from ui.server.turns import PASSED, Owner, Turns, Work
-
-PATIENCE = 20.0
 
 
 class Asking:

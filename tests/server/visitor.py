@@ -16,12 +16,12 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import connect
 
+from tests.waiting import PATIENCE
+
 STREAM = "/_stcore/stream"
 HEALTH = "/_stcore/health"
 FULL = "No place is free"
 """What a page says that cannot be opened now."""
-PATIENCE = 60.0
-"""Seconds to wait for a page at most."""
 
 
 class Refusal(Exception):

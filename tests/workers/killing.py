@@ -14,6 +14,7 @@ from anonymizer.releasing.files import replace_file
 from anonymizer.workers import leaving, shares
 from anonymizer.workers.cluster import Cluster
 from anonymizer.workers.questions import Share
+from tests.waiting import PATIENCE
 
 
 def die_once(mark: str) -> None:
@@ -96,7 +97,7 @@ def killing(cluster: Cluster, step: str, mark: Path, moment: str = "answering", 
         del cluster.ask  # type: ignore[method-assign]
     assert mark.exists(), f"nobody was killed in {step}"
     (dead,) = [process for process in cluster.processes[1:] if process.pid == int(mark.read_text())]
-    assert dead.wait(20) == -signal.SIGKILL
+    assert dead.wait(PATIENCE) == -signal.SIGKILL
     mark.unlink()
     cluster.processes.remove(dead)
     dead.communicate()

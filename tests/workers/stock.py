@@ -14,10 +14,8 @@ import psutil
 from distributed.security import Security
 
 from tests.conftest import ROOT
+from tests.waiting import PATIENCE
 from tests.workers.runs import alive
-
-START, STOP = 180.0, 30.0
-"""Seconds that the cluster has to start, and each of its processes to end when it is told to."""
 
 
 class Stock(NamedTuple):
@@ -95,7 +93,7 @@ def run(role: str, options: list[str], logs: Path, spill: Path, number: int = 0)
 
 def wait_until(done: Callable[[], bool], stock: Stock) -> None:
     """Wait until something is so, while all processes are there."""
-    limit = time.monotonic() + START
+    limit = time.monotonic() + PATIENCE
     while not done():
         assert all(process.poll() is None for process in stock.processes), stock.words()
         assert time.monotonic() < limit, stock.words()
@@ -108,11 +106,11 @@ def end(stock: Stock) -> None:
     for process in reversed(stock.processes):
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
-            process.wait(STOP)
+            process.wait(PATIENCE)
     left = [process for process in everybody if process.is_running() and alive(process.pid)]
     for one in left:
         with suppress(psutil.NoSuchProcess):
             one.kill()
     for process in stock.processes:
-        process.wait(STOP)
+        process.wait(PATIENCE)
     assert left == [], stock.words()

@@ -3,7 +3,6 @@
 import os
 import stat
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,13 @@ import numpy as np
 import pytest
 
 from anonymizer.workers.cluster import Cluster, open_cluster
+from tests.waiting import wait_until
 from tests.workers.runs import CANARY
 
 VALUES = 4_000_000
 """So many are 60 MB."""
 MOST = 16
 """Arrays that are more than a worker keeps of 1 GiB."""
-PATIENCE = 60.0
 """Seconds until an array that does not fit is on the disk."""
 
 
@@ -51,10 +50,7 @@ def fill(cluster: Cluster) -> list[Any]:
     for _ in range(MOST):
         arrays.append(cluster.ask("fill", np.full, VALUES, CANARY.encode()))
         cluster.wait(arrays)
-    limit = time.monotonic() + PATIENCE
-    while not spilled(cluster):
-        assert time.monotonic() < limit
-        time.sleep(0.2)
+    wait_until(lambda: spilled(cluster))
     return arrays
 
 

@@ -27,7 +27,7 @@ def test_other_versions__are_named_whenever_a_worker_joins(
         (tmp_path / "sitecustomize.py").write_text(OTHER)
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
         cluster.processes.append(spawn(wish_of(cluster)))
-        cluster.client.wait_for_workers(2, timeout=120)
+        cluster.client.wait_for_workers(2)
         with pytest.raises(ParameterError, match=r"has Copse 0\.0\.1; here it is"):
             release_on(cluster, table, source[1], tmp_path / "out", Settings(**CASES[0]))
     assert set(os.listdir(tmp_path)) <= {"sitecustomize.py", "__pycache__"}
