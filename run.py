@@ -20,6 +20,8 @@ HELP = """python run.py [COMMAND] [OPTIONS]
 
   (nothing)  set up, and open the dashboard; options go to Streamlit: python run.py --server.port 8600
   test       set up, and run every test, browser walks included; options go to pytest: python run.py test -k verify
+  test --quick
+             the same without browsers, servers, clusters and databases: what to run after each change
   fuzz       set up, read thousands of damaged files, python run.py fuzz 5000 (of each kind; a second number says where
              their seeds begin), and run every case of the tests that are sweeps
   lint       set up, and check style, types and the imports between modules
@@ -40,6 +42,9 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 SIDE_BY_SIDE = ("-n", str(min(8, (os.cpu_count() or 2) + 1)), "--dist", "worksteal", "--durations", "30")
 """How pytest runs everything: one process more than there are processors, as walks often wait; eight at most."""
+
+QUICK = ("-m", "not browser and not programs")
+"""What pytest leaves out where it must be quick."""
 
 PIPE_CLOSED = 141
 """As a shell says of a program that wrote to a pipe which nobody reads any more."""
@@ -107,8 +112,11 @@ def open_dashboard(options: list[str]) -> int:
 
 
 def test(options: list[str]) -> int:
-    """Run the tests; where no Chromium is found, Playwright's own is fetched first."""
+    """Run the tests, those that start no programs where ``--quick`` is first; where no Chromium is found, Playwright's
+    own is fetched first."""
     python = compile_package(set_up(TO_TEST))
+    if options[:1] == ["--quick"]:
+        return call([python, "-m", "pytest", *SIDE_BY_SIDE, *QUICK, *options[1:]])
     if not any(map(shutil.which, BROWSERS)):
         print("No Chromium found; fetching one for the browser walks.", flush=True)
         if call([python, "-m", "playwright", "install", "chromium"]) != 0:

@@ -165,11 +165,18 @@ class Names:
             self.terminal.write_line(f"\nFAILED {report.nodeid} ({report.when}): {why}")
 
 
-# Tests of many cases, of which some are enough for every day.
+# Tests of many cases, of which some are enough for every day; and those that start programs of their own.
+
+PROGRAMS = {"two", "postgresql", "app_server", "guarded", "alone", "own", "small_server", "wheel", "installed"}
+"""Fixtures that start a server, a cluster, a database, or install something."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases of tests marked as sweeps, unless all are wanted, or one is asked for by its name."""
+    """Mark what starts programs. Leave out cases of tests marked as sweeps, unless all are wanted, or one is asked for
+    by its name."""
+    for item in items:
+        if PROGRAMS & set(getattr(item, "fixturenames", ())) or item.path.parent.name in ("workers", "server", "door"):
+            item.add_marker("programs")
     if os.environ.get("COPSE_SWEEPS") or any("[" in word for word in config.args):
         return
     sweeps: dict[str, list[pytest.Item]] = {}
@@ -215,6 +222,19 @@ def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if programs is None:
         absent("postgresql", "PostgreSQL is not installed (initdb)")
     with cluster(programs) as running:
+        yield running
+
+
+# The dashboard with a login.
+
+
+@pytest.fixture(scope="session")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A dashboard with a login, and its provider: to a browser another site."""
+    from tests.door.provider import run_provider
+    from tests.door.signing_in import serve_guarded
+
+    with run_provider() as provider, serve_guarded(tmp_path_factory.mktemp("guarded"), provider) as running:
         yield running
 
 

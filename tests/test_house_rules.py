@@ -190,7 +190,7 @@ RULES: dict[Callable[[str, str], list[str]], tuple[str, str]] = {
     ),
     percent_signs: ("ui/strip.py", "text = f'{x:.1f} % of all'\n"),
     too_long: ("pages/data.py", "x = 1\n" * 121),
-    long_functions: ("ui/strip.py", "def f():\n    \"\"\"It.\"\"\"\n" + "    x = 1\n" * 60),
+    long_functions: ("ui/strip.py", 'def f():\n    """It."""\n' + "    x = 1\n" * 60),
 }
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Alone
 from tests.browser.steps import drop, number, open_page, settle, step
-from tests.conftest import COMMAND, ROOT, Served, serve
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.browser
@@ -40,24 +40,15 @@ def assert_ends(process: int) -> None:
     wait_until(lambda: not is_there(process))
 
 
-@pytest.fixture(scope="module")
-def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A dashboard of its own, whose processes are nobody else's."""
-    if not Path("/proc/self/task").exists():
-        pytest.skip("the processes of a program cannot be listed here")
-    with serve(COMMAND, ROOT, tmp_path_factory.mktemp("dashboard") / "server.log") as running:
-        yield running
-
-
 @contextmanager
-def halted(dashboard: Served, page: Page) -> Iterator[int]:
+def halted(alone: Alone, page: Page) -> Iterator[int]:
     """The process that gets the next file, halted; the page has a table already."""
-    open_page(page, dashboard.address)
+    open_page(page, alone.address)
     drop(page, FIRST, "first.csv")
     expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
     settle(page)
     page.get_by_text("Bring another table").click()
-    (waiting,) = readers(dashboard.process)
+    (waiting,) = readers(alone.process)
     os.kill(waiting, signal.SIGSTOP)
     drop(page, SECOND, "second.csv")
     expect(page.get_by_text("Reading second.csv (")).to_be_visible()
@@ -82,15 +73,16 @@ def cancel(page: Page, process: int) -> None:
     expect(page.get_by_text("was stopped")).to_have_count(0)
 
 
-def test_reading__is_ended_by_cancel_by_another_page_and_by_closing(dashboard: Served, page: Page) -> None:
-    with halted(dashboard, page) as process:
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the processes of a program cannot be listed here")
+def test_reading__is_ended_by_cancel_by_another_page_and_by_closing(alone: Alone, page: Page) -> None:
+    with halted(alone, page) as process:
         cancel(page, process)
-    with halted(dashboard, page) as process:
+    with halted(alone, page) as process:
         step(page, "Roles").click()
         expect(page.get_by_role("heading", name="Who could know what?")).to_be_visible()
         assert_ends(process)
         step(page, "Data").click()
         expect(page.get_by_role("heading", name="first.csv")).to_be_visible()
-    with halted(dashboard, page) as process:
+    with halted(alone, page) as process:
         page.close()
         assert_ends(process)

@@ -1,9 +1,6 @@
 """A folder on the server in the browser: opened in pieces, roles, tree, and the release a checked folder."""
 
-import os
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -11,8 +8,8 @@ from playwright.sync_api import Page, expect
 
 from anonymizer.partitions.check import verify_folder
 from anonymizer.partitions.folder import dictionary_schema
+from tests.browser.conftest import Alone
 from tests.browser.steps import choose, number, open_page, settle, step
-from tests.conftest import COMMAND, ROOT, Served, serve
 from tests.partitions.tables import people, write_pieces
 
 pytestmark = pytest.mark.browser
@@ -21,32 +18,13 @@ N = 20_000
 CANARY = "Zqwx-canary-town"
 
 
-@pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The folder of the data, with a table in three files, and the one of releases."""
-    data, releases = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("releases")
+def test_a_folder__is_opened_grown_and_released(alone: Alone, page: Page) -> None:
     frame = people(N, 3)
     frame.loc[5:25, "town"] = CANARY
-    write_pieces(data / "people", pa.Table.from_pandas(frame, preserve_index=False), [9000, 15_000])
-    return data, releases
-
-
-@pytest.fixture(scope="module")
-def dashboard(places: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A dashboard whose operator lists the one folder, and has releases written into the other."""
-    log = tmp_path_factory.mktemp("dashboard") / "server.log"
-    named = {"COPSE_DATA_FOLDER": str(places[0]), "COPSE_RELEASE_FOLDER": str(places[1])}
-    with serve(COMMAND, ROOT, log, {**os.environ, **named}) as running:
-        yield running
-    log_text = log.read_text("utf-8", "replace")
-    assert CANARY not in log_text
-    assert not any(str(place) in log_text for place in places)
-
-
-def test_a_folder__is_opened_grown_and_released(dashboard: Served, places: tuple[Path, Path], page: Page) -> None:
-    requests: list[str] = []
+    write_pieces(alone.data / "people", pa.Table.from_pandas(frame, preserve_index=False), [9000, 15_000])
+    places, requests = (alone.data, alone.releases), list[str]()
     page.on("request", lambda fetch: requests.append(fetch.url))
-    open_page(page, dashboard.address)
+    open_page(page, alone.address)
     choose(page, "Or a file on the server", "people/ (all of its files)")
     settle(page)
     page.get_by_role("button", name="Read it").click()
@@ -80,3 +58,5 @@ def test_a_folder__is_opened_grown_and_released(dashboard: Served, places: tuple
     assert not any(str(place) in text for place in places)
     assert not any(str(place) in address or CANARY in address for place in places for address in requests)
     assert [path.name for path in places[1].iterdir()] == ["people 2026"]
+    log = alone.log.read_text("utf-8", "replace")
+    assert not any(text in log for text in (CANARY, *map(str, places)))

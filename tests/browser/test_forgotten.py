@@ -5,15 +5,14 @@ import random
 import signal
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import Alone
 from tests.browser.steps import download, drop, open_page, settle, step
 from tests.browser.test_cancel_reading import readers
-from tests.conftest import COMMAND, ROOT, Served, serve
 from tests.server import scan
 from tests.waiting import PATIENCE, wait_until
 
@@ -41,27 +40,18 @@ def canaries() -> bytes:
     return "\n".join(["name,age,sex,city,income", *rows]).encode()
 
 
-@pytest.fixture(scope="module")
-def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The server's folder for temporary files."""
-    return tmp_path_factory.mktemp("temporary")
+@pytest.fixture(autouse=True)
+def readable(alone: Alone) -> None:
+    """Skip where the memory of another program cannot be read."""
+    if not Path("/proc/self/pagemap").exists() or not scan.may_read(alone.process):
+        pytest.skip("the memory of another program cannot be read here")
 
 
-@pytest.fixture(scope="module")
-def dashboard(temporary: Path) -> Iterator[Served]:
-    """A dashboard of its own, so that nobody else's records are in its memory."""
-    log = temporary.parent / f"{temporary.name}.log"
-    with serve(COMMAND, ROOT, log, {**os.environ, "TMPDIR": str(temporary)}) as running:
-        if not Path("/proc/self/pagemap").exists() or not scan.may_read(running.process):
-            pytest.skip("the memory of another program cannot be read here")
-        yield running
-
-
-def walk(page: Page, dashboard: Served, folder: Path) -> list[str]:
+def walk(page: Page, alone: Alone, folder: Path) -> list[str]:
     """Bring the table, see all of the flow, take the release away; the addresses of files that were served."""
     files: list[str] = []
-    page.on("request", lambda fetch: files.append(fetch.url) if f"{dashboard.address}/media/" in fetch.url else None)
-    open_page(page, dashboard.address)
+    page.on("request", lambda fetch: files.append(fetch.url) if f"{alone.address}/media/" in fetch.url else None)
+    open_page(page, alone.address)
     table = canaries()
     assert len(table) > 2**20
     drop(page, table, "people.csv")
@@ -75,10 +65,10 @@ def walk(page: Page, dashboard: Served, folder: Path) -> list[str]:
     return files
 
 
-def assert_gone(dashboard: Served, temporary: Path) -> None:
-    wait_until(lambda: scan.in_memory(dashboard.process, MARK) == 0, 0.5)
-    assert scan.in_open_files(dashboard.process, MARK) == []
-    assert scan.in_folder(temporary, MARK) == []
+def assert_gone(alone: Alone) -> None:
+    wait_until(lambda: scan.in_memory(alone.process, MARK) == 0, 0.5)
+    assert scan.in_open_files(alone.process, MARK) == []
+    assert scan.in_folder(alone.temporary, MARK) == []
 
 
 def answers(address: str) -> int:
@@ -90,39 +80,39 @@ def answers(address: str) -> int:
         return error.code
 
 
-def test_forget_it__leaves_nothing(dashboard: Served, temporary: Path, page: Page, tmp_path: Path) -> None:
-    files = walk(page, dashboard, tmp_path)
-    assert scan.in_memory(dashboard.process, MARK) >= PEOPLE, "the scan has to see what is there"
+def test_forget_it__leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> None:
+    files = walk(page, alone, tmp_path)
+    assert scan.in_memory(alone.process, MARK) >= PEOPLE, "the scan has to see what is there"
     page.get_by_role("button", name="Forget it").click()
     expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
-    assert_gone(dashboard, temporary)
+    assert_gone(alone)
     fetched = "async addresses => (await Promise.all(addresses.map(a => fetch(a)))).filter(a => a.ok).length"
     wait_until(lambda: page.evaluate(fetched, files) == 0)
 
 
-def test_closing_the_page__leaves_nothing(dashboard: Served, temporary: Path, page: Page, tmp_path: Path) -> None:
-    files = walk(page, dashboard, tmp_path)
+def test_closing_the_page__leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> None:
+    files = walk(page, alone, tmp_path)
     assert {answers(address) for address in files} == {403}, "files are for the browser they were made for"
     page.close()
-    assert_gone(dashboard, temporary)
+    assert_gone(alone)
 
 
-def test_another_table_and_a_stopped_reading__leave_nothing(dashboard: Served, temporary: Path, page: Page) -> None:
-    open_page(page, dashboard.address)
+def test_another_table_and_a_stopped_reading__leave_nothing(alone: Alone, page: Page) -> None:
+    open_page(page, alone.address)
     drop(page, canaries(), "people.csv")
     expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
     page.get_by_text("Bring another table").click()
     drop(page, b"age,income\n" + b"30,low\n40,high\n" * 10, "other.csv")
     expect(page.get_by_role("heading", name="other.csv")).to_be_visible()
-    assert_gone(dashboard, temporary)
+    assert_gone(alone)
     settle(page)
     page.get_by_text("Bring another table").click()
     settle(page)
-    for waiting in readers(dashboard.process):
+    for waiting in readers(alone.process):
         os.kill(waiting, signal.SIGSTOP)
     drop(page, canaries(), "people.csv")
     expect(page.get_by_text("2 seconds")).to_be_visible()
-    assert scan.in_memory(dashboard.process, MARK) >= PEOPLE, "the scan has to see what is there"
+    assert scan.in_memory(alone.process, MARK) >= PEOPLE, "the scan has to see what is there"
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("The reading of people.csv was stopped.")).to_be_visible()
-    assert_gone(dashboard, temporary)
+    assert_gone(alone)

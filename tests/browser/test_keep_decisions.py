@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ import pytest
 from playwright.sync_api import Dialog, Page, expect
 
 from anonymizer.whatif.project import from_json, outward
+from tests.browser.conftest import Alone
 from tests.browser.steps import columns_known, download, drop, give_role, open_page, see_frames, settle, step
-from tests.conftest import COMMAND, ROOT, Served, serve
+from tests.conftest import COMMAND, ROOT, serve
 from tests.server import scan
 from tests.waiting import wait_until
 from ui.decisions.state import DAYS, MOST
@@ -89,15 +89,6 @@ def prompts(page: Page) -> list[str]:
     return prompts
 
 
-@pytest.fixture
-def temporary(tmp_path: Path) -> Iterator[tuple[Served, Path]]:
-    """A dashboard of its own, and its folder for temporary files."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    with serve(COMMAND, ROOT, tmp_path / "log", {**os.environ, "TMPDIR": str(folder), "HOME": str(folder)}) as running:
-        yield running, folder
-
-
 def bring(page: Page, data: bytes = PEOPLE, name: str = "people.csv") -> None:
     drop(page, data, name)
     expect(page.get_by_role("heading", name=name)).to_be_visible()
@@ -129,11 +120,8 @@ def take_up(page: Page) -> None:
     settle(page)
 
 
-def test_reload__asks_explains_and_gives_all_back(
-    temporary: tuple[Served, Path], page: Page, prompts: list[str], tmp_path: Path
-) -> None:
-    dashboard, folder = temporary
-    open_page(page, dashboard.address)
+def test_reload__asks_explains_and_gives_all_back(alone: Alone, page: Page, prompts: list[str], tmp_path: Path) -> None:
+    open_page(page, alone.address)
     page.reload()
     assert prompts == [], "nothing would be lost"
     settle(page)
@@ -177,8 +165,8 @@ def test_reload__asks_explains_and_gives_all_back(
     assert declared in text, "levels that the steward declared are a decision"
     assert not [value for value in VALUES if value in text.replace(declared, "")]
     assert storage["bases"] == ["copse"]
-    assert scan.in_folder(folder, MARK) == []
-    assert scan.in_folder(folder, "for the board") == []
+    assert scan.in_folder(alone.temporary, MARK) == []
+    assert scan.in_folder(alone.temporary, "for the board") == []
 
     page.reload()
     assert prompts == ["beforeunload"]

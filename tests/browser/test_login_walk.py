@@ -1,7 +1,6 @@
 """People sign in and out in a real browser, with a real provider."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import drop, listen, open_page, settle, step
 from tests.browser.test_forgotten import MARK, PEOPLE, canaries
-from tests.door.provider import run_provider
-from tests.door.signing_in import Guarded, serve_guarded
+from tests.door.signing_in import Guarded
 from tests.server import scan
 from tests.waiting import wait_until
 
@@ -28,13 +26,6 @@ BACKUPS = """async () => {
     return count;
 }"""
 """How many visits' decisions the browser keeps."""
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """A dashboard with a login, and its provider: to the browser another site."""
-    with run_provider() as provider, serve_guarded(tmp_path_factory.mktemp("guarded"), provider) as running:
-        yield running
 
 
 def enter(page: Page, guarded: Guarded, person: str) -> None:

@@ -3,7 +3,6 @@
 import http.client
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,13 +31,6 @@ CLAIMS: dict[str, Any] = {
 }
 PATHS = ("/", "/roles", "/media/0.csv", "/static/js/index.js", "/_stcore/host-config", "/_stcore/metrics",
          "/_stcore/agent/openapi.json", "/component/x", "/operator", "/favicon.png")  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """A dashboard with a login, and its provider."""
-    with run_provider() as provider, serve_guarded(tmp_path_factory.mktemp("guarded"), provider) as running:
-        yield running
 
 
 def shake_hands(address: str, cookies: str) -> int:

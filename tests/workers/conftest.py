@@ -13,7 +13,7 @@ from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.workers.runs import CANARY
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Schema]:
     table = people(4000, 3)
     table.loc[5:25, "town"] = CANARY
@@ -27,8 +27,10 @@ def spill(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("spill")
 
 
-@pytest.fixture(scope="module")
-def two(spill: Path) -> Iterator[Cluster]:
+@pytest.fixture(scope="session")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two workers, started once a process of tests."""
+    spill = tmp_path_factory.mktemp("spill")
     with open_cluster(workers=2, memory="2GiB", spill=spill) as cluster:
         yield cluster
     assert os.listdir(spill) == []
