@@ -10,6 +10,7 @@ from typing import Any
 from anonymizer.abilities import ENGINES, require
 from anonymizer.cli.options import (
     ProgressBar,
+    limits_of,
     print_checks,
     print_json,
     read_options,
@@ -18,6 +19,7 @@ from anonymizer.cli.options import (
     settings_of,
 )
 from anonymizer.cli.reports import print_gate
+from anonymizer.cli.typed import with_typed
 from anonymizer.databases.address import Address
 from anonymizer.engines import IN_PIECES, anonymize_files
 from anonymizer.errors import ParameterError, Progress
@@ -32,7 +34,7 @@ from anonymizer.reading.child import call_in_child
 from anonymizer.reading.options import pieces_allowance
 from anonymizer.releasing.files import remove_halves, write_file
 from anonymizer.releasing.release import FORMATS
-from anonymizer.reporting.claim import claim_from, roles_text
+from anonymizer.reporting.claim import claim_from, roles_text, same_text
 from anonymizer.reporting.report import schema_digest, schema_from
 from anonymizer.settings import RUN, name_of
 from anonymizer.values import plural
@@ -158,9 +160,9 @@ def run_apart(options: argparse.Namespace) -> int:
 
 def _in_pieces(_: bytes, words: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Return the exit status of a command, and what it printed."""
-    from anonymizer.cli.main import commands
+    from anonymizer.cli.main import parsed
 
-    options = commands().parse_args(words["arguments"])
+    options = parsed(words["arguments"])
     errors, printed = io.StringIO(), io.TextIOWrapper(io.BytesIO(), words["encoding"], "backslashreplace", "")
     with redirect_stderr(errors), redirect_stdout(printed):
         status = (
@@ -219,21 +221,23 @@ def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
     manifest = read_manifest(place)
     if options.quasi_identifying:
         raise ParameterError("A folder's dictionary says its roles.", remedy="Give others as --schema.")
-    schema = schema_from(options.schema) if options.schema else None
-    schema = schema or (claim.schema if claim is not None else dictionary_schema(place))
-    verification = verify_folder(
-        place, schema, manifest=manifest, progress=progress, **settings_of(options).limits.required
-    )
+    own, whose = (schema_from(options.schema), "schema") if options.schema else (None, "report" if claim else "folder")
+    schema = with_typed(own or (claim.schema if claim is not None else dictionary_schema(place)), options, whose)
+    limits, others = limits_of(options, claim)
+    if limits.pop("suppression"):
+        raise ParameterError("No folder leaves records out.", remedy="Leave --suppression out.")
+    verification = verify_folder(place, schema, manifest=manifest, progress=progress, **limits)
     differences = () if claim is None else claim.differences(manifest.sha256, manifest.rows, schema)
     passed = verification.passed and not differences
     if options.json:
         described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed}
         if claim is not None:
             described |= {"is_the_reported_file": not differences, "differences": list(differences)}
+            described |= {"limits_not_the_reported": others}
         print_json(described)
         return 0 if passed else 1
     print_checks(verification)
     print(roles_text(schema))
     if claim is not None:
-        print(" ".join(differences) or "This is the folder that the report speaks of, under its roles.")
+        print(same_text("folder", differences, others))
     return 0 if passed else 1

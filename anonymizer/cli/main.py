@@ -21,7 +21,6 @@ from anonymizer.cli.files import add_engine, engine_of, run_apart, say_as_one
 from anonymizer.cli.forest import add_forest
 from anonymizer.cli.hierarchy import add_hierarchy
 from anonymizer.cli.options import (
-    ONCE_OPTIONS,
     ProgressBar,
     add_codebook,
     add_cuts,
@@ -33,6 +32,7 @@ from anonymizer.cli.options import (
     close_output,
     escape_unwritable,
     first_bytes,
+    limits_of,
     names,
     population_from,
     print_checks,
@@ -58,6 +58,7 @@ from anonymizer.cli.reports import (
     write_reports,
 )
 from anonymizer.cli.risk import add_risk
+from anonymizer.cli.typed import ONCE_OPTIONS, typed_in, with_typed
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.databases.address import Address, redacted
 from anonymizer.databases.read import read_rows
@@ -72,7 +73,7 @@ from anonymizer.pipeline import Result, run_flow
 from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import ENDINGS, FORMATS
-from anonymizer.reporting.claim import Claim, claim_from, roles_text
+from anonymizer.reporting.claim import Claim, claim_from, roles_text, same_text
 from anonymizer.reporting.packet import is_packet
 from anonymizer.reporting.report import digest, schema_digest, schema_from
 from anonymizer.schema import Column, Kind, Role, Schema, kind_of
@@ -90,14 +91,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     escape_unwritable()
     try:
         try:
-            options = commands().parse_args(arguments)
-            options.arguments = list(sys.argv[1:] if arguments is None else arguments)
-            return run(options)
+            return run(parsed(sys.argv[1:] if arguments is None else arguments))
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
         close_output()
         return PIPE_CLOSED
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command; ``arguments``: as they were typed, ``typed``: the options that stand there."""
+    options = commands().parse_args(arguments)
+    options.arguments, options.typed = list(arguments), typed_in(commands(), arguments)
+    return options
 
 
 def run(options: argparse.Namespace) -> int:
@@ -320,9 +326,8 @@ def run_verify(options: argparse.Namespace) -> int:
         return run_apart(options)
     if is_packet(first):
         return verify_packet(options, Path(options.input).read_bytes())
-    settings = settings_of(options)
-    limits = settings.limits.required
     claim = claim_from(options.report) if options.report else None
+    limits, others = limits_of(options, claim)
     if table is None:
         released = read_apart(options.input, reader=read_released)
         file, content = ReleasedFile.of_reading(released), released.sha256
@@ -337,7 +342,6 @@ def run_verify(options: argparse.Namespace) -> int:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
     verification = verify(
         file.rows, schema, original=original, beside=file.beside, population=population_from(options),
-        suppression=settings.suppression or (claim.suppression if claim else 0.0),
         left_out=claim.left_out if claim else None, **limits,
     )  # fmt: skip
     differences = () if claim is None else claim.differences(content, len(file.rows), schema)
@@ -347,13 +351,13 @@ def run_verify(options: argparse.Namespace) -> int:
         described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed}
         if claim is not None:
             described |= {"is_the_reported_file": not differences, "differences": list(differences)}
-            described |= {"is_the_reported_original": same}
+            described |= {"is_the_reported_original": same, "limits_not_the_reported": others}
         print_json(described)
     else:
         print_checks(verification)
         print(roles_text(schema))
         if claim is not None:
-            print(" ".join(differences) or "This is the file that the report speaks of, under its roles.")
+            print(same_text("file", differences, others))
         if about:
             print(about)
     return 0 if passed else 1
@@ -366,9 +370,9 @@ def released_schema(
     original where a column was kept. A column that the original does not have, or that none of the options names and
     whose header speaks of people's names or numbers, is none that may be there."""
     if options.schema:
-        return schema_from(options.schema)
+        return with_typed(schema_from(options.schema), options, "schema")
     if claim is not None and not options.quasi_identifying:
-        return claim.schema
+        return with_typed(claim.schema, options, "report")
     once = {name: role for option, role in ONCE_OPTIONS.items() if (name := getattr(options, option)) is not None}
     for name in once:
         if original is not None and name not in original.columns:

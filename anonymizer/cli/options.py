@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from anonymizer.checking.verify import Verification
+from anonymizer.cli.typed import ONCE_OPTIONS, say, typed_limits, with_typed
 from anonymizer.cuts import Cuts
 from anonymizer.databases.address import PASSWORD, Address, address_from, is_address
 from anonymizer.databases.read import read_database
@@ -31,8 +32,9 @@ from anonymizer.reading.files import Reader, Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING, Allowance, memory_of_computer, operator_allowance
 from anonymizer.reading.profile import suggest, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
+from anonymizer.reporting.claim import Claim
 from anonymizer.reporting.report import schema_from
-from anonymizer.schema import ONCE, Kind, Role, Schema
+from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import SETTINGS, SHORT, Settings, names_of, setting_names
 from anonymizer.whatif.described import with_codebook
 
@@ -40,9 +42,6 @@ Answer = TypeVar("Answer")
 
 TYPES: dict[str, type] = {"count": int, "number": float, "text": str}
 """What an option of each kind of setting is read as."""
-
-ONCE_OPTIONS = dict(zip(("person", "sampling_weight", "household", "stratum"), ONCE, strict=True))
-"""The options that name one column each, by their role."""
 
 OWN_MEMORY, OWN_SECONDS = 4 << 30, 60.0
 """Bytes, where the computer has twice as much, and seconds of work that any file may take that is read here."""
@@ -75,9 +74,12 @@ def add_cuts(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(option, action="append", default=[], metavar=f"COLUMN={values}", help=help_text)
 
 
-def with_cuts(schema: Schema, options: argparse.Namespace) -> Schema:
-    """Return the schema with the public cuts of the options. Raises :class:`SchemaError` for an unknown column, or cuts
-    that it cannot have."""
+def with_cuts(schema: Schema, options: argparse.Namespace, whose: str = "") -> Schema:
+    """Return the schema with the public cuts of the options; cuts that it has already give way, and it is said.
+
+    ``whose`` the schema is, in a word. Raises :class:`SchemaError` for an unknown column, or cuts that it cannot have.
+    """
+    before = schema
     for text in getattr(options, "hierarchy", []):
         name, _, file = text.rpartition("=")
         schema = schema.with_column(name, cuts=Cuts(hierarchy=read_hierarchy(file)), domain=None)
@@ -93,6 +95,9 @@ def with_cuts(schema: Schema, options: argparse.Namespace) -> Schema:
                 raise SchemaError(f"--{option} {text} cannot be read.", value=text, remedy=remedy)
             cuts = schema[name].cuts.but(**{part: numbers if option == "bands" else numbers[0]})
             schema = schema.with_column(name, cuts=cuts)
+    for old, new in zip(before.columns, schema.columns, strict=True):
+        if whose and old.cuts and new.cuts != old.cuts:
+            say(f"Column {new.name!r} has the public cuts that were typed instead of the {whose}'s.")
     return schema
 
 
@@ -148,6 +153,14 @@ def settings_of(options: argparse.Namespace) -> Settings:
     """Return the settings that the options describe. Raises :class:`ParameterError` for one that is out of range."""
     names = [name for name in setting_names(*Settings.parts) if hasattr(options, name)]
     return Settings(**{name: getattr(options, name) for name in names})
+
+
+def limits_of(options: argparse.Namespace, claim: Claim | None) -> tuple[dict[str, Any], list[str]]:
+    """Return the limits that a release is held to, with the share of records that may be left out: those of its report,
+    but for what was typed, and a sentence on each of these that is another; without a report all are the options'."""
+    settings = settings_of(options)
+    plain = {**settings.limits.required, "suppression": settings.suppression}
+    return typed_limits(options, plain, None if claim is None else claim.held_to)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -282,7 +295,7 @@ def schema_of(
     if options.schema and getattr(options, "codebook", None):
         raise ParameterError("A schema says it all.", remedy="Leave the --codebook out, or the --schema.")
     if options.schema:
-        return with_cuts(schema_from(options.schema), options)
+        return with_cuts(with_typed(schema_from(options.schema), options, "schema"), options, "schema")
     schema = Schema.of(
         table,
         quasi_identifying=options.quasi_identifying,
@@ -316,8 +329,13 @@ def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) 
         codebook = read_codebook_in_child(first_bytes(options.codebook), fork=True)
     except OSError as error:
         raise ReadError(f"The codebook cannot be opened: {error.strerror}.", remedy="Check its name.") from error
-    own = [replace(one, kind="") if one.name in options.kinds else one for one in codebook]
-    schema, changes = with_codebook(schema, own, table, schema.insensitive)
+    once = [role for option, role in ONCE_OPTIONS.items() if getattr(options, option, None) is not None]
+    own = [
+        replace(one, kind="" if one.name in options.kinds else one.kind, role="" if one.role in once else one.role)
+        for one in codebook
+    ]
+    open_ = [name for name in schema.insensitive if name not in getattr(options, "keep", ())]
+    schema, changes = with_codebook(schema, own, table, open_)
     for change in changes:
         print(f"{change.what:<14}{change.sentence}", file=sys.stderr)
     target = getattr(options, "target", None)

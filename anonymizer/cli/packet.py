@@ -5,7 +5,8 @@ from dataclasses import asdict
 
 from anonymizer.attacks.attack import Attacks
 from anonymizer.checking.released_file import ReleasedFile, read_released
-from anonymizer.cli.options import print_json, read_apart, reading_of
+from anonymizer.cli.options import limits_of, population_from, print_json, read_apart, reading_of
+from anonymizer.cli.typed import ROLE_OPTIONS
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.flow import Flow
 from anonymizer.reading.profile import suggest
@@ -14,7 +15,6 @@ from anonymizer.reporting.findings import Statement, findings_of, riskiest_of
 from anonymizer.reporting.packet import PacketCheck, check_packet, members_of, packet_of, read_members, write_packet
 from anonymizer.reporting.pictures import pictures_of
 from anonymizer.reporting.report import Report
-from anonymizer.settings import Limits
 from anonymizer.whatif.next_year import profile_of
 from anonymizer.whatif.project import Project, outward, to_json
 
@@ -74,24 +74,29 @@ def project_of(flow: Flow, report: Report, statement: Statement) -> Project:
 
 def verify_packet(options: argparse.Namespace, data: bytes) -> int:
     """Check a packet and print what comes of it; return 1 when something is not in order."""
+    if unfit := sorted(options.typed & {"schema", "report", "kinds", *ROLE_OPTIONS}):
+        raise ParameterError(
+            "A packet's own report says its roles.", remedy=f"Leave --{unfit[0].replace('_', '-')} out."
+        )
     reading = reading_of(options.original, options) if options.original else None
-    plain = Limits().required
-    limits = {name: vars(options)[name] for name in plain if vars(options)[name] not in (None, plain[name])}
+    limits = {name: value for name, value in limits_of(options, None)[0].items() if name in options.typed}
     check = check_packet(
         data, original=None if reading is None else reading.frame,
         unfold=lambda data: members_of(read_apart(data, reader=read_members)),
-        read=lambda data: ReleasedFile.of_reading(read_apart(data, reader=read_released)), **limits,
+        read=lambda data: ReleasedFile.of_reading(read_apart(data, reader=read_released)),
+        population=population_from(options), **limits,
     )  # fmt: skip
+    others = [] if check.claim is None else limits_of(options, check.claim)[1]
     same, about = (None, "") if check.claim is None or reading is None else check.claim.original(reading.sha256)
     passed = check.passed and same is not False
     if options.json:
         tables = {path: table.to_dict() for path, table in check.tables.items()}
         described = {"passed": passed, "audience": check.audience, "differences": list(check.differences)}
-        print_json(described | {"is_the_reported_original": same, "tables": tables})
+        print_json(described | {"is_the_reported_original": same, "limits_not_the_reported": others, "tables": tables})
         return 0 if passed else 1
     print_packet(check)
-    if about:
-        print(about)
+    for sentence in filter(None, (*others, about)):
+        print(sentence)
     return 0 if passed else 1
 
 

@@ -4,15 +4,19 @@ import argparse
 import sys
 from dataclasses import dataclass
 
-from anonymizer.cli.options import first_bytes, reading_of, settings_of
+from anonymizer.cli.options import first_bytes, read_options, reading_of, with_cuts
+from anonymizer.cli.typed import say, typed_reading, typed_values, with_typed
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
 from anonymizer.reading.files import Reading
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Schema
-from anonymizer.settings import SETTINGS, Settings
+from anonymizer.settings import Settings
 from anonymizer.whatif.next_year import Change, Profile, carry_over, compare_figures, profile_of
 from anonymizer.whatif.project import from_json
+
+WORDS = ("purpose", "recipient", "basis", "prepared_by")
+"""Texts for the reports that a project keeps and options say."""
 
 
 @dataclass(frozen=True)
@@ -25,21 +29,32 @@ class LastTime:
 
 
 def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings, LastTime]:
-    """Return the table, read and described as the project says, its settings, and what changed. Settings that are
-    options, too, go before the project's."""
-    if options.schema or options.codebook or options.quasi_identifying:
-        raise ParameterError("Roles come from the project.", remedy="Leave the other options of roles out.")
+    """Return the table, read and described as the project says, its settings, and what changed. Whatever was typed goes
+    before what the project says; texts for the reports that were not are taken into the options."""
+    if options.schema or options.codebook:
+        raise ParameterError(
+            "Roles come from the project.", remedy="Leave --schema and --codebook out; other options may name columns."
+        )
     try:
         content = first_bytes(options.project)
     except OSError as error:
         raise ReadError(f"The project cannot be opened: {error.strerror}.", remedy="Check its name.") from error
     project = from_json(content)
-    reading = reading_of(options.input, options, project.reading)
+    own = read_options(options)
+    way = own if project.reading is None else typed_reading(options, own, project.reading, "project")
+    reading = reading_of(options.input, options, way)
     suggested = suggest(reading.frame, reading.variables)
     schema, changes = carry_over(from_json(content, suggested).schema, project.last, reading.frame, suggested)
+    schema = with_cuts(with_typed(schema, options, "project"), options, "project")
     schema.check(reading.frame)
-    own = {name: value for name, value in dict(settings_of(options)).items() if value != SETTINGS[name].default}
-    settings = Settings(**{**project.parameters, **own})
+    stated = {name: value for name, value in {**Settings(), **project.parameters}.items() if hasattr(options, name)}
+    settings = Settings(**{**project.parameters, **typed_values(options, stated, "project")})
+    words = {name: text for name, text in project.words.items() if name in WORDS}
+    for name, text in words.items():
+        if name not in options.typed:
+            setattr(options, name, text)
+        elif text != getattr(options, name):
+            say(f"--{name.replace('_', '-')} as it was typed instead of the project's text.")
     return reading, schema, settings, LastTime(project.table_name, project.last, changes)
 
 

@@ -1,7 +1,7 @@
 """What a report claims of a release, so that a file can be held against it: which file, which columns, which limits."""
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,18 @@ class Claim:
     suppression: float = 0.0
     left_out: int | None = None
 
+    @property
+    def held_to(self) -> dict[str, Any]:
+        """The limits that a released file is held to, with the share of records that may be left out."""
+        return {**self.limits, "suppression": self.suppression}
+
+    @property
+    def limits_text(self) -> str:
+        """The limits that a released file is held to, in words."""
+        limits = self.held_to if self.suppression else self.limits
+        stated = [f"{name} = {value:g}" for name, value in limits.items() if value is not None]
+        return f"Held to the limits of the report: {', '.join(stated)}."
+
     def original(self, sha256: str) -> tuple[bool | None, str]:
         """Return whether a file of this digest is the original that the report speaks of, ``None`` when that cannot be
         told, and the same in words."""
@@ -51,6 +63,13 @@ class Claim:
         if other := other_roles(schema, self.schema):
             sentences.append(f"These are not the roles that the report speaks of: {other}.")
         return tuple(sentences)
+
+
+def same_text(what: str, differences: Sequence[str], others: Sequence[str]) -> str:
+    """Return whether a file or folder, ``what``, is the one that its report speaks of, in words. ``differences``: how
+    it is not; ``others``: limits that it is held to in place of the report's, a sentence each."""
+    whole = f"This is the {what} that the report speaks of, under its roles{'' if others else ' and limits'}."
+    return " ".join([*(differences or (whole,)), *others])
 
 
 def other_roles(schema: Schema, claimed: Schema) -> str:

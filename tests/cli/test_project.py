@@ -31,7 +31,7 @@ def test_project__of_a_packet_decides_next_years_file(capsys: Capture) -> None:
     roles = {column["name"]: column["role"] for column in report["provenance"]["schema"]["columns"]}
     assert roles["post_code"] == "quasi-identifying"
     assert roles["email"] == "identifying"
-    assert main(["anonymize", "new.csv", "--project", "last.json", "--quasi-identifying", "age"]) == 2
+    assert main(["anonymize", "new.csv", "--project", "last.json", "--codebook", "book.csv"]) == 2
     assert main(["anonymize", "new.csv", "--project", "none.json"]) == 2
     assert main(["anonymize", "new.csv", "--project", "new.csv"]) == 2
     assert capsys.readouterr().err.count("\n") == 3

@@ -52,6 +52,7 @@ def test_a_release_and_its_report__need_no_table(format: str) -> None:
         assert check.sentence in text
     assert "This is the file that the report speaks of" in text
     assert schema_digest(SCHEMA) in text
+    assert "Held to the limits of the report: k = 4." in text
     assert not [error.value for error in app.error]
     ws = app.session_state["workspace"]
     assert ws.table is None

@@ -8,7 +8,7 @@ from anonymizer.errors import AnonymizerError
 from anonymizer.partitions.check import archive_checks
 from anonymizer.partitions.folder import is_archive
 from anonymizer.reading.child import call_in_child, read_in_child
-from anonymizer.reporting.claim import claim_from, roles_text
+from anonymizer.reporting.claim import Claim, claim_from, roles_text
 from anonymizer.reporting.packet import check_packet, members_of, read_members
 from ui.controls import plain, plural, problem
 from ui.release.view import check_line, headline
@@ -68,15 +68,20 @@ def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     reading = read_in_child(content, name=name, reader=read_released)
     PLACES.require(ws.owner, name, size_of(reading.frame))
     file = ReleasedFile.of_reading(reading).under(claim.schema)
-    verification = verify(file.rows, claim.schema, beside=file.beside, **claim.limits)
+    verification = verify(file.rows, claim.schema, beside=file.beside, left_out=claim.left_out, **claim.held_to)
     differences = claim.differences(reading.sha256, len(file.rows), claim.schema)
-    return Verdict(name, not differences, differences or (SAME_FILE,), {name: verification}, roles_text(claim.schema))
+    return Verdict(name, not differences, differences or (SAME_FILE,), {name: verification}, words_of(claim))
+
+
+def words_of(claim: Claim) -> str:
+    """Return the roles and the limits that a release is checked under, in words."""
+    return f"{roles_text(claim.schema)} {claim.limits_text}"
 
 
 def verdict_on_folder(name: str, content: bytes, report: bytes) -> Verdict:
     """Return what the checker finds in a folder as one file, under the roles and limits of its report. All of it is
     read and checked in a process of its own. Raises what reading and checking raise."""
-    roles = roles_text(claim_from(report).schema)
+    roles = words_of(claim_from(report))
     words = {"name": name, "report": report.decode("utf-8", "replace")}
     answer = call_in_child(archive_checks, words, source=content, name=name)
     checks = tuple(Check(**check) for check in answer["checks"])
@@ -101,7 +106,7 @@ def verdict_on_packet(ws: Workspace, name: str, content: bytes) -> Verdict:
         return ReleasedFile.of_reading(reading)
 
     answer = check_packet(content, unfold=unfold, read=read)
-    roles = "" if answer.claim is None else roles_text(answer.claim.schema)
+    roles = "" if answer.claim is None else words_of(answer.claim)
     if not answer.differences:
         return Verdict(name, True, (answer.sentence,), answer.tables, roles)
     more = len(answer.differences) - MOST_SENTENCES
