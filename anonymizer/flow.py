@@ -286,7 +286,7 @@ class Flow:
         """The release as it is worked on here: rows of a box together, all else in a secret order."""
         s = self.settings
         check_choices(s.generalizer, s.writing, s.numbers)
-        how = s.generalizer, s.writing, s.numbers, self.grids, self.rng
+        how = s.writing, s.numbers, self.grids, self.rng
         if not self.left_out:
             return release_of(self.table, self.schema, self.encoded, self.parts, *how, self.memory)
         rest = release_of(self.table.iloc[self.staying], self.schema, self.remaining, self.parts, *how)
@@ -433,9 +433,10 @@ class Flow:
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(
-            self.schema, self.recorded, self.encoded, before=self.before, after=self.after, utility=self.utility,
-            two_way=self.two_way, coefficients=self.coefficients, weighted=self.weighted, worst=self.worst,
-            verification=self.verification, isolation=self.isolation, gate=self.gate, reading=self.reading,
+            self.schema, self.recorded, self.encoded, made=self.parts.made, before=self.before, after=self.after,
+            utility=self.utility, two_way=self.two_way, coefficients=self.coefficients, weighted=self.weighted,
+            worst=self.worst, verification=self.verification, isolation=self.isolation, gate=self.gate,
+            reading=self.reading,
         )  # fmt: skip
 
     @property

@@ -424,6 +424,8 @@ def print_result(result: Result) -> None:
         rows.append(("overlap of intervals", "1", f"{shared:.3f}"))
     for label, first, second in rows:
         print(f"{label:<24}{first:>12}{second:>12}")
+    if result.report.made.why:
+        print(result.report.made.why)
     print()
     print_regression(result.report.weighted.regression)
     print_checks(result.verification)

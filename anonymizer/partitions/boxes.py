@@ -95,7 +95,7 @@ class PartedRelease:
 
 
 def release_of_pieces(
-    table: CodedTable, parts: Parts, method: str, writing: str, numbers: str, grids: Mapping[str, Grid]
+    table: CodedTable, parts: Parts, writing: str, numbers: str, grids: Mapping[str, Grid]
 ) -> tuple[PartedRelease, LookAlikes]:
     """Return the release in which the records of one part share their cells, sorted by content, and the classes of its
     parts that are alike, with their records. See :func:`anonymizer.releasing.generalize.release_of`.
@@ -118,7 +118,7 @@ def release_of_pieces(
     of_class[sorted_rows([ranks_of(column, first) for column in generalized], len(first))] = np.arange(len(first))
     others = [(ranks_of(c)[0], of_records[c.name]) for c in columns if not c.generalized]
     order = sorted_by([(of_class[alike.class_of], part), *others])
-    release = PartedRelease(columns, of_records, part, order, sizes, method, writing, numbers)
+    release = PartedRelease(columns, of_records, part, order, sizes, parts.made.method, writing, numbers)
     return release, LookAlikes(alike.class_of, sizes_of_classes)
 
 

@@ -38,10 +38,10 @@ from anonymizer.releasing.generalize import (
     WRITINGS,
     divide,
     fresh_secret,
-    guarantee_of,
 )
 from anonymizer.releasing.grid import on_grids
 from anonymizer.releasing.release import ORDERS
+from anonymizer.releasing.tiers import Made
 from anonymizer.reporting.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Settings
@@ -55,7 +55,7 @@ SAMPLE = 500_000
 class FilesResult:
     """What comes of a run over files. ``folder``: where the release is, or its ZIP file; ``None`` when a check failed,
     or something stands in the way, and nothing was written. ``loss``: of each column, its mean NCP; ``after``: the
-    linking risk; ``digest``: of the bytes of all files, as they were read."""
+    linking risk; ``digest``: of the bytes of all files, as they were read; ``made``: how records were put together."""
 
     schema: Schema
     settings: Settings
@@ -74,6 +74,7 @@ class FilesResult:
     digest: str
     override: str = ""
     engine: str = "local"
+    made: Made = Made("")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report, JSON-ready, with the fields of :meth:`anonymizer.reporting.report.Report.to_dict` that are
@@ -84,7 +85,7 @@ class FilesResult:
             "software": {"name": "Copse", "version": VERSION},
             "passed": self.verification.passed,
             "what_it_is": self.verification.describe(),
-            "method": method_figures(guarantee_of(self.settings.generalizer), ways),
+            "method": method_figures(self.made, self.settings.generalizer, ways),
             "notes": list(self.notes),
             "override": self.override or None,
             "gate": self.gate.to_dict(),
@@ -171,7 +172,7 @@ def write_release(
     """
     s = settings
     progress(0.0, "Making groups")
-    release, classes = boxed(coded, pruning, leaf, s, rng)
+    release, classes, made = boxed(coded, pruning, leaf, s, rng)
     loss = ncp_by_column(release.parts(), coded.encoded.encodings, release.sizes)
     progress(0.3, "Looking at what leaves")
     sample = coded.sample(SAMPLE)
@@ -203,7 +204,7 @@ def write_release(
         notes += (f"The gate looked at {SAMPLE:,} of the {coded.n_records:,} records, evenly spread.",)
     return FilesResult(
         schema, s, table, tree, pruning, manifest, verification, gate, after, loss, worst, notes, parameters,
-        place, digest, "" if verification.passed else override.strip(),
+        place, digest, "" if verification.passed else override.strip(), made=made,
     )  # fmt: skip
 
 
@@ -254,15 +255,16 @@ def boxed(
     leaf: np.ndarray,
     settings: Settings,
     rng: np.random.Generator | None,
-) -> tuple[PartedRelease, LookAlikes]:
-    """Return the release of the groups of a pruned tree, in the order that the settings say, and its classes."""
+) -> tuple[PartedRelease, LookAlikes, Made]:
+    """Return the release of the groups of a pruned tree, in the order that the settings say, its classes, and how its
+    records were put together."""
     s = settings
     grids = grids_of_pieces(coded, s.k)
     encoded = coded.encoded if s.generalizer == "uniform" else coded.whole
     coarse = encoded if s.public_k is None else on_grids(encoded, grids)
     rng = rng or fresh_secret()
     parts = divide(coarse, pruning, s.generalizer, s.k, limits=s.limits, leaf=leaf, rng=rng)
-    release, classes = release_of_pieces(coded, parts, s.generalizer, s.writing, s.numbers, grids)
+    release, classes = release_of_pieces(coded, parts, s.writing, s.numbers, grids)
     if s.order == "secret":
         release = replace(release, order=release.order[rng.permutation(release.n_records)])
-    return release, classes
+    return release, classes, parts.made

@@ -7,7 +7,7 @@ Two choices are free of each other: which records share a box (:data:`GENERALIZE
 
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +23,7 @@ from anonymizer.releasing.grid import Grid, coarsen, grids_of, groups_of_levels
 from anonymizer.releasing.pack import pack, pack_persons
 from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
-from anonymizer.releasing.tiers import Groups, Parts, refine_groups, tiered, tiered_strict, uniform
+from anonymizer.releasing.tiers import Groups, Made, Parts, refine_groups, tiered, tiered_strict, uniform
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import SHORT, Limits, name_of, offer
 from anonymizer.values import value_text
@@ -89,7 +89,7 @@ def generalize(
     coarse = coarsen(encoded, schema, k if numbers == "public" else None)
     parts = divide(coarse, pruning, method, k, limits=limits, after=after, leaf=leaf, rng=rng)
     grids = grids_of(encoded, schema, k)
-    return shuffled(release_of(table, schema, encoded, parts, method, writing, numbers, grids, rng), rng)
+    return shuffled(release_of(table, schema, encoded, parts, writing, numbers, grids, rng), rng)
 
 
 def divide(
@@ -119,7 +119,8 @@ def divide(
         limits = as_k(limits, encoded)
     group, memory = np.asarray(pruning.group_of_node(after)), {} if memory is None else memory
     groups = Groups(pruning.tree, encoded, leaf, group, limits, memory, progress)
-    return GENERALIZERS[method](groups if rows is None else groups.of_rows(rows), k, rng or fresh_secret())
+    parts = GENERALIZERS[method](groups if rows is None else groups.of_rows(rows), k, rng or fresh_secret())
+    return parts if parts.made.method else replace(parts, made=Made(method))
 
 
 def fresh_secret() -> np.random.Generator:
@@ -132,7 +133,6 @@ def release_of(
     schema: Schema,
     encoded: EncodedTable,
     parts: Parts,
-    method: str,
     writing: str,
     numbers: str,
     grids: Mapping[str, Grid],
@@ -163,7 +163,7 @@ def release_of(
         place = np.repeat(index.astype(np.min_scalar_type(-len(cells) - 1))[present], rows_of_box)
         about = (name, column.role, column.kind, domain, encoding.missing)
         columns.append(ReleasedColumn(*about, cells, place, variable=column.variable))
-    return Release(tuple(columns), order, method, writing, numbers)
+    return Release(tuple(columns), order, parts.made.method, writing, numbers)
 
 
 def shuffled(release: Release, rng: np.random.Generator | None = None) -> Release:

@@ -26,8 +26,8 @@ from anonymizer.groups.refine import EVERYBODY
 from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.target import moments_of_all, scatter
 from anonymizer.growing.threads import in_threads
-from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
-from anonymizer.settings import Limits
+from anonymizer.releasing.tiers import Groups, Made, Parts, disjoint, refine_groups
+from anonymizer.settings import SETTINGS, Limits, name_of
 
 if TYPE_CHECKING:
     from anonymizer.releasing.limit_kernels import Wants
@@ -191,11 +191,26 @@ def pack(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     test of groups, those on people and limits from outside, are kept by cuts instead (:func:`refine_groups`)."""
     limits = groups.limits or Limits(k=k)
     if not summable(limits):
-        return refine_groups(groups, k, rng)
+        return cut_instead(groups, k, rng, limits)
     line = line_of(groups, rng)
     limits = limits.but(k=max(k, limits.k))
     group = pack_line(line, limits.k, wants_of(line, groups.encoded, limits))
     return disjoint(group, int(group.max()) + 1)
+
+
+def cut_instead(groups: Groups, k: int, rng: np.random.Generator, limits: Limits) -> Parts:
+    """Return refined groups in the place of packed ones, which say so."""
+    return replace(refine_groups(groups, k, rng), made=made_of("pack", limits))
+
+
+def made_of(generalizer: str, limits: Limits) -> Made:
+    """Return what runs where a generalizer is asked for: refined groups in the place of packed and polished ones, where
+    limits cannot be summed along a line."""
+    if generalizer not in ("pack", "polish") or summable(limits):
+        return Made(generalizer)
+    titles = ", ".join(SETTINGS[name].title if name in SETTINGS else name for name in unsummed(limits))
+    made = name_of("generalizer", "refine")
+    return Made("refine", f"{made} were made, because packing cannot sum up along its line what was asked: {titles}.")
 
 
 def pack_persons(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
@@ -254,8 +269,13 @@ def line_of_rows(line: Line, encoded: EncodedTable, rows: Places) -> Line:
 
 def summable(limits: Limits) -> bool:
     """Return True when sums along a line tell whether every limit holds; the covariance test of inner nodes is none."""
-    on = {name for name, value in limits.items() if value is not None and name not in ("k", "tested", *SUMMED)}
-    return on <= ({"significance"} if limits.tested == "inner" else set())
+    return not unsummed(limits)
+
+
+def unsummed(limits: Limits) -> list[str]:
+    """Return the names of the limits that sums along a line do not tell."""
+    steers = ("k", "tested", *SUMMED, *(("significance",) if limits.tested == "inner" else ()))
+    return [name for name, value in limits.items() if value is not None and name not in steers]
 
 
 class Background(NamedTuple):

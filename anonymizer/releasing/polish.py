@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import Progress, no_progress
 from anonymizer.growing.threads import WORKERS
-from anonymizer.releasing.pack import Line, Places, line_of, pack_line, summable, wants_of
-from anonymizer.releasing.tiers import Groups, Parts, disjoint, refine_groups
+from anonymizer.releasing.pack import Line, Places, cut_instead, line_of, pack_line, summable, wants_of
+from anonymizer.releasing.tiers import Groups, Parts, disjoint
 from anonymizer.settings import Limits
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def polish(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     is saved. ``rng``: the secret. Raises what ``groups.progress`` raises, between two pieces."""
     limits = groups.limits or Limits(k=k)
     if not summable(limits):
-        return refine_groups(groups, k, rng)
+        return cut_instead(groups, k, rng, limits)
     line = line_of(groups, rng)
     limits = limits.but(k=max(k, limits.k))
     k, wants = limits.k, wants_of(line, groups.encoded, limits)

@@ -8,7 +8,7 @@ missing one 1 − w. Distances are rounded to 12 decimals; the record with the l
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,14 @@ class Groups:
         return replace(self, encoded=rows_of(self.encoded, rows), leaf=self.leaf[rows], whole=self, rows=rows)
 
 
+class Made(NamedTuple):
+    """How records were put together: the generalizer that ran, by its key, and ``why`` it is not the one that was asked
+    for, in a sentence; "" where it is."""
+
+    method: str
+    why: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Parts:
     """``part`` (n,): the part, from 0 to ``n_parts`` - 1, that each record belongs to. ``shared_record``,
@@ -53,7 +61,8 @@ class Parts:
 
     A part's box is the hull of the records that belong to it or that it shares; a record's box is the hull of the
     boxes of all its parts. ``tree`` and ``leaf`` (n,): a finer tree than the grown one that the parts were cut by, and
-    each record's leaf in it, where there is one: it routes other records.
+    each record's leaf in it, where there is one: it routes other records. ``made``: how; without a method, by the
+    generalizer that was asked for.
     """
 
     part: NDArray[np.int64]
@@ -62,6 +71,7 @@ class Parts:
     shared_part: NDArray[np.int64]
     tree: Tree | None = None
     leaf: NDArray[np.int32] | None = None
+    made: Made = Made("")
 
     def sizes_in(self, group: NDArray[Any]) -> dict[int, NDArray[np.int64]]:
         """Return the records of each part by the group that it lies in, in the order of the parts; shared ones count.

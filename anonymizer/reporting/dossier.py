@@ -22,6 +22,7 @@ from anonymizer.reporting.losses import losses
 from anonymizer.reporting.pictures import outward_pictures
 from anonymizer.reporting.report import SHORT_PATH, Report, check_line, command_line
 from anonymizer.schema import Kind, Role, Schema
+from anonymizer.settings import name_of
 from anonymizer.version import VERSION
 from anonymizer.whatif.frontier import POLICIES
 
@@ -193,10 +194,12 @@ def _reason(role: Role, reason: str) -> str:
 def _method(report: Report) -> Section:
     parameters = report.provenance.parameters
     guarantee = report.guarantee
-    named = [parameters["grouping"], parameters["generalizer"]]
+    named = [parameters["grouping"], report.made.method]
     blocks: list[str | Table] = [PAPERS.get(name, f"{name}: an extension of this installation.") for name in named]
     if parameters.get("criterion") == "blend":
         blocks.append("The tree also keeps the quasi-identifiers themselves together (blend, Copse's own).")
+    if report.made.why:
+        blocks.append(f"{name_of('generalizer', parameters['generalizer'])} were asked for. {report.made.why}")
     blocks.append(f"{guarantee.title}. {guarantee.gives}")
     blocks.append(f"What it does not promise: {guarantee.does_not}")
     for way in report.writings:

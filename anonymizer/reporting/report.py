@@ -36,8 +36,9 @@ from anonymizer.reading.options import DEFAULT_MISSING
 from anonymizer.reading.samples import SAMPLE_PREFIX
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.releasing.release import ORDERS
+from anonymizer.releasing.tiers import Made
 from anonymizer.schema import REASONS, Kind, Role, Schema, kind_of
-from anonymizer.settings import SETTINGS
+from anonymizer.settings import SETTINGS, name_of
 from anonymizer.version import VERSION
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "scipy", "scikit-learn")
@@ -99,9 +100,10 @@ class Provenance:
 class Report:
     """Everything a reviewer needs beside the released file.
 
-    ``guarantee``: what the generalizer promises and what not, in words; ``writings``: the same of how levels and
-    numbers are written. ``two_way``, ``coefficients``: what two-way tables and a regression of the target lose; the
-    latter is ``None`` where the original has none. ``weighted``: the figures of a survey before and after.
+    ``made``: how records were put together, which need not be as it was asked; ``writings``: what the ways in which
+    levels and numbers are written promise, and what not, in words. ``two_way``, ``coefficients``: what two-way tables
+    and a regression of the target lose; the latter is ``None`` where the original has none. ``weighted``: the figures
+    of a survey before and after.
     ``isolation``: who is singled out by an end or a level of their box. ``worst``: the worst group of the pruned tree
     by each figure, digression among them, which cannot be recomputed from released cells. ``gate``: what stood in the
     way of leaving, and the steward's reasons. ``override``: why the release was let go although a check failed; empty
@@ -109,7 +111,7 @@ class Report:
     """
 
     provenance: Provenance
-    guarantee: Guarantee
+    made: Made
     writings: tuple[Guarantee, ...]
     notes: tuple[str, ...]
     before: LinkageRisk
@@ -124,13 +126,18 @@ class Report:
     gate: Gate
     override: str = ""
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the generalizer that ran promises and what not, in words."""
+        return guarantee_of(self.made.method)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready; the same order every time."""
         return {
             "software": {"name": "Copse", "version": VERSION},
             "passed": self.verification.passed,
             "what_it_is": self.verification.describe(),
-            "method": method_figures(self.guarantee, self.writings),
+            "method": method_figures(self.made, self.provenance.parameters["generalizer"], self.writings),
             "notes": list(self.notes),
             "override": self.override or None,
             "gate": self.gate.to_dict(),
@@ -182,6 +189,7 @@ def report_of(
     parameters: Mapping[str, Any],
     encoded: EncodedTable,
     *,
+    made: Made,
     before: LinkageRisk,
     after: LinkageRisk,
     utility: Utility,
@@ -196,13 +204,14 @@ def report_of(
 ) -> Report:
     """Return the report of a run, put together in one way wherever its figures were computed.
 
-    ``parameters``: the settings of the run as they were used, by name. ``worst``: the worst group of the pruned
-    tree by each figure. ``gate``: with the reasons that were given. ``reading``: how the table came in.
+    ``parameters``: the settings of the run as they were used, by name. ``made``: how records were put
+    together. ``worst``: the worst group of the pruned tree by each figure. ``gate``: with the reasons that were given.
+    ``reading``: how the table came in.
     """
     reasons = {finding.key: finding.reason for finding in gate.findings if finding.reason}
     return Report(
         provenance=provenance(schema, parameters, encoded.n_records, reading, reasons=reasons),
-        guarantee=guarantee_of(parameters["generalizer"]),
+        made=made,
         writings=(WRITINGS[parameters["writing"]], NUMBERS[parameters["numbers"]]),
         notes=encoded.notes,
         before=before,
@@ -218,10 +227,15 @@ def report_of(
     )
 
 
-def method_figures(guarantee: Guarantee, writings: Sequence[Guarantee]) -> dict[str, Any]:
-    """Return what a generalizer and ways to write cells promise and what not, JSON-ready."""
+def method_figures(made: Made, asked: str, writings: Sequence[Guarantee]) -> dict[str, Any]:
+    """Return what a generalizer and ways to write cells promise and what not, JSON-ready. ``asked``: the generalizer
+    that was, by its key."""
+    guarantee = guarantee_of(made.method)
     return {
         "title": guarantee.title,
+        "asked": name_of("generalizer", asked),
+        "made": name_of("generalizer", made.method),
+        "why_not_as_asked": made.why or None,
         "promises": guarantee.gives,
         "does_not_promise": guarantee.does_not,
         "k_anonymous_by_construction": guarantee.strict,

@@ -105,7 +105,8 @@ class Point:
     """What one setting risks and loses.
 
     ``grouping``, ``generalizer``, ``k``: as :func:`anonymizer.pipeline.anonymize` takes them; ``criterion`` and
-    ``weight`` where the setting grows a tree of its own, ``None``: as the tree at hand was grown.
+    ``weight`` where the setting grows a tree of its own, ``None``: as the tree at hand was grown; ``made``: the
+    generalizer that ran, where that is known.
 
     ``groups``: classes of records that share their cells, ``smallest`` in records; ``risk``: highest prosecutor risk, 1
     / smallest, 0 to 1 (an upper bound for cuts of a tree: two groups may get the same cells, and then hide each
@@ -134,11 +135,12 @@ class Point:
     unexplained: float | None
     criterion: str | None = None
     weight: float | None = None
+    made: str = ""
 
     @property
     def method(self) -> str:
-        """The setting without its k, in words."""
-        return method_text(self.grouping, self.generalizer, self.weight)
+        """The setting without its k, in words: what ran, where that is not what was asked for."""
+        return method_text(self.grouping, self.made or self.generalizer, self.weight)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -350,6 +352,7 @@ def _released_point(flow: "Flow", method: Method) -> Point:
         unexplained=_unexplained(encoded, class_of, release.order),
         criterion=method.settings.get("criterion"),
         weight=method.weight,
+        made=release.method,
     )
 
 

@@ -85,7 +85,7 @@ def with_figures(flow: "Flow", progress: Progress = no_progress) -> tuple[PaperS
 
 def gain_sentence(flow: "Flow", settings: tuple[PaperSetting, ...]) -> str:
     """Return what the chosen settings gain against the k-anonymous ones of the papers, in a sentence."""
-    now = method_text(flow.grouping, flow.settings.generalizer, flow.recipe.weight)
+    now = method_text(flow.grouping, flow.release.method, flow.recipe.weight)
     loss, comparable = flow.utility.gcp, [
         one for one in settings if one.gcp is not None and guarantee_of(one.settings["generalizer"]).strict
     ]  # fmt: skip

@@ -13,6 +13,7 @@ from anonymizer.partitions.boxes import kept_of_pieces
 from anonymizer.partitions.check import PartRows
 from anonymizer.partitions.folder import Manifest, Part, write_manifest
 from anonymizer.releasing.release import Release
+from anonymizer.releasing.tiers import Made
 from anonymizer.settings import Settings
 from anonymizer.workers import leaving
 from anonymizer.workers.leaving import Boxed, Span
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 class Leaving:
     """A release whose rows are on workers: where its parts are, and their cells here."""
 
-    def __init__(self, table: "Elsewhere", parts: list[Any], n_parts: int, settings: Settings) -> None:
-        """Let workers make the cells. ``parts``: of each share, a future of the part of each record."""
-        self.table, self.settings, self.parts = table, settings, parts
+    def __init__(self, table: "Elsewhere", parts: list[Any], n_parts: int, made: Made, settings: Settings) -> None:
+        """Let workers make the cells. ``parts``: of each share, a future of the part of each record; ``made``: how."""
+        self.table, self.settings, self.parts, self.made = table, settings, parts, made
         s, self.cluster = settings, table.cluster
         grids = table.grids(s.k)
         names, lots = [encoding.name for encoding in table.here.encodings], []
@@ -59,7 +60,7 @@ class Leaving:
         """Let workers write the files of the release into an empty folder that all of them see, read each back from
         there and hold its rows against their own records; return the manifest, and what they saw."""
         spans, schema, s = leaving.spans(self.here.class_sizes, rows), self.table.schema, self.settings
-        how = str(folder), s.generalizer, s.writing, s.numbers
+        how = str(folder), self.made.method, s.writing, s.numbers
         parts: list[Part] = []
         checked: list[PartRows] = []
         width = 2 * len(self.table.shares)  # of few files records are on their way at a time
@@ -78,7 +79,7 @@ class Leaving:
             self.here.columns[name] if name in self.here.columns else kept_of_pieces(table.columns[name], schema[name])
             for name in schema.released
         )
-        release = Release(columns, np.arange(self.table.n_records), s.generalizer, s.writing, s.numbers)
+        release = Release(columns, np.arange(self.table.n_records), self.made.method, s.writing, s.numbers)
         for name in folder.iterdir():  # what a worker that is gone left half written
             if name.name not in {part.name for part in parts}:
                 name.unlink()
@@ -91,5 +92,5 @@ class Leaving:
 
     def losses(self) -> dict[str, float]:
         """Return the mean NCP of each generalized column."""
-        parts = Release(tuple(self.here.columns.values()), np.arange(len(self.here.sizes)), self.settings.generalizer)
+        parts = Release(tuple(self.here.columns.values()), np.arange(len(self.here.sizes)), self.made.method)
         return ncp_by_column(parts, self.table.here.encodings, self.here.sizes)

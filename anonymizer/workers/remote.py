@@ -42,7 +42,8 @@ from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.generalize import fresh_secret
 from anonymizer.releasing.grid import Grid, Ladder, grids_at, on_grids
-from anonymizer.releasing.pack import summable
+from anonymizer.releasing.pack import made_of
+from anonymizer.releasing.tiers import Made
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.workers import leaving, persons, shares
@@ -158,19 +159,20 @@ class Elsewhere:
 
     def parts(
         self, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
-    ) -> tuple[list[Any], int]:
-        """Return a future of the part of each record of each share, in which all rows have the same cells, and how many
-        parts there are. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing."""
+    ) -> tuple[list[Any], int, Made]:
+        """Return a future of the part of each record of each share, in which all rows have the same cells, how many
+        parts there are, and how they were made. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing."""
         s, encoded = settings, self.here.table.encoded
         if s.generalizer == "uniform":
-            return self.parts_of(tree, group)
+            return *self.parts_of(tree, group), Made(s.generalizer)
         if s.public_k is not None:
             encoded = on_grids(encoded, self.grids(s.k))
         limits = as_k(s.limits, encoded)
         limits = limits.but(k=max(s.k, limits.k))
-        if s.generalizer == "pack" and summable(limits):
-            return pack_groups(self, tree, group, encoded, limits, rng or fresh_secret())
-        return self.parts_of(*self.refine(tree, group, encoded, limits))
+        made = made_of(s.generalizer, limits)
+        if made.method == "pack":
+            return *pack_groups(self, tree, group, encoded, limits, rng or fresh_secret()), made
+        return *self.parts_of(*self.refine(tree, group, encoded, limits)), made
 
     def parts_of(self, tree: Tree, group: NDArray[np.int32]) -> tuple[list[Any], int]:
         """Return what :meth:`parts` does, of the groups of a pruned tree as they are."""
@@ -333,7 +335,7 @@ def release_on(
     progress(0.4, "Making groups")
     grouping, pruning, worst = groups_of(tree, coded, schema, s)
     worst = tuple(replace(one, node=int(table.numbers[one.node])) for one in worst)  # as in the whole tree
-    release = Leaving(table, *table.parts(tree, np.asarray(pruning.group_of_node()), s, rng), s)
+    release = Leaving(table, *table.parts(tree, np.asarray(pruning.group_of_node()), s, rng), settings=s)
     progress(0.55, "Looking at what leaves")
     sample = table.sample(SAMPLE)
     digest = source.digest(ChainMap(table.passed, *cluster.answers(digests)))
@@ -351,5 +353,5 @@ def release_on(
     parameters = {**s.of(*RUN), "grouping": grouping, **used_settings(recipe, coded)}
     return FilesResult(
         schema, s, source, tree, pruning, manifest, verification, gate, release.risk(), release.losses(), worst, notes,
-        parameters, place, digest, "" if verification.passed else override.strip(), "dask",
+        parameters, place, digest, "" if verification.passed else override.strip(), "dask", release.made,
     )  # fmt: skip

@@ -110,6 +110,7 @@ def test_waves__grow_the_tree_of_one_machine(two: Cluster, source: tuple[Path, S
         ({"grouping": "error-risk", "numbers": "range", "l": 2, "t": 0.6}, "diagnosis"),
         ({"grouping": "error-digression", "rsd_min": 0.02}, "cost"),
         ({"grouping": "error-digression", "significance": 0.05}, "cost"),
+        ({"grouping": "error-digression", "significance": 0.01, "tested": "leaves"}, "cost"),
     ],
 )
 def test_packed_groups__are_those_of_one_machine(
@@ -127,6 +128,8 @@ def test_packed_groups__are_those_of_one_machine(
     assert same_files(tmp_path / "there", tmp_path / "here")
     assert result.verification.to_dict() == expected.verification.to_dict()
     assert result.loss == expected.loss
+    assert result.to_dict()["method"] == expected.to_dict()["method"]
+    assert result.made.method == ("refine" if "tested" in changes else "pack")
 
 
 @pytest.fixture

@@ -236,7 +236,7 @@ def outcome(ws: Workspace, answer: Outcome) -> None:
                 "Manifest", answer.manifest, f"{result.folder.name} {MANIFEST}", "application/json",
                 key="folder manifest", on_click="ignore",
             )  # fmt: skip
-    for note in result.notes:
+    for note in filter(None, (result.made.why, *result.notes)):
         st.caption(plain(note))
     with st.expander("What the checker found", key="folder checks"):
         for check in result.verification.checks:

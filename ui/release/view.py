@@ -12,6 +12,7 @@ from anonymizer.drawing.charts import (
     moved_sentence,
 )
 from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
+from anonymizer.releasing.pack import made_of
 from anonymizer.releasing.release import ORDERS, Release
 from anonymizer.reporting.report import Report
 from anonymizer.schema import Kind, Role, Schema
@@ -45,7 +46,10 @@ def choices(ws: Workspace) -> DeltaGenerator:
                 growth_choice(ws, "release")
         with second:
             generalizer_choice(ws, "release")
-            show_promise(guarantee_of(ws.settings.generalizer))
+            made = ws.flow.parts.made if ws.ready("parts") else made_of(ws.settings.generalizer, ws.settings.limits)
+            if made.why:
+                st.info(plain(made.why), icon=":material/info:")
+            show_promise(guarantee_of(made.method))
         place = cells(ws)
         limits_panel(ws, "release")
         regression_choice(ws)

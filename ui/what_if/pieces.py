@@ -11,6 +11,7 @@ from anonymizer.groups.limits import margins
 from anonymizer.measuring.utility import cut_error, cut_gcp, cut_ncp_by_column
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.releasing.generalize import INTERVALS
+from anonymizer.releasing.pack import made_of
 from anonymizer.settings import Limits, name_of
 from ui.controls import place_of, plain, plural, share
 from ui.gate.view import way_to_release
@@ -61,7 +62,7 @@ def what_these_are(ws: Workspace) -> str:
     if folder_result(ws) is None:
         text += " The checker looks at every released row once the release is made."
     if ws.settings.generalizer != "uniform":
-        method = name_of("generalizer", ws.settings.generalizer)
+        method = name_of("generalizer", made_of(ws.settings.generalizer, ws.settings.limits).method)
         text += f" {method} divide these groups further, and lose less than is said here; how much less is known then."
     if ws.settings.numbers not in INTERVALS:
         text += " They count intervals; a mean or a median in their place loses the whole detail of a column."

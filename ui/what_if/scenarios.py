@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from anonymizer.errors import AnonymizerError
+from anonymizer.releasing.pack import made_of
 from anonymizer.settings import NAMES, SETTINGS, method_text, name_of
 from anonymizer.whatif.scenarios import FIGURES, MOST_COMPARED, Scenario, basis_of, side_by_side
 from ui.controls import PAGES, count, plain, share
@@ -42,7 +43,8 @@ def basis(ws: Workspace) -> str:
 def usual_name(ws: Workspace) -> str:
     """Return what a setting is called when nobody gives it a name."""
     p = ws.settings
-    return f"{method_text(ws.flow.grouping, p.generalizer, ws.flow.recipe.weight)}, k = {p.k}"
+    made = made_of(p.generalizer, p.limits).method
+    return f"{method_text(ws.flow.grouping, made, ws.flow.recipe.weight)}, k = {p.k}"
 
 
 def fresh_name(others: tuple[Scenario, ...], name: str) -> str:
