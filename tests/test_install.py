@@ -11,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,11 @@ import pytest
 
 import run
 from anonymizer.cli.warm import MARK, PACKAGE
-from anonymizer.version import VERSION
+from anonymizer.version import VERSION, how_to_install
 from tests.browser.steps import open_page
 from tests.conftest import ROOT, serve
 from tests.test_docs import blocks, commands
+from tests.test_house_rules import list_files, text_of
 
 BINARIES = "Scripts" if os.name == "nt" else "bin"
 
@@ -169,3 +171,25 @@ def test_installed__dashboard_opens_with_its_own_settings(installed: Installed, 
         page.get_by_role("button", name="Next: grow the tree").click()
         page.locator(".stage svg g.node").first.wait_for()
     assert re.findall(r"https?://[^:/\s]+", log.read_text("utf-8")) == ["http://127.0.0.1"]
+
+
+BARE_NAME = re.compile(r"copse\[|(?:pip|pipx|uvx?|conda|poetry|pdm)\b[^\n`#;]*[ ]['\"]?copse(?![-\w./])", re.IGNORECASE)
+"""Copse by its bare name where a program installs, which gets another project from the index."""
+
+
+def test_no_text__installs_another_project_of_this_name() -> None:
+    for offence in ("pip install copse", 'pip install "copse[dask]"', "uv pip install -U copse", "pipx run copse app"):
+        assert BARE_NAME.search(offence), offence
+    for fine in ('pip install ".[dask]"', 'pip install "./copse-1.0-py3-none-any.whl[dask]"', "pip install ."):
+        assert not BARE_NAME.search(fine), fine
+    texts = {name: text_of(name) or "" for name in list_files() if name != "tests/test_install.py"}
+    assert "README.md" in texts
+    assert not {name: match[0] for name, text in texts.items() if (match := BARE_NAME.search(text))}
+
+
+@pytest.mark.parametrize("extra", ["databases", "dask", "login"])
+def test_how_to_install__names_the_folder_and_the_wheel(extra: str, wheel: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert extra in project["optional-dependencies"]
+    assert f'pip install ".[{extra}]"' in how_to_install(extra)
+    assert f'pip install "./{wheel.name}[{extra}]"' in how_to_install(extra)

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from anonymizer.errors import ReadError
+from anonymizer.version import how_to_install
 
 KINDS = {"postgresql": "PostgreSQL", "sqlite": "SQLite", "duckdb": "DuckDB"}
 """The kinds of databases, as addresses begin, and their names."""
@@ -19,8 +20,6 @@ PASSWORD = "password"
 """The value of the error of a server that asks for a password and got none."""
 
 FORM = "postgresql://USER@HOST/DATABASE?table=SCHEMA.NAME"
-
-INSTALL = 'pip install "copse[databases]"'
 
 _START = re.compile(r"(?i)([a-z][a-z0-9+]*):(?=//)")
 _NAME = re.compile(rf"({'|'.join(KINDS)}):(?!//)")
@@ -156,7 +155,7 @@ def need(module: str) -> Any:
     except ImportError:
         raise ReadError(
             f"What reads this kind of database ({module.partition('.')[0]}) is not installed.",
-            remedy=f"Install it: {INSTALL}.",
+            remedy=how_to_install("databases"),
         ) from None
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from anonymizer.errors import AnonymizerError, EncodeError, GuaranteeError, ParameterError, ReadError, SchemaError
 from anonymizer.releasing.files import MARK, lock_folder, remove_left_folders
+from anonymizer.version import how_to_install
 from anonymizer.workers.questions import Failure, R, about, answers_in, keys_in, quiet
 from anonymizer.workers.server import LOOPBACK
 from anonymizer.workers.shares import forget
@@ -244,7 +245,7 @@ def open_cluster(
     try:
         import distributed  # noqa: F401
     except ImportError:
-        raise ParameterError("Dask is not installed.", remedy="Install it: pip install 'copse[dask]'.") from None
+        raise ParameterError("Dask is not installed.", remedy=how_to_install("dask")) from None
     if scheduler is not None and workers is not None:
         raise ParameterError("A scheduler that is there has its own workers.", remedy="Give one of the two.")
     count = os.cpu_count() or 1 if workers is None else workers

@@ -19,6 +19,7 @@ from anonymizer.databases.address import (
 from anonymizer.errors import ReadError
 from anonymizer.reporting.report import python_lines
 from anonymizer.schema import Schema
+from anonymizer.version import how_to_install
 
 
 def test_address__is_taken_apart() -> None:
@@ -100,7 +101,7 @@ def test_drivers__that_are_absent_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("importlib.import_module", lambda name: absent(name))
     with pytest.raises(ReadError, match=r"\(sqlalchemy\) is not installed") as caught:
         address_from("sqlite:///a.db?table=t")
-    assert 'pip install "copse[databases]"' in caught.value.remedy
+    assert how_to_install("databases") in str(caught.value.remedy)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from dataclasses import replace
 from hashlib import sha256
@@ -25,6 +26,7 @@ from anonymizer.partitions.records import grow_pieces
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.version import how_to_install
 from anonymizer.workers import leaving, questions, shares
 from anonymizer.workers.cluster import Cluster, ClusterError, open_cluster
 from anonymizer.workers.questions import Failure, Share, guarded
@@ -377,7 +379,7 @@ def test_options_of_a_cluster__are_of_dask_alone(
 
 def test_without_dask__the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ParameterError, match=r"pip install 'copse\[dask\]'"), open_cluster(workers=1):
+    with pytest.raises(ParameterError, match=re.escape(how_to_install("dask"))), open_cluster(workers=1):
         pass
 
 

@@ -21,6 +21,7 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 
 from anonymizer.cli.app import I_KNOW, is_loopback, refusal
 from anonymizer.errors import ParameterError
+from anonymizer.version import how_to_install
 from ui.door.login import Identities, Login, Person, login
 from ui.door.notices import link, notice
 from ui.server.browsers import browser_of
@@ -51,7 +52,7 @@ def require_doors() -> None:
     except ParameterError as error:
         people, reason = None, str(error)
     if people is not None and not all(map(find_spec, NEEDS)):
-        reason = "to let people sign in, install Copse with what that needs: pip install '.[login]'."
+        reason = f"what lets people sign in is not installed. {how_to_install('login')}"
     if reason:
         raise SystemExit(f"copse: {reason}")
     if people is not None and hosts:
