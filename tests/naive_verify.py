@@ -108,3 +108,16 @@ def posteriors(matrix: list[list[int]]) -> list[list[Fraction]]:
                 minor = [row[:j] + row[j + 1 :] for r, row in enumerate(matrix) if r != i]
                 shares[i][j] = Fraction(permanent(minor), total)
     return shares
+
+
+def row_risks(table: pd.DataFrame, columns: list[str], person: str) -> list[Fraction]:
+    """The share of each row's class that is its own person's, row by row; a row of nobody is one of a person of its
+    own, unless all rows of its class are nobody's."""
+    classes = [tuple(map(str, row)) for row in table[columns].itertuples(index=False)]
+    whose = [None if pd.isna(one) else one for one in table[person]]
+    risks = []
+    for class_, who in zip(classes, whose, strict=True):
+        inside = [other for other, its in zip(whose, classes, strict=True) if its == class_]
+        own = inside.count(who) if who is not None else 1 if any(one is not None for one in inside) else len(inside)
+        risks.append(Fraction(own, len(inside)))
+    return risks

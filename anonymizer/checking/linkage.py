@@ -18,24 +18,28 @@ from anonymizer.values import BLOCK
 AT_ONCE = 5
 """Columns that are laid side by side in one pass."""
 
+ROUNDING = 1e-12
+"""A risk that is above a threshold by no more than this share of itself is equal to it."""
+
 _WIDEST = 1 << 62
 """Combined keys stay below this, so that they fit a signed 64-bit integer."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinkageRisk:
-    """What an attacker who knows the given columns of a person can do. Where rows are not persons, all figures are of
-    persons, and whoever is in several classes counts once in each; ``highest`` is then the largest share of a class's
-    rows that is one person's, for a row of the class is that person's with this chance.
+    """What an attacker who knows the given columns of a person can do. The risk of a row is its own person's share of
+    the rows of its class: 1 / class size where every row is a person, and more where a person has several rows there.
+    A row of nobody is one of a person of its own where others are beside it, else its class may be one person's.
 
-    ``records`` n; ``groups``: number of classes of look-alike records; ``unique``: records alone in their class;
-    ``smallest`` and ``mean``: class sizes in records. Probabilities between 0 and 1: ``highest`` is 1 / smallest,
-    for an attacker who knows that the person is in the table (prosecutor); ``marketer`` is groups / records, the
+    ``records``: rows n; ``groups``: number of classes of look-alike rows; ``unique``: rows whose class is all one
+    person's; ``smallest`` and ``mean``: persons of a class. Probabilities between 0 and 1: ``highest`` is the largest
+    risk of a row, for an attacker who knows that the person is in the table (prosecutor); ``marketer`` is the mean, the
     share of right links when everybody is linked at random within the classes. ``journalist`` does not know who is
     in the table: with a population table it is the highest 1 / (class size in the population), without one nothing
     better than the prosecutor's bound is known and ``population`` is ``None``; with one, ``marketer`` also uses the
-    population's classes. ``sizes`` (d,) are the distinct class sizes, ascending, and ``records_of_size`` (d,) how
-    many records live in classes of each size. El Emam, "Guide to the De-Identification of Personal Health
+    population's classes. ``sizes`` (d,) are the distinct class sizes in persons, ascending, and ``records_of_size``
+    (d,) how many rows live in classes of each size; ``shares`` (s,) the distinct risks of rows, ascending, and
+    ``records_of_share`` (s,) how many rows have each. El Emam, "Guide to the De-Identification of Personal Health
     Information", names the three attackers.
     """
 
@@ -50,9 +54,12 @@ class LinkageRisk:
     population: int | None
     sizes: NDArray[np.int64]
     records_of_size: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    records_of_share: NDArray[np.int64]
 
     def share_above(self, threshold: float) -> float:
-        """Return the share of the records whose own linking risk, 1 / class size, is above the threshold (0 to 1).
+        """Return the share of the rows whose own risk is above the threshold (0 to 1): 0 exactly when ``highest`` is
+        not.
 
         Raises :class:`ParameterError` for a threshold that is not a probability.
         """
@@ -62,10 +69,8 @@ class LinkageRisk:
                 value=threshold,
                 remedy="Choose a number from 0 to 1; 0.1 means one chance in ten.",
             )
-        if not self.records:
-            return 0.0
-        risky = self.sizes * threshold < 1 - 1e-12
-        return float(self.records_of_size[risky].sum() / self.records)
+        above = self.shares * (1 - ROUNDING) > threshold
+        return float(self.records_of_share[above].sum() / max(1, self.records))
 
     def attackers(self) -> dict[str, tuple[float, str]]:
         """Return for each kind of attacker the risk (0 to 1) and what it means, in words."""
@@ -203,7 +208,7 @@ def linkage_risk(
     if not risk.records:
         return replace(risk, population=len(population))
     in_population = _population_counts(frame, population, columns)
-    counts = classes.sizes if person is None else persons_in(classes, person)[0]
+    counts = classes.sizes if person is None else np.maximum(owned_in(classes, person).persons, 1)
     own = counts[classes.class_of]
     short = np.flatnonzero(in_population < own)
     if len(short):
@@ -220,44 +225,76 @@ def linkage_risk(
 def risk_of_classes(classes: LookAlikes, person: NDArray[np.integer[Any]] | None = None) -> LinkageRisk:
     """Return the linking risk of records in these classes, without a population; ``person`` as in
     :func:`linkage_risk`."""
-    return risk_of_sizes(classes.sizes) if person is None else risk_of_sizes(*persons_in(classes, person))
+    return risk_of_sizes(classes.sizes, None if person is None else owned_in(classes, person))
 
 
-def risk_of_sizes(counts: NDArray[np.int64], largest: float | None = None) -> LinkageRisk:
-    """Return the linking risk of classes that have so many records each, or persons, (groups,). ``largest``: the
-    largest share of the rows of a class that is one person's, where records are not persons."""
-    n, groups = int(counts.sum()), len(counts)
-    sizes, classes_of_size = np.unique(counts, return_counts=True)
-    smallest = int(sizes[0]) if n else 0
-    highest = largest if largest is not None else 1 / smallest if n else 0.0
+@dataclass(frozen=True, eq=False)
+class Owned:
+    """Whose the rows of classes are. ``persons``, ``rows`` (groups,): different persons, and rows that are somebody's;
+    ``shares``, ``records`` (s,): the distinct shares that one person has of the rows of a class, ascending, and the
+    rows of those who have each."""
+
+    persons: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    records: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64], group: NDArray[np.int64], rows: NDArray[np.int64]) -> "Owned":
+        """Return that of classes of these ``sizes`` (groups,), from the pairs of a class and a person that occur: the
+        ``group`` and the ``rows`` of each (pairs,)."""
+        persons = np.bincount(group, minlength=len(sizes)).astype(np.int64)
+        owned = np.bincount(group, rows, minlength=len(sizes)).astype(np.int64)
+        return cls(persons, owned, *summed(rows / sizes[group], rows))
+
+    @classmethod
+    def together(cls, parts: "Sequence[Owned]") -> "Owned":
+        """Return that of the same classes, from those of some of the persons each."""
+        shares, records = (np.concatenate([getattr(part, name) for part in parts]) for name in ("shares", "records"))
+        persons, rows = (np.sum([getattr(part, name) for part in parts], axis=0) for name in ("persons", "rows"))
+        return cls(persons, rows, *summed(shares, records))
+
+
+def summed(shares: NDArray[np.float64], rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the distinct ones of some shares (s,), ascending, and the sum of the ``rows`` with each."""
+    distinct, place = np.unique(shares, return_inverse=True)
+    return distinct, np.bincount(place, rows, minlength=len(distinct)).astype(np.int64)
+
+
+def owned_in(classes: LookAlikes, person: NDArray[np.integer[Any]]) -> Owned:
+    """Return whose the rows of classes are. ``person`` (n,): whose each row is, -1 for nobody's."""
+    pairs = pd.DataFrame({"class": classes.class_of, "person": person})
+    rows = pairs[pairs["person"] >= 0].groupby(["class", "person"], sort=False).size()
+    return Owned.of(classes.sizes, rows.index.get_level_values("class").to_numpy(np.int64), rows.to_numpy(np.int64))
+
+
+def risk_of_sizes(sizes: NDArray[np.int64], owned: Owned | None = None) -> LinkageRisk:
+    """Return the linking risk of classes of so many rows each, (groups,). ``owned``: whose these are, where rows are
+    not persons."""
+    if owned is None:
+        persons, of_each = sizes, summed(1 / sizes, sizes)
+    else:
+        persons, nobody = np.maximum(owned.persons, 1), sizes - owned.rows
+        alone = np.where(owned.persons > 0, 1 / sizes, 1.0)
+        of_each = summed(np.append(owned.shares, alone[nobody > 0]), np.append(owned.records, nobody[nobody > 0]))
+    (shares, records_of_share), n, groups = of_each, int(sizes.sum()), len(sizes)
+    distinct, place = np.unique(persons, return_inverse=True)
+    highest = float(shares[-1]) if n else 0.0
     return LinkageRisk(
         records=n,
         groups=groups,
-        unique=int(np.count_nonzero(counts == 1)),
-        smallest=smallest,
-        mean=n / groups if groups else 0.0,
+        unique=int(records_of_share[shares == 1].sum()),
+        smallest=int(persons.min()) if n else 0,
+        mean=float(persons.mean()) if n else 0.0,
         highest=highest,
-        marketer=groups / n if n else 0.0,
+        marketer=float(shares @ records_of_share / n) if n else 0.0,
         journalist=highest,
         population=None,
-        sizes=sizes.astype(np.int64),
-        records_of_size=(sizes * classes_of_size).astype(np.int64),
+        sizes=distinct.astype(np.int64),
+        records_of_size=np.bincount(place, sizes, minlength=len(distinct)).astype(np.int64),
+        shares=shares,
+        records_of_share=records_of_share,
     )
-
-
-def persons_in(classes: LookAlikes, person: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], float]:
-    """Return the number of different persons in each class (groups,), 1 where all rows are nobody's, and the largest
-    share of the rows of a class that is one person's.
-
-    ``person`` (n,): whose each record is, -1 for nobody's.
-    """
-    pairs = pd.DataFrame({"class": classes.class_of, "person": person})
-    rows = pairs[pairs["person"] >= 0].groupby(["class", "person"], sort=False).size()
-    of_class = rows.index.get_level_values("class").to_numpy(np.int64)
-    counts = np.bincount(of_class, minlength=len(classes.sizes)).astype(np.int64)
-    shares = rows.to_numpy() / classes.sizes[of_class]
-    largest = 1.0 if (counts == 0).any() else float(shares.max(initial=0.0))
-    return np.maximum(counts, 1), largest
 
 
 def class_sizes(frame: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:

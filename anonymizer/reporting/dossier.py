@@ -82,7 +82,7 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
         _data(findings, internal),
         _columns(findings, internal),
         _method(report),
-        _groups(report.after),
+        _groups(report.after, "records" if report.provenance.schema.person is None else "persons"),
         _risks(report),
         _checks(report.verification, internal),
         _isolation(report.isolation),
@@ -211,19 +211,19 @@ def _method(report: Report) -> Section:
     return Section("Method and what it guarantees", tuple(blocks))
 
 
-def _groups(after: LinkageRisk) -> Section:
+def _groups(after: LinkageRisk, unit: str) -> Section:
     rows = (
         ("Groups of look-alike records", Figure("groups", _count(after.groups))),
-        ("Smallest group, records", Figure("group.smallest", _count(after.smallest))),
-        ("Mean group, records", Figure("group.mean", f"{after.mean:.2f}")),
-        ("Largest group, records", Figure("group.largest", _count(int(after.sizes.max())))),
+        (f"Smallest group, {unit}", Figure("group.smallest", _count(after.smallest))),
+        (f"Mean group, {unit}", Figure("group.mean", f"{after.mean:.2f}")),
+        (f"Largest group, {unit}", Figure("group.largest", _count(int(after.sizes.max())))),
         ("Half of the records are in groups of at least", Figure("group.median", _count(_median_group(after)))),
     )
     return Section("Groups", (Table(("", ""), rows),))
 
 
 def _median_group(risk: LinkageRisk) -> int:
-    """Return the largest size such that at least half of the records live in groups of that size or more."""
+    """Return the largest size such that at least half of the rows live in groups of that size or more."""
     sizes: NDArray[np.int64] = risk.sizes[::-1]
     reached = np.cumsum(risk.records_of_size[::-1]) * 2 >= risk.records
     return int(sizes[int(np.argmax(reached))])
@@ -252,7 +252,7 @@ def _risks(report: Report) -> Section:
             Figure(f"above.{policy.risk:g}.{when}", f"{risk.share_above(policy.risk):.2%}")
             for when, risk in _moments(before, after)
         ]
-        verdict = "kept" if after.highest <= policy.risk + 1e-12 else "not kept"
+        verdict = "not kept" if after.share_above(policy.risk) else "kept"
         policies.append((policy.title, *above, verdict, policy.source))
     return Section(
         "Risk of being linked to a row, before and after",

@@ -88,7 +88,7 @@ class Leaving:
     def risk(self) -> LinkageRisk:
         """Return the linking risk of the rows."""
         persons = self.table.persons
-        return risk_of_sizes(self.here.class_sizes) if persons is None else persons.risk(self.boxed, self.parts)
+        return risk_of_sizes(self.here.class_sizes, None if persons is None else persons.owned(self.boxed, self.parts))
 
     def losses(self) -> dict[str, float]:
         """Return the mean NCP of each generalized column."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from anonymizer.checking.linkage import LinkageRisk, risk_of_sizes
+from anonymizer.checking.linkage import Owned
 from anonymizer.checking.persons import pairs_of
 from anonymizer.growing.encode import CodeColumns, EncodedTable, note_of_nobody
 from anonymizer.growing.subtree import Branch, persons_of_nodes, sizes_and_depths
@@ -171,13 +171,11 @@ def compact(who: Who) -> Who:
 
 
 @guarded
-def of_classes(boxed: "Boxed", lots: list[Lot]) -> tuple[NDArray[np.int64], float]:
-    """Return how many persons of one lot are in each class of rows, and the largest share of the rows of a class that
-    is one person's."""
+def of_classes(boxed: "Boxed", lots: list[Lot]) -> Owned:
+    """Return whose the rows of classes are, as far as they are of the persons of one lot."""
     rank = boxed.rank[np.concatenate([lot.part for lot in lots])]
-    class_, _, rows = pairs_of(rank, np.concatenate([lot.who for lot in lots]))
-    counts = np.bincount(class_, minlength=len(boxed.class_sizes)).astype(np.int64)
-    return counts, float((rows / boxed.class_sizes[class_]).max(initial=0.0))
+    group, _, rows = pairs_of(rank, np.concatenate([lot.who for lot in lots]))
+    return Owned.of(boxed.class_sizes, group, rows)
 
 
 class Numbers(NamedTuple):
@@ -249,14 +247,10 @@ class PersonsElsewhere:
         n, sums, *others = (np.sum(of_lots, axis=0) for of_lots in columns)
         return Persons(n, sums, tuple(others))
 
-    def risk(self, boxed: Any, parts: Sequence[Any]) -> LinkageRisk:
-        """Return the linking risk of the rows of a release. ``boxed``: a future of its cells."""
-        counts, shares = zip(
-            *self.cluster.answers([self.cluster.ask("classes", of_classes, boxed, some) for some in self.lots(parts)]),
-            strict=True,
-        )
-        persons = np.sum(counts, axis=0)
-        return risk_of_sizes(np.maximum(persons, 1), 1.0 if (persons == 0).any() else max(shares))
+    def owned(self, boxed: Any, parts: Sequence[Any]) -> Owned:
+        """Return whose the rows of a release are. ``boxed``: a future of its cells."""
+        answers = [self.cluster.ask("classes", of_classes, boxed, some) for some in self.lots(parts)]
+        return Owned.together(self.cluster.answers(answers))
 
     def ends(self) -> dict[str, PersonEnds]:
         """Return of how many persons each code is the lowest and the highest, by column of numbers and dates."""

@@ -1,5 +1,7 @@
 """Classes of look-alike records and the linking risk, against brute force."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -59,6 +61,26 @@ def test_linkage_risk_agrees_with_brute_force(table: pd.DataFrame, threshold: fl
     above = sum(size * threshold < 1 - 1e-12 for size in sizes) / len(table)
     assert risk.share_above(threshold) == pytest.approx(above)
     assert set(risk.attackers()) == {"prosecutor", "journalist", "marketer"}
+
+
+@given(st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 12), st.integers(1, 4))
+def test_risk_of_rows__is_their_own_persons_share(seed: int, n: int, persons: int, levels: int) -> None:
+    """Every figure says the same: whoever is above the highest risk that is stated is nobody."""
+    rng = np.random.default_rng(seed)
+    who = (rng.random(n) ** 3 * (persons + 1)).astype(int)  # a few persons have most of the rows; the last is nobody
+    table = pd.DataFrame({"a": rng.integers(0, levels, n), "who": np.where(who == persons, np.nan, who)})
+    risks = naive.row_risks(table, ["a"], "who")
+    risk = linkage_risk(table, ["a"], person=pd.factorize(table.who)[0])
+    assert risk.records == n == risk.records_of_share.sum() == risk.records_of_size.sum()
+    assert risk.highest == risk.journalist == pytest.approx(float(max(risks)))
+    assert risk.unique == risks.count(Fraction(1))
+    assert risk.marketer == pytest.approx(float(sum(risks) / n))
+    for t in (0.0, 0.1, 1 / 3, 0.5, *map(float, risks)):
+        assert risk.share_above(t) == pytest.approx(
+            sum(one > Fraction(t).limit_denominator(10**6) for one in risks) / n
+        )
+        assert (risk.share_above(t) > 0) == (risk.highest * (1 - 1e-12) > t)
+    assert (risk.smallest, risk.groups) == (max(1, table.groupby("a").who.nunique().min()), table.a.nunique())
 
 
 def test_a_risk_equal_to_the_threshold_is_not_above_it() -> None:

@@ -5,7 +5,7 @@ import html
 import plotly.graph_objects as go
 import streamlit as st
 
-from anonymizer.checking.linkage import LinkageRisk
+from anonymizer.checking.linkage import ROUNDING, LinkageRisk
 from anonymizer.settings import SETTINGS
 from ui.controls import count, plain, plural, share, slider_ends
 from ui.workspace import Workspace
@@ -46,7 +46,7 @@ def attacker(ws: Workspace, risk: LinkageRisk, name: str, chance: float, words: 
     slider_ends("any risk", "made public")
     ws.set(**{setting: limit})
     accepted = 1 / limit
-    if chance <= accepted:
+    if chance * (1 - ROUNDING) <= accepted:
         st.success("Within your limit.", icon=":material/check:")
     elif name == "marketer":
         st.warning(f"Above your limit of {share(accepted)}.", icon=":material/warning:")
