@@ -341,8 +341,10 @@ class Flow:
     @stage(*RELEASE, "population")
     def verification(self) -> Verification:
         """Every guarantee, computed again from the released cells, beside the original where that was wanted."""
+        person = self.encoded.person
         return verify(
             self.released, self.schema, original=self.original if self.against_original else None,
+            whose=None if person is None else person[self.release.order].astype(np.int64),
             order=self.release.order, cells=self.cells, population=self.population,
             suppression=self.settings.suppression, left_out=self.left_out, **self.limits.required,
         )  # fmt: skip
@@ -407,7 +409,7 @@ class Flow:
         """What the table and its roles alone let the gate find."""
         return about_table(self.table, self.schema, persons_of(self.table, self.schema)[0])
 
-    @stage(*RELEASE, "population")
+    @stage(*RELEASE, "population", "prosecutor_limit")
     def judgement(self) -> Gate:
         """Everything to see to before the release leaves, without anybody's reasons."""
         return judge(self.about_table, self.table, self.schema, self.settings, self.verification)
@@ -417,7 +419,7 @@ class Flow:
         """Everything to see to before the release leaves, with the steward's reasons."""
         return self.judgement.with_reasons(self.reasons)
 
-    @stage(*RELEASE, "population", "reasons", "order")
+    @stage(*RELEASE, "population", "prosecutor_limit", "reasons", "order")
     def leaving(self) -> Release:
         """The release as it can be written, in the order of the file: not at all while something is in its way."""
         content = self.settings.order == "content"
@@ -429,7 +431,7 @@ class Flow:
         """Why each column has its role."""
         return tuple(column.why for column in self.schema.columns)
 
-    @stage(*RELEASE, "population", "reasons", "role_reasons", "order", "regression")
+    @stage(*RELEASE, "population", "prosecutor_limit", "reasons", "role_reasons", "order", "regression")
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(

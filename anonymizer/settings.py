@@ -241,6 +241,12 @@ SETTINGS: dict[str, Setting] = {
         0,
         1,
     ),
+    "share_max": _limit(
+        "Share of one person",
+        "largest share of the rows of a group that one person may own, 0 to 1; 0.1 is one row in ten",
+        LEAST_RISK,
+        1,
+    ),
     "l": _limit(
         "l: different values",
         f"fewest different values of a sensitive column in a group{STEERED}",
@@ -410,7 +416,8 @@ class Settings(Mapping[str, Any]):
 class Limits(Settings):
     """What is required of every group: the settings of the part "limit"; ``None`` is off.
 
-    ``k``: records. ``l``: different values, and ``entropy_l``: effective number of values, exp(entropy), of every
+    ``k``: records. ``share_max``: largest share of its rows that one person owns (0 to 1). ``l``: different values, and
+    ``entropy_l``: effective number of values, exp(entropy), of every
     categorical sensitive column. ``t``: greatest distance of their distribution from the whole table's (0 to 1).
     ``rsd_min``, ``spread_min``: the value-disclosure limit on every numeric sensitive column: least RSD, and least
     standard deviation as a share of the file's (0 to 1). ``risk_max``, ``risk_mean``: greatest, and greatest average,

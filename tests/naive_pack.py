@@ -94,6 +94,9 @@ def shares(encoded: EncodedTable, codes: np.ndarray, classes: np.ndarray, rows: 
 def keeps(encoded: EncodedTable, limits: Limits, rows: Rows) -> bool:
     """Whether some rows, as a group, have what every limit but k asks for."""
     slack = 1e-9
+    whose = rows if encoded.person is None else [one for one in encoded.person[rows] if one >= 0]
+    if max(map(list(whose).count, whose), default=1) > (limits.share_max or 1) * len(rows) + slack:
+        return False
     for column in (encoded.target, *encoded.others):
         if not column.name:
             continue

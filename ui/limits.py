@@ -18,10 +18,15 @@ from ui.workspace import Workspace
 TITLE = "Limits besides k"
 OF_CATEGORIES = ("l", "entropy_l", "t")
 OF_NUMBERS = ("rsd_min", "spread_min")
+SHARE = "share_max"
 TEST = ("significance", "tested")
 """The settings of the covariance test."""
 
 PROMISES = {
+    SHARE: (
+        "nobody owns a larger share of the rows of a group, so a row is one person's with at most this chance",
+        "anything about what all rows of a person tell together: Packed persons keeps them in one group",
+    ),
     "l": (
         "every group holds at least this many values, so none gives a value away by having only one",
         "that they are about equally frequent, or differ in meaning",
@@ -81,10 +86,13 @@ def limits_panel(ws: Workspace, page: str, *, opened: bool = False) -> None:
 def limits(ws: Workspace, page: str) -> None:
     """Draw the limits that fit the sensitive columns; the others are off. ``page`` begins the keys of the widgets."""
     texts, numbers = sensitive_names(ws.schema)
+    by_person = ws.schema is not None and ws.schema.person is not None
     others = [
         name for name in setting_names("limit") if name not in ("k", *OF_CATEGORIES, *OF_NUMBERS, *OF_POPULATION, *TEST)
     ]
+    others = [name for name in others if name != SHARE or by_person]
     unfit = (() if texts else OF_CATEGORIES) + (() if numbers else (*OF_NUMBERS, *TEST))
+    unfit += () if by_person else (SHARE,)
     ws.set(**{name: SETTINGS[name].default for name in unfit})
     if not texts and not numbers:
         st.caption("No column is sensitive, so in values there is nothing to limit.")

@@ -252,6 +252,32 @@ def k_persons(evidence: Evidence) -> tuple[Check, ...]:
     return (Check(name, k, achieved, None, evidence.where(fewest), sentence),)
 
 
+def share_of_one(evidence: Evidence) -> tuple[Check, ...]:
+    """Return the check of the largest share of the rows of a class that one person owns: the chance that such a row is
+    that person's. None where every row is a person and nothing is required."""
+    name, required, persons = "share of one person", evidence.required.share_max, evidence.persons
+    if evidence.schema.person is None:
+        return () if required is None else (_share(evidence, 1 / evidence.sizes),)
+    if persons is None or persons.of_row is None:
+        sentence = "The largest share of a class that is one person's was not counted: who made the release can."
+        return (Check(name, required, None, None, "", sentence),)
+    group, _, rows = pairs_of(evidence.class_of, persons.of_row, evidence.counts)
+    share_of = np.ones(len(evidence.sizes))  # of a class of nobody's rows, which may all be one person's
+    share_of[group] = 0
+    np.maximum.at(share_of, group, rows / evidence.sizes[group])
+    return (_share(evidence, share_of),)
+
+
+def _share(evidence: Evidence, of_class: NDArray[np.float64]) -> Check:
+    worst, required = int(np.argmax(of_class)), evidence.required.share_max
+    achieved = float(of_class[worst])
+    sentence = f"Nobody owns more than {share(achieved)} of the rows of a class."
+    passed = None if required is None else achieved <= required * (1 + 1e-9)
+    if passed is False:
+        sentence = f"One person owns {share(achieved)} of the rows of a class; at most {share(required)} was allowed."
+    return Check("share of one person", required, achieved, passed, evidence.where(worst), sentence)
+
+
 def rows_together(evidence: Evidence) -> tuple[Check, ...]:
     """Return how many persons could be told apart by somebody who knows which rows are one person's: fewer than k
     persons fit the boxes of all their rows."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from anonymizer.cells import ESTIMATE_SIGN
 from anonymizer.checking.evidence import Check, Evidence, rows_text
 from anonymizer.checking.linkage import look_alikes, sizes_of
-from anonymizer.checking.persons import k_persons, rows_together
+from anonymizer.checking.persons import k_persons, rows_together, share_of_one
 from anonymizer.schema import LEFT_OUT, Kind
 from anonymizer.values import share
 
@@ -424,6 +424,7 @@ MODELS: dict[str, Callable[[Evidence], tuple[Check, ...]]] = {
     "columns": columns,
     "k-anonymity": k_anonymity,
     "k persons": k_persons,
+    "share of one person": share_of_one,
     "rows together": rows_together,
     "unique rows": unique_rows,
     "columns as they are": columns_as_they_are,

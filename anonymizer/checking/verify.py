@@ -6,7 +6,7 @@ Rows are in one *class* when all their quasi-identifying cells are identical; mi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -171,23 +171,21 @@ def verify(
     """
     required = Limits(k=k, **limits)
     check_setting("suppression", suppression)
-    if not len(released):
-        raise ParameterError("The release has no rows, so there is nothing to verify.", remedy="Bring a release.")
-    names = list(schema.quasi_identifying)
-    if not names:
-        raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
+    names = columns_to_compare(released, schema)
     if classes is None and cells is not None:
         classes = classes_of([(cells[name].index, len(cells[name].cells)) for name in names], len(released))
     classes = classes or look_alikes(released, names)
     classes = LookAlikes(classes.class_of, sizes_of(classes, counts))
-    class_of, sizes = classes.class_of, classes.sizes
     original = None if original is None else original_of(original, schema)
     in_order, readable = cells_check(released, schema, classes, original, cells, counts)
-    lacks = 0 if original is None else len(original) - len(released)
+    lacks = 0 if original is None else max(len(original) - len(released), 0)
     about_rows: tuple[Check, ...] = ()
     if original is not None and counts is None:
         about_rows = records_check(len(released), len(original), suppression, left_out)
-    may_lack = lacks if about_rows and about_rows[0].passed else 0
+    if original is not None and readable:
+        may_lack = lacks if about_rows and about_rows[0].passed else 0
+        how = {"order": order, "classes": classes, "cells": cells, "enough": required.k, "may_lack": may_lack}
+        comparison = consistency(released, original, schema, **how)
     persons = None
     if original is not None and readable:
         persons = count_persons(released, original, classes, order, cells)
@@ -197,34 +195,47 @@ def verify(
     about = required.of_population or population.tells or schema.only(Role.WEIGHT) is not None
     sample = sample_of(released, classes, schema, population, original, order) if about and readable else None
     of_row = None if persons is None else persons.of_row
-    evidence = Evidence(
+    evidence = evidence_of(released, schema, required, classes, counts, of_row)
+    evidence = replace(evidence, comparison=comparison, persons=persons, sample=sample, lacks=lacks)
+    form = (*file_check(beside), in_order, *about_rows, *sensitive_check(released, schema, required))
+    checks = (check for model in MODELS.values() for check in model(evidence))
+    absent = lacks if original is not None else left_out or 0
+    return Verification((*form, *checks), required.k, int(classes.sizes.sum()), absent)
+
+
+def columns_to_compare(released: pd.DataFrame, schema: Schema) -> list[str]:
+    """Return the quasi-identifiers. Raises :class:`ParameterError` for an empty release, and :class:`SchemaError` where
+    there are none."""
+    if not len(released):
+        raise ParameterError("The release has no rows, so there is nothing to verify.", remedy="Bring a release.")
+    if not schema.quasi_identifying:
+        raise SchemaError("No column is quasi-identifying.", remedy="Mark the columns that an attacker could know.")
+    return list(schema.quasi_identifying)
+
+
+def evidence_of(
+    released: pd.DataFrame,
+    schema: Schema,
+    required: Limits,
+    classes: LookAlikes,
+    counts: NDArray[np.int64] | None,
+    of_row: NDArray[np.int64] | None,
+) -> Evidence:
+    """Return what the released rows alone show. ``counts``: as of :func:`verify`; ``of_row`` (n,): whose each row is,
+    where that is known."""
+    class_of, sizes = classes.class_of, classes.sizes
+    names = [name for name in schema.sensitive if name in released.columns]
+    spreads = (class_spread(released[name], schema[name], class_of, sizes, counts) for name in names)
+    return Evidence(
         released=released,
         schema=schema,
         required=required,
         class_of=class_of,
         sizes=sizes,
         histograms=tuple(
-            class_histograms(released[name], schema[name], class_of, sizes, of_row, counts)
-            for name in schema.sensitive
-            if name in released.columns
+            class_histograms(released[name], schema[name], class_of, sizes, of_row, counts) for name in names
         ),
-        comparison=comparison
-        if original is None or not readable
-        else consistency(
-            released, original, schema, order=order, classes=classes, cells=cells, enough=required.k, may_lack=may_lack
-        ),
-        persons=persons,
-        sample=sample,
+        comparison=None,
+        spreads=tuple(spread for spread in spreads if spread is not None),
         counts=counts,
-        lacks=max(lacks, 0),
-        spreads=tuple(
-            spread
-            for name in schema.sensitive
-            if name in released.columns
-            and (spread := class_spread(released[name], schema[name], class_of, sizes, counts)) is not None
-        ),
     )
-    form = (*file_check(beside), in_order, *about_rows, *sensitive_check(released, schema, required))
-    checks = (check for model in MODELS.values() for check in model(evidence))
-    absent = max(lacks, 0) if original is not None else left_out or 0
-    return Verification((*form, *checks), required.k, int(sizes.sum()), absent)

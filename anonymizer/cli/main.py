@@ -166,7 +166,7 @@ def commands() -> argparse.ArgumentParser:
     add_reading(make)
     make.add_argument("--keep", type=names, default=[], metavar="K", help="columns that leave as they are")
     make.add_argument("--target", help="the sensitive column that guides the tree (default: the first)")
-    add_settings(make, *setting_names(*RUN))
+    add_settings(make, *setting_names(*RUN, "attackers"))
     add_population(make)
     make.add_argument(
         "--polish", action="store_const", const="polish", dest="generalizer", help="--generalizer polish, in short"

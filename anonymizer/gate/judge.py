@@ -21,6 +21,7 @@ from anonymizer.gate.codes import of_numbers, rare_levels
 from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
 from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out
 from anonymizer.gate.looks import looks, persons
+from anonymizer.gate.who import risks
 from anonymizer.reading.facts import ColumnFacts, distinct_values, profile
 from anonymizer.reading.profile import suggest
 from anonymizer.schema import Kind, Role, Schema
@@ -122,6 +123,7 @@ def judge(
     findings = [finding for finding in about if not is_settled(finding, settings)]
     names = {name for finding in findings if finding.key.startswith("identifying: ") for name in finding.columns}
     findings += [*unchanged(table, schema, verification, names), *shared(schema, settings, verification)]
+    findings += risks(schema, settings, verification)
     findings.append(promise(schema, verification))
     return Gate(tuple(sorted(findings, key=lambda finding: ORDER.index(finding.severity))))
 

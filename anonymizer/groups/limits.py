@@ -9,6 +9,7 @@ satisfies them is sought from the top: a split is kept when both of its sides pa
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from anonymizer.growing.target import ClassTarget, class_shares
 from anonymizer.growing.tree import Tree
 from anonymizer.population.individual import fewest_alike, individual_risk
 from anonymizer.settings import OF_POPULATION, Limits
+
+SHARE = "share of one person"
+"""What the limit on it is called."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,8 @@ def too_few(n: int, what: str, k: int) -> GuaranteeError:
 def shortfall_of_all(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> GuaranteeError:
     """Return the error that says which limits even the whole table as one group fails, and how far off it is."""
     failures = [margin for margin in margins(tree, risk, encoded, limits) if not margin.passes[0]]
+    if limits.share_max is not None and encoded.person is not None and failures[0].limit == SHARE:
+        return too_large_share(encoded.person, limits.share_max)
     return GuaranteeError(
         f"Even the whole table as one group is not enough: {'; '.join(margin.shortfall(0) for margin in failures)}.",
         column=failures[0].column or None,
@@ -84,9 +90,33 @@ def require_limits(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Li
         raise shortfall_of_all(tree, risk, encoded, limits)
 
 
+def too_large_share(person: NDArray[np.int32], share: float) -> GuaranteeError:
+    """Return the error that says that somebody owns more than a ``share`` (0 to 1) of all records, and how many rows of
+    each person may stay so that nobody does. ``person`` (n,): whose each is, -1 for nobody's."""
+    n, rows = len(person), np.bincount(person[person >= 0])
+    most = int(rows.max(initial=0))
+    stay = np.arange(1, most)
+    whole = n - rows.sum() + np.minimum(rows, stay[:, None]).sum(axis=1) if len(stay) else stay
+    fits = stay[stay <= share * whole * (1 + 1e-9)]
+    few = int((rows > share * n * (1 + 1e-9)).sum())
+    return GuaranteeError(
+        f"{'1 person owns' if few == 1 else f'{few:,} persons own'} more than {share:.4g} of all rows, up to "
+        f"{most / n:.4g}, so no group can keep that share.",
+        remedy=(f"Bring a table with at most {fits[-1]:,} rows of each person, or allow" if len(fits) else "Allow")
+        + " a larger share of one person.",
+    )
+
+
 def group_size(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margin of k: persons of each node."""
     return [Margin("group size", "", limits.k, tree.persons.n.astype(np.float64), True)]
+
+
+def share_of_one(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
+    """Return the margin of the largest share of the records of each node that are one person's. That of a union is at
+    most the larger of its parts', so groups that keep it keep it together."""
+    most = 1 if tree.persons.most is None else tree.persons.most
+    yield Margin(SHARE, "", limits.share_max, np.asarray(most / tree.n), False)
 
 
 def distinct_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
@@ -163,7 +193,9 @@ def risk_of_nodes(tree: Tree) -> NDArray[np.float64]:
 
 def as_k(limits: Limits, encoded: EncodedTable) -> Limits:
     """Return the same limits, with k in the place of those on risk where every record stands for as many people, as the
-    risk of a group then only depends on its size."""
+    risk of a group then only depends on its size; and with the k that a largest share of one person takes."""
+    if limits.share_max is not None:
+        limits = limits.but(k=max(limits.k, ceil(1 / limits.share_max - 1e-9)))
     people = encoded.people
     if not limits.of_population or (people is not None and (people.counted or np.ptp(people.weights) > 0)):
         return limits
@@ -182,6 +214,7 @@ def covariance(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits
 
 MARGINS: dict[str, Callable[[Tree, NodeRisk, EncodedTable, Limits], Iterable[Margin]]] = {
     "k": group_size,
+    "share_max": share_of_one,
     "l": distinct_l,
     "entropy_l": entropy_l,
     "t": t_closeness,

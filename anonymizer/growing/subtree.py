@@ -209,6 +209,7 @@ def side_by_side(pieces: Sequence[Subtree]) -> Subtree:
             np.concatenate([some.n for some in persons]),
             np.concatenate([some.sums for some in persons]),
             tuple(map(np.concatenate, zip(*(some.others for some in persons), strict=True))),
+            np.concatenate([some.most for some in persons if some.most is not None]),
         )
         if len(persons) == len(pieces)
         else None,
@@ -277,7 +278,9 @@ def persons_of_nodes(encoded: EncodedTable, branch: Branch, order: NDArray[np.ui
     columns = [(encoded.person, np.zeros(encoded.n_records, np.uint8), 1)]
     columns += [(ids, target.codes, target.n_classes) for ids, target in of_values]
     n, sums, *others = in_threads(count, columns)
-    return Persons(n[:, 0].copy(), sums, tuple(others))
+    most, rows = np.zeros(len(size), np.int64), np.zeros(int(encoded.person.max(initial=-1)) + 1, np.int64)
+    kernels.most_of_one(*runs, encoded.person, rows, most)
+    return Persons(n[:, 0].copy(), sums, tuple(others), most)
 
 
 def sizes_and_depths(parent: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

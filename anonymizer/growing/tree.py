@@ -18,11 +18,12 @@ NO_NODE = -1
 class Persons:
     """Different persons of m nodes, sums like all others: ``n`` (m,); ``sums`` (m, c) and ``others``, one (m, c) each:
     those with each class of the target and of each further categorical sensitive column. Who has several values counts
-    once for each."""
+    once for each. ``most`` (m,): the most records that one of them has; ``None`` where every record is a person."""
 
     n: NDArray[np.int64]
     sums: NDArray[np.int64]
     others: tuple[NDArray[np.int64], ...] = ()
+    most: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,6 +64,45 @@ def count_distinct(parent, size, feature, firsts, lasts, order, ids, codes, late
 
 
 @njit(cache=True, nogil=True)
+def most_of_one(parent, size, feature, firsts, lasts, order, ids, rows, most):
+    """Write the most records of one id in every node, ``most`` (m,).
+
+    Counts of a node are those of its largest child, to which the records of the others are added, so that a record is
+    counted at most log n times. Records, ids and nodes as in :func:`count_distinct`; ``rows`` (ids,) is zero before and
+    after.
+    """
+    low, high = firsts.copy(), lasts.copy()
+    heavy = np.full(parent.shape[0], -1, np.int64)
+    for t in range(parent.shape[0] - 1, -1, -1):
+        child = t + 1
+        while feature[t] >= 0 and child < t + size[t]:
+            if heavy[t] < 0 or high[child] - low[child] > high[heavy[t]] - low[heavy[t]]:
+                heavy[t] = child
+            low[t], high[t] = low[t + 1], high[child]
+            child += size[child]
+    for top in range(parent.shape[0]):
+        if parent[top] >= 0 and heavy[parent[top]] == top:
+            continue
+        t = top
+        while heavy[t] >= 0:
+            t = heavy[t]
+        largest, first, last = 0, low[t], low[t]
+        while True:
+            for start, end in ((low[t], first), (last, high[t])):
+                for i in range(start, end):
+                    if ids[order[i]] >= 0:
+                        rows[ids[order[i]]] += 1
+                        largest = max(largest, rows[ids[order[i]]])
+            most[t], first, last = largest, low[t], high[t]
+            if t == top:
+                break
+            t = parent[t]
+        for i in range(first, last):
+            if ids[order[i]] >= 0:
+                rows[ids[order[i]]] = 0
+
+
+@njit(cache=True, nogil=True)
 def column_hull(row, stride, firsts, lasts, feature, missing_code, count_levels, n_codes, low, high, levels, missing):
     """Write the hulls of one column, nodes in preorder: leaves from their records, inner nodes from their children.
 

@@ -16,7 +16,8 @@ class Wants(NamedTuple):
     ``pairs`` (g, n): a number for the person and class of each record, -1 for nobody's, so that a person counts once
     for a class; no records when every record is a person. ``persons``: those that a group must have; when that is more
     than 0, the last row of ``classes`` and ``pairs`` is no column, but one class for everybody.
-    ``l``, ``entropy_l``, ``t``, ``rsd_min``, ``spread_min``: see :class:`anonymizer.groups.limits.Limits`.
+    ``share_max``, ``l``, ``entropy_l``, ``t``, ``rsd_min``, ``spread_min``: see
+    :class:`anonymizer.groups.limits.Limits`.
     """
 
     classes: NDArray[np.int32]
@@ -27,6 +28,7 @@ class Wants(NamedTuple):
     variance: NDArray[np.float64]
     pairs: NDArray[np.int32]
     persons: int
+    share_max: float
     l: float  # noqa: E741 - the field's name
     entropy_l: float
     t: float
@@ -49,6 +51,7 @@ NOTHING = Wants(
     variance=np.zeros(0),
     pairs=np.zeros((0, 0), np.int32),
     persons=0,
+    share_max=np.nan,
     l=np.nan,
     entropy_l=np.nan,
     t=np.nan,
@@ -58,30 +61,74 @@ NOTHING = Wants(
 """No limit but k."""
 
 
-@njit(cache=True, nogil=True)
-def add_records(wants, start, end, stamps, stamp, classes, numbers):
-    """Add what limits count of records ``start`` to ``end`` of the line to the sums of a group.
+class Tally(NamedTuple):
+    """What limits count of a group while records join it.
 
-    ``classes`` (c,), ``numbers`` (2r,): its sums; ``stamps`` (pairs,): ``stamp`` where a pair is in the group.
+    ``classes`` (c,), ``numbers`` (2r,): its sums; ``met``, ``rows`` (pairs,): the last group that met a pair, and its
+    records there; ``group``, ``most`` (1,): the number of this group, and the most records of one person in it.
     """
+
+    classes: NDArray[np.int64]
+    numbers: NDArray[np.float64]
+    met: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    group: NDArray[np.int64]
+    most: NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def tally_for(wants):
+    """Return the tally of no group yet."""
+    pairs = wants.pairs.max() + 1 if wants.pairs.size else 0
+    return Tally(
+        classes=np.zeros(wants.first[-1] + 1, np.int64),
+        numbers=np.zeros(wants.numbers.shape[1]),
+        met=np.zeros(pairs, np.int64),
+        rows=np.zeros(pairs, np.int64),
+        group=np.zeros(1, np.int64),
+        most=np.zeros(1, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def begin_group(tally):
+    """Make a tally that of another group, without records."""
+    tally.group[0] += 1
+    tally.most[0] = 0
+    tally.classes[:], tally.numbers[:] = 0, 0.0
+
+
+@njit(cache=True, nogil=True)
+def add_records(wants, start, end, tally):
+    """Add what limits count of records ``start`` to ``end`` of the line to the tally of a group."""
+    last = wants.classes.shape[0] - 1
     for i in range(start, end):
-        for g in range(wants.classes.shape[0]):
+        for g in range(last + 1):
             if wants.pairs.shape[1] > 0:
                 pair = wants.pairs[g, i]
-                if pair < 0 or stamps[pair] == stamp:
+                if pair < 0:
                     continue
-                stamps[pair] = stamp
-            classes[wants.classes[g, i]] += 1
-        for b in range(numbers.shape[0]):
-            numbers[b] += wants.numbers[i, b]
+                again = tally.met[pair] == tally.group[0]
+                if g == last:
+                    tally.rows[pair] = tally.rows[pair] + 1 if again else 1
+                    tally.most[0] = max(tally.most[0], tally.rows[pair])
+                if again:
+                    continue
+                tally.met[pair] = tally.group[0]
+            tally.classes[wants.classes[g, i]] += 1
+        for b in range(tally.numbers.shape[0]):
+            tally.numbers[b] += wants.numbers[i, b]
 
 
 @njit(cache=True, nogil=True)
-def enough(wants, classes, numbers, n):
+def enough(wants, classes, numbers, n, most):
     """Return True when a group of n records has all that is wanted but k.
 
-    ``classes`` (c,): its records, or persons, of each class; ``numbers`` (2r,): its Σy, then its Σy².
+    ``classes`` (c,): its records, or persons, of each class; ``numbers`` (2r,): its Σy, then its Σy²; ``most``: records
+    of one person.
     """
+    if max(most, 1) > wants.share_max * n * (1.0 + SLACK):
+        return False
     columns = wants.first.shape[0] - 1
     if wants.persons > 0 and classes[wants.first[columns]] < wants.persons:
         return False

@@ -38,7 +38,7 @@ SPREAD = 0.15
 """Standard deviation of the logarithms of the secret weights."""
 SAMPLE = 1024
 """Pieces of at least twice as many records are cut by so many of them."""
-SUMMED = ("l", "entropy_l", "t", "rsd_min", "spread_min")
+SUMMED = ("share_max", "l", "entropy_l", "t", "rsd_min", "spread_min")
 """Limits that sums along a line tell."""
 MEMORY = 4
 """Records of remembered regions, for each record of the table; each takes eight bytes."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anonymizer.groups.cut_kernels import first_codes, part_records, room_for, unmark
 from anonymizer.groups.hull_kernels import TIE, hull_cut, levels_loss, range_loss
 from anonymizer.kernels.partition import longer
-from anonymizer.releasing.limit_kernels import add_records, come, enough, go
+from anonymizer.releasing.limit_kernels import add_records, begin_group, come, enough, go, tally_for
 
 
 @njit(cache=True, nogil=True)
@@ -197,6 +197,39 @@ def extend(codes, i, window, head, tail, scale):
 
 
 @njit(cache=True, nogil=True)
+def last_group(
+    codes, leaf_start, start, e, lost, window, head, near, scale, wants, limited, tally, hull, stamps
+):  # fmt: skip
+    """Return the least that the records of a region up to e lose, and where the last of their groups then begins; see
+    :func:`pack`. ``hull``, ``stamps``: room for :func:`widen`."""
+    least, its_start, summed = np.inf, start, e
+    begin_group(tally)
+    for slot in range(near, head - 1, -1):
+        b = window.place[slot]
+        f = (e - b) * window.loss[slot] + window.before[slot]
+        if f < least - TIE:
+            if limited:
+                add_records(wants, b, summed, tally)
+                summed = b
+                if not enough(wants, tally.classes, tally.numbers, e - b, tally.most[0]):
+                    continue
+            least, its_start = f, b
+    b = window.place[head]
+    while limited and least == np.inf and b > start and near >= head:
+        b = leaf_start[max(start, b - max(1, (e - b) // 8))]
+        before = lost[b - 1] if b > start else 0.0
+        if before == np.inf:
+            continue
+        add_records(wants, b, summed, tally)
+        summed = b
+        if enough(wants, tally.classes, tally.numbers, e - b, tally.most[0]):
+            clear(scale, hull)
+            least = before + (e - b) * widen(codes, b, e, scale, hull, stamps, tally.group[0])
+            its_start = b
+    return least, its_start
+
+
+@njit(cache=True, nogil=True)
 def pack(codes, who, starts, ends, leaf_start, scale, k, wants, limited, lost, group_start):
     """Divide the line of each region into groups of whole leaves with k persons, so that their hulls lose least in all.
 
@@ -211,9 +244,7 @@ def pack(codes, who, starts, ends, leaf_start, scale, k, wants, limited, lost, g
     """
     p = codes.shape[0]
     hull = (np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p, np.int64), np.empty(p))
-    stamps, stamp = np.zeros(scale.low.shape[0], np.int64), 0
-    classes, numbers = np.zeros(wants.first[-1] + 1, np.int64), np.zeros(wants.numbers.shape[1])
-    met, meeting = np.zeros(wants.pairs.max() + 1 if wants.pairs.size else 0, np.int64), 0
+    stamps, tally = np.zeros(scale.low.shape[0], np.int64), tally_for(wants)
     persons = who.max() + 1 if who.shape[0] else 0
     rows_behind, rows_between = np.zeros(persons, np.int32), np.zeros(persons, np.int32)
     # Of records that are persons at most 2k leaves matter at a time; twice the room, so that they are seldom shifted.
@@ -252,33 +283,9 @@ def pack(codes, who, starts, ends, leaf_start, scale, k, wants, limited, lost, g
                 head += 1
             for i in range(first, e):
                 extend(codes, i, window, head, tail, scale)
-            least, its_start, summed = np.inf, start, e
-            meeting += 1
-            classes[:], numbers[:] = 0, 0.0
-            for slot in range(near, head - 1, -1):
-                b = window.place[slot]
-                f = (e - b) * window.loss[slot] + window.before[slot]
-                if f < least - TIE:
-                    if limited:
-                        add_records(wants, b, summed, met, meeting, classes, numbers)
-                        summed = b
-                        if not enough(wants, classes, numbers, e - b):
-                            continue
-                    least, its_start = f, b
-            b = window.place[head]
-            while limited and least == np.inf and b > start and near >= head:
-                b = leaf_start[max(start, b - max(1, (e - b) // 8))]
-                before = lost[b - 1] if b > start else 0.0
-                if before == np.inf:
-                    continue
-                add_records(wants, b, summed, met, meeting, classes, numbers)
-                summed = b
-                if enough(wants, classes, numbers, e - b):
-                    clear(scale, hull)
-                    stamp += 1
-                    least = before + (e - b) * widen(codes, b, e, scale, hull, stamps, stamp)
-                    its_start = b
-            lost[e - 1], group_start[e - 1] = least, its_start
+            lost[e - 1], group_start[e - 1] = last_group(
+                codes, leaf_start, start, e, lost, window, head, near, scale, wants, limited, tally, hull, stamps
+            )
         go(who, behind_start, end, rows_behind)
         go(who, window.place[head], between_end, rows_between)
 

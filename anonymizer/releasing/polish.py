@@ -58,6 +58,7 @@ def polish_line(
     from anonymizer.releasing.limit_kernels import NOTHING
 
     needs = wants or NOTHING
+    pairs = 0 if np.isnan(needs.share_max) else int(needs.pairs.max(initial=-1)) + 1
     codes, ends = np.ascontiguousarray(line.codes.T), np.maximum.reduceat(group, line.starts) + 1
     g = int(ends[-1])
     members = members_of(group, g + 2 * len(pieces_of(ends, PIECE // 2)), line, needs)
@@ -74,7 +75,7 @@ def polish_line(
         def work(number: int) -> None:
             first, last = pieces[number]
             records = np.sort(by_group[starts[first] : starts[last]])
-            choice = (k, line.scale, needs, wants is not None, PARTNERS)
+            choice = (k, line.scale, needs, wants is not None, PARTNERS, pairs)
             polish_kernels.polish(codes, members, records, first, last, *choice, g + 2 * number, awake, changes)
 
         for done, _ in enumerate(in_threads(work, len(pieces))):

@@ -109,12 +109,34 @@ def transfer(members, a, i, b, s, sign, wants):
 
 
 @njit(cache=True, nogil=True)
-def allowed(members, a, i, b, s, wants):
-    """Return True when groups a and b keep their limits if record ``i`` goes from a to b, and ``s`` (-1: none) back."""
+def most_of_one(members, g, out, new, wants, rows):
+    """Return the most records of one person in group ``g``, without record ``out`` (-1: of all) and with record ``new``
+    (-1: none); 1 where nobody asks. ``rows`` (pairs,): zero before and after."""
+    if np.isnan(wants.share_max) or wants.pairs.shape[1] == 0:
+        return 1
+    pairs, most = wants.pairs[wants.pairs.shape[0] - 1], 0
+    for step in (1, 0):
+        i = members.first[g]
+        while i >= 0:
+            if i != out and pairs[i] >= 0:
+                rows[pairs[i]] = (rows[pairs[i]] + 1) * step
+                most = max(most, rows[pairs[i]])
+            i = members.next_[i]
+        if new >= 0 and pairs[new] >= 0:
+            rows[pairs[new]] = (rows[pairs[new]] + 1) * step
+            most = max(most, rows[pairs[new]])
+    return most
+
+
+@njit(cache=True, nogil=True)
+def allowed(members, a, i, b, s, wants, rows):
+    """Return True when groups a and b keep their limits if record ``i`` goes from a to b, and ``s`` (-1: none) back.
+    ``rows``: room for :func:`most_of_one`."""
     alone = s < 0
     transfer(members, a, i, b, s, 1, wants)
-    both = enough(wants, members.classes[a], members.numbers[a], members.size[a] - alone) and enough(
-        wants, members.classes[b], members.numbers[b], members.size[b] + alone
+    own, its = most_of_one(members, a, i, s, wants, rows), most_of_one(members, b, s, i, wants, rows)
+    both = enough(wants, members.classes[a], members.numbers[a], members.size[a] - alone, own) and enough(
+        wants, members.classes[b], members.numbers[b], members.size[b] + alone, its
     )
     transfer(members, a, i, b, s, -1, wants)
     return both
@@ -215,7 +237,7 @@ def nearest(codes, members, i, first, last, scale, costs, places):
 
 
 @njit(cache=True, nogil=True)
-def polish(codes, members, records, first, last, k, scale, wants, limited, partners, row, awake, moved):
+def polish(codes, members, records, first, last, k, scale, wants, limited, partners, pairs, row, awake, moved):
     """Move records among the groups ``first`` to ``last``, as long as each move lowers their loss.
 
     Of each record, in turn, the ``partners`` groups are sought in which it costs least. It goes to the first when that
@@ -223,8 +245,10 @@ def polish(codes, members, records, first, last, k, scale, wants, limited, partn
     which most is saved. When ``limited``, both groups must be as ``wants`` says afterwards.
 
     ``records``: those to look at, unless their group is not ``awake`` (g,); groups that change are marked in ``moved``
-    (g,). ``row`` and the one after it are room for hulls.
+    (g,). ``row`` and the one after it are room for hulls; ``pairs``: numbers of pairs, where shares of one person are
+    limited.
     """
+    rows = np.zeros(pairs, np.int64)
     costs, places = np.empty(partners), np.empty(partners, np.int64)
     for i in records:
         a = members.group[i]
@@ -239,7 +263,7 @@ def polish(codes, members, records, first, last, k, scale, wants, limited, partn
             if b < 0:
                 break
             saved = n * now - alone - costs[x]
-            if n > k and saved > best and (not limited or allowed(members, a, i, b, -1, wants)):
+            if n > k and saved > best and (not limited or allowed(members, a, i, b, -1, wants, rows)):
                 best, to, back = saved, b, -1
             size, its = members.size[b], members.loss[b]
             s = members.first[b]
@@ -248,7 +272,7 @@ def polish(codes, members, records, first, last, k, scale, wants, limited, partn
                 if saved + size * its > best:
                     hull_of(codes, members, b, s, row + 1, scale)
                     saved += size * its - loss_with(codes, members, row + 1, i, size - 1, scale, np.inf)
-                    if saved > best and (not limited or allowed(members, a, i, b, s, wants)):
+                    if saved > best and (not limited or allowed(members, a, i, b, s, wants, rows)):
                         best, to, back = saved, b, s
                 s = members.next_[s]
         if to >= 0:

@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from anonymizer.errors import GuaranteeError, Progress, no_progress
+from anonymizer.errors import GuaranteeError, ParameterError, Progress, no_progress
 from anonymizer.groups.refine import refine_nodes
 from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.tree import Tree
 from anonymizer.settings import Limits
+
+SLACK = 1e-9
+"""A share may miss its limit by so much of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +102,17 @@ def tiered(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     A leaf with fewer than k persons climbs to its first ancestor with at least k, never above its group, and
     shares the nearest records there of as many other persons as it lacks.
 
-    Raises :class:`GuaranteeError` when a group has fewer than k persons.
+    Raises :class:`GuaranteeError` when a group has fewer than k persons, and :class:`ParameterError` where the share of
+    one person is limited.
     """
     from anonymizer.releasing import tier_kernels
 
+    if groups.limits is not None and groups.limits.share_max is not None:
+        raise ParameterError(
+            "Tiered boxes share records, so they keep no limit on the share of one person.",
+            value=groups.limits.share_max,
+            remedy="Leave the limit out, or choose pack, refine or tiered-strict.",
+        )
     nodes = _Nodes.of(groups, k)
     small = nodes.small
     pairs = int((k - nodes.persons[small]).sum())
@@ -124,12 +134,15 @@ def tiered_strict(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     ancestor where the other cells hold enough surplus above k together, take the surplus records nearest to the
     centroid of the leaf, one by one, skipping cells that are down to k; where they do not, but the ancestor's cells
     hold at least k together, merge all of them. Every cell ends with at least k records, inside its group. Where
-    records are not persons, a group with a cell of fewer than k persons is one cell.
+    records are not persons, a group with a cell of fewer than k persons, or in which one owns more rows than the limits
+    allow, is one cell.
 
     Raises :class:`GuaranteeError` when a group has fewer than k persons.
     """
     from anonymizer.releasing import tier_kernels
 
+    limits = groups.limits or Limits(k=k)
+    k = max(k, limits.k)
     nodes = _Nodes.of(groups, k)
     tree = groups.tree
     lowest_row = nodes.rows[np.minimum(nodes.start[nodes.small], len(nodes.rows) - 1)]
@@ -144,8 +157,12 @@ def tiered_strict(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     cell_of_record[nodes.rows] = cell
     if groups.encoded.person is not None:
         group = groups.group[groups.leaf]
-        pairs = np.unique(np.column_stack([cell_of_record, nodes.who])[nodes.who >= 0], axis=0)
+        owned = np.column_stack([cell_of_record, nodes.who])[nodes.who >= 0]
+        pairs, rows = np.unique(owned, axis=0, return_counts=True)
         few = np.bincount(pairs[:, 0], minlength=tree.n_nodes) < k
+        if limits.share_max is not None:
+            records = np.bincount(cell_of_record, minlength=tree.n_nodes)
+            few[pairs[rows > limits.share_max * records[pairs[:, 0]] * (1 + SLACK), 0]] = True
         whole = np.isin(group, group[few[cell_of_record]])
         cell_of_record[whole] = group[whole]
     return disjoint(cell_of_record, tree.n_nodes)

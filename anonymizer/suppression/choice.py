@@ -84,7 +84,8 @@ def staying_rows(
     if not share:
         return np.arange(n)
     require_possible(encoded, method)
-    limits = (limits or Limits(k=k)).but(k=max(k, limits.k if limits else k))
+    limits = as_k(limits or Limits(k=k), encoded)
+    limits = limits.but(k=max(k, limits.k))
     group = np.asarray(pruning.group_of_node())
     regions = Regions(pruning.tree, group, leaf, encoded, limits)
     scale, memory = scale_of(encoded.encodings), {} if memory is None else memory

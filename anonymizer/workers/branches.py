@@ -99,7 +99,10 @@ def with_pieces(tree: Tree, group: NDArray[np.int32], encodings: Sequence[Encodi
     persons, counted = below.persons, tree.persons
     if persons is not None:
         others = tuple(map(merge, counted.others, persons.others))
-        persons = Persons(merge(counted.n, persons.n), merge(counted.sums, persons.sums), others)
+        assert counted.most is not None
+        assert persons.most is not None
+        of_all = merge(counted.n, persons.n), merge(counted.sums, persons.sums)
+        persons = Persons(*of_all, others, merge(counted.most, persons.most))
     counts = tuple(map(merge, (tree.sums, *tree.others), below.counts))
     of_tree = Hulls(tree.low, tree.high, tree.levels, tree.has_missing)
     hulls = Hulls(*map(merge, of_tree, below.hulls))

@@ -245,7 +245,7 @@ class PersonsElsewhere:
         counts = self.cluster.answers([self.cluster.ask("persons", of_nodes, *how, some) for some in self.lots(parts)])
         columns = zip(*((some.n, some.sums, *some.others) for some in counts), strict=True)
         n, sums, *others = (np.sum(of_lots, axis=0) for of_lots in columns)
-        return Persons(n, sums, tuple(others))
+        return Persons(n, sums, tuple(others), np.max([some.most for some in counts], axis=0))
 
     def owned(self, boxed: Any, parts: Sequence[Any]) -> Owned:
         """Return whose the rows of a release are. ``boxed``: a future of its cells."""

@@ -1,5 +1,6 @@
 """Releases whose rows are not persons: what the checker counts, against counting by hand."""
 
+import re
 from itertools import permutations
 
 import numpy as np
@@ -184,3 +185,96 @@ def test_too_few_persons__is_an_error_with_words() -> None:
     table["patient"] = ["p", "q", "r"] * 20
     with pytest.raises(an.AnonymizerError, match=r"3 persons|group size is 3"):
         an.anonymize(table, schema, k=5)
+
+
+def stays(seed: int = 1, persons: int = 120) -> tuple[pd.DataFrame, Schema]:
+    """Hospital stays, 1 to 300 a person, half of what is known of a person the same in all of them."""
+    rng = np.random.default_rng(seed)
+    rows = np.minimum(300, 1 + rng.pareto(0.9, persons).astype(int) * 3)
+    rows[0] = 300
+    who = np.repeat(np.arange(persons), rows)
+    table = pd.DataFrame({"who": [f"p{one}" for one in who], "age": rng.integers(18, 90, persons)[who]})
+    table["sex"] = rng.choice(list("fm"), persons)[who]
+    table["ward"], table["day"] = rng.choice(list("abcd"), len(who)), rng.integers(0, 365, len(who))
+    table["ill"] = rng.choice(list("xyz"), len(who))
+    table = table.sample(frac=1, random_state=seed).reset_index(drop=True)
+    return table, Schema.of(table, person="who", quasi_identifying=["age", "sex", "ward", "day"], sensitive=["ill"])
+
+
+def largest_share(table: pd.DataFrame, result: an.Result) -> float:
+    """The largest share of a released class that is one person's, counted row by row."""
+    rows = result.release.frame()
+    classes: dict[tuple[str, ...], list[str]] = {}
+    for row, who in zip(rows[["age", "sex", "ward", "day"]].to_numpy(), table.who[result.release.order], strict=True):
+        classes.setdefault(tuple(map(str, row)), []).append(who)
+    return max(max(map(inside.count, set(inside))) / len(inside) for inside in classes.values())
+
+
+@pytest.mark.parametrize("generalizer", ["uniform", "tiered-strict", "refine", "pack", "polish", "pack-persons"])
+@pytest.mark.parametrize("grouping", ["least", "error-risk", "median-mondrian", "infogain-mondrian"])
+def test_share_of_one_person__is_kept_in_every_grouping_and_generalizer(grouping: str, generalizer: str) -> None:
+    table, schema = stays()
+    how = {"k": 4, "grouping": grouping, "generalizer": generalizer, "rng": np.random.default_rng(3)}
+    result = an.anonymize(table, schema, share_max=0.3, **how)
+    share = largest_share(table, result)
+    assert share <= 0.3 + 1e-12
+    assert result.report.after.highest == pytest.approx(share)
+    check = result.verification["share of one person"]
+    assert check.passed is True
+    assert check.achieved == pytest.approx(share)
+    assert result.report.after.groups > 1
+    assert largest_share(table, an.anonymize(table, schema, **how)) > 0.3
+
+
+def test_a_share_above_what_the_steward_accepts__stops_and_the_repair_goes_through() -> None:
+    table, schema = stays()
+    result = an.anonymize(table, schema, k=4, prosecutor_limit=5, grouping="least")
+    finding = result.gate["risk"]
+    assert result.report.after.highest > 0.25
+    assert result.gate.open == (finding,)
+    (repair,) = finding.repairs
+    assert repair.options == "--share-max 0.2"
+    repaired = an.anonymize(table, schema, k=4, grouping="least", prosecutor_limit=5, **dict(repair.settings))
+    assert not repaired.gate.open
+    assert repaired.report.after.highest <= 0.2
+    assert "risk" not in {one.key for one in repaired.gate.findings}
+    alone = an.anonymize(table, schema, k=4, grouping="least", against_original=False)
+    assert alone.gate["risk"].severity == "stands in the way"
+
+
+def test_rows_that_tell_persons_apart_together__stand_in_the_gate() -> None:
+    table, schema = stays()
+    result = an.anonymize(table, schema, k=4, grouping="least", share_max=0.25)
+    finding = result.gate["rows together"]
+    assert finding.figure.startswith(f"{result.verification['rows together'].achieved:,}")
+    (repair,) = finding.repairs
+    repaired = an.anonymize(table, schema, k=4, grouping="least", share_max=0.25, **dict(repair.settings))
+    assert "rows together" not in {one.key for one in repaired.gate.findings}
+
+
+def test_who_owns_more_of_the_whole_table__is_said_with_the_rows_that_may_stay() -> None:
+    table, schema = stays(persons=30)
+    most = table.who.value_counts()
+    with pytest.raises(an.GuaranteeError, match=r"more than 0\.1 of all rows") as caught:
+        an.anonymize(table, schema, k=4, share_max=0.1)
+    (stay,) = re.findall(r"at most (\d+) rows of each person", caught.value.remedy)
+    for rows, fits in ((int(stay), True), (int(stay) + 1, False)):
+        left = np.minimum(most, rows)
+        assert bool(left.max() <= 0.1 * left.sum()) is fits
+    fewer = table.groupby("who").head(int(stay)).reset_index(drop=True)
+    assert an.anonymize(fewer, schema, k=4, share_max=0.1).verification.passed
+
+
+def test_tiered_boxes__are_refused_where_the_share_of_one_person_is_limited() -> None:
+    table, schema = stays()
+    with pytest.raises(an.AnonymizerError, match="keep no limit on the share of one person"):
+        an.anonymize(table, schema, k=4, share_max=0.3, generalizer="tiered")
+
+
+def test_share_of_one_person__is_one_in_so_many_rows_where_every_row_is_a_person() -> None:
+    table, schema = stays()
+    schema = schema.with_column("who", role="insensitive")
+    result = an.anonymize(table, schema, k=2, share_max=0.1)
+    assert result.report.after.smallest >= 10
+    assert result.verification["share of one person"].passed
+    assert an.anonymize(table, schema, k=5).gate["risk"].severity == "worth a look"

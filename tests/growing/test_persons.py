@@ -47,6 +47,7 @@ def test_nodes__count_each_person_once(seed: int, n: int) -> None:
         inside = table[(leaf >= t) & (leaf < t + tree.size[t])]
         assert tree.n[t] == len(inside)
         assert tree.persons.n[t] == inside.patient.nunique()
+        assert tree.persons.most[t] == max(inside.patient.value_counts(), default=0)
         for target, sums in zip(
             (encoded.target, *encoded.others), (tree.persons.sums, *tree.persons.others), strict=True
         ):
@@ -66,7 +67,15 @@ def test_nodes__are_counted_by_rows_where_every_row_is_a_person() -> None:
     st.integers(0, 10**6),
     st.integers(10, 120),
     st.sampled_from(["least", "error-risk"]),
-    st.sampled_from([Limits(k=4), Limits(k=3, l=2), Limits(k=2, t=0.3), Limits(k=2, entropy_l=1.5)]),
+    st.sampled_from(
+        [
+            Limits(k=4),
+            Limits(k=3, l=2),
+            Limits(k=2, t=0.3),
+            Limits(k=2, entropy_l=1.5),
+            Limits(k=2, share_max=0.3),
+        ]
+    ),
 )
 def test_pruned_groups__hold_enough_persons(seed: int, n: int, criterion: str, limits: Limits) -> None:
     table, schema = visits(seed, n)
@@ -80,6 +89,8 @@ def test_pruned_groups__hold_enough_persons(seed: int, n: int, criterion: str, l
     group = pruning.group_of_node()[descend(tree, encoded)]
     groups = table.groupby(group)
     assert groups.patient.nunique().min() >= limits.k
+    for _, inside in groups:
+        assert inside.patient.value_counts().max() <= (limits.share_max or 1) * len(inside) + 1e-9
     pairs = table.dropna(subset="patient").assign(group=group[table.patient.notna()])
     for name in ("ill", "drug"):
         one = pairs.drop_duplicates(["group", "patient", name])

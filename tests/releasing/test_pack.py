@@ -25,7 +25,8 @@ from tests.groups.test_refine import encoded_table, random_table
 from tests.naive_refine import persons
 
 cases = st.tuples(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6))
-LIMITS = (Limits(l=2), Limits(t=0.3), Limits(rsd_min=0.2, spread_min=0.3), Limits(entropy_l=1.5), Limits(l=2, t=0.4))
+LIMITS = (Limits(l=2), Limits(t=0.3), Limits(rsd_min=0.2, spread_min=0.3), Limits(entropy_l=1.5), Limits(l=2, t=0.4),
+          Limits(share_max=0.4), Limits(share_max=0.25, l=2))  # fmt: skip
 
 
 def secret_line(encoded: EncodedTable, seed: int, sample: int = SAMPLE, regions: int = 1) -> tuple[Line, np.ndarray]:
