@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from anonymizer.attacks.isolation import Isolation, isolation
 from anonymizer.checking.kinds import kinds_of
-from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, linkage_risk, risk_of_classes
+from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, linkage_risk, owned_in, risk_of_classes
 from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
@@ -412,7 +412,14 @@ class Flow:
     @stage(*RELEASE, "population", "prosecutor_limit")
     def judgement(self) -> Gate:
         """Everything to see to before the release leaves, without anybody's reasons."""
-        return judge(self.about_table, self.table, self.schema, self.settings, self.verification)
+        about = self.about_table, self.table, self.schema, self.settings, self.verification
+        return judge(*about, self.values_in_classes)
+
+    def values_in_classes(self, name: str) -> tuple[int, int]:
+        """Return how many values a column has in the released rows, and how many in the class that has fewest."""
+        order, alike = self.release.order, self.look_alikes
+        codes, distinct = pd.factorize(self.table[name].iloc[order])
+        return len(distinct), int(owned_in(alike, codes).persons.min())
 
     @property
     def gate(self) -> Gate:

@@ -71,6 +71,8 @@ class Column:
     that are written together when asked for, each level in one at most; ``None``: proposed. ``suggested``: the domain
     is what some table suggests, and nobody declared it. ``own_reason``: why the steward wants this role. ``variable``:
     what the file that it came from says of it. ``cuts``: the public cuts; values of a hierarchy are the domain.
+    Of the column that says whose a row is: ``alike``: values that differ in case, form, blanks, signs or leading zeros
+    only are one person's; ``nobody``: values that stand for nobody.
     """
 
     name: str
@@ -85,6 +87,8 @@ class Column:
     own_reason: str = ""
     variable: Variable = Variable()
     cuts: Cuts = Cuts()
+    alike: bool = False
+    nobody: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -102,6 +106,7 @@ class Column:
     def _normalize(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
         object.__setattr__(self, "kind", Kind(self.kind))
+        object.__setattr__(self, "nobody", tuple(map(str, self.nobody)))
         object.__setattr__(self, "cuts", self.cuts.suit(self.name, self.kind))
         if self.grid is not None:
             object.__setattr__(self, "grid", grid_step(self.name, self.kind, *self.grid))
@@ -193,7 +198,8 @@ class Column:
             "domain": None if self.domain is None or self.cuts.hierarchy else list(self.domain),
             "grid": None if self.grid is None else list(self.grid),
             "groups": None if self.groups is None else [list(group) for group in self.groups],
-            **{name: getattr(self, name) or None for name in ("ordered", "suggested", *REASONS)},
+            **{name: getattr(self, name) or None for name in ("ordered", "suggested", "alike", *REASONS)},
+            "nobody": list(self.nobody) or None,
             "variable": self.variable.to_dict() or None,
             "cuts": self.cuts.to_dict() or None,
         }
@@ -203,7 +209,7 @@ class Column:
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", *REASONS)
+        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", "alike", "nobody", *REASONS)
         fields = entry.fields(("name", "role", "kind", *parts))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
@@ -213,6 +219,7 @@ class Column:
         numbered = enumerate(() if grid.absent else grid.items())
         step: list[Any] = [part.text() if kind == Kind.DATE and not i else part.number() for i, part in numbered]
         groups = entry.field("groups")
+        nobody = entry.field("nobody")
         lists = None if groups.absent else [[level.text() for level in group.items()] for group in groups.items()]
         return entry.build(
             lambda: cls(
@@ -224,6 +231,8 @@ class Column:
                 grid=None if grid.absent else tuple(step),
                 groups=lists,  # type: ignore[arg-type]
                 suggested="suggested" in fields and fields["suggested"].flag(),
+                alike="alike" in fields and fields["alike"].flag(),
+                nobody=() if nobody.absent else tuple(text.text() for text in nobody.items()),
                 variable=Variable.from_value(fields["variable"]) if "variable" in fields else Variable(),
                 cuts=Cuts.from_value(fields["cuts"]) if "cuts" in fields else Cuts(),
                 **{name: fields[name].text(LONGEST_REASON) for name in REASONS if name in fields},

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.alike import persons_of_values
 from anonymizer.cells import Cell, kept_value
 from anonymizer.checking.linkage import LookAlikes, classes_of, columns_of, look_alikes, rows_wide, side_by_side
 from anonymizer.checking.released import ColumnCells, read_cells, require_column, texts_of
@@ -97,7 +98,7 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
             kept_numbers[column.name] = (distinct, places)
     person = None
     if schema.person is not None and schema.person in original.columns:
-        person = pd.factorize(original[schema.person])[0].astype(np.int64)
+        person = persons_of_values(original[schema.person], schema[schema.person])
     return Original(original, schema, codes, tuple(columns), kept_numbers, person)
 
 

@@ -53,6 +53,13 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sensitive", type=names, default=[], metavar="S", help="what must not be learnt")
     parser.add_argument("--identifying", type=names, default=[], metavar="N", help="columns to drop")
     parser.add_argument("--person", metavar="P", help="the column whose equal values are one person; it is dropped")
+    parser.add_argument(
+        "--same-ids", action="store_true", help="ids of persons that differ in case, blanks, signs, zeros or form only "
+        "are one person's",
+    )  # fmt: skip
+    parser.add_argument(
+        "--nobody", action="append", default=[], metavar="TEXT", help="an id that stands for nobody; repeatable"
+    )
     parser.add_argument("--sampling-weight", metavar="W", help="how many people a row stands for; it is dropped")
     parser.add_argument("--household", metavar="H", help="the column whose equal values live together; it is dropped")
     parser.add_argument("--stratum", metavar="T", help="the column whose equal values were drawn at one rate; dropped")
@@ -72,6 +79,23 @@ def add_cuts(parser: argparse.ArgumentParser) -> None:
         ("--hierarchy", "FILE.csv", "say a column only in the groups of this hierarchy, in ARX's CSV form"),
     ):
         parser.add_argument(option, action="append", default=[], metavar=f"COLUMN={values}", help=help_text)
+
+
+def with_ids(schema: Schema, options: argparse.Namespace) -> Schema:
+    """Return the schema with what the options say of the values of the person column. Raises :class:`SchemaError` where
+    there is none."""
+    alike, nobody = getattr(options, "same_ids", False), tuple(getattr(options, "nobody", ()))
+    if not alike and not nobody:
+        return schema
+    if schema.person is None:
+        raise SchemaError(
+            "--same-ids and --nobody speak of the column that says whose a row is, and none does.",
+            remedy="Name it with --person, or leave these out.",
+        )
+    column = schema[schema.person]
+    return schema.with_column(
+        column.name, alike=column.alike or alike, nobody=tuple(dict.fromkeys((*column.nobody, *nobody)))
+    )
 
 
 def with_cuts(schema: Schema, options: argparse.Namespace, whose: str = "") -> Schema:
@@ -295,7 +319,8 @@ def schema_of(
     if options.schema and getattr(options, "codebook", None):
         raise ParameterError("A schema says it all.", remedy="Leave the --codebook out, or the --schema.")
     if options.schema:
-        return with_cuts(with_typed(schema_from(options.schema), options, "schema"), options, "schema")
+        schema = with_cuts(with_typed(schema_from(options.schema), options, "schema"), options, "schema")
+        return with_ids(schema, options)
     schema = Schema.of(
         table,
         quasi_identifying=options.quasi_identifying,
@@ -315,7 +340,7 @@ def schema_of(
             "No column is quasi-identifying.",
             remedy="Name some: --quasi-identifying age,sex (or give a --schema or a --codebook).",
         )
-    return with_cuts(schema, options)
+    return with_ids(with_cuts(schema, options), options)
 
 
 def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) -> Schema:

@@ -31,18 +31,22 @@ class Repair:
     """A decision that closes a finding, the same wherever it is made.
 
     ``words``: what is done, on a button. ``roles``: of columns; ``settings``: by name; ``missing``: texts that the file
-    is to be read with as missing.
+    is to be read with as missing. ``ids``: what is done with the values of the column that says whose a row is: its
+    fields, by name.
     """
 
     words: str
     roles: tuple[tuple[str, Role], ...] = ()
     settings: tuple[tuple[str, Any], ...] = ()
     missing: tuple[str, ...] = ()
+    ids: tuple[tuple[str, Any], ...] = ()
 
     def apply(self, schema: Schema, settings: Settings) -> tuple[Schema, Settings]:
         """Return the roles and settings with the repair; how the file is read is for whoever has the file."""
         for name, role in self.roles:
             schema = schema.with_column(name, role=role)
+        if self.ids and schema.person is not None:
+            schema = schema.with_column(schema.person, **dict(self.ids))
         return schema, settings.but(**dict(self.settings))
 
     @property
@@ -53,7 +57,10 @@ class Repair:
             roles.setdefault(role, []).append(name)
         words = [word for role, names in roles.items() for word in (f"--{role}", ",".join(names))]
         words += [word for name, value in self.settings for word in (f"--{name.replace('_', '-')}", str(value))]
-        return shlex.join([*words, *(f"--missing={text}" for text in self.missing)])
+        words += [f"--missing={text}" for text in self.missing]
+        for field, value in self.ids:
+            words += ["--same-ids"] if field == "alike" else [f"--nobody={text}" for text in value]
+        return shlex.join(words)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ What depends on the table and the roles alone (:func:`about_table`) is looked at
 (:func:`judge`) takes the checker's figures and counts nothing again.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -21,9 +21,9 @@ from anonymizer.gate.codes import of_numbers, rare_levels
 from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
 from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out
 from anonymizer.gate.looks import looks, persons
-from anonymizer.gate.who import risks
-from anonymizer.reading.facts import ColumnFacts, distinct_values, profile
-from anonymizer.reading.profile import suggest
+from anonymizer.gate.who import ids, risks, same_people, still_people
+from anonymizer.reading.facts import ColumnFacts, distinct_values, profile, with_ids
+from anonymizer.reading.profile import person_columns, suggest
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import Settings
 
@@ -35,6 +35,8 @@ SPREAD = 0.1
 """Least spread of a number that is asked for where groups share one value."""
 LONGEST = 120
 """Letters of the names of columns in a key; what is longer ends with a digest."""
+MOST_VALUES = 10**9
+"""More values than any column has."""
 ORDER = tuple(Severity)
 
 
@@ -52,14 +54,19 @@ def about_table(
     check_headers(table)
     distinct = {str(name): distinct_values(table[name]) for name in table.columns}
     facts = profile(table, distinct)
+    if schema.person in distinct:
+        facts = tuple(with_ids(fact, *distinct[fact.name]) if fact.name == schema.person else fact for fact in facts)
     names = tuple(looks(table, schema, suggest(table, facts=facts), facts))
     named = {name for finding in names for name in finding.columns}
     with_codes, with_ends = of_numbers(table, schema, facts, distinct, person)
+    numbering = person_columns(schema, (*facts, *others))
     apart = tuple(finding for finding in rare_levels(table, schema, facts, person) if not named & set(finding.columns))
     return (
         *(names or nameless(schema)),
         *undone(table, schema, named),
         *persons(schema, (*facts, *others)),
+        *ids(schema, (*facts, *others)),
+        *same_people(table, schema, [fact for fact in facts if fact.name not in numbering]),
         *with_codes,
         *apart,
         *with_ends,
@@ -117,9 +124,16 @@ def undone(table: pd.DataFrame, schema: Schema, but: Iterable[str] = ()) -> Iter
 
 
 def judge(
-    about: Iterable[Finding], table: pd.DataFrame, schema: Schema, settings: Settings, verification: Verification
+    about: Iterable[Finding],
+    table: pd.DataFrame,
+    schema: Schema,
+    settings: Settings,
+    verification: Verification,
+    classes: Callable[[str], tuple[int, int]] = lambda name: (MOST_VALUES, 0),
 ) -> Gate:
-    """Return the gate of a release. ``about``: what :func:`about_table` says; ``verification``: of the release."""
+    """Return the gate of a release. ``about``: what :func:`about_table` says; ``verification``: of the release.
+    ``classes``: of a column that is left out how many values it has, and how many the class with the fewest."""
+    about = still_people(about, settings.k, classes)
     findings = [finding for finding in about if not is_settled(finding, settings)]
     names = {name for finding in findings if finding.key.startswith("identifying: ") for name in finding.columns}
     findings += [*unchanged(table, schema, verification, names), *shared(schema, settings, verification)]

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.alike import persons_of_values
 from anonymizer.errors import EncodeError
 from anonymizer.growing.number_codes import cut_codes, number_codes, number_domain, require_values
 from anonymizer.growing.target import ClassTarget, NumericTarget, on_steps
@@ -239,7 +240,7 @@ def persons_of(table: pd.DataFrame, schema: Schema) -> tuple[NDArray[np.int32] |
     """
     if schema.person is None:
         return None, ()
-    return number_persons(np.asarray(pd.factorize(table[schema.person])[0]), schema.person)
+    return number_persons(persons_of_values(table[schema.person], schema[schema.person]), schema.person)
 
 
 def number_persons(codes: NDArray[np.integer[Any]], name: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:

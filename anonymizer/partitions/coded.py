@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.alike import persons_of_values
 from anonymizer.errors import EncodeError, Progress, SchemaError, no_progress
 from anonymizer.growing.encode import (
     CodeColumns,
@@ -29,7 +30,7 @@ from anonymizer.growing.target import ClassTarget, NumericTarget
 from anonymizer.partitions.pieces import PartitionedTable
 from anonymizer.partitions.places import File
 from anonymizer.partitions.values import CodedColumn, code_columns
-from anonymizer.reading.facts import ColumnFacts
+from anonymizer.reading.facts import ColumnFacts, with_ids
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.profile import speaks_of_one
 from anonymizer.releasing.grid import PersonEnds, ends_of_persons
@@ -141,7 +142,7 @@ def code_records(read: Mapping[str, CodedColumn], schema: Schema) -> CodedTable:
     """Return the columns of a table under a schema, and whose its records are. ``read``: those of :func:`columns_of`;
     of those that do not leave nothing stays but their counts, and a number of each record's person."""
     table = code_values({name: read[name] for name in schema.released}, schema)
-    person, notes = persons_in(None if schema.person is None else read[schema.person])
+    person, notes = persons_in(schema, read)
     encoded = replace(table.encoded, person=person, notes=(*table.encoded.notes, *notes))
     return replace(table, encoded=encoded, others=tuple(facts_of(read[name]) for name in person_columns(schema)))
 
@@ -195,14 +196,16 @@ def facts_of(column: CodedColumn) -> ColumnFacts:
     present = codes >= 0
     counts = np.bincount(codes[present], column.counts[present]).astype(np.int64)
     n, some = int(column.counts.sum()), int(counts.sum())
-    return ColumnFacts(column.name, Kind.CATEGORICAL, n, n - some, len(counts), int((counts == 1).sum()))
+    facts = ColumnFacts(column.name, Kind.CATEGORICAL, n, n - some, len(counts), int((counts == 1).sum()))
+    return with_ids(facts, column.values.drop_duplicates().dropna(), counts)
 
 
-def persons_in(column: CodedColumn | None) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
+def persons_in(schema: Schema, read: Mapping[str, CodedColumn]) -> tuple[NDArray[np.int32] | None, tuple[str, ...]]:
     """Return what :func:`anonymizer.growing.encode.persons_of` says of the whole table."""
-    if column is None:
+    if schema.person is None:
         return None, ()
-    codes = np.asarray(pd.factorize(column.values)[0], np.int32)[column.codes]
+    column = read[schema.person]
+    codes = persons_of_values(column.values, schema[column.name]).astype(np.int32)[column.codes]
     somebody = codes >= 0
     codes[somebody] = pd.factorize(codes[somebody])[0]  # in the order in which they come
     return number_persons(codes, column.name)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.alike import persons_of_values
 from anonymizer.errors import ParameterError, Progress, SchemaError, no_progress
 from anonymizer.population.attackers import Attackers, Chances, k_map
 from anonymizer.population.frequencies import Floats, class_sizes, codes_of, combine, frequencies
@@ -264,7 +265,7 @@ def risk_of(
 
 def person_of(table: pd.DataFrame, schema: Schema) -> NDArray[np.int64] | None:
     """Return whose each row is (n,), -1 for nobody's; ``None`` when every row is a person."""
-    return None if schema.person is None else pd.factorize(table[schema.person])[0].astype(np.int64)
+    return None if schema.person is None else persons_of_values(table[schema.person], schema[schema.person])
 
 
 def households_of(table: pd.DataFrame, schema: Schema) -> NDArray[np.int64] | None:

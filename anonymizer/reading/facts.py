@@ -1,13 +1,14 @@
 """What each column of a table holds, counted exactly: of all records, or of distinct values and how many have each."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.alike import count_alike, nobodies
 from anonymizer.errors import check_headers
 from anonymizer.reading.patterns import pattern_of, shape_of
 from anonymizer.schema import Kind, kind_of
@@ -27,7 +28,9 @@ class ColumnFacts:
     ``distinct``: different values; ``unique``: records whose value nobody else has; ``low``, ``high``: ends of
     numbers and dates as text; ``top``: the most frequent levels of a categorical column with their records;
     ``pattern``: what the values look like, in words; ``looked_at``: some of the different values of a categorical
-    column as text, evenly spread, all of them where they are at most :data:`LOOKED_AT`.
+    column as text, evenly spread, all of them where they are at most :data:`LOOKED_AT`. Of a column that says whose a
+    row is, see :func:`with_ids`: ``persons``: values that differ in more than writing; ``nobody``: values that stand
+    for nobody.
     """
 
     name: str
@@ -41,6 +44,8 @@ class ColumnFacts:
     top: tuple[tuple[str, int], ...] = ()
     pattern: str = ""
     looked_at: tuple[str, ...] = ()
+    persons: int | None = None
+    nobody: tuple[str, ...] = ()
 
     @property
     def present(self) -> int:
@@ -136,6 +141,13 @@ def column_facts(
         pattern=pattern,
         looked_at=looked_at,
     )
+
+
+def with_ids(facts: ColumnFacts, labels: Iterable[Any], counts: NDArray[np.int64]) -> ColumnFacts:
+    """Return the facts of a column that says whose a row is, from its different values, and how many records have each
+    (d,)."""
+    labels = list(labels)
+    return replace(facts, persons=count_alike(labels), nobody=nobodies(labels, counts))
 
 
 def distinct_values(values: "pd.Series[Any]", records_of: NDArray[np.int64] | None = None) -> Distinct:

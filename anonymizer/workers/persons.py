@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from anonymizer.alike import persons_of_values
 from anonymizer.checking.linkage import Owned
 from anonymizer.checking.persons import pairs_of
 from anonymizer.growing.encode import CodeColumns, EncodedTable, note_of_nobody
@@ -80,7 +81,8 @@ def number(
         typed = values_of(name, kind, whole, True, options, coding.manner)
         facts.append(facts_of(TalliedColumn(name, typed, np.empty(0, np.uint8), tally[: len(typed)])))
         if name == schema.person:
-            distinct, person = whole, np.append(pd.factorize(typed)[0][: len(whole)], -1).astype(np.int32)
+            numbers_of_values = persons_of_values(typed, schema[name])[: len(whole)]
+            distinct, person = whole, np.append(numbers_of_values, -1).astype(np.int32)
     return Numbering(distinct, person, tuple(facts))
 
 

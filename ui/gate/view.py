@@ -110,6 +110,9 @@ def effect(repair: Repair) -> str:
         roles.setdefault(role, []).append(name)
     parts = [f"{', '.join(names)} becomes {role}" for role, names in roles.items()]
     parts += [f"{name} becomes {value}" for name, value in repair.settings]
+    for field, value in repair.ids:
+        alike = "ids that differ in writing only are one person's"
+        parts.append(alike if field == "alike" else f"{', '.join(value)} becomes nobody")
     parts += [f"the file is read again, with {', '.join(repair.missing)} as missing"] * bool(repair.missing)
     return "; ".join(parts)
 
