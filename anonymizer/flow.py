@@ -39,9 +39,11 @@ from anonymizer.measuring.utility import Utility, measure, node_ncp
 from anonymizer.measuring.weighted import Weighted, weighted
 from anonymizer.population.sample import WHOLE, Population
 from anonymizer.reading.files import Reading
-from anonymizer.releasing.generalize import check_choices, divide, release_of, shuffled
+from anonymizer.releasing.generalize import ORDERLESS, check_choices, divide, release_of, shuffled
 from anonymizer.releasing.grid import Grid, Ladder, grids_at, ladders_of, on_grids, public_parts
+from anonymizer.releasing.key import read_key
 from anonymizer.releasing.release import Release
+from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.reporting.report import Report, report_of
 from anonymizer.schema import Schema
@@ -66,10 +68,11 @@ class Flow:
     """A table, its schema, the settings, and the stages that follow from them.
 
     ``against_original``: let the checker also compare with the table. ``reading``: how the table came in, for the
-    report. ``rng``: for whatever a release draws; by default a fresh secret. ``reasons``: why the release may leave
-    although something stands in the way, by the key of the :class:`anonymizer.gate.finding.Finding`. ``stages``:
-    answers to share, by stage and what it depends on: see :meth:`but`. ``turn``: what stands around whatever is
-    computed. ``population``: what is known of it, for limits on risk and k-map, beside the sampling weights.
+    report. ``rng``: for whatever a release draws; by default that follows from the user's key and the table.
+    ``reasons``: why the release may leave although something stands in the way, by the key of the
+    :class:`anonymizer.gate.finding.Finding`. ``stages``: answers to share, by stage and what it depends on: see
+    :meth:`but`. ``turn``: what stands around whatever is computed. ``population``: what is known of it, for limits on
+    risk and k-map, beside the sampling weights.
 
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
@@ -254,7 +257,24 @@ class Flow:
     @property
     def _dividing(self) -> dict[str, Any]:
         self.require_limits()
-        return {name: getattr(self, name) for name in ("limits", "leaf", "rng", "memory", "progress")}
+        how = {name: getattr(self, name) for name in ("limits", "leaf", "memory", "progress")}
+        orderless = self.settings.generalizer in ORDERLESS and not self.settings.suppression
+        return how | {"rng": self.draws(GROUPS), "sequence": None if orderless or self.rng else self.sequence}
+
+    @stage("schema")
+    def sequence(self) -> NDArray[np.int64]:
+        """The records (n,) in an order that follows from what they hold. Raises :class:`ParameterError`."""
+        others = (words_of(self.table[name]) for name in others_of(self.schema))
+        return sequence_of(self.encoded, others, read_key())
+
+    @stage("schema")
+    def seed(self) -> bytes:
+        """What all that is drawn follows from: the user's key and the table. Raises :class:`ParameterError`."""
+        return seed_of(self.encoded, read_key())
+
+    def draws(self, what: str) -> np.random.Generator:
+        """Return the generator of what is drawn, :data:`GROUPS` or :data:`ORDER`."""
+        return self.rng or draws(self.seed, what)
 
     @property
     def left_out(self) -> int:
@@ -430,7 +450,8 @@ class Flow:
     def leaving(self) -> Release:
         """The release as it can be written, in the order of the file: not at all while something is in its way."""
         content = self.settings.order == "content"
-        rows = self.release.by_content(self.look_alikes.class_of) if content else shuffled(self.release, self.rng)
+        by_content = self.release.by_content
+        rows = by_content(self.look_alikes.class_of) if content else shuffled(self.release, self.draws(ORDER))
         return replace(rows, bars=tuple(finding.key for finding in self.gate.open))
 
     @property

@@ -97,9 +97,10 @@ def anonymize(
     too, and the checker requires them of the release again.
 
     ``against_original``: let the checker also compare with the table. ``reading``: how the table came in, for the
-    report. ``rng``: for the row order and whatever else is drawn; by default a fresh secret. ``reasons``: why the
-    release may leave although something stands in the way, by the key of the finding, in three words at least; the
-    report keeps them. Without a reason ``result.gate.open`` says what it is, and ``result.release`` makes no file.
+    report. ``rng``: for the row order and whatever else is drawn; by default that follows from the user's key and the
+    table, so the same table and settings give the same release. ``reasons``: why the release may leave although
+    something stands in the way, by the key of the finding, in three words at least; the report keeps them. Without a
+    reason ``result.gate.open`` says what it is, and ``result.release`` makes no file.
     ``population``: what is known of it beside sampling weights, for the limits ``risk_max``, ``risk_mean``, ``k_map``.
     ``progress``: called with a share from 0 to 1 and what is being done.
 

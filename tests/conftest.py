@@ -5,12 +5,14 @@ it (``shared``, ``browser``, ``postgresql``, ``haven``, with commas), the same t
 unseen.
 """
 
+import atexit
 import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -43,6 +45,13 @@ LAUNCH = (
 )
 COMMAND = [sys.executable, "-m", "anonymizer", "app"]
 """Opens the dashboard in the project's folder."""
+
+KEY = Path(tempfile.mkdtemp(prefix="copse-tests-")) / "key"
+"""The key of packing, of all that runs here and of every program that is started from here."""
+atexit.register(shutil.rmtree, KEY.parent, ignore_errors=True)
+KEY.write_bytes(bytes(range(32)))
+KEY.chmod(0o600)
+os.environ["COPSE_KEY_FILE"] = str(KEY)
 
 hypothesis.settings.register_profile("copse", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("copse")

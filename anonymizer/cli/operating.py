@@ -26,6 +26,7 @@ CHOICES = (
     Choice("STREAMLIT_SERVER_PORT", "8501", "the port to listen to", "--port"),
     Choice("COPSE_LOGIN", "no login", "the file that says who may enter, and how they sign in", "--login"),
     Choice("COPSE_CLIENT_SECRET", "from the file", "what the provider gave as the secret of this client"),
+    Choice("COPSE_KEY_FILE", "one in the data folder of the user", "the file of the key of packing, 32 random bytes"),
     Choice(
         "COPSE_I_KNOW",
         "no",

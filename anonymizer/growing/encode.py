@@ -35,6 +35,7 @@ class Encoding:
     as microseconds since 1970); for categorical columns both are the code itself. ``domain``: the public
     range (numeric), or (0, number of levels). ``variable``: what the column and its levels are in words.
     ``hierarchy``: the public one, whose values are the codes. ``point``: how wide a single number is that was rounded.
+    ``exact``: the same codes before they were made as wide as cells, where they were.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Encoding:
     variable: Variable = Variable()
     hierarchy: Hierarchy | None = None
     point: float = 0.0
+    exact: "Encoding | None" = None
 
     @property
     def n_codes(self) -> int:

@@ -35,12 +35,14 @@ from anonymizer.partitions.values import ROWS
 from anonymizer.reading.options import ReadOptions
 from anonymizer.releasing.generalize import (
     NUMBERS,
+    ORDERLESS,
     WRITINGS,
     divide,
-    fresh_secret,
 )
 from anonymizer.releasing.grid import on_grids
+from anonymizer.releasing.key import read_key
 from anonymizer.releasing.release import ORDERS
+from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Made
 from anonymizer.reporting.report import commitment, method_figures, risk_figures, schema_digest, worst_figures
 from anonymizer.schema import Schema
@@ -262,9 +264,13 @@ def boxed(
     grids = grids_of_pieces(coded, s.k)
     encoded = coded.encoded if s.generalizer == "uniform" else coded.whole
     coarse = encoded if s.public_k is None else on_grids(encoded, grids)
-    rng = rng or fresh_secret()
-    parts = divide(coarse, pruning, s.generalizer, s.k, limits=s.limits, leaf=leaf, rng=rng)
+    seed = seed_of(coded.whole, read_key()) if rng is None else b""
+    how: dict[str, Any] = {"limits": s.limits, "leaf": leaf, "rng": rng or draws(seed, GROUPS)}
+    if rng is None and s.generalizer not in ORDERLESS:
+        columns = (coded.columns[name] for name in others_of(coded.schema) if name in coded.columns)
+        how["sequence"] = sequence_of(coded.whole, (words_of(one.values)[one.codes] for one in columns), read_key())
+    parts = divide(coarse, pruning, s.generalizer, s.k, **how)
     release, classes = release_of_pieces(coded, parts, s.writing, s.numbers, grids)
     if s.order == "secret":
-        release = replace(release, order=release.order[rng.permutation(release.n_records)])
+        release = replace(release, order=release.order[(rng or draws(seed, ORDER)).permutation(release.n_records)])
     return release, classes, parts.made

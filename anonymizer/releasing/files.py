@@ -200,6 +200,23 @@ def write_file(path: str | Path, content: bytes | str) -> None:
         sink.write(content.encode() if isinstance(content, str) else content)
 
 
+def write_once(path: Path, content: bytes) -> None:
+    """Write a whole file for its owner alone to read, unless there is one already, such as another process's."""
+    handle, beside, lock = _half_file(path)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as sink:
+            sink.write(content)
+            sink.flush()
+            os.fsync(sink.fileno())
+        with suppress(FileExistsError):
+            os.link(beside, path)
+    finally:
+        Path(beside).unlink(missing_ok=True)
+        if lock is not None:
+            os.close(lock)
+    _sync_folder(path.parent)
+
+
 def write_hashed(path: str | Path, write: Callable[[BinaryIO], None]) -> str:
     """Write a whole file in place of another, as ``write`` does it, and return its SHA-256, made of the bytes on their
     way. See :func:`replace_file`."""

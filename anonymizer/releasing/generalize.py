@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError, Progress, no_progress
 from anonymizer.groups.limits import as_k
-from anonymizer.growing.encode import EncodedTable
+from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.tree import Tree
 from anonymizer.releasing.boxes import Boxes, Memory, interval_cells, kept_column, level_cells
 from anonymizer.releasing.grid import Grid, coarsen, grids_of, groups_of_levels
+from anonymizer.releasing.key import read_key
 from anonymizer.releasing.pack import pack, pack_persons
 from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
+from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Groups, Made, Parts, refine_groups, tiered, tiered_strict, uniform
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import SHORT, Limits, name_of, offer
@@ -63,8 +65,8 @@ def generalize(
     ``limits``: what groups that are made inside these keep besides k.
 
     ``after``: the groups after that many pruning steps (all by default). ``leaf`` (n,): each record's leaf in the
-    unpruned tree, found when not given. ``rng`` shuffles the rows and is the secret of packing; without it a fresh one
-    does, of a seed that is kept nowhere, as every real release needs.
+    unpruned tree, found when not given. ``rng`` shuffles the rows and is the secret of packing; without it both follow
+    from the user's key and the table (:mod:`anonymizer.releasing.secret`), as every real release needs.
 
     Identifying columns are dropped. A column whose values share codes gets exact intervals all the same: they are
     read from ``table``.
@@ -85,11 +87,16 @@ def generalize(
             f"{', '.join(encoded.names)}).",
             remedy="Encode this table with this schema first.",
         )
-    rng = rng or fresh_secret()
+    seed = seed_of(encoded, read_key()) if rng is None else b""
     coarse = coarsen(encoded, schema, k if numbers == "public" else None)
-    parts = divide(coarse, pruning, method, k, limits=limits, after=after, leaf=leaf, rng=rng)
+    how: dict[str, Any] = {"limits": limits, "after": after, "leaf": leaf, "rng": rng or draws(seed, GROUPS)}
+    if rng is None and method not in ORDERLESS:
+        others = (words_of(table[name]) for name in others_of(schema))
+        how["sequence"] = sequence_of(encoded, others, read_key())
+    parts = divide(coarse, pruning, method, k, **how)
     grids = grids_of(encoded, schema, k)
-    return shuffled(release_of(table, schema, encoded, parts, writing, numbers, grids, rng), rng)
+    release = release_of(table, schema, encoded, parts, writing, numbers, grids, rng)
+    return shuffled(release, rng or draws(seed, ORDER))
 
 
 def divide(
@@ -105,11 +112,13 @@ def divide(
     memory: dict[str, Any] | None = None,
     progress: Progress = no_progress,
     rows: NDArray[np.int64] | None = None,
+    sequence: NDArray[np.int64] | None = None,
 ) -> Parts:
     """Return which records share a box, by a key of :data:`GENERALIZERS`; see :func:`generalize` for the others.
 
     ``memory``, ``progress``: of :class:`anonymizer.releasing.tiers.Groups`. ``rows`` (n',): the records that are not
     left out, ascending, which alone are then in parts; all by default.
+    ``sequence`` (n,): the order in which a generalizer gets the records, by default as they stand.
     """
     if leaf is None:
         from anonymizer.growing.records import descend
@@ -118,13 +127,25 @@ def divide(
     if limits is not None:
         limits = as_k(limits, encoded)
     group, memory = np.asarray(pruning.group_of_node(after)), {} if memory is None else memory
+    if sequence is not None:
+        encoded, leaf, memory = in_sequence(encoded, leaf, memory, sequence)
+        rows = None if rows is None else np.flatnonzero(np.isin(sequence, rows))
     groups = Groups(pruning.tree, encoded, leaf, group, limits, memory, progress)
-    parts = GENERALIZERS[method](groups if rows is None else groups.of_rows(rows), k, rng or fresh_secret())
-    return parts if parts.made.method else replace(parts, made=Made(method))
+    rng = rng or draws(seed_of(encoded, read_key()), GROUPS)
+    parts = GENERALIZERS[method](groups if rows is None else groups.of_rows(rows), k, rng)
+    parts = parts if parts.made.method else replace(parts, made=Made(method))
+    return parts if sequence is None else parts.take(np.argsort(sequence if rows is None else sequence[rows]))
+
+
+def in_sequence(
+    encoded: EncodedTable, leaf: NDArray[np.int32], memory: dict[str, Any], sequence: NDArray[np.int64]
+) -> tuple[EncodedTable, NDArray[np.int32], dict[str, Any]]:
+    """Return records in another order, the leaf of each, and what is kept of them in this order."""
+    return rows_of(encoded, sequence), leaf[sequence], memory.setdefault("in sequence", {})
 
 
 def fresh_secret() -> np.random.Generator:
-    """Return a generator whose seed nobody knows."""
+    """Return a generator whose seed nobody knows: for the order of rows that are at work, not of those of a file."""
     return np.random.Generator(np.random.PCG64DXSM(secrets.randbits(128)))
 
 
@@ -166,9 +187,9 @@ def release_of(
     return Release(tuple(columns), order, parts.made.method, writing, numbers)
 
 
-def shuffled(release: Release, rng: np.random.Generator | None = None) -> Release:
-    """Return a release with its rows in an order that ``rng`` draws, by default a fresh secret."""
-    return release.take((rng or fresh_secret()).permutation(release.n_records))
+def shuffled(release: Release, rng: np.random.Generator) -> Release:
+    """Return a release with its rows in an order that ``rng`` draws, wherever they stood before."""
+    return release.by_content().take(rng.permutation(release.n_records))
 
 
 def check_choices(method: str, writing: str, numbers: str) -> None:
@@ -200,6 +221,13 @@ GENERALIZERS: dict[str, Callable[[Groups, int, np.random.Generator], Parts]] = {
 }
 """Every way to generalize: of groups, k and a source of randomness, which records share a box."""
 
+
+ORDERLESS = ("uniform", "refine", "pack", "pack-persons")
+"""Generalizers that make the same parts of the same records in whatever order these stand; others get them in one that
+follows from what they hold."""
+
+KEYED = ("pack", "polish", "pack-persons")
+"""Generalizers whose groups follow from a key, too."""
 
 LEAVES_OUT = ("uniform", "refine", "pack", "polish")
 """Generalizers that may leave records out."""
@@ -264,12 +292,12 @@ GUARANTEES: dict[str, Guarantee] = {
         True,
         "Inside each group, records that are alike stand side by side, and are divided into the groups of at least k "
         "that lose least: every row looks like at least k − 1 others, and limits on sensitive values that were asked "
-        f"for hold in every group{OF_NUMBERS}. Which groups it makes depends on a secret, drawn anew for each run and "
-        "recorded "
-        "nowhere (one serves every k while a table is open on these pages), so a second run gives mostly other groups.",
+        f"for hold in every group{OF_NUMBERS}. Which groups it makes follows from the table and a secret key: who has "
+        "the key and the table makes the same groups again, and nobody else can simply run the method again.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
-        "what a whole group has in common. The secret is no proof: "
-        "who knows every record can infer most of it from the release, and make some of the groups again.",
+        "what a whole group has in common. Under another key it makes mostly other groups, which must not be published "
+        "beside these. The secret is no proof: somebody who knows every row can infer most of it from the release, and "
+        "make some of the groups again.",
     ),
     "polish": Guarantee(
         name_of("generalizer", "polish") + ": packed, then improved record by record",

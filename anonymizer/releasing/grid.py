@@ -163,7 +163,8 @@ def _on_grid(encoding: Encoding, grid: Grid | None) -> Encoding:
     last = len(grid.low) - 1  # values of other records of the same encoding can lie beyond
     low = grid.low[np.clip(grid.cells(encoding.low), 0, last)]
     high = grid.high[np.clip(grid.cells(encoding.high), 0, last)]
-    return replace(encoding, low=np.clip(low, *encoding.domain), high=np.clip(high, *encoding.domain))
+    low, high = np.clip(low, *encoding.domain), np.clip(high, *encoding.domain)
+    return replace(encoding, low=low, high=high, exact=encoding.exact or encoding)
 
 
 @dataclass(frozen=True, eq=False)

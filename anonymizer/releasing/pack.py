@@ -8,8 +8,8 @@ is a union of adjacent leaves of one region.
 Somebody who knows the method and everybody's record but one could run it again and see which value of that record
 makes this release. So packing has a secret: the order of the records before they are cut, which decides what large
 regions are cut by and which side of a cut comes first on the line; and weights of the columns, log-normal with a
-standard deviation of :data:`SPREAD`. It is drawn anew for every tree and recorded nowhere; as long as a table is in
-memory, moving k keeps it (:class:`Lines`).
+standard deviation of :data:`SPREAD`. It follows from a key and the table's content
+(:mod:`anonymizer.releasing.secret`), so who has the key makes the same groups again, at every k, and nobody else does.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from anonymizer.errors import ParameterError
 from anonymizer.groups.hulls import Scale, scale_of
 from anonymizer.groups.refine import EVERYBODY
-from anonymizer.growing.encode import EncodedTable, rows_of
+from anonymizer.growing.encode import EncodedTable, Encoding, rows_of
 from anonymizer.growing.target import moments_of_all, scatter
 from anonymizer.growing.threads import in_threads
+from anonymizer.releasing.secret import Digests, digests_of, mixed, record_numbers
 from anonymizer.releasing.tiers import Groups, Made, Parts, disjoint, refine_groups
 from anonymizer.settings import SETTINGS, Limits, name_of
 
@@ -36,6 +37,8 @@ Places = NDArray[np.int64]
 
 SPREAD = 0.15
 """Standard deviation of the logarithms of the secret weights."""
+KEY = 32
+"""Bytes that the numbers of records are drawn from."""
 SAMPLE = 1024
 """Pieces of at least twice as many records are cut by so many of them."""
 SUMMED = ("share_max", "l", "entropy_l", "t", "rsd_min", "spread_min")
@@ -65,36 +68,39 @@ class Line:
 
 
 class Secret(NamedTuple):
-    """What nobody knows of packing: the ``weight`` of each column (p,), and a ``key`` (8,) that gives each record a
-    number, by which records stand before they are cut."""
+    """What nobody else knows of packing: the ``weight`` of each column (p,), and ``digests``, of which each record's
+    number is made, by which records stand before they are cut. It does not depend on k."""
 
     weight: NDArray[np.float64]
-    key: NDArray[np.uint32]
+    digests: Digests
 
     @classmethod
-    def of(cls, columns: int, rng: np.random.Generator) -> "Secret":
-        """Return one that is drawn anew."""
-        weight = np.exp(SPREAD * rng.standard_normal(columns))
-        return cls(weight, rng.integers(0, 1 << 32, 8, dtype=np.uint32))
+    def of(cls, encodings: Sequence[Encoding], rng: np.random.Generator) -> "Secret":
+        """Return the secret of a table's columns that a generator draws."""
+        weight = np.exp(SPREAD * rng.standard_normal(len(encodings)))
+        return cls(weight, digests_of(encodings, rng.bytes(KEY)))
 
-    def numbers(self, start: int, n: int) -> NDArray[np.uint64]:
-        """Return the numbers of n records, from record ``start`` on: the same wherever they are."""
-        draws = np.random.PCG64DXSM(self.key.tolist()).advance(start)
-        return np.asarray(draws.random_raw(n), np.uint64)
+    def numbers(self, columns: Sequence[NDArray[np.integer[Any]]], n: int) -> NDArray[np.uint64]:
+        """Return the number of each of n records: the same wherever they stand. ``columns``: of codes (n,)."""
+        return record_numbers(columns, self.digests, n)
+
+    def scale(self, encodings: Sequence[Encoding]) -> Scale:
+        """Return the scale on which records are laid: that of their values, and not of cells, which depend on k."""
+        return scale_of([encoding.exact or encoding for encoding in encodings], self.weight)
 
 
 class Lines:
     """The lines of one table under one secret: a region that is asked for again is not laid again.
 
     Moving k changes few of the regions of a tree, so only these are cut anew; those of before are remembered, as k
-    moves to and fro. ``rng``: the secret.
+    moves to and fro.
     """
 
-    def __init__(self, encoded: EncodedTable, rng: np.random.Generator) -> None:
-        secret = Secret.of(len(encoded.encodings), rng)
+    def __init__(self, encoded: EncodedTable, secret: Secret) -> None:
         self.encoded = encoded
-        self.scale = scale_of(encoded.encodings, secret.weight)
-        self.order = np.argsort(secret.numbers(0, encoded.n_records), kind="stable")
+        self.scale = secret.scale(encoded.encodings)
+        numbers = secret.numbers(encoded.codes.columns, encoded.n_records)
+        self.order = np.argsort(numbers, kind="stable")
         self._laid: dict[int, tuple[NDArray[np.int32], ...]] = {}
         self._lock = Lock()
 
@@ -215,8 +221,8 @@ def made_of(generalizer: str, limits: Limits) -> Made:
 
 def pack_persons(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     """Return packed groups in which all rows of a person are together, of the whole table: no region of a tree holds
-    persons together. ``rng``: the secret. Persons stand on the line by their first rows; what a group loses is what all
-    rows in it lose. Limits that cannot be summed along a line raise :class:`ParameterError`."""
+    persons together. ``rng``: the secret. Persons stand on the line by one of their rows; what a group loses is what
+    all rows in it lose. Limits that cannot be summed along a line raise :class:`ParameterError`."""
     limits = groups.limits or Limits(k=k)
     if not summable(limits):
         raise ParameterError(
@@ -231,24 +237,35 @@ def pack_persons(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
 
 
 def line_of_persons(encoded: EncodedTable, rng: np.random.Generator) -> Line:
-    """Return one line of the whole table, on which the rows of a person are one leaf; nobody's rows are alone."""
-    n = encoded.n_records
+    """Return one line of the whole table, on which the rows of a person are in one leaf, and persons who have the same
+    rows, too; nobody's rows are a person's each."""
+    n, secret = encoded.n_records, Secret.of(encoded.encodings, rng)
+    numbers = secret.numbers(encoded.codes.columns, n)
     unit = np.arange(n) if encoded.person is None else encoded.person.astype(np.int64)
     unit = np.where(unit < 0, n + np.arange(n), unit)
-    _, first, unit = np.unique(unit, return_index=True, return_inverse=True)
-    lines = Lines(rows_of(encoded, first), rng)
+    by_number = np.argsort(numbers, kind="stable")
+    _, first, of_row = np.unique(unit[by_number], return_index=True, return_inverse=True)
+    unit[by_number] = of_row
+    rows = np.zeros(len(first), np.uint64)
+    np.add.at(rows, unit, mixed(numbers))
+    line = Lines(rows_of(encoded, by_number[first]), secret).line(np.zeros(len(first), np.int64))
     place = np.empty(len(first), np.int64)
-    place[lines.line(np.zeros(len(first), np.int64)).order] = np.arange(len(first))
-    order = np.argsort(place[unit], kind="stable")
-    starts, ends = runs(place[unit][order])
-    return line_at(encoded, order, np.array([0]), np.array([n]), np.repeat(starts, ends - starts), lines.scale)
+    place[line.order] = line.leaf_start
+    order = np.lexsort((rows[unit], place[unit]))
+    person = unit[order]
+    starts = np.append(True, (np.diff(place[person]) != 0) | (np.diff(rows[person]) != 0))
+    first, last = runs(np.cumsum(starts))
+    return line_at(encoded, order, np.array([0]), np.array([n]), np.repeat(first, last - first), line.scale)
 
 
 def line_of(groups: Groups, rng: np.random.Generator) -> Line:
     """Return the line of all groups under the secret of their tree, which is drawn when it is first asked for. Where
     records were left out, the others stand as they stood with them."""
     whole = groups.whole or groups
-    lines: Lines = whole.memory.get("lines") or whole.memory.setdefault("lines", Lines(whole.encoded, rng))
+    lines: Lines | None = whole.memory.get("lines")
+    if lines is None:
+        secret = Secret.of(whole.encoded.encodings, rng)
+        lines = whole.memory.setdefault("lines", Lines(whole.encoded, secret))
     line = lines.line(whole.group[whole.leaf])
     if groups.rows is not None:
         line = line_of_rows(line, groups.encoded, groups.rows)

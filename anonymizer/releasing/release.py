@@ -46,7 +46,7 @@ ENDINGS = f"{', '.join(f'.{format}' for format in FORMATS[:-1])} or .{FORMATS[-1
 
 ORDERS: dict[str, str] = {
     "content": "Rows are sorted by their own cells, so the place of a row says nothing that the rows do not.",
-    "secret": "Rows are shuffled from a secret that was not kept.",
+    "secret": "Rows are shuffled from a secret key that is not released.",
 }
 """The orders in which the rows of a file may stand, and what each is."""
 

@@ -34,7 +34,7 @@ from anonymizer.measuring.weighted import Weighted
 from anonymizer.reading.files import Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING
 from anonymizer.reading.samples import SAMPLE_PREFIX
-from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
+from anonymizer.releasing.generalize import KEYED, NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.releasing.release import ORDERS
 from anonymizer.releasing.tiers import Made
 from anonymizer.schema import REASONS, Kind, Role, Schema, kind_of
@@ -394,6 +394,13 @@ def _parameter_words(parameters: Mapping[str, Any]) -> list[str]:
     return [word for name, value in on.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
+WITHOUT_KEY = (
+    "# With the key of packing that this release was made with, this makes the same release again. Without that key it",
+    "# makes other groups: they must not be published beside these, for both together can single people out.",
+)
+"""What stands above a script that repeats a release whose groups follow from a key."""
+
+
 def python_lines(
     name: str,
     schema: Schema,
@@ -402,7 +409,8 @@ def python_lines(
     reasons: Mapping[str, str],
     report: str = "REPORT.json",
 ) -> str:
-    """Return the Python that repeats the run, with the schema as it is kept in the report, a file of this name."""
+    """Return the Python that repeats the run, with the schema as it is kept in the report, a file of this name; where
+    groups follow from a key, it says what comes without it."""
     options = ", ".join(
         f"{option}={tuple(value) if isinstance(value, list) else value!r}" for option, value in read_with.items()
     )
@@ -415,6 +423,7 @@ def python_lines(
     settings += f", reasons={dict(reasons)!r}" if reasons else ""
     return "\n".join(
         (
+            *(WITHOUT_KEY if parameters.get("generalizer") in KEYED else ()),
             "import json",
             "import anonymizer as an",
             "",

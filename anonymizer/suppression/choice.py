@@ -21,7 +21,7 @@ from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable, rows_of
 from anonymizer.growing.people import with_people
 from anonymizer.growing.tree import Tree
-from anonymizer.releasing.generalize import LEAVES_OUT, PrunedTree, divide
+from anonymizer.releasing.generalize import LEAVES_OUT, PrunedTree, divide, in_sequence
 from anonymizer.settings import Limits, name_of
 from anonymizer.suppression.gains import Gains, gains_of
 
@@ -72,12 +72,13 @@ def staying_rows(
     rng: np.random.Generator | None = None,
     memory: dict[str, Any] | None = None,
     progress: Progress = no_progress,
+    sequence: Numbers | None = None,
 ) -> Numbers:
     """Return the records that stay (n',), ascending: all but at most a ``share`` of the n.
 
     ``weight``: what a record that is left out counts, as a share of all of its detail; never less than what a record
     loses on average before, so that the others always lose less on average. Every group of the tree keeps ``limits``,
-    k among them. ``leaf`` (n,), ``memory``, ``rng``, ``progress``: see
+    k among them. ``leaf`` (n,), ``memory``, ``rng``, ``progress``, ``sequence``: see
     :func:`anonymizer.releasing.generalize.divide`. Raises what :func:`require_possible` raises.
     """
     n, most = encoded.n_records, allowed(encoded.n_records, share)
@@ -86,9 +87,11 @@ def staying_rows(
     require_possible(encoded, method)
     limits = as_k(limits or Limits(k=k), encoded)
     limits = limits.but(k=max(k, limits.k))
-    group = np.asarray(pruning.group_of_node())
+    group, memory = np.asarray(pruning.group_of_node()), {} if memory is None else memory
+    if sequence is not None:
+        encoded, leaf, memory = in_sequence(encoded, leaf, memory, sequence)
+    scale = scale_of(encoded.encodings)
     regions = Regions(pruning.tree, group, leaf, encoded, limits)
-    scale, memory = scale_of(encoded.encodings), {} if memory is None else memory
     stays = best = np.ones(n, np.bool_)
     price, least, step, failures = weight, math.inf, max(1, -(-most // ROUNDS)), 0
     for turn in range(MOST_ROUNDS):
@@ -110,7 +113,7 @@ def staying_rows(
         stays = leave_out(best, regions, encoded, *scores, price, room)
         if stays.sum() == best.sum():
             break
-    return np.flatnonzero(best)
+    return np.flatnonzero(best) if sequence is None else np.sort(sequence[best])
 
 
 @dataclass(eq=False)

@@ -122,13 +122,6 @@ def members(
 ) -> Bundle:
     """Return the records of a share in the parts from ``low`` to below ``high``, part by part, each in the order of the
     table; the first of the ``others`` is the target."""
-    return bundle_of(share, coding, part, low, high, numbering)[0]
-
-
-def bundle_of(
-    share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int, numbering: Numbering | None
-) -> tuple[Bundle, NDArray[np.int64]]:
-    """Return what :func:`members` does, and the number of each record in its share."""
     rows = np.flatnonzero((part >= low) & (part < high))
     rows = rows[np.argsort(part[rows], kind="stable")]
     records = coding_of(share, coding).records(codes_of(share, coding), rows)
@@ -138,7 +131,7 @@ def bundle_of(
     classes = (np.asarray(target.codes) for target in (encoded.target, *encoded.others))
     values = np.empty((len(rows), 0)) if encoded.numeric is None else encoded.numeric.values
     who = EVERYBODY if numbering is None else who_of(share, numbering)[rows]
-    return Bundle(packed, tuple(classes), values, tuple(sizes.tolist()), who), rows
+    return Bundle(packed, tuple(classes), values, tuple(sizes.tolist()), who)
 
 
 @guarded

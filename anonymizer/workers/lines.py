@@ -11,23 +11,27 @@ from numpy.typing import NDArray
 from anonymizer.groups.hulls import scale_of
 from anonymizer.growing.encode import CodeColumns, EncodedTable, Encoding
 from anonymizer.growing.tree import Tree
+from anonymizer.releasing.key import read_key
 from anonymizer.releasing.pack import Background, Secret, lay_line, pack_line, variance_of, wants_of
+from anonymizer.releasing.secret import (
+    GROUPS,
+    Content,
+    Digests,
+    content_of,
+    digests_of,
+    draws,
+    record_numbers,
+    seed_of_content,
+)
 from anonymizer.settings import Limits
-from anonymizer.workers.leaving import bundle_of
+from anonymizer.workers.leaving import members
 from anonymizer.workers.nodes import Bundle
-from anonymizer.workers.persons import Numbering, compact
+from anonymizer.workers.persons import compact
 from anonymizer.workers.questions import Share, guarded
-from anonymizer.workers.shares import Coding
+from anonymizer.workers.shares import Coding, codes_of, coding_of
 
 if TYPE_CHECKING:
     from anonymizer.workers.remote import Elsewhere
-
-
-class Numbered(NamedTuple):
-    """Records of some groups, and the secret number of each (n,)."""
-
-    bundle: Bundle
-    numbers: NDArray[np.uint64]
 
 
 class Packs(NamedTuple):
@@ -39,13 +43,10 @@ class Packs(NamedTuple):
 
 
 @guarded
-def take(
-    share: Share, coding: Coding, part: NDArray[np.int32], low: int, high: int, numbering: Numbering | None,
-    secret: Secret, start: int,
-) -> Numbered:  # fmt: skip
-    """Return the records of a share in the groups from ``low`` to below ``high``. ``start``: of the share's first."""
-    bundle, rows = bundle_of(share, coding, part, low, high, numbering)
-    return Numbered(bundle, secret.numbers(start, len(part))[rows])
+def content(share: Share, coding: Coding, digests: Digests) -> Content:
+    """Return what the records of a share are. ``digests``: of each code, under the user's key."""
+    records = coding_of(share, coding).records(codes_of(share, coding)).rows(slice(None))
+    return content_of(record_numbers(records.codes.columns, digests, records.n_records))
 
 
 @guarded
@@ -53,21 +54,22 @@ def pack(
     coding: Coding,
     encodings: tuple[Encoding, ...],
     required: Mapping[str, Any],
-    weight: NDArray[np.float64],
+    secret: Secret,
     background: Background,
-    of_shares: list[Numbered],
+    bundles: list[Bundle],
     by_person: bool,
 ) -> Packs:
     """Return the packed groups of some groups: see :func:`anonymizer.releasing.pack.pack`. ``encodings``: as the ends
     of cells will be written; ``required``: the limits."""
     limits = Limits(**required)
-    bundles = [numbered.bundle for numbered in of_shares]
     region = np.concatenate([np.repeat(np.arange(len(bundle.sizes)), bundle.sizes) for bundle in bundles])
     encoded = records_of(coding.table.encoded, encodings, bundles, by_person)
-    order = np.argsort(np.concatenate([numbered.numbers for numbered in of_shares]), kind="stable")
-    line = lay_line(encoded, region, order, scale_of(encodings, np.array(weight)))
+    secret = Secret(*secret)
+    order = np.argsort(secret.numbers(encoded.codes.columns, encoded.n_records), kind="stable")
+    line = lay_line(encoded, region, order, secret.scale(encodings))
+    line = replace(line, scale=scale_of(encodings, line.scale.weight))
     group = pack_line(line, limits.k, wants_of(line, encoded, limits, background)).astype(np.int32)
-    ends = np.cumsum([len(numbered.numbers) for numbered in of_shares])
+    ends = np.cumsum([sum(bundle.sizes) for bundle in bundles])
     return Packs(tuple(np.split(group, ends[:-1])), int(group.max()) + 1)
 
 
@@ -118,26 +120,23 @@ def pack_groups(
     group: NDArray[np.int32],
     encoded: EncodedTable,
     limits: Limits,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
 ) -> tuple[list[Any], int]:
     """Return a future of the packed group of each record of each share, and how many there are. ``group`` (m,): of a
-    pruned tree; ``encoded``: of the whole table; ``rng``: the secret."""
-    cluster, secret = table.cluster, Secret.of(len(encoded.encodings), rng)
+    pruned tree; ``encoded``: of the whole table; ``rng``: the secret, of the user's key by default."""
+    cluster = table.cluster
+    secret = Secret.of(encoded.encodings, rng or draws(seed_of_shares(table), GROUPS))
     background = background_of(tree, encoded)
     parts, _ = table.parts_of(tree, group)
-    starts = np.cumsum([0, *table.here.rows]).tolist()
     packs = []
     for low, high in table.bins_of_groups(tree.n[group == np.arange(tree.n_nodes)]):
-        numbered = [
-            cluster.ask(
-                "numbered", take, share, table.coding, part, low, high, table.numbering, secret, start,
-                share=share.number,
-            )
-            for share, part, start in zip(table.shares, parts, starts, strict=False)
-        ]  # fmt: skip
-        how = encoded.encodings, dict(limits.items()), secret.weight, background
+        bundles = [
+            cluster.ask("members", members, share, table.coding, part, low, high, table.numbering, share=share.number)
+            for share, part in zip(table.shares, parts, strict=False)
+        ]
+        how = encoded.encodings, dict(limits.items()), secret, background
         by_person = table.numbering is not None
-        packs.append(cluster.ask("pack", pack, table.coding, *how, numbered, by_person))
+        packs.append(cluster.ask("pack", pack, table.coding, *how, bundles, by_person))
     counts = cluster.answers([cluster.ask("packs", count_of, some) for some in packs])
     firsts = [int(first) for first in np.cumsum([0, *counts])]
     futures = []
@@ -145,6 +144,14 @@ def pack_groups(
         own = [cluster.ask("own", of_share, some, share.number) for some in packs]
         futures.append(cluster.ask("packed", number, part, firsts[:-1], own, share=share.number))
     return futures, firsts[-1]
+
+
+def seed_of_shares(table: "Elsewhere") -> bytes:
+    """Return what :func:`anonymizer.releasing.secret.seed_of` does of the whole table; the key stays here."""
+    key = read_key()
+    contents = table.cluster.answers(table.ask("content", content, digests_of(table.here.encodings, key)))
+    records, totals = zip(*contents, strict=True)
+    return seed_of_content(Content(sum(records), sum(totals) % 2**64), key)
 
 
 def background_of(tree: Tree, encoded: EncodedTable) -> Background:

@@ -40,7 +40,6 @@ from anonymizer.partitions.run import SAMPLE, FilesResult, groups_of, keep_check
 from anonymizer.partitions.values import ROWS
 from anonymizer.reading.facts import ColumnFacts
 from anonymizer.reading.options import ReadOptions
-from anonymizer.releasing.generalize import fresh_secret
 from anonymizer.releasing.grid import Grid, Ladder, grids_at, on_grids
 from anonymizer.releasing.pack import made_of
 from anonymizer.releasing.tiers import Made
@@ -161,7 +160,8 @@ class Elsewhere:
         self, tree: Tree, group: NDArray[np.int32], settings: Settings, rng: np.random.Generator | None
     ) -> tuple[list[Any], int, Made]:
         """Return a future of the part of each record of each share, in which all rows have the same cells, how many
-        parts there are, and how they were made. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing."""
+        parts there are, and how they were made. ``group`` (m,): of a pruned tree; ``rng``: the secret of packing, of
+        the user's key by default."""
         s, encoded = settings, self.here.table.encoded
         if s.generalizer == "uniform":
             return *self.parts_of(tree, group), Made(s.generalizer)
@@ -171,7 +171,7 @@ class Elsewhere:
         limits = limits.but(k=max(s.k, limits.k))
         made = made_of(s.generalizer, limits)
         if made.method == "pack":
-            return *pack_groups(self, tree, group, encoded, limits, rng or fresh_secret()), made
+            return *pack_groups(self, tree, group, encoded, limits, rng), made
         return *self.parts_of(*self.refine(tree, group, encoded, limits)), made
 
     def parts_of(self, tree: Tree, group: NDArray[np.int32]) -> tuple[list[Any], int]:

@@ -1,6 +1,9 @@
 """Generalizers against their slow twins and against their promises, on random tables with missing values."""
 
+import hmac
 import itertools
+import struct
+from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
@@ -19,9 +22,10 @@ from anonymizer.growing.records import descend
 from anonymizer.pipeline import anonymize
 from anonymizer.releasing.generalize import GENERALIZERS, GUARANTEES, divide, generalize, release_of
 from anonymizer.releasing.grid import grids_at, ladders_of
+from anonymizer.releasing.key import KEY_FILE
 from anonymizer.releasing.pack import SAMPLE, SPREAD
 from anonymizer.releasing.tiers import Groups
-from anonymizer.schema import Schema
+from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Limits
 from anonymizer.values import value_text
 from tests import naive_generalize as naive
@@ -117,13 +121,29 @@ def parts_of(parts):
 def groups_of(encoded, region, k, rng):
     """For every record the records of its packed group, with the secret that a generator gives."""
     weight = np.exp(SPREAD * rng.standard_normal(len(encoded.names))).tolist()
-    key = rng.integers(0, 1 << 32, 8, dtype=np.uint32).tolist()
-    number = [np.random.PCG64DXSM(key).advance(row).random_raw() for row in range(len(region))]
+    key = rng.bytes(32)
+    number = [slow_number(encoded, row, key) for row in range(len(region))]
     order = np.array(sorted(range(len(region)), key=number.__getitem__))
     lines = [slow_line(encoded, order[region[order] == g].tolist(), weight, SAMPLE) for g in np.unique(region)]
     groups = [group for line in lines for group in slow_groups(encoded, line, k, weight)]
     home = {row: set(group) for group in groups for row in group}
     return [home[row] for row in range(len(region))]
+
+
+def slow_number(encoded, row, key):
+    """The number of a record: the exclusive or of a keyed digest of each of its values."""
+    number = 0
+    for encoding, code in zip(encoded.encodings, encoded.codes.matrix()[row].tolist(), strict=True):
+        own = hmac.new(key, f"column {encoding.name}".encode(), "sha256").digest()
+        text = b""
+        if code < len(encoding.labels) and encoding.kind is Kind.CATEGORICAL:
+            text = b"=" + encoding.labels[code].encode()
+        elif code < len(encoding.labels):
+            of_date = encoding.kind is Kind.DATE
+            low = float(encoding.low[code])
+            text = b"=" + (struct.pack("<q", int(low)) if of_date else struct.pack("<d", low))
+        number ^= int.from_bytes(blake2b(text, digest_size=8, key=own).digest(), "little")
+    return number
 
 
 WAYS = [("concatenate", "range"), ("weighted", "mean"), ("weighted", "median"), ("sets", "mean")]
@@ -138,6 +158,7 @@ def test_writings__agree_with_slow_twins_and_read_back(case, method, way):
     plain = generalize(table, schema, encoded, pruning, method, case[2], rng=rng[0])
     release = generalize(table, schema, encoded, pruning, method, case[2], writing=writing, numbers=numbers, rng=rng[1])
     original = table.iloc[release.order].reset_index(drop=True)
+    plain = plain.take(np.argsort(plain.order)[release.order])
     box = plain.frame()[QUASI].astype(object).fillna("(missing)").agg(tuple, axis=1)
     # Boxes that look alike are one to the reader; counts and means are those of each box, so compare per true box.
     group = pd.factorize(release_boxes(table, schema, encoded, pruning, method, case[2])[release.order])[0]
@@ -296,10 +317,15 @@ def test_release__is_the_same_with_what_is_remembered_of_the_last():
             assert column.domain == same.domain
 
 
-def test_shuffling__is_fresh_and_secret_unless_a_generator_is_given():
+def test_shuffling__follows_from_the_key_unless_a_generator_is_given(monkeypatch, tmp_path):
     case = grow_case(1, 60, 3)
-    orders = [generalize(*case, "uniform", 3).order for _ in range(3)]
-    assert len({tuple(order) for order in orders}) == 3
+    orders = [generalize(*case, "uniform", 3).order for _ in range(2)]
+    np.testing.assert_array_equal(*orders)
+    (tmp_path / "key").write_bytes(bytes(32))
+    (tmp_path / "key").chmod(0o600)
+    monkeypatch.setenv(KEY_FILE, str(tmp_path / "key"))
+    orders += [generalize(*case, "uniform", 3, rng=np.random.default_rng(seed)).order for seed in (7, 8)]
+    assert len({tuple(order) for order in [*orders, generalize(*case, "uniform", 3).order]}) == 4
     seeded = [generalize(*case, "uniform", 3, rng=np.random.default_rng(7)).order for _ in range(2)]
     np.testing.assert_array_equal(*seeded)
 

@@ -24,6 +24,7 @@ from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.files import archive
+from anonymizer.releasing.key import KEY_FILE
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.catalogue import DDI
 from anonymizer.reporting.document import Picture
@@ -373,9 +374,11 @@ def test_pictures__say_the_figures_of_the_report() -> None:
 
 
 @pytest.mark.parametrize(("audience", "generalizer"), [("internal", "refine"), ("external", "pack")])
-def test_script__repeats_the_release(audience: str, generalizer: str, tmp_path: Path) -> None:
-    """Run beside the packet's report, it makes the same cells from the original, in whatever order; where groups are
-    packed by a secret, other cells that keep the same promises."""
+def test_script__repeats_the_release(
+    audience: str, generalizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run beside the packet's report, it makes the same cells from the original, in whatever order; where groups follow
+    from a key, the same file with it, and other cells that keep the same promises with another."""
     table = hospital(160, 4).assign(code=[f"{row % 7:03d}" for row in range(160)])
     original = tmp_path / "stays.csv"
     original.write_bytes(table.to_csv(index=False).encode())
@@ -393,6 +396,14 @@ def test_script__repeats_the_release(audience: str, generalizer: str, tmp_path: 
         assert "stays.csv" not in script
         assert "known to the board" not in script
         (tmp_path / SHORT_PATH).write_bytes(original.read_bytes())
+    if generalizer == "pack":
+        assert "must not be published beside these" in script
+        run_python(["repeat.py"], tmp_path)
+        assert (tmp_path / "RELEASE.csv").read_bytes() == (tmp_path / "release.csv").read_bytes()
+        key = tmp_path / "another.key"
+        key.write_bytes(bytes(32))
+        key.chmod(0o600)
+        monkeypatch.setenv(KEY_FILE, str(key))
     run_python(["repeat.py"], tmp_path)
     again, first = (read_release(tmp_path / name, schema) for name in ("RELEASE.csv", "release.csv"))
     assert len(again) == len(table)

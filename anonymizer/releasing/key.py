@@ -1,0 +1,58 @@
+"""The key of a person or a server, from which the secret of packing follows: 32 bytes in a file of its own.
+
+With it the same table gives the same groups again, and nobody else can run the method again. It is made at its first
+use, for its owner alone to read, or is named by an operator. It is in no other file.
+"""
+
+import os
+import stat
+import sys
+from pathlib import Path
+from secrets import token_bytes
+
+from anonymizer.errors import ParameterError
+from anonymizer.releasing.files import write_once
+
+KEY_FILE = "COPSE_KEY_FILE"
+"""The environment variable that names the file of the key; such a file is never made."""
+LENGTH = 32
+"""Bytes of a key."""
+
+
+def read_key() -> bytes:
+    """Return the key, which is made when this user has none. Raises :class:`ParameterError`, without the key, when its
+    file is absent, cannot be read or written, can be read by others, or is of another length."""
+    own = os.environ.get(KEY_FILE)
+    path = Path(own) if own else user_folder() / "key"
+    try:
+        if not own and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_once(path, token_bytes(LENGTH))
+        with path.open("rb") as file:
+            mode, key = os.fstat(file.fileno()).st_mode, file.read(LENGTH + 1)
+    except OSError as error:
+        raise ParameterError(
+            f"The key of packing, {path}, cannot be {'read' if own else 'read or made'}: {error.strerror}.",
+            remedy=f"Name a file of {LENGTH} random bytes, which you alone can read, in {KEY_FILE}.",
+        ) from None
+    if sys.platform != "win32" and stat.S_IMODE(mode) & 0o077:
+        raise ParameterError(
+            f"The key of packing, {path}, can be read by others.", remedy="Let its owner alone read it (mode 600)."
+        )
+    if len(key) != LENGTH:
+        raise ParameterError(
+            f"The key of packing, {path}, is not {LENGTH} bytes long.",
+            remedy=f"Bring back the file that it was, or make a new one of {LENGTH} random bytes: other groups follow.",
+        )
+    return key
+
+
+def user_folder() -> Path:
+    """Return the folder in which this system keeps the data of a user's programs, with this one's name."""
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "Copse"
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "Copse"
+    data = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (data if data.is_absolute() else home / ".local" / "share") / "copse"
