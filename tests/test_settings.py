@@ -8,6 +8,7 @@ import pytest
 from anonymizer.errors import ParameterError
 from anonymizer.pipeline import anonymize
 from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.schema import Role
 from anonymizer.settings import NAMES, RUN, SETTINGS, Limits, Setting, Settings, names_of, setting_names
 from tests.runs import make_table
 
@@ -92,6 +93,7 @@ def test_a_setting_from_outside__is_a_setting_everywhere(monkeypatch: pytest.Mon
 
 
 BESIDE: dict[str, dict[str, object]] = {
+    "share_max": {"share_max": None},
     "suppression_weight": {"suppression": 0.2},
     "weight": {"criterion": "blend"},
     "significance": {"grouping": "error-digression", "generalizer": "uniform", "k": 2},
@@ -101,7 +103,7 @@ BESIDE: dict[str, dict[str, object]] = {
 CHOICES: dict[str, object] = {
     "k": 20, "grouping": "least", "generalizer": "uniform", "writing": "weighted", "numbers": "range",
     "suppression": 0.2, "suppression_weight": 0.1, "order": "secret", "regression": "cost ~ age", "criterion": "gini",
-    "min_leaf": 60, "max_depth": 1, "weight": 0.9, "l": 4, "entropy_l": 3, "t": 0.2, "rsd_min": 0.9, "spread_min": 0.9,
+    "min_leaf": 60, "max_depth": 1, "weight": 0.9, "share_max": 0.05, "l": 4, "entropy_l": 3, "t": 0.2, "rsd_min": 0.9, "spread_min": 0.9,
     "risk_max": 0.05, "risk_mean": 0.04, "k_map": 30, "significance": 0.95, "tested": "leaves",
 }  # fmt: skip
 """A choice of every setting that changes something."""
@@ -109,7 +111,10 @@ CHOICES: dict[str, object] = {
 
 def outcome_of(**settings: object) -> str:
     """All that comes of a run but the record of its settings: cells, checks, findings, report."""
-    result = anonymize(*make_table(), rng=np.random.default_rng(1), **settings)
+    table, schema = make_table()
+    if "share_max" in settings:
+        schema = schema.with_column("email", role=Role.PERSON)
+    result = anonymize(table, schema, rng=np.random.default_rng(1), **settings)
     report = result.report.to_dict()
     for what in ("run", "provenance"):
         report.pop(what, None)
@@ -121,7 +126,7 @@ def outcome_of(**settings: object) -> str:
 def test_every_setting__is_read_by_something(name: str) -> None:
     """A setting that nothing reads would be offered, accepted and recorded, and change nothing."""
     beside = BESIDE.get(name, {})
-    assert outcome_of(**beside, **{name: CHOICES[name]}) != outcome_of(**beside)
+    assert outcome_of(**{**beside, name: CHOICES[name]}) != outcome_of(**beside)
 
 
 def test_a_setting_that_is_only_listed__changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
