@@ -22,7 +22,8 @@ class AnonymizerError(ValueError):
     """Base of every error that a user can cause or cure.
 
     ``column``, ``row`` (0-based) and ``value`` say where; ``remedy`` says what to do. The text of the
-    exception is one paragraph for people: the problem, its place, the remedy.
+    exception is one paragraph for people: the problem, its place, the remedy. It can end in a log, so it holds no value
+    of a record; ``told`` is the problem with such values, for whoever has the table before them.
     """
 
     def __init__(
@@ -33,8 +34,10 @@ class AnonymizerError(ValueError):
         row: int | None = None,
         value: Any = None,
         remedy: str = "",
+        told: str = "",
     ) -> None:
         self.problem = problem
+        self.told = told or problem
         self.column = column
         self.row = row
         self.value = value

@@ -106,9 +106,10 @@ def _plain_numbers(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[An
         numeric = pd.to_numeric(values.astype(object), errors="coerce")
         wrong = np.flatnonzero(numeric.isna().to_numpy() & values.notna().to_numpy())
         if len(wrong):
+            what, row = f"Column {column.name!r} is numeric, but holds", f"(row {wrong[0] + 1})."
             raise EncodeError(
-                f"Column {column.name!r} is numeric, but holds "
-                f"{value_text(values.iloc[wrong[0]])!r} (row {wrong[0] + 1}).",
+                f"{what} a value that is no number {row}",
+                told=f"{what} {value_text(values.iloc[wrong[0]])!r} {row}",
                 column=column.name,
                 row=int(wrong[0]),
                 value=values.iloc[wrong[0]],
@@ -171,9 +172,14 @@ def _moments(values: "pd.Series[Any]", column: Column) -> NDArray[Any]:
         readable = pd.to_datetime(values.astype(object), errors="coerce", format="mixed", utc=True).notna()
         wrong = np.flatnonzero(~readable.to_numpy() & values.notna().to_numpy())
         at = int(wrong[0]) if len(wrong) else None
-        which = "" if at is None else f" (the first is in row {at + 1}: {value_text(values.iloc[at])!r})"
+        what = f"Column {column.name!r} is a date column, but its values are not all dates of one form"
+        where, text = (
+            ("", "") if at is None else (f" (the first is in row {at + 1}", f": {value_text(values.iloc[at])!r}")
+        )
+        end = ")." if where else "."
         raise EncodeError(
-            f"Column {column.name!r} is a date column, but its values are not all dates of one form{which}.",
+            f"{what}{where}{end}",
+            told=f"{what}{where}{text}{end}",
             column=column.name,
             row=at,
             remedy="Make it categorical, or correct the dates.",
@@ -199,8 +205,13 @@ def _refuse_day_or_month(values: "pd.Series[Any]", column: Column) -> None:
     if wrong:
         at = wrong[0]
         text = value_text(values.iloc[at])
+        what, rest = (
+            f"Column {column.name!r} is a date column, but",
+            f"(row {at + 1}) does not say which part is the day.",
+        )
         raise EncodeError(
-            f"Column {column.name!r} is a date column, but {text!r} (row {at + 1}) does not say which part is the day.",
+            f"{what} a value {rest}",
+            told=f"{what} {text!r} {rest}",
             column=column.name,
             row=at,
             value=text,
@@ -337,8 +348,10 @@ def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.inte
     unknown = [text for text in texts if text not in rank]
     if unknown:
         row = int(np.argmax(first_codes == present[texts.index(unknown[0])]))
+        what, rest = f"Column {column.name!r} holds", f"(row {row + 1}), which is not in its declared domain."
         raise EncodeError(
-            f"Column {column.name!r} holds {unknown[0]!r} (row {row + 1}), which is not in its declared domain.",
+            f"{what} a value {rest}",
+            told=f"{what} {unknown[0]!r} {rest}",
             column=column.name,
             row=row,
             value=unknown[0],

@@ -297,7 +297,14 @@ def _kept_values(cells: "pd.Series[Any]", column: Column) -> "tuple[pd.Series[An
         try:
             numbers, restore = numbers_of(pd.Series(levels, dtype=object), column)
         except AnonymizerError as error:
-            raise ReadError(error.problem, column=column.name, value=error.value, remedy=error.remedy) from error
+            raise ReadError(
+                error.problem,
+                told=error.told,
+                column=column.name,
+                row=error.row,
+                value=error.value,
+                remedy=error.remedy,
+            ) from error
         values = pd.Series(restore(numbers))
         twice = len(np.unique(numbers)) < len(levels) or not _alike(list(levels))
     return cast("pd.Series[Any]", values.reindex(codes).set_axis(cells.index).rename(column.name)), twice

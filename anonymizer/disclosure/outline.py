@@ -291,7 +291,8 @@ def lay_keys(outline: Outline, keys: Keys) -> KeyedTree:
             encoding = keys.encodings[column]
             value = encoding.text(int(keys.codes[run[np.argmin(side)], column]))
             raise ParameterError(
-                f"The tree has no branch for {encoding.name!r} = {'missing' if value is None else value!r}.",
+                f"The tree has no branch for a value of {encoding.name!r}.",
+                told=f"The tree has no branch for {encoding.name!r} = {'missing' if value is None else value!r}.",
                 column=encoding.name,
                 value=value,
                 remedy="Use the table that the tree was grown on.",

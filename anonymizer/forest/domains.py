@@ -94,9 +94,11 @@ class Attribute:
         elif outside.any():
             row = int(np.argmax(outside))
             value = values.iloc[row]
-            what = "is missing" if pd.isna(value) else f"holds {str(value)[:40]!r}"
+            rest = f"in record {row + 1:,}, which its public domain does not allow."
+            what = "is missing" if pd.isna(value) else "holds a value"
             raise SchemaError(
-                f"{self.name!r} {what} in record {row + 1:,}, which its public domain does not allow.",
+                f"{self.name!r} {what} {rest}",
+                told="" if pd.isna(value) else f"{self.name!r} holds {str(value)[:40]!r} {rest}",
                 column=self.name,
                 row=row,
                 remedy='Add the value to the public domain, or the level "*" for anything else (null for missing).',

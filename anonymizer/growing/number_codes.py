@@ -1,5 +1,6 @@
 """The codes of a column of numbers or dates, with public cuts or without."""
 
+from collections import Counter
 from typing import Any, cast
 
 import numpy as np
@@ -9,7 +10,10 @@ from numpy.typing import NDArray
 from anonymizer.errors import EncodeError
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.schema import Column, Kind
-from anonymizer.values import distinct_numbers, numbers_of, value_text
+from anonymizer.values import distinct_numbers, numbers_of, plural, value_text
+
+MOST_NAMED = 5
+"""Values that are named where a hierarchy does not have them."""
 
 
 def number_codes(
@@ -69,9 +73,10 @@ def cut_codes(
     whole = bool(np.all(present % 1 == 0)) and all(start % 1 == 0 for start in column.cuts.bands)
     low, high = column.cuts.ends(1.0 if whole else 0.0)
     if len(present) and present.min() < low[0]:
+        rest = f"below its first public band, which begins at {value_text(float(low[0]))}."
         raise EncodeError(
-            f"Column {column.name!r} holds {value_text(float(present.min()))}, below its first public band, which "
-            f"begins at {value_text(float(low[0]))}.",
+            f"Column {column.name!r} holds a value {rest}",
+            told=f"Column {column.name!r} holds {value_text(float(present.min()))}, {rest}",
             column=column.name,
             value=float(present.min()),
             remedy="Let the first band begin lower, or correct the value.",
@@ -95,17 +100,19 @@ def number_domain(column: Column, low: NDArray[np.float64], high: NDArray[np.flo
         domain = cast(tuple[float, float], column.domain)
     if extent and not domain[0] <= extent[0] <= extent[1] <= domain[1]:
         outside = extent[0] if extent[0] < domain[0] else extent[1]
+        rest = f"outside its declared range {value_text(domain[0])} to {value_text(domain[1])}."
         raise EncodeError(
-            f"Column {column.name!r} holds {value_text(outside)}, outside its declared range "
-            f"{value_text(domain[0])} to {value_text(domain[1])}.",
+            f"Column {column.name!r} holds a value {rest}",
+            told=f"Column {column.name!r} holds {value_text(outside)}, {rest}",
             column=column.name,
             value=outside,
             remedy="Widen the range, or correct the value.",
         )
     if not np.isfinite(domain[1] - domain[0]):
+        what = f"The values of column {column.name!r} lie too far apart to be measured"
         raise EncodeError(
-            f"The values of column {column.name!r} lie too far apart to be measured "
-            f"({value_text(domain[0])} to {value_text(domain[1])}).",
+            f"{what}.",
+            told=f"{what} ({value_text(domain[0])} to {value_text(domain[1])}).",
             column=column.name,
             remedy="Correct the extreme value, treat it as missing, or make the column categorical.",
         )
@@ -113,18 +120,28 @@ def number_domain(column: Column, low: NDArray[np.float64], high: NDArray[np.flo
 
 
 def require_values(values: "pd.Series[Any]", column: Column, hierarchy: Hierarchy) -> None:
-    """Raise :class:`EncodeError` when a column holds values that its public hierarchy does not: how many, not which."""
+    """Raise :class:`EncodeError` when a column holds values that its public hierarchy does not: how many. Which they
+    are is told to whoever has the table."""
+    rows: Counter[str] = Counter()
     if column.kind is Kind.CATEGORICAL:
-        texts = {value_text(value) for value in pd.unique(values.dropna())}
-        strange = len(texts - set(hierarchy.values))
+        levels = set(hierarchy.values)
+        for value, count in values.value_counts().items():
+            if count and value_text(value) not in levels:
+                rows[value_text(value)] += count
     else:
-        numbers = np.unique(numbers_of(values, column)[0].astype(np.float64))
-        strange = int((~np.isin(numbers[~np.isnan(numbers)], hierarchy.numbers)).sum())
-    if strange:
-        what = "1 value" if strange == 1 else f"{strange:,} different values"
+        numbers = pd.Series(numbers_of(values, column)[0].astype(np.float64)).value_counts()
+        rows.update({value_text(value): n for value, n in numbers[~numbers.index.isin(hierarchy.numbers)].items()})
+    if rows:
+        what = "1 value" if len(rows) == 1 else f"{len(rows):,} different values"
+        problem = (
+            f"{what} of {column.name!r} {'is' if len(rows) == 1 else 'are'} not in its public hierarchy, which has "
+            f"{len(hierarchy.values):,}."
+        )
+        named = ", ".join(f"{text!r} ({plural(n, 'row')})" for text, n in rows.most_common(MOST_NAMED))
+        more = f" and {len(rows) - MOST_NAMED:,} more" if len(rows) > MOST_NAMED else ""
         raise EncodeError(
-            f"{what} of {column.name!r} {'is' if strange == 1 else 'are'} not in its public hierarchy, which has "
-            f"{len(hierarchy.values):,}.",
+            problem,
+            told=f"{problem} Not in it: {named}{more}.",
             column=column.name,
             remedy="Add a row for every value that the column may have, or correct the values.",
         )

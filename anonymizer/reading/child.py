@@ -427,7 +427,9 @@ def _described_error(error: Exception) -> dict[str, Any]:
     if isinstance(error, AnonymizerError):
         value = error.value if isinstance(error.value, str | int | float) else None
         where = {"column": error.column, "row": error.row, "value": value}
-        return {"kind": type(error).__name__, "problem": error.problem, **where, "remedy": error.remedy}
+        return {
+            "kind": type(error).__name__, "problem": error.problem, "told": error.told, **where, "remedy": error.remedy
+        }  # fmt: skip
     if isinstance(error, MemoryError):
         return {"kind": "MemoryError"}
     if isinstance(error, OSError) and error.filename is not None:

@@ -12,7 +12,7 @@ from anonymizer.cuts import Cuts
 from anonymizer.errors import EncodeError, SchemaError
 from anonymizer.labelled.description import Description
 from anonymizer.schema import LEFT_OUT, ONCE, Column, Kind, Role, Schema
-from anonymizer.values import numbers_of, value_text
+from anonymizer.values import numbers_of, plural, value_text
 from anonymizer.whatif.next_year import Change
 
 MOST_NAMED = 5
@@ -116,8 +116,9 @@ def _with_domain(column: Column, one: Description, values: "pd.Series[Any]", cha
     if not levels or column.role in LEFT_OUT:
         return fresh
     if outside := sorted(here - set(levels)):
-        sentence = f"Column {column.name!r} holds what the codebook does not list: {_named(outside)}."
-        changes.append(Change("domain", f"{sentence} Its levels are not taken over."))
+        sentence = f"Column {column.name!r} holds {plural(len(outside), 'level')} that the codebook does not list."
+        sentence += " Its levels are not taken over."
+        changes.append(Change("domain", sentence, f"Not listed: {_named(outside)}."))
         return fresh
     if len(set(levels)) < len(levels):
         changes.append(Change("domain", f"The codebook lists a level of {column.name!r} twice; none is taken over."))

@@ -18,7 +18,7 @@ from anonymizer.measuring.utility import majorities
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.settings import NAMES
-from anonymizer.values import numbers_of, share, value_text
+from anonymizer.values import numbers_of, plural, share, value_text
 
 if TYPE_CHECKING:
     from anonymizer.flow import Flow
@@ -65,10 +65,17 @@ class Profile:
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is not as it was: ``what`` it is of, a word or two, and a ``sentence`` on it."""
+    """One thing that is not as it was: ``what`` it is of, a word or two, and a ``sentence`` on it; ``values`` of the
+    table that it is about, for whoever has that before them."""
 
     what: str
     sentence: str
+    values: str = ""
+
+    @property
+    def told(self) -> str:
+        """The sentence, and the values."""
+        return f"{self.sentence} {self.values}".rstrip()
 
 
 def profile_of(flow: "Flow") -> Profile:
@@ -211,8 +218,9 @@ def _levels(was: Column, values: "pd.Series[Any]") -> list[Change]:
         changes.append(
             Change(
                 "new levels",
-                f"{was.name!r} has levels that were not declared: {_named(fresh)}. Its public domain no longer holds; "
-                "declare it again.",
+                f"{was.name!r} has {plural(len(fresh), 'level')} that nobody declared. Its public domain no longer "
+                "holds; declare it again.",
+                f"Not declared: {_named(fresh)}.",
             )
         )
     if gone:

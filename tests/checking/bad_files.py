@@ -281,8 +281,8 @@ ALONE: dict[str, tuple[Change, str]] = {
     # kept columns
     "a kept level outside the domain": (cell("illness", "plague"), DOMAIN),
     "a kept number outside the domain": (cell("pay", 123456, 3), DOMAIN),
-    "a kept number that is a word": (cell("pay", "much", 3), "numeric, but holds 'much'"),
-    "a kept number that is NaN": (cell("pay", "NaN", 3), "numeric, but holds 'NaN'"),
+    "a kept number that is a word": (cell("pay", "much", 3), "numeric, but holds a value that is no number (row 4)"),
+    "a kept number that is NaN": (cell("pay", "NaN", 3), "numeric, but holds a value that is no number (row 4)"),
     "equal kept numbers in two ways": (cell("pay", ["1000", "1000.0"], slice(0, 2)), MANNER),
     "a kept level in two ways": (cell("illness", '"flu"', 0), MANNER),
     # columns and rows

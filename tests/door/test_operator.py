@@ -1,5 +1,6 @@
 """The operator's page: for the operator only, and nothing of a table on it."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,9 @@ from tests.conftest import COMMAND, ROOT, serve
 from tests.door.provider import SECRET, run_provider
 from tests.door.signing_in import Guarded, serve_guarded, sign_in
 from tests.waiting import PATIENCE
+from ui.door import operator
 
+KEY = "the-key-of-a-test-of-the-page"
 MARK = "Zqwxoperator"
 TABLE = f"{MARK}column,income\n" + f"{MARK}value,low\n{MARK}other,high\n" * 20
 
@@ -24,16 +27,43 @@ TABLE = f"{MARK}column,income\n" + f"{MARK}value,low\n{MARK}other,high\n" * 20
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     """A dashboard on one's own machine, without a login."""
     log = tmp_path_factory.mktemp("own") / "server.log"
-    with serve(COMMAND, ROOT, log) as running, run_provider() as provider:
+    with serve(COMMAND, ROOT, log, {**os.environ, "COPSE_OPERATOR_KEY": KEY}) as running, run_provider() as provider:
         yield Guarded(running.address, provider, running.process, log)
 
 
 def key_of(own: Guarded) -> str:
-    """The key that the server printed."""
-    match = re.search(r"Operator's page: (\S+), with the key (\S+)", own.log.read_text("utf-8"))
-    assert match
-    assert match[1] == "/operator"
-    return match[2]
+    """The key that was set, which the server's log does not hold."""
+    text = own.log.read_text("utf-8")
+    assert "Operator's page: /operator, with the key of COPSE_OPERATOR_KEY" in text
+    assert KEY not in text
+    return KEY
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_key__is_printed_on_a_terminal_only(
+    is_terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COPSE_OPERATOR_KEY", raising=False)
+    monkeypatch.setattr(operator, "login", lambda: None)
+    monkeypatch.setattr(operator.sys.stdout, "isatty", lambda: is_terminal)
+    operator.say_key()
+    text = capsys.readouterr().out
+    assert "Operator's page: /operator" in text
+    assert (operator.KEY in text) is is_terminal
+    assert ("COPSE_OPERATOR_KEY" in text) is not is_terminal
+
+
+def test_key__that_is_set_is_long_and_shown_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(operator, "login", lambda: None)
+    (choice,) = [one for one in CHOICES if one.variable == "COPSE_OPERATOR_KEY"]
+    monkeypatch.setenv("COPSE_OPERATOR_KEY", "12345678901234567")
+    assert operator.in_effect(choice) == "set"
+    monkeypatch.setattr(operator, "KEY", "short")
+    with pytest.raises(SystemExit, match="fewer than 16 characters"):
+        operator.say_key()
+    assert "short" not in capsys.readouterr().out
 
 
 def test_stranger__is_asked_for_the_key(own: Guarded) -> None:

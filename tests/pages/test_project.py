@@ -209,7 +209,8 @@ def test_a_codebook__is_held_against_its_table__whichever_comes_first(first: str
     text = plain_text(app)
     assert "The codebook of 2 columns holds for this table, but for 3 things." in text
     assert "'secret' of column 'city' is none of person" in text
-    assert "holds what the codebook does not list: 'Qcity2', 'Qcity3'" in text
+    assert "holds 2 levels that the codebook does not list. Its levels are not taken over." in text
+    assert "Not listed: 'Qcity2', 'Qcity3'." in text
     ws.forget()
     assert (ws.decisions.codebook, ws.decisions.described) == ((), None)
 

@@ -2,11 +2,12 @@
 
 It is a small page of the server's own and no page of the dashboard: it makes no session, and answers when scripts do
 not. Where people sign in, it is for those whom the operator's file names; else for who has the key that the server
-prints at its start.
+prints on a terminal at its start, or that the operator set.
 """
 
 import os
 import secrets
+import sys
 import time
 from collections.abc import Sequence
 from hashlib import sha256
@@ -32,8 +33,11 @@ from ui.warm import WARM_UP
 
 PATH = "operator"
 COOKIE = "copse_operator"
-KEY, PASS = secrets.token_urlsafe(16), secrets.token_urlsafe(32)
-"""What the operator types, and what the browser gets for it; both are made anew at each start."""
+OWN_KEY = "COPSE_OPERATOR_KEY"
+SHORTEST = 16
+"""Characters of a key that the operator sets."""
+KEY, PASS = os.environ.get(OWN_KEY, "").strip() or secrets.token_urlsafe(16), secrets.token_urlsafe(32)
+"""What the operator types, and what the browser gets for it; made anew at each start, but for a key that is set."""
 BEGAN = time.monotonic()
 FRAMEWORK = "STREAMLIT_"
 """How environment variables begin that set an option of the framework, which can be set in other ways, too."""
@@ -41,9 +45,18 @@ ALL = "all"
 
 
 def say_key() -> None:
-    """Print where the operator's page is, and the key that it asks for."""
-    if login() is None:
-        print(f"  Operator's page: {address_of(PATH)}, with the key {KEY}\n", flush=True)
+    """Print where the operator's page is, and on a terminal the key that it asks for: what is printed elsewhere is a
+    log, which others read. Ends the program where a key was set that is too short."""
+    if login() is not None:
+        return
+    if len(KEY) < SHORTEST:
+        raise SystemExit(f"copse: {OWN_KEY} has fewer than {SHORTEST} characters. Nothing was started.")
+    words = f"whose key is shown on a terminal only; or set {OWN_KEY}"
+    if OWN_KEY in os.environ:
+        words = f"with the key of {OWN_KEY}"
+    elif sys.stdout.isatty():
+        words = f"with the key {KEY}"
+    print(f"  Operator's page: {address_of(PATH)}, {words}\n", flush=True)
 
 
 def refusal(request: Request) -> Response | None:
@@ -56,7 +69,7 @@ def refusal(request: Request) -> Response | None:
     if secrets.compare_digest(request.cookies.get(COOKIE, "").encode(), PASS.encode()):
         return None
     field = '<label>The key <input name="key" type="password" autocomplete="off" required autofocus></label>'
-    words = "The server printed a key on its terminal when it started."
+    words = f"The server printed a key on its terminal when it started, or it was set as {OWN_KEY}."
     body = f"<h1>Operator's page</h1><p>{words}</p>{form(field + '<button class=first>Open</button>')}"
     return with_forms(document("Operator's page", body, "narrow", 401))
 
@@ -164,7 +177,8 @@ def in_effect(choice: Choice) -> str:
         value = str(st.get_option(f"{section}.{first}{''.join(map(str.title, rest))}"))
     if not value:
         return escape(choice.default)
-    return escape(value) if value.replace(".", "").replace(":", "").isdigit() else "set"
+    is_plain = value.replace(".", "").replace(":", "").isdigit() and not choice.variable.endswith(("_KEY", "_SECRET"))
+    return escape(value) if is_plain else "set"
 
 
 def memory_of_process() -> str:
