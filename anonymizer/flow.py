@@ -296,11 +296,6 @@ class Flow:
         """The work that generalizers keep of a tree while its groups change, such as the lines of packing."""
         return {}
 
-    @stage(*PARTS)
-    def bands(self) -> dict[int, NDArray[np.int64]]:
-        """The records of each part inside every group, by the group's node."""
-        return self.parts.sizes_in(self.pruning.group_of_node()[self.leaf[self.staying]])
-
     @stage(*RELEASE)
     def release(self) -> Release:
         """The release as it is worked on here: rows of a box together, all else in a secret order."""
@@ -350,6 +345,14 @@ class Flow:
         class_of = np.full(len(self.table), -1, np.int64)
         class_of[self.release.order] = self.look_alikes.class_of
         return class_of
+
+    @stage(*RELEASE)
+    def bands(self) -> dict[int, NDArray[np.int64]]:
+        """The records of every group that are released alike, a number for each class, by the group's node."""
+        groups, classes = self.pruning.group_of_node()[self.leaf[self.staying]], self.class_of[self.staying]
+        pairs, sizes = np.unique(np.column_stack([groups, classes]), axis=0, return_counts=True)
+        nodes, starts = np.unique(pairs[:, 0], return_index=True)
+        return {int(node): own for node, own in zip(nodes, np.split(sizes, starts[1:]), strict=True)}
 
     @stage(*RELEASE)
     def kinds(self) -> LookAlikes:

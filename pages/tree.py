@@ -48,7 +48,7 @@ def show(ws: Workspace, pruning: Pruning) -> None:
         if state.node is not None:
             with st.container(key="canvas-panel", width=300):
                 show_node(ws, pruning, state.node, state.after, bands, put_back, look_closer)
-    smallest, parts = plural(int(tree.persons.n[cut].min()), tree.unit), sum(map(len, bands.values()))
+    smallest, parts = plural(int(tree.persons.n[cut].min()), tree.unit), len(ws.flow.look_alikes.sizes) if bands else 0
     inside = f" Inside them {plural(parts, 'group')} look alike when they are released." if parts > len(cut) else ""
     steps = f"{plural(len(cut), 'group')} after {plural(state.after, 'step')}; the smallest has {smallest}."
     st.caption(f"{steps}{inside}")

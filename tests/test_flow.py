@@ -11,6 +11,8 @@ from anonymizer.errors import GuaranteeError, ParameterError
 from anonymizer.flow import DEPENDS, Flow
 from anonymizer.pipeline import anonymize, run_flow
 from anonymizer.reading.samples import hospital
+from anonymizer.releasing.generalize import GENERALIZERS
+from anonymizer.releasing.tiers import Groups, Parts, disjoint
 from anonymizer.reporting.report import schema_digest
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import RUN, Settings, setting_names
@@ -185,3 +187,19 @@ def test_recorded__says_what_was_used_and_nothing_else() -> None:
     assert {baseline[name] for name in ("criterion", "min_leaf", "max_depth", "weight")} == {None}
     assert set(baseline) == set(setting_names(*RUN))
     assert flow.settings.min_leaf == 3, "nothing is changed"
+
+
+def test_bands__are_the_classes_that_look_alike_in_each_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two parts with equal cells look alike, so they are one class wherever groups are counted."""
+
+    def halves(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
+        """Return two parts whose records are alike."""
+        return disjoint(np.arange(groups.encoded.n_records) % 2, 2)
+
+    monkeypatch.setitem(GENERALIZERS, "halves", halves)
+    table = pd.DataFrame({"age": [30] * 40, "sex": ["f"] * 40, "ill": ["flu", "cold"] * 20})
+    schema = Schema.of(table, quasi_identifying=["age", "sex"], sensitive=["ill"])
+    flow = Flow(table, schema, Settings(k=5, generalizer="halves"))
+    assert flow.parts.n_parts == 2
+    assert {node: sizes.tolist() for node, sizes in flow.bands.items()} == {0: [40]}
+    assert flow.after.groups == len(flow.look_alikes.sizes) == 1

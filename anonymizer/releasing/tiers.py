@@ -83,19 +83,6 @@ class Parts:
         leaf = None if self.leaf is None else self.leaf[rows]
         return replace(self, part=self.part[rows], shared_record=place[self.shared_record], leaf=leaf)
 
-    def sizes_in(self, group: NDArray[Any]) -> dict[int, NDArray[np.int64]]:
-        """Return the records of each part by the group that it lies in, in the order of the parts; shared ones count.
-
-        ``group`` (n,): the group of each record. A part whose records are of several groups is in none.
-        """
-        own = np.bincount(self.part, minlength=self.n_parts)
-        sizes = own + np.bincount(self.shared_part, minlength=self.n_parts)
-        group_of = np.zeros(self.n_parts, np.int64)
-        group_of[self.part] = group  # of one of its records
-        whole = own > 0
-        whole[self.part[group_of[self.part] != group]] = False
-        return {int(node): sizes[whole & (group_of == node)] for node in np.unique(group_of[whole])}
-
 
 def uniform(groups: Groups, k: int, rng: np.random.Generator) -> Parts:
     """Return the groups as parts: every record gets its group's hull (Y19, uniform generalization). ``k`` and
