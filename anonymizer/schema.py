@@ -139,7 +139,7 @@ class Column:
 
     def _take_values(self, hierarchy: Hierarchy) -> None:
         """Make the values of a public hierarchy the domain. Raises :class:`SchemaError` for a wider one."""
-        declared = () if self.domain is None or self.suggested else self.domain
+        declared = self.domain if self.domain is not None and self.declared else ()
         if self.kind is Kind.CATEGORICAL:
             outside, domain = len(set(map(str, declared)) - set(hierarchy.values)), cast(Domain, hierarchy.values)
         else:
@@ -186,6 +186,11 @@ class Column:
     def why(self) -> str:
         """Why the column has its role: the steward's reason, or why it was suggested, or that the steward gave it."""
         return self.own_reason or self.reason or "Set by the steward."
+
+    @property
+    def declared(self) -> bool:
+        """True when somebody declared the domain, so that it says nothing of who is in the table."""
+        return self.domain is not None and not self.suggested
 
     @property
     def by_order(self) -> bool:

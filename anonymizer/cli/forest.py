@@ -1,6 +1,7 @@
 """The private forest from a terminal: ``copse forest`` and ``audit``."""
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,10 @@ def add_forest(subparsers: Any) -> None:
         "--min-size", type=float, help="fewest noisy records of a divided node (default: 100; not strict)"
     )
     grow.add_argument("--domains", metavar="JSON", help="the public values of each column; without, they are read")
+    grow.add_argument(
+        "--from-data", type=names, default=[], metavar="A,B",
+        help="columns whose values in --domains or --codebook were read from a table, so that they are not public",
+    )  # fmt: skip
     add_codebook(grow)
     grow.add_argument(
         "--cut-share", type=float, default=0.0, metavar="SHARE", help="share of the budget that buys cut points"
@@ -103,7 +108,14 @@ def public_domains(reading: Reading, options: argparse.Namespace) -> Domains:
     )  # fmt: skip
     domains = read_domains(first_bytes(options.domains)) if options.domains else None
     schema = described(schema, reading.frame, options)
-    return domains_of(reading.frame, options.target, domains, columns=options.columns, schema=schema)
+    answer = domains_of(reading.frame, options.target, domains, columns=options.columns, schema=schema)
+    return answer.as_read(options.from_data)
+
+
+def questions_of(domains: Domains) -> list[str]:
+    """Return what is asked about domains, with the option that answers; nothing where nothing is."""
+    names = shlex.quote(",".join(domains.exact))
+    return [f"{domains.question} If so: --from-data {names}."] if domains.exact else []
 
 
 def run_forest(options: argparse.Namespace, reading: Reading) -> int:
@@ -152,7 +164,7 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
     rules = rules_of(forest)
     if options.rules:
         write_file(options.rules, WRITERS[ending](forest, rules))
-    described = forest.to_dict() | {"rules": len(rules)} | extra
+    described = forest.to_dict() | {"rules": len(rules), "questions": questions_of(domains)} | extra
     person = options.person or suggest(reading.frame).person
     if person is not None:
         described["warnings"] = [ONE_ROW.format(person=person), *described["warnings"]]
@@ -166,7 +178,8 @@ def run_forest(options: argparse.Namespace, reading: Reading) -> int:
 def forest_text(forest: Forest, described: dict[str, Any]) -> str:
     """Return the run as a short text: warnings first."""
     others = [f"WARNING: {warning}" for warning in described["warnings"] if warning not in forest.warnings]
-    lines = [*others, *promise(forest), NEIGHBOURS, "", forest.ledger.text()]
+    questions = [f"QUESTION: {question}" for question in described["questions"]]
+    lines = [*others, *questions, *promise(forest), NEIGHBOURS, "", forest.ledger.text()]
     lines.append(f"{forest.model.title}, {described['rules']} rules and subrules. {forest.model.reading}")
     if "measured" in described:
         trial = described["measured"]

@@ -5,8 +5,8 @@ come from the steward or a public codebook. Reading them from the table is possi
 rare value is published without noise: each such column is marked, and the mark stays in every report.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Attribute:
     inner ends of the ranges: range i holds cuts[i-1] <= value < cuts[i]; values beyond the ends fall into the outer
     ranges. ``public``: whether this came from the steward rather than from the records. ``bounds``: the two ends, where
     only they are known and the cuts in between are even; :mod:`anonymizer.forest.cut_points` can buy better ones.
+    ``exact``: it was declared, and is just what occurs in the table.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Attribute:
     cuts: tuple[float, ...] | None = None
     public: bool = True
     bounds: tuple[float, float] | None = None
+    exact: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.levels or len(set(self.levels)) != len(self.levels):
@@ -173,6 +175,33 @@ class Domains:
         return tuple(attribute.name for attribute in (*self.attributes, self.target) if not attribute.public)
 
     @property
+    def exact(self) -> tuple[str, ...]:
+        """Columns whose domain was declared, and is just what occurs in the table: was it read from there?"""
+        return tuple(attribute.name for attribute in (*self.attributes, self.target) if attribute.exact)
+
+    @property
+    def question(self) -> str:
+        """A sentence that asks about them; empty when there are none."""
+        if not self.exact:
+            return ""
+        return (
+            f"The declared values of {', '.join(self.exact)} are exactly those that occur in the table. Were they read "
+            "from there? Then they are not public, and the guarantee does not cover which of them occur."
+        )
+
+    def as_read(self, names: Collection[str]) -> "Domains":
+        """Return the same domains, of which those of some columns were read from the records after all. Raises
+        :class:`SchemaError` for a name that is none of theirs."""
+        own = {attribute.name for attribute in (*self.attributes, self.target)}
+        if unknown := sorted(set(names) - own):
+            raise SchemaError(f"No domain is that of a column {unknown[0]!r}.", column=unknown[0])
+
+        def marked(attribute: Attribute) -> Attribute:
+            return replace(attribute, public=False, exact=False) if attribute.name in names else attribute
+
+        return Domains(tuple(map(marked, self.attributes)), marked(self.target))
+
+    @property
     def warning(self) -> str:
         """A sentence on what is not protected; empty when all domains are public."""
         names = self.read_from_data
@@ -229,7 +258,8 @@ def domains_of(
 
     ``codebook``: a domain a column, see :meth:`Attribute.from_dict`. ``columns``: those to split on (default: all but
     the target and those that the schema calls identifying). A domain that a table suggested, this one or another, is
-    not public; ordered levels of a schema that are just those that occur are taken for suggested. A codebook is public.
+    not public; ordered levels of a schema that are just those that occur are taken for suggested. A codebook is public;
+    :attr:`Domains.question` asks about domains of it that are just what occurs.
 
     Raises :class:`SchemaError` for names that are not there.
     """
@@ -257,7 +287,20 @@ def domains_of(
         kind = column.kind if column is not None else kind_of(table[name])
         return read_attribute(table[name], as_numbers=kind is Kind.NUMERIC and not is_class)
 
-    return Domains(tuple(attribute(name) for name in names), attribute(target, is_class=True))
+    def with_question(name: str, is_class: bool = False) -> Attribute:
+        """Return the domain of one column, with whether it is to be asked about."""
+        one = attribute(name, is_class)
+        return replace(one, exact=one.public and _is_exact(one, table[name]))
+
+    return Domains(tuple(map(with_question, names)), with_question(target, is_class=True))
+
+
+def _is_exact(attribute: Attribute, values: "pd.Series[Any]") -> bool:
+    """Return whether a domain is just what occurs: every level, or both ends."""
+    if attribute.cuts is None:
+        return _occur(values, [level for level in attribute.levels if level is not MISSING])
+    numbers = pd.to_numeric(values.astype("object"), errors="coerce").dropna()
+    return attribute.bounds is not None and len(numbers) > 0 and attribute.bounds == (numbers.min(), numbers.max())
 
 
 def _occur(values: "pd.Series[Any]", levels: Sequence[str]) -> bool:

@@ -15,8 +15,9 @@ from anonymizer.labelled.ddi import read_ddi
 from anonymizer.labelled.description import MOST_COLUMNS, REMEDY, Description
 from anonymizer.labelled.variable import LONGEST_LABEL, MOST_LEVELS
 
-FIELDS = ("name", "label", "role", "kind", "domain")
-"""The columns of a codebook in CSV; only the first has to be there."""
+FIELDS = ("name", "label", "role", "kind", "domain", "from")
+"""The columns of a codebook in CSV; only the first has to be there. ``from``: "data" for a domain that was read from a
+table."""
 KINDS = {
     "integer": "numeric", "number": "numeric", "year": "numeric", "date": "date", "datetime": "date",
     "boolean": "categorical",
@@ -82,6 +83,7 @@ def _table(data: bytes) -> Iterator[Description]:
         yield Description(
             cells["name"], " ".join(cells.get("label", "").split()), cells.get("role", "").strip().lower(),
             "categorical" if kind == "ordered" else kind, levels, ends, kind == "ordered",
+            from_data=cells.get("from", "").strip().lower() == "data",
         )  # fmt: skip
 
 
@@ -136,7 +138,7 @@ def _field(entry: JsonValue) -> Description:
     return Description(
         name, "" if label == name else label, text("role"),
         own or ("categorical" if levels else KINDS.get(text("type"), "")), levels, ends if len(ends) == 2 else (),
-        not order.absent and order.flag(),
+        not order.absent and order.flag(), from_data=text("domainFrom") == "data",
     )  # fmt: skip
 
 

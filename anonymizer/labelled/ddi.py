@@ -57,7 +57,7 @@ class _Reader:
         text = " ".join("".join(self.text).split())
         if self.is_at("var", "labl"):
             self.columns[-1].setdefault("label", text)
-        elif self.is_at("var", "notes") and self.type in ("role", "kind"):
+        elif self.is_at("var", "notes") and self.type in ("role", "kind", "domain"):
             self.columns[-1].setdefault(self.type, text.lower())
         elif self.is_at("var", "catgry", "catValu"):
             self.columns[-1]["levels"][-1][0] = text
@@ -106,6 +106,7 @@ def _description(column: dict[str, Any]) -> Description:
         name, "" if label == name else label, column.get("role", ""), column.get("kind", kind),
         tuple((value, "" if meaning == value else meaning) for value, meaning in levels), ends if all(ends) else (),
         attributes.get("nature") == "ordinal", (*column.get("missing", ()), *(value for value, _ in marks)),
+        column.get("domain") == "data",
     )  # fmt: skip
 
 

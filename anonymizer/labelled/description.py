@@ -14,7 +14,8 @@ class Description:
     """What a codebook says of one column, nothing of it believed yet: "" and empty where it says nothing.
 
     ``role``, ``kind``: words; ``levels``: each value and what it means, in their order; ``ends``: lowest and highest;
-    ``missing``: values that mean missing.
+    ``missing``: values that mean missing. ``from_data``: its levels or ends were read from a table, so that they
+    are not public.
     """
 
     name: str
@@ -25,3 +26,4 @@ class Description:
     ends: tuple[str, ...] = ()
     ordered: bool = False
     missing: tuple[str, ...] = ()
+    from_data: bool = False

@@ -177,7 +177,7 @@ def boxed_column(
         domain = tuple(value_text(level) for level in encoding.labels)
     index = index.astype(np.min_scalar_type(-len(cells) - 1))
     about = (encoding.name, column.role, column.kind, domain, encoding.missing)
-    return ReleasedColumn(*about, cells, index, variable=column.variable)
+    return ReleasedColumn(*about, cells, index, variable=column.variable, declared=column.declared)
 
 
 def sorted_by(keys: Sequence[tuple[NDArray[np.integer[Any]], NDArray[np.unsignedinteger]]]) -> NDArray[np.uint32]:

@@ -327,8 +327,9 @@ def kept_column(values: "pd.Series[Any]", column: Column, records: int | None = 
         else:
             series = pd.Series(values.array.copy(), name=column.name)
     return ReleasedColumn(
-        column.name, column.role, column.kind, domain, may_miss, values=series, variable=column.variable
-    )
+        column.name, column.role, column.kind, domain, may_miss, values=series, variable=column.variable,
+        declared=column.declared and column.kind is Kind.CATEGORICAL,
+    )  # fmt: skip
 
 
 def _kept_range(values: "pd.Series[Any]", column: Column) -> tuple[str, ...]:

@@ -183,7 +183,7 @@ def release_of(
             domain = tuple(value_text(level) for level in encoding.labels)
         place = np.repeat(index.astype(np.min_scalar_type(-len(cells) - 1))[present], rows_of_box)
         about = (name, column.role, column.kind, domain, encoding.missing)
-        columns.append(ReleasedColumn(*about, cells, place, variable=column.variable))
+        columns.append(ReleasedColumn(*about, cells, place, variable=column.variable, declared=column.declared))
     return Release(tuple(columns), order, parts.made.method, writing, numbers)
 
 

@@ -71,7 +71,7 @@ def cut_hierarchy(column: Column, pruning: Pruning, encodings: Sequence[Encoding
 def public_values(column: Column) -> tuple[str, ...]:
     """Return the values that a column may have, as text, from its declared domain. Raises :class:`SchemaError` where
     none is declared, or it is not one of levels or whole numbers."""
-    if column.domain is None or column.suggested:
+    if column.domain is None or not column.declared:
         what = f"The values of {column.name!r} are those of the table, so they cannot be listed."
         raise SchemaError(what, column=column.name, remedy="Declare its public domain first.")
     if column.kind is Kind.CATEGORICAL:

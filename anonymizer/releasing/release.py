@@ -63,7 +63,7 @@ class ReleasedColumn:
     Generalized: ``cells``, the distinct ones, and ``index`` (n,) which of them each row has, in as few bits as they
     need. Kept as it is: ``values`` (n,). ``domain``: as text, lowest and highest (numbers and dates) or the levels in
     their order; ``may_miss``: whether a value of the column can be missing. ``variable``: what the file that the table
-    came from says of the column.
+    came from says of the column. ``declared``: the domain was, and not read from the data.
     """
 
     name: str
@@ -75,11 +75,17 @@ class ReleasedColumn:
     index: NDArray[np.integer[Any]] | None = None
     values: "pd.Series[Any] | None" = None
     variable: Variable = Variable()
+    declared: bool = False
 
     @property
     def generalized(self) -> bool:
         """True when the column holds cells rather than values."""
         return self.index is not None
+
+    @property
+    def domain_from(self) -> str:
+        """Where the domain comes from: "declared", or "data" where it was read from the table, and so is not public."""
+        return "declared" if self.declared else "data"
 
     def counts(self) -> NDArray[np.int64]:
         """Return how many rows have each of the distinct cells."""
@@ -419,7 +425,7 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
     elif column.domain:
         entry["levels"] = list(column.domain[:_MOST_LISTED])
         entry["number_of_levels"] = len(column.domain)
-    return entry
+    return entry | ({"domain_from": column.domain_from} if column.domain else {})
 
 
 def read_release(source: str | Path | bytes | BinaryIO, schema: Schema | None = None) -> pd.DataFrame:

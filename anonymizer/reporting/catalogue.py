@@ -76,12 +76,14 @@ def dictionary_text(entry: Entry) -> str:
         lines += [f"- {_plain(column.variable.label)}"] if column.variable.label else []
         lines += [f"- It is {ROLES[column.role]}.", f"- {_plain(described['cells'])}"]
         if "lowest" in described:
-            lines.append(f"- From {_plain(str(described['lowest']))} to {_plain(str(described['highest']))}.")
+            ends = f"{_plain(str(described['lowest']))} to {_plain(str(described['highest']))}"
+            lines.append(f"- From {ends}{'' if column.declared else ', as in the table it was made from'}.")
         if "levels" in described:
             levels, number = described["levels"], described["number_of_levels"]
             more = f", and {number - 50:,} more" if number > 50 else ""
             words = [_plain(column.variable.level_text(level)) for level in levels[:50]]
-            lines.append(f"- {number:,} levels: {', '.join(words)}{more}.")
+            which = "" if column.declared else " that occur in the table it was made from"
+            lines.append(f"- {number:,} levels{which}: {', '.join(words)}{more}.")
         lines.append("")
     return "\n".join(lines)
 
@@ -140,6 +142,8 @@ def _field(column: ReleasedColumn) -> dict[str, Any]:
             if meanings:
                 words = [meanings.get(level, level) for level in column.domain]
                 field["categories"] = [{"value": at, "label": word} for at, word in zip(levels, words, strict=True)]
+    if len(constraints) > 1:
+        field["domainFrom"] = column.domain_from
     return field | {"constraints": constraints}
 
 
@@ -194,7 +198,7 @@ def _variable(data: ElementTree.Element, number: int, column: ReleasedColumn, de
             _add(category, "catValu", kept_text(level))
             _add(category, "labl", meanings.get(level, level))
     _add(variable, "varFormat", type="numeric" if as_number else "character", schema="other")
-    for type, text in (("role", column.role.value), ("kind", column.kind.value)):
+    for type, text in (("role", column.role.value), ("kind", column.kind.value), ("domain", column.domain_from)):
         _add(variable, "notes", text, type=type)
 
 

@@ -27,8 +27,9 @@ def with_codebook(
 ) -> tuple[Schema, tuple[Change, ...]]:
     """Return the schema as a codebook describes it, and a sentence for each thing in which it contradicts the table.
 
-    Domains of a codebook are public: they count as declared. What contradicts the table is not taken over, and what was
-    in the schema stays. ``roles_of``: columns that may get a role of it; ``None``: all.
+    Domains of a codebook are public: they count as declared, but for those that it says were read from a table. What
+    contradicts the table is not taken over, and what was in the schema stays. ``roles_of``: columns that may get a role
+    of it; ``None``: all.
     """
     columns = {column.name: column for column in schema.columns}
     changes: list[Change] = []
@@ -125,7 +126,7 @@ def _with_domain(column: Column, one: Description, values: "pd.Series[Any]", cha
         return fresh
     words = replace(fresh.variable, meanings=meanings)
     ordered = one.ordered or (fresh.ordered and fresh.domain is not None)
-    return replace(fresh, domain=levels, ordered=ordered, suggested=False, variable=words, groups=None)
+    return replace(fresh, domain=levels, ordered=ordered, suggested=one.from_data, variable=words, groups=None)
 
 
 def _levels(one: Description, here: set[str]) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
@@ -148,7 +149,7 @@ def _with_ends(column: Column, one: Description, numbers: Any, changes: list[Cha
     if not one.ends or column.role in LEFT_OUT:
         return column
     try:
-        wide = replace(column, domain=one.ends, suggested=False)
+        wide = replace(column, domain=one.ends, suggested=one.from_data)
     except SchemaError as error:
         changes.append(Change("domain", f"{error.problem} It is not taken over."))
         return column

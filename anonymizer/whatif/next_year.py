@@ -186,7 +186,7 @@ def _column(was: Column, new: Column, values: "pd.Series[Any]", last: Profile | 
             Change("kind", f"{was.name!r} was {was.kind}, which its values no longer are; it is {new.kind} now.")
         )
         return replace(new, role=was.role, own_reason=was.own_reason), changes
-    declared = was.domain is not None and not was.suggested and was.domain != new.domain
+    declared = was.declared and was.domain != new.domain
     if declared and numbers is None:
         changes += _levels(was, values)
     elif declared and numbers is not None:

@@ -126,6 +126,11 @@ def public_domains(ws: Workspace, target: str, columns: list[str]) -> Domains | 
         own = {name: domain for name, domain in own.items() if name in (target, *columns)}
         try:
             domains = domains_of(ws.table, target, own, columns=columns, schema=schema_as_declared(ws))
+            if domains.exact:
+                st.warning(plain(domains.question), icon=":material/help:")
+                key = f"forest read {ws.edition} {hash((target, *domains.exact))}"
+                if st.checkbox("They were read from the table", key=key):
+                    domains = domains.as_read(domains.exact)
         except AnonymizerError as error:
             wrong = wrong or error
     if wrong is not None:

@@ -169,8 +169,8 @@ def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:
 
 
 def parts_in_view(ws: Workspace, pruning: Pruning) -> Mapping[int, NDArray[np.int64]]:
-    """Return the records of every group that are released alike, by node: none while pruning steps are taken back, where the grown
-    tree alone is drawn, or where nothing can be released."""
+    """Return the records of every group that are released alike, by node: none while steps are taken back, where the
+    grown tree alone is drawn, or where nothing can be released."""
     state = ws.state(TreeState)
     whole = state.what != "grown" and state.after == pruning.n_steps
     return ws.flow.bands if whole and ws.flow.ready("bands") else {}
