@@ -10,7 +10,7 @@ from anonymizer.cli.options import add_reading, names, pairs, print_json, readin
 from anonymizer.disclosure.brought import Brought, read_tree
 from anonymizer.disclosure.constraints import GrowingRule, Knowledge
 from anonymizer.disclosure.exposure import CONFIDENT, Exposure, assess, compare, figures_of_leaves
-from anonymizer.disclosure.integer_posterior import integer_posterior
+from anonymizer.disclosure.integer_posterior import surest_posterior
 from anonymizer.disclosure.multiway import MEASURES, grow_multiway
 from anonymizer.disclosure.outline import KeyedTree, Keys, keys_of, lay_keys, outline_of
 from anonymizer.disclosure.publish import WRITERS, publish
@@ -99,7 +99,7 @@ def run_disclosure(options: argparse.Namespace, reading: Reading) -> int:
     if shares is not None:
         figures["class_shares_of_leaves"] = shares.to_dict(options.confidence)
     if options.exact:
-        counted = integer_posterior(tree, knowledge)
+        counted = surest_posterior(tree, knowledge)
         people = int(tree.keys.counts[counted.exact].sum())
         figures["exact"] = {
             "people": people,

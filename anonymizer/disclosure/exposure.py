@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anonymizer.disclosure.constraints import ConstraintCounts, GrowingRule, Knowledge, count_constraints
-from anonymizer.disclosure.integer_posterior import IntegerPosterior, integer_posterior
+from anonymizer.disclosure.integer_posterior import IntegerPosterior, surest_posterior
 from anonymizer.disclosure.maxent import Estimate, maximum_entropy
 from anonymizer.disclosure.multiway import Floats, grow_multiway
 from anonymizer.disclosure.outline import KeyedTree, Keys, distinct_rows, lay_keys
@@ -75,7 +75,8 @@ class Figures:
 class Exposure:
     """The gain of one kind of adversary: the knowledge, the estimate, its figures, the numbers of constraints.
 
-    ``exact``: the posteriors counted in whole people, where they were; the estimate understates those of few people.
+    ``exact``: the posteriors counted in whole people, where they were, of whoever is surer, with the rule by which ties
+    are labelled or without; the estimate understates those of few people.
     """
 
     knowledge: Knowledge
@@ -205,7 +206,7 @@ def assess(
     if tree.n_classes < 2:
         raise ParameterError("The sensitive column needs two values.", remedy="Choose another target.")
     estimate = maximum_entropy(tree, knowledge, starts=starts, rng=rng, progress=progress, cancelled=cancelled)
-    counted = integer_posterior(tree, knowledge, limit=COUNTED, cancelled=cancelled) if exact else None
+    counted = surest_posterior(tree, knowledge, limit=COUNTED, cancelled=cancelled) if exact else None
     figures = figures_of(tree, estimate.posterior)
     return Exposure(knowledge, estimate, figures, count_constraints(tree, knowledge), counted)
 

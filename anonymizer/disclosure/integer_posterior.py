@@ -45,15 +45,41 @@ class TooManyError(Exception):
     """A branch has more states than the limit."""
 
 
-def integer_posterior(
+def surest_posterior(
     tree: KeyedTree, knowledge: Knowledge, *, limit: int = LIMIT, cancelled: Cancelled | None = None
 ) -> IntegerPosterior:
+    """Return, for each key, the exact posterior of the surer of two: who knows that the label of a leaf is the first of
+    several largest classes, and who does not. A tree whose labels are others tells nothing of that rule."""
+    plain = integer_posterior(tree, knowledge, limit=limit, cancelled=cancelled)
+    if not labelled_by_order(tree):
+        return plain
+    ruled = integer_posterior(tree, knowledge, by_order=True, limit=limit, cancelled=cancelled)
+    is_surer = ruled.posterior.max(axis=1) > plain.posterior.max(axis=1)
+    return IntegerPosterior(
+        np.where(is_surer[:, None], ruled.posterior, plain.posterior), plain.exact & ruled.exact,
+        max(plain.states, ruled.states), plain.constraints,
+    )  # fmt: skip
+
+
+def labelled_by_order(tree: KeyedTree) -> bool:
+    """Return whether the label of every leaf is the first of its largest classes, as a public rule may have it."""
+    leaves = tree.outline.leaves
+    return bool((tree.label[leaves] == tree.sums[leaves].argmax(axis=1)).all())
+
+
+def integer_posterior(
+    tree: KeyedTree, knowledge: Knowledge, *, by_order: bool = False, limit: int = LIMIT,
+    cancelled: Cancelled | None = None,
+) -> IntegerPosterior:  # fmt: skip
     """Return the exact integer posterior of every key for which counting stays within ``limit`` states.
+
+    ``by_order``: it is known that the label of a leaf is the first of several largest classes, so that those before it
+    have fewer people.
 
     Class totals join all leaves; with them, and with internal constraints far up, only small tables can be counted.
     Binary trees: every division of a column in two is a constraint of its own, so fewer can be counted.
     """
-    counting = Counting(tree, knowledge, limit, cancelled or (lambda: False))
+    counting = Counting(tree, knowledge, limit, cancelled or (lambda: False), by_order)
     return counting.run()
 
 
@@ -71,8 +97,11 @@ class States:
 class Counting:
     """One count over a tree. Branches that no constraint above can see into are counted apart."""
 
-    def __init__(self, tree: KeyedTree, knowledge: Knowledge, limit: int, cancelled: Cancelled) -> None:
+    def __init__(
+        self, tree: KeyedTree, knowledge: Knowledge, limit: int, cancelled: Cancelled, by_order: bool = False
+    ) -> None:
         self.tree, self.knowledge, self.limit, self.cancelled = tree, knowledge, limit, cancelled
+        self.by_order = by_order
         self.most = 0
         self.used = 0
         self.candidates: dict[int, list[Candidate]] = {}
@@ -116,7 +145,8 @@ class Counting:
     def top_constrained(self) -> list[int]:
         """Return the branches to be counted together: highest nodes with a doubtful constraint; the root with totals.
 
-        Without rates, every leaf is counted: its label alone says something of whole people.
+        Without rates, every leaf is counted: its label alone says something of whole people. So it does where another
+        class may be as large, and it is known which of several is the label.
         """
         tree = self.tree
         if self.knowledge.totals:
@@ -126,7 +156,8 @@ class Counting:
         for node in range(tree.outline.n_nodes):
             if tree.first[node] == tree.last[node] or (tops and tree.last[node] <= covered):
                 continue
-            leaf_counts = tree.outline.feature[node] < 0 and not self.knowledge.rates
+            may_tie = self.by_order and tree.error[node] >= tree.correct[node]
+            leaf_counts = tree.outline.feature[node] < 0 and (not self.knowledge.rates or may_tie)
             if self.candidates.get(node) or leaf_counts:
                 tops.append(node)
                 covered = int(tree.last[node])
@@ -268,6 +299,8 @@ class Counting:
                 tables, logs = tables[fits], logs[fits]
         totals = tables.sum(axis=1)
         fits = totals.max(axis=1) <= totals[:, label]
+        if self.by_order:
+            fits &= totals[:, :label].max(axis=1, initial=-1) < totals[:, label]
         if self.knowledge.rates:
             fits &= totals[:, label] == right
         self.most = max(self.most, len(tables))

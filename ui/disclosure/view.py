@@ -17,7 +17,7 @@ from anonymizer.disclosure.exposure import (
     figures_of_shares,
     most_exposed,
 )
-from anonymizer.disclosure.integer_posterior import integer_posterior
+from anonymizer.disclosure.integer_posterior import surest_posterior
 from anonymizer.disclosure.outline import KeyedTree
 from anonymizer.disclosure.publish import conditions_of, publish
 from anonymizer.drawing.words import class_name
@@ -217,7 +217,7 @@ def whole_people(ws: Workspace, tree: KeyedTree, exposure: Exposure, key: Any) -
         "count job",
         (key, knowledge),
         "Count",
-        lambda job: integer_posterior(tree, knowledge, cancelled=job.cancelled),
+        lambda job: surest_posterior(tree, knowledge, cancelled=job.cancelled),
     )
     if counts is None:
         return
