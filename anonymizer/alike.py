@@ -47,7 +47,10 @@ def plain_form(text: str) -> str:
 def id_key(value: Any) -> str:
     """Return what is left of an id when case, form, blanks, signs and leading zeros do not count: ``P-007`` and ``p 7``
     are ``p7``, ``12.0`` and ``0012`` are ``12``."""
-    text = plain_form(value_text(value))
+    text = value_text(value)
+    if text.isascii() and text.isalnum():
+        return ZEROS.sub("", text.lower()) if "0" in text else text.lower()
+    text = plain_form(text)
     whole = WHOLE.fullmatch(text)
     text = whole[1] if whole else text
     key = text if text.isalnum() or is_negative(text) else "".join(one for one in text if one.isalnum())
@@ -93,12 +96,14 @@ def count_alike(distinct: Iterable[Any]) -> int:
 def nobodies(distinct: Iterable[Any], counts: NDArray[np.int64]) -> tuple[str, ...]:
     """Return those of some different ids that stand for nobody: words that say so; and numbers that are often filled
     in, and signs, that have many more rows than others. ``counts`` (d,): rows of each."""
-    texts = [value_text(value).strip() for value in distinct]
-    often = FREQUENT * float(np.median(counts)) if len(counts) else 0
-    return tuple(
-        text
-        for text, rows in zip(texts, counts, strict=True)
-        if id_key(text) in NOBODY
-        or not any(map(str.isalnum, text))
-        or (FILLS.fullmatch(plain_form(text).removesuffix(".0")) and rows >= often)
-    )
+    often = FREQUENT * float(np.median(counts)) if len(counts) else 0.0
+    texts = (value_text(value).strip() for value in distinct)
+    return tuple(text for text, rows in zip(texts, counts.tolist(), strict=True) if is_nobody(text, rows >= often))
+
+
+def is_nobody(text: str, often: bool) -> bool:
+    """Return True for an id that stands for nobody; ``often``: where it has many more rows than others."""
+    key = text.lower() if text.isascii() and text.isalnum() else id_key(text)
+    if key in NOBODY or not any(map(str.isalnum, key)):
+        return True
+    return often and FILLS.fullmatch(plain_form(text).removesuffix(".0")) is not None

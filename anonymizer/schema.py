@@ -54,6 +54,8 @@ MOST_COLUMNS = 100_000
 """Columns of the widest schema that is read."""
 
 Domain = tuple[float, float] | tuple[str, ...]
+TEXTS = ("nobody", "harmless")
+"""The fields of a column that are lists of its values."""
 REASONS = ("reason", "own_reason")
 """The fields of a column that say why it has its role, and change nothing."""
 LONGEST_REASON = 1_000
@@ -72,7 +74,8 @@ class Column:
     is what some table suggests, and nobody declared it. ``own_reason``: why the steward wants this role. ``variable``:
     what the file that it came from says of it. ``cuts``: the public cuts; values of a hierarchy are the domain.
     Of the column that says whose a row is: ``alike``: values that differ in case, form, blanks, signs or leading zeros
-    only are one person's; ``nobody``: values that stand for nobody.
+    only are one person's; ``nobody``: values that stand for nobody. Of a sensitive column of levels, ``harmless``:
+    those that nobody learns anything from, which l does not count, as what is missing.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Column:
     cuts: Cuts = Cuts()
     alike: bool = False
     nobody: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -106,7 +110,8 @@ class Column:
     def _normalize(self) -> None:
         object.__setattr__(self, "role", Role(self.role))
         object.__setattr__(self, "kind", Kind(self.kind))
-        object.__setattr__(self, "nobody", tuple(map(str, self.nobody)))
+        for name in TEXTS:
+            object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
         object.__setattr__(self, "cuts", self.cuts.suit(self.name, self.kind))
         if self.grid is not None:
             object.__setattr__(self, "grid", grid_step(self.name, self.kind, *self.grid))
@@ -204,7 +209,7 @@ class Column:
             "grid": None if self.grid is None else list(self.grid),
             "groups": None if self.groups is None else [list(group) for group in self.groups],
             **{name: getattr(self, name) or None for name in ("ordered", "suggested", "alike", *REASONS)},
-            "nobody": list(self.nobody) or None,
+            **{name: list(getattr(self, name)) or None for name in TEXTS},
             "variable": self.variable.to_dict() or None,
             "cuts": self.cuts.to_dict() or None,
         }
@@ -214,7 +219,7 @@ class Column:
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", "alike", "nobody", *REASONS)
+        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", "alike", *TEXTS, *REASONS)
         fields = entry.fields(("name", "role", "kind", *parts))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
@@ -224,7 +229,10 @@ class Column:
         numbered = enumerate(() if grid.absent else grid.items())
         step: list[Any] = [part.text() if kind == Kind.DATE and not i else part.number() for i, part in numbered]
         groups = entry.field("groups")
-        nobody = entry.field("nobody")
+        texts: dict[str, Any] = {
+            **{name: tuple(text.text() for text in fields[name].items()) for name in TEXTS if name in fields},
+            **{name: fields[name].text(LONGEST_REASON) for name in REASONS if name in fields},
+        }
         lists = None if groups.absent else [[level.text() for level in group.items()] for group in groups.items()]
         return entry.build(
             lambda: cls(
@@ -237,10 +245,9 @@ class Column:
                 groups=lists,  # type: ignore[arg-type]
                 suggested="suggested" in fields and fields["suggested"].flag(),
                 alike="alike" in fields and fields["alike"].flag(),
-                nobody=() if nobody.absent else tuple(text.text() for text in nobody.items()),
                 variable=Variable.from_value(fields["variable"]) if "variable" in fields else Variable(),
                 cuts=Cuts.from_value(fields["cuts"]) if "cuts" in fields else Cuts(),
-                **{name: fields[name].text(LONGEST_REASON) for name in REASONS if name in fields},
+                **texts,
             )
         )
 

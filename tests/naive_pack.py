@@ -106,11 +106,14 @@ def keeps(encoded: EncodedTable, limits: Limits, rows: Rows) -> bool:
         distance = np.abs(apart).sum() / 2
         if column.ordered and len(classes) > 1:
             distance = np.abs(np.cumsum(apart)).sum() / (len(classes) - 1)
-        effective = np.exp(-sum(share * np.log(share) for share in own if share > 0))
-        values = sum(share > 0 for share in own)
+        telling = [
+            share for c, share in zip(classes, own, strict=True) if column.labels[c] not in (None, *column.harmless)
+        ]
+        telling = [share / sum(telling) for share in telling if share > 0]
+        effective = np.exp(-sum(share * np.log(share) for share in telling))
         if (
-            values < (limits.l or 0)
-            or effective < (limits.entropy_l or 0) - slack
+            (telling and len(telling) < (limits.l or 0))
+            or (telling and effective < (limits.entropy_l or 0) - slack)
             or distance > (1 if limits.t is None else limits.t) + slack
         ):
             return False

@@ -29,19 +29,22 @@ def classes(rows: list[tuple]) -> list[list[int]]:
     return list(rows_of.values())
 
 
-def distinct_l(rows: list[tuple], values: list) -> int:
-    """Return the smallest number of different values in a class."""
-    return min(len({values[i] for i in members}) for members in classes(rows))
+def distinct_l(rows: list[tuple], values: list) -> int | None:
+    """Return the smallest number of different values in a class that has any; missing is none."""
+    counts = [len({values[i] for i in members} - {None}) for members in classes(rows)]
+    return min(filter(None, counts), default=None)
 
 
-def entropy_l(rows: list[tuple], values: list) -> float:
+def entropy_l(rows: list[tuple], values: list) -> float | None:
     """Return the smallest exponential of the entropy (natural logarithm) of the values of a class."""
 
     def effective(members: list[int]) -> float:
         counts = Counter(values[i] for i in members)
-        return exp(-sum(c / len(members) * log(c / len(members)) for c in counts.values()))
+        n = counts.total()
+        return exp(-sum(c / n * log(c / n) for c in counts.values()))
 
-    return min(effective(members) for members in classes(rows))
+    told = [[i for i in members if values[i] is not None] for members in classes(rows)]
+    return min(map(effective, filter(None, told)), default=None)
 
 
 def closeness(rows: list[tuple], values: list, order: list | None) -> float:
@@ -62,8 +65,12 @@ def closeness(rows: list[tuple], values: list, order: list | None) -> float:
 
 
 def homogeneous(rows: list[tuple], values: list) -> tuple[int, int]:
-    """Return the classes with one value only, and the people in them."""
-    single = [members for members in classes(rows) if len({values[i] for i in members}) == 1]
+    """Return the number of classes with one value only that is not missing, and the people in them."""
+    single = [
+        members
+        for members in classes(rows)
+        if len({values[i] for i in members}) == 1 and values[members[0]] is not None
+    ]
     return len(single), sum(len(members) for members in single)
 
 

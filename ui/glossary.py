@@ -13,7 +13,7 @@ TABLES = "People in another cell of a two-way table"
 METHODS = ("Least pruning", "Error-risk pruning", "Error-digression pruning", "Median Mondrian")
 BOXES = ("Uniform boxes", "Tiered boxes", "Strictly tiered boxes", "Refined groups", "Packed groups", "Public ends")
 RISK = ("k-anonymity", "Prosecutor", "Detail lost (GCP)", "Error", "Group of look-alike records")
-LIMITS = ("l-diversity", "t-closeness", "RSD", "Spread", "Individual risk", "Covariance test")
+LIMITS = ("Share of one person", "l-diversity", "t-closeness", "RSD", "Spread", "Individual risk", "Covariance test")
 WORDS: dict[str, tuple[str, ...]] = {
     "data": (
         "Quasi-identifying", "Sensitive", "Kind", "Missing", "Project file", "Linking posterior", "Maximum entropy",
@@ -56,7 +56,8 @@ WORDS: dict[str, tuple[str, ...]] = {
 """The technical words of each page, in the order in which they are met."""
 
 TERMS = {
-    "k": "k-anonymity", "l": "l-diversity", "entropy_l": "l-diversity", "t": "t-closeness", "rsd_min": "RSD",
+    "k": "k-anonymity", "share_max": "Share of one person", "l": "l-diversity", "entropy_l": "l-diversity",
+    "t": "t-closeness", "rsd_min": "RSD",
     "spread_min": "Spread", "risk_max": "Individual risk", "risk_mean": "Individual risk", "k_map": "k-map",
     "suppression": "Suppression", "suppression_weight": "Weight of a record left out",
     "tested": "Covariance test", "significance": "Covariance test",

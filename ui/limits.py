@@ -11,7 +11,7 @@ from anonymizer.settings import NAMES, OF_POPULATION, SETTINGS, setting_names
 from ui.controls import count, plain, slider_ends
 from ui.glossary import meaning
 from ui.method import number_setting
-from ui.session import set_at_once
+from ui.session import set_at_once, widget_state
 from ui.visit import at_first
 from ui.workspace import Workspace
 
@@ -101,6 +101,8 @@ def limits(ws: Workspace, page: str) -> None:
         for place, name in zip(st.columns(3, gap="medium"), OF_CATEGORIES, strict=True):
             with place:
                 limit(ws, page, name, NUMBERS_TOO if name == "l" and numbers else "")
+        for name in texts:
+            harmless(ws, page, name)
     if numbers:
         st.markdown(f"**Numbers:** {', '.join(map(plain, numbers))}")
         *places, last = st.columns(3, gap="medium")
@@ -116,6 +118,28 @@ def limits(ws: Workspace, page: str) -> None:
         "Limits other than k and l can fail in two small groups and hold in one, or the other way round. The "
         "grouping keeps a split only where both sides keep every limit, from the top; the checker then measures "
         "them again in the released rows, all but the covariance test."
+    )
+
+
+def harmless(ws: Workspace, page: str, name: str) -> None:
+    """Draw which levels of a sensitive column nobody learns anything from, so that l does not count them."""
+    assert ws.schema is not None
+    own, key = ws.schema[name].harmless, f"{page} harmless {name}"
+    levels = next((fact.looked_at for fact in ws.facts() if fact.name == name), ())
+
+    def take() -> None:
+        assert ws.schema is not None
+        ws.set_schema(ws.schema.with_column(name, harmless=tuple(widget_state(key) or ())))
+
+    st.multiselect(
+        f"Harmless levels of {plain(name)}",
+        list(dict.fromkeys((*own, *levels))),
+        list(own),
+        format_func=plain,
+        key=key,
+        placeholder="none",
+        help="Levels that nobody learns anything from, such as “no event”. Like missing values, l does not count them.",
+        on_change=take,
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.alike import meaning
 from anonymizer.checking.consistency import Consistency
 from anonymizer.checking.released import texts_of
 from anonymizer.population.sample import SampleRisk
@@ -24,7 +25,9 @@ class ClassHistograms:
     """How often each value of a sensitive column occurs in each class; only what occurs is held.
 
     ``group``, ``value``, ``count`` (d,): the pairs that occur, by class, then value; ``totals`` (v,): the whole
-    table. Values are ranks, missing is the last. ``ordered``: True when the ranks carry an order. ``sizes`` (groups,).
+    table. Values are ranks, missing is the last; levels that differ in writing only are one. ``ordered``: True when the
+    ranks carry an order. ``sizes`` (groups,). ``tells`` (v,): values of which somebody learns something, as l counts:
+    none that is missing, or declared to be harmless. ``misses``: a value is missing.
     """
 
     column: str
@@ -34,19 +37,39 @@ class ClassHistograms:
     count: NDArray[np.int64]
     totals: NDArray[np.int64]
     sizes: NDArray[np.int64]
+    tells: NDArray[np.bool_]
+    misses: bool = False
+
+    @property
+    def tells_anything(self) -> bool:
+        """True when somebody has a value of which somebody learns something."""
+        return bool((self.tells & (self.totals > 0)).any())
 
     def distinct(self) -> NDArray[np.int64]:
-        """Return the number of different values in each class (groups,)."""
-        return np.bincount(self.group, minlength=len(self.sizes)).astype(np.int64)
+        """Return the number of different values in each class (groups,) of which somebody learns something; in a class
+        that has none of them, as many as the table has."""
+        telling = self.tells[self.value]
+        values = np.bincount(self.group[telling], minlength=len(self.sizes)).astype(np.int64)
+        every = np.count_nonzero(self.tells & (self.totals > 0))
+        return np.asarray(np.where((values == 0) & (self.sizes > 0), every, values), np.int64)
 
     def effective(self) -> NDArray[np.float64]:
-        """Return the exponential of the entropy of each class (groups,): so many equally frequent values are as unsure.
+        """Return the exponential of the entropy of each class (groups,): so many equally frequent values are as unsure;
+        of values as :meth:`distinct` counts them.
 
         Entropy l-diversity, Machanavajjhala et al. 2007.
         """
-        logs = np.bincount(self.group, weights=self.count * np.log(self.count), minlength=len(self.sizes))
-        sizes = np.maximum(self.sizes, 1)  # a class of nobody's rows has no values
-        return np.asarray(np.maximum(np.exp(np.log(sizes) - logs / sizes), 1.0))
+        telling = self.tells[self.value]
+        group, count = self.group[telling], self.count[telling]
+        logs = np.bincount(group, weights=count * np.log(count), minlength=len(self.sizes))
+        told = np.bincount(group, weights=count, minlength=len(self.sizes))
+        values = np.maximum(np.exp(np.log(np.maximum(told, 1)) - logs / np.maximum(told, 1)), 1.0)
+        return np.asarray(np.where(told > 0, values, np.maximum(self.distinct(), 1)))
+
+    def of_one_value(self) -> NDArray[np.int64]:
+        """Return the classes in which all have one value, of which somebody learns something."""
+        alone = np.bincount(self.group, minlength=len(self.sizes))[self.group] == 1
+        return np.asarray(self.group[alone & self.tells[self.value]], np.int64)
 
     def distances(self) -> NDArray[np.float64]:
         """Return the earth mover's distance of each class's distribution to the whole table's (groups,), from 0 to 1.
@@ -96,8 +119,8 @@ def class_histograms(
     ``person`` (n,): whose each row is, -1 for nobody's; then persons are counted, once for each value of theirs.
     ``counts`` (n,): how many rows each stands for; one, when not given.
     """
-    ranks, ordered = _ranks(values, column)
-    v = int(ranks.max()) + 1
+    ranks, ordered, tells = _ranks(values, column)
+    v = len(tells)
     totals = np.bincount(ranks, counts, minlength=v).astype(np.int64)
     if person is not None:
         pairs = pd.DataFrame({"class": class_of, "value": ranks, "person": person})
@@ -116,12 +139,14 @@ def class_histograms(
     else:
         pairs, place = np.unique(keys, return_inverse=True)
         count = np.bincount(place, counts).astype(np.int64)
-    return ClassHistograms(column.name, ordered, pairs // v, pairs % v, count, totals, sizes)
+    return ClassHistograms(
+        column.name, ordered, pairs // v, pairs % v, count, totals, sizes, tells, bool(values.isna().any())
+    )
 
 
-def _ranks(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.integer[Any]], bool]:
-    """Return the values as ranks (n,), without gaps, and whether these carry an order. Missing is a value of its own,
-    the last."""
+def _ranks(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.integer[Any]], bool, NDArray[np.bool_]]:
+    """Return the values as ranks (n,), without gaps, whether these carry an order, and of which of them somebody learns
+    something. Missing is a value of its own, the last."""
     if column.kind is not Kind.CATEGORICAL:
         try:
             numbers = np.asarray(numbers_of(values, column)[0], dtype=np.float64)
@@ -131,17 +156,19 @@ def _ranks(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.integer
             codes, distinct = pd.factorize(numbers, use_na_sentinel=False)
             rank = np.empty(len(distinct), dtype=np.int64)
             rank[np.argsort(distinct)] = np.arange(len(distinct))  # NaN sorts last
-            return rank[codes], True
+            return rank[codes], True, ~np.isnan(np.sort(distinct))
     first, texts = texts_of(values)
     present = present_codes(first, len(texts))
     levels = [texts[code] for code in present]
     domain = list(column.domain or ()) if column.ordered else []
     places = [len(domain) + (level is None) if level not in domain else domain.index(level) for level in levels]
-    rank = np.empty(len(levels), dtype=np.int64)
-    rank[np.argsort(places, kind="stable")] = np.arange(len(levels))
+    in_order = np.argsort(places, kind="stable")
+    keys = [None if level is None else meaning(level) for level in levels]
+    rank_of = {key: rank for rank, key in enumerate(dict.fromkeys(keys[place] for place in in_order))}
     of_text = np.zeros(len(texts), dtype=np.min_scalar_type(len(texts)))
-    of_text[present] = rank
-    return of_text[first], bool(domain)
+    of_text[present] = [rank_of[key] for key in keys]
+    harmless = {None, *map(meaning, column.harmless)}
+    return of_text[first], bool(domain), np.array([key not in harmless for key in rank_of])
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,6 +86,9 @@ def distinct_l_diversity(evidence: Evidence) -> tuple[Check, ...]:
     """Return the check that every class has at least l different sensitive values (Machanavajjhala et al. 2007)."""
     checks = []
     for histograms in evidence.histograms:
+        if not histograms.tells_anything:
+            checks.append(nothing_to_tell("distinct l-diversity", histograms.column, evidence.required.l))
+            continue
         distinct = histograms.distinct()
         worst = int(np.argmin(distinct))
         achieved = int(distinct[worst])
@@ -99,11 +102,20 @@ def distinct_l_diversity(evidence: Evidence) -> tuple[Check, ...]:
     return tuple(checks)
 
 
+def nothing_to_tell(name: str, column: str, required: float | None) -> Check:
+    """Return the check of a column in which nobody has a value of which somebody learns something."""
+    sentence = f"Nobody has a value of {column} of which somebody learns something."
+    return Check(f"{name} of {column}", required, None, None if required is None else True, "", sentence)
+
+
 def entropy_l_diversity(evidence: Evidence) -> tuple[Check, ...]:
     """Return the check that the entropy of the sensitive values of every class is at least log l (Machanavajjhala et
     al. 2007)."""
     checks = []
     for histograms in evidence.histograms:
+        if not histograms.tells_anything:
+            checks.append(nothing_to_tell("entropy l-diversity", histograms.column, evidence.required.entropy_l))
+            continue
         effective = histograms.effective()
         worst = int(np.argmin(effective))
         achieved = float(effective[worst])
@@ -131,15 +143,16 @@ def t_closeness(evidence: Evidence) -> tuple[Check, ...]:
         worst = int(np.argmax(distances))
         achieved = float(distances[worst])
         measure = "ordered" if histograms.ordered else "equal"
+        last = ", where missing is the greatest" if histograms.ordered and histograms.misses else ""
         sentence = (
             f"No class's distribution of {histograms.column} is further than {achieved:.3f} from the whole table's "
-            f"({measure} distance, 0 to 1)."
+            f"({measure} distance{last}, 0 to 1)."
         )
         passed = None if evidence.required.t is None else _at_least(-achieved, -evidence.required.t)
         if passed is False:
             sentence = (
                 f"A class's distribution of {histograms.column} is {achieved:.3f} away from the whole table's "
-                f"({measure} distance, 0 to 1); at most {evidence.required.t:g} was allowed."
+                f"({measure} distance{last}, 0 to 1); at most {evidence.required.t:g} was allowed."
             )
         name = f"t-closeness of {histograms.column}"
         checks.append(Check(name, evidence.required.t, achieved, passed, evidence.where(worst), sentence))
@@ -227,7 +240,7 @@ def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
     """Return how many rows' class has one sensitive value only: it is disclosed without linking anybody to a row."""
     checks = []
     for histograms in evidence.histograms:
-        single = np.flatnonzero(histograms.distinct() == 1)
+        single = histograms.of_one_value()
         rows = int(evidence.sizes[single].sum())
         largest = evidence.where(int(single[np.argmax(evidence.sizes[single])])) if len(single) else ""
         where = "1 class" if len(single) == 1 else f"{len(single):,} classes"

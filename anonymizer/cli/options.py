@@ -60,6 +60,10 @@ def add_roles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nobody", action="append", default=[], metavar="TEXT", help="an id that stands for nobody; repeatable"
     )
+    parser.add_argument(
+        "--harmless", action="append", default=[], metavar="COLUMN=LEVEL", help="a level of a sensitive column of "
+        "which nobody learns anything, so that l does not count it; repeatable",
+    )  # fmt: skip
     parser.add_argument("--sampling-weight", metavar="W", help="how many people a row stands for; it is dropped")
     parser.add_argument("--household", metavar="H", help="the column whose equal values live together; it is dropped")
     parser.add_argument("--stratum", metavar="T", help="the column whose equal values were drawn at one rate; dropped")
@@ -81,9 +85,15 @@ def add_cuts(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(option, action="append", default=[], metavar=f"COLUMN={values}", help=help_text)
 
 
-def with_ids(schema: Schema, options: argparse.Namespace) -> Schema:
-    """Return the schema with what the options say of the values of the person column. Raises :class:`SchemaError` where
-    there is none."""
+def with_values(schema: Schema, options: argparse.Namespace) -> Schema:
+    """Return the schema with what the options say of the values of columns: who is one person or nobody, and what is
+    harmless. Raises :class:`SchemaError` where no column has such values."""
+    for text in getattr(options, "harmless", []):
+        name, _, level = text.partition("=")
+        if schema[name].role is not Role.SENSITIVE or schema[name].kind is not Kind.CATEGORICAL:
+            remedy = "Write it as --harmless disease=none, of a sensitive column of levels."
+            raise SchemaError(f"Column {name!r} has no sensitive levels.", column=name, remedy=remedy)
+        schema = schema.with_column(name, harmless=(*schema[name].harmless, level))
     alike, nobody = getattr(options, "same_ids", False), tuple(getattr(options, "nobody", ()))
     if not alike and not nobody:
         return schema
@@ -320,7 +330,7 @@ def schema_of(
         raise ParameterError("A schema says it all.", remedy="Leave the --codebook out, or the --schema.")
     if options.schema:
         schema = with_cuts(with_typed(schema_from(options.schema), options, "schema"), options, "schema")
-        return with_ids(schema, options)
+        return with_values(schema, options)
     schema = Schema.of(
         table,
         quasi_identifying=options.quasi_identifying,
@@ -340,7 +350,7 @@ def schema_of(
             "No column is quasi-identifying.",
             remedy="Name some: --quasi-identifying age,sex (or give a --schema or a --codebook).",
         )
-    return with_ids(with_cuts(schema, options), options)
+    return with_values(with_cuts(schema, options), options)
 
 
 def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) -> Schema:

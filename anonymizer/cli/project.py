@@ -4,7 +4,7 @@ import argparse
 import sys
 from dataclasses import dataclass
 
-from anonymizer.cli.options import first_bytes, read_options, reading_of, with_cuts, with_ids
+from anonymizer.cli.options import first_bytes, read_options, reading_of, with_cuts, with_values
 from anonymizer.cli.typed import say, typed_reading, typed_values, with_typed
 from anonymizer.errors import ParameterError, ReadError
 from anonymizer.flow import Flow
@@ -45,7 +45,7 @@ def open_project(options: argparse.Namespace) -> tuple[Reading, Schema, Settings
     reading = reading_of(options.input, options, way)
     suggested = suggest(reading.frame, reading.variables)
     schema, changes = carry_over(from_json(content, suggested).schema, project.last, reading.frame, suggested)
-    schema = with_ids(with_cuts(with_typed(schema, options, "project"), options, "project"), options)
+    schema = with_values(with_cuts(with_typed(schema, options, "project"), options, "project"), options)
     schema.check(reading.frame)
     stated = {name: value for name, value in {**Settings(), **project.parameters}.items() if hasattr(options, name)}
     settings = Settings(**{**project.parameters, **typed_values(options, stated, "project")})

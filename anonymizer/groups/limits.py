@@ -121,19 +121,17 @@ def share_of_one(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limi
 
 def distinct_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margins of l: different values of each categorical sensitive column."""
-    for target, shares in class_columns(tree, encoded):
-        yield Margin(
-            "l-diversity", target.name, limits.l, (shares > 0).sum(axis=1).astype(np.float64), True, target.title
-        )
+    for target, shares, tells in telling_columns(tree, encoded):
+        values = np.where(tells, (shares > 0).sum(axis=1), np.inf)
+        yield Margin("l-diversity", target.name, limits.l, values, True, target.title)
 
 
 def entropy_l(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
     """Return the margins of entropy l: effective number of values, exp(entropy), of each categorical column."""
-    for target, shares in class_columns(tree, encoded):
+    for target, shares, tells in telling_columns(tree, encoded):
         logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-        yield Margin(
-            "entropy l", target.name, limits.entropy_l, np.exp(-(shares * logs).sum(axis=1)), True, target.title
-        )
+        values = np.where(tells, np.exp(-(shares * logs).sum(axis=1)), np.inf)
+        yield Margin("entropy l", target.name, limits.entropy_l, values, True, target.title)
 
 
 def t_closeness(tree: Tree, risk: NodeRisk, encoded: EncodedTable, limits: Limits) -> Iterable[Margin]:
@@ -234,6 +232,18 @@ def class_columns(tree: Tree, encoded: EncodedTable) -> Iterable[tuple[ClassTarg
     for target, sums in [(encoded.target, persons.sums), *zip(encoded.others, persons.others, strict=True)]:
         if target.name:
             yield target, class_shares(sums[:, sums[0] > 0])
+
+
+def telling_columns(
+    tree: Tree, encoded: EncodedTable
+) -> Iterable[tuple[ClassTarget, NDArray[np.float64], NDArray[np.bool_]]]:
+    """Return each categorical sensitive column with the shares, in every node, of the classes of which somebody learns
+    something, (m, c'), by persons, and whether it has any of them (m,): where it has none, it has nothing to tell."""
+    persons = tree.persons
+    for target, sums in [(encoded.target, persons.sums), *zip(encoded.others, persons.others, strict=True)]:
+        if target.name:
+            telling = sums[:, target.tells]
+            yield target, class_shares(telling), telling.sum(axis=1) > 0
 
 
 def distances(shares: NDArray[np.float64], ordered: bool) -> NDArray[np.float64]:

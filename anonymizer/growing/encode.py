@@ -4,7 +4,7 @@ Every quasi-identifier becomes a column of codes whose order is the order of its
 for is kept beside it in an :class:`Encoding`. No record's text is kept twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.alike import persons_of_values
+from anonymizer.alike import meaning, persons_of_values
 from anonymizer.errors import EncodeError
 from anonymizer.growing.number_codes import cut_codes, number_codes, number_domain, require_values
 from anonymizer.growing.target import ClassTarget, NumericTarget, on_steps
@@ -22,6 +22,8 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import BLOCK, levels_of, numbers_of, value_text
 
+MOST_SPELLINGS = 5
+"""Most levels of a column of which a note tells the spellings."""
 MAX_CODES = 65_536
 """Most codes of a column (16 bits). Numeric columns with more distinct values share codes between neighbours."""
 
@@ -230,7 +232,7 @@ def encode(table: pd.DataFrame, schema: Schema, *, max_codes: int = MAX_CODES) -
         if column.cuts and column.role is not Role.QUASI_IDENTIFYING
     ]
     person, person_notes = persons_of(table, schema)
-    notes += [*sensitive_notes, *person_notes]
+    notes += [*notes_of_classes((target, *others)), *sensitive_notes, *person_notes]
     codes_of_columns = CodeColumns(len(table), tuple(column_codes))
     return EncodedTable(codes_of_columns, tuple(encodings), target, tuple(notes), numeric, others, by_numbers, person)
 
@@ -387,18 +389,38 @@ def number_target(
 
 
 def encode_classes(table: pd.DataFrame, name: str, schema: Schema) -> ClassTarget:
-    """Return a categorical sensitive column; missing is a class of its own, the last."""
+    """Return a categorical sensitive column; levels of one :func:`anonymizer.alike.meaning` are one class, and missing
+    is a class of its own, the last."""
     column = schema[name]
     codes, labels = levels_of(table[column.name], column)
-    texts: list[str | None] = [str(label) for label in labels]
+    spellings: dict[str, list[str]] = {}
+    for label in map(str, labels):
+        spellings.setdefault(meaning(label), []).append(label)
+    place = {key: number for number, key in enumerate(spellings)}
+    class_of = np.array([*(place[meaning(str(label))] for label in labels), len(place)])
+    texts: list[str | None] = [first for first, *_ in spellings.values()]
     if codes.max() == len(labels):
         texts.append(None)
+    harmless = set(map(meaning, column.harmless))
     return ClassTarget(
         column.name,
         tuple(texts),
-        codes.astype(np.uint8 if len(texts) <= 256 else np.uint32),
+        class_of.astype(np.uint8 if len(texts) <= 256 else np.uint32)[codes],
         column.ordered and column.domain is not None,
         column.variable,
+        tuple(tuple(several) for several in spellings.values() if len(several) > 1),
+        tuple(text for key, (text, *_) in spellings.items() if key in harmless),
+    )
+
+
+def notes_of_classes(targets: Iterable[ClassTarget]) -> tuple[str, ...]:
+    """Return the notes on levels of sensitive columns that count as one: which, and of how many levels."""
+    return tuple(
+        f"Levels of {target.name!r} that differ in writing only count as one: "
+        + "; ".join(" = ".join(map(repr, several)) for several in target.spellings[:MOST_SPELLINGS])
+        + (f"; and {len(target.spellings) - MOST_SPELLINGS:,} more." if len(target.spellings) > MOST_SPELLINGS else ".")
+        for target in targets
+        if target.spellings
     )
 
 

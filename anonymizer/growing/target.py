@@ -20,7 +20,9 @@ class ClassTarget:
     """A categorical sensitive column that guides the tree: a record contributes a one-hot class.
 
     ``labels``: the c classes in domain order, ``None`` for missing. ``codes`` (n,): each record's class.
-    ``ordered``: True when the classes stand in a declared order. ``variable``: what its file says of it.
+    ``ordered``: True when the classes stand in a declared order. ``variable``: what its file says of it. Levels that
+    differ in writing only are one class, by the name of the first: ``spellings`` are those of each class that has
+    several. ``harmless``: labels that nobody learns anything from.
     """
 
     name: str
@@ -28,6 +30,13 @@ class ClassTarget:
     codes: NDArray[np.unsignedinteger]
     ordered: bool = False
     variable: Variable = Variable()
+    spellings: tuple[tuple[str, ...], ...] = ()
+    harmless: tuple[str, ...] = ()
+
+    @property
+    def tells(self) -> NDArray[np.bool_]:
+        """(c,) False for a class of which nobody learns anything: what is missing, or declared to be harmless."""
+        return np.array([label is not None and label not in self.harmless for label in self.labels])
 
     @property
     def title(self) -> str:

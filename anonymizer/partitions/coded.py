@@ -20,6 +20,7 @@ from anonymizer.growing.encode import (
     Encoding,
     encode_classes,
     encode_column,
+    notes_of_classes,
     number_persons,
     number_target,
     scaled_numbers,
@@ -186,7 +187,8 @@ def code_values(columns: Mapping[str, CodedColumn], schema: Schema, bins: Mappin
     target = whole_table(n) if guide is None else classes(columns[guide], schema)
     others = tuple(classes(columns[name], schema) for name in of_classes if name != schema.target)
     numeric, more = numbers([columns[name] for name in schema.sensitive if name not in of_classes], schema)
-    encoded = EncodedTable(CodeColumns(n), tuple(encodings), target, (*notes, *more), numeric, others, by_numbers)
+    notes += [*notes_of_classes((target, *others)), *more]
+    encoded = EncodedTable(CodeColumns(n), tuple(encodings), target, tuple(notes), numeric, others, by_numbers)
     return CodedTable(schema, columns, tuple(lookups), encoded)
 
 

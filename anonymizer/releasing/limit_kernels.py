@@ -11,7 +11,8 @@ class Wants(NamedTuple):
     """What every group must have besides k records; NaN is off. Records stand as on the line.
 
     ``classes`` (g, n): the class of each record, those of g class columns numbered side by side; ``first`` (g + 1,):
-    where each column begins; ``shares`` (c,): of the whole table; ``ordered`` (g,). ``numbers`` (n, 2r): y, then y²;
+    where each column begins; ``shares`` (c,): of the whole table; ``tells`` (c,): of which somebody learns something,
+    as l counts; ``ordered`` (g,). ``numbers`` (n, 2r): y, then y²;
     ``variance`` (r,): of the whole table.
     ``pairs`` (g, n): a number for the person and class of each record, -1 for nobody's, so that a person counts once
     for a class; no records when every record is a person. ``persons``: those that a group must have; when that is more
@@ -23,6 +24,7 @@ class Wants(NamedTuple):
     classes: NDArray[np.int32]
     first: NDArray[np.int64]
     shares: NDArray[np.float64]
+    tells: NDArray[np.bool_]
     ordered: NDArray[np.bool_]
     numbers: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -46,6 +48,7 @@ NOTHING = Wants(
     classes=np.zeros((0, 0), np.int32),
     first=np.zeros(1, np.int64),
     shares=np.zeros(0),
+    tells=np.zeros(0, np.bool_),
     ordered=np.zeros(0, np.bool_),
     numbers=np.zeros((0, 0)),
     variance=np.zeros(0),
@@ -135,12 +138,12 @@ def enough(wants, classes, numbers, n, most):
     for g in range(columns):
         values, entropy, moved, running = 0, 0.0, 0.0, 0.0
         first, last = wants.first[g], wants.first[g + 1]
-        total = max(1, classes[first:last].sum())
+        total, telling = max(1, classes[first:last].sum()), (classes[first:last] * wants.tells[first:last]).sum()
         for c in range(first, last):
-            share = classes[c] / total
-            if share > 0.0:
+            if classes[c] > 0 and wants.tells[c]:
                 values += 1
-                entropy -= share * np.log(share)
+                entropy -= classes[c] / telling * np.log(classes[c] / telling)
+            share = classes[c] / total
             apart = share - wants.shares[c]
             running += apart
             moved += abs(running) if wants.ordered[g] else abs(apart)
@@ -148,11 +151,8 @@ def enough(wants, classes, numbers, n, most):
         distance = moved / 2.0
         if wants.ordered[g]:
             distance = moved / (last - first - 1) if last - first > 1 else 0.0
-        if (
-            values < wants.l * (1.0 - SLACK)
-            or np.exp(entropy) < wants.entropy_l * (1.0 - SLACK)
-            or distance > wants.t + SLACK
-        ):
+        too_few = values < wants.l * (1.0 - SLACK) or np.exp(entropy) < wants.entropy_l * (1.0 - SLACK)
+        if (values > 0 and too_few) or distance > wants.t + SLACK:
             return False
     r = wants.variance.shape[0]
     for b in range(r):

@@ -338,6 +338,9 @@ def wants_of(line: Line, encoded: EncodedTable, limits: Limits, background: Back
         classes=in_order(classes, line),
         first=first,
         shares=background.shares,
+        tells=np.concatenate(
+            [np.zeros(0, np.bool_), *(target.tells[codes] for target, codes in zip(columns, present, strict=False))]
+        ),
         ordered=np.array([target.ordered for target in columns], np.bool_),
         numbers=np.concatenate([values, values**2], axis=1),
         variance=background.variance,

@@ -74,7 +74,8 @@ def test_every_figure_agrees_with_brute_force(released: pd.DataFrame, k: int) ->
         values = list(plain[name])
         assert verification[f"distinct l-diversity of {name}"].achieved == naive.distinct_l(rows, values)
         entropy = verification[f"entropy l-diversity of {name}"].achieved
-        assert entropy == pytest.approx(naive.entropy_l(rows, values), rel=1e-9)
+        effective = naive.entropy_l(rows, values)
+        assert entropy == (None if effective is None else pytest.approx(effective, rel=1e-9))
         distance = verification[f"t-closeness of {name}"].achieved
         assert distance == pytest.approx(naive.closeness(rows, values, order), abs=1e-9)
         assert verification[f"homogeneity of {name}"].achieved == naive.homogeneous(rows, values)[1]

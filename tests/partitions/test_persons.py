@@ -221,3 +221,35 @@ def test_the_flow_of_a_folder__counts_persons(tmp_path: Path) -> None:
     }
     result = flow.write_folder(tmp_path / "out")
     assert result.verification["k persons"].passed is True
+
+
+def test_ids_in_several_ways_and_of_nobody__are_seen_and_repaired_as_in_memory(tmp_path: Path) -> None:
+    frame = visits(3000, 3)
+    turn = np.random.default_rng(2).integers(0, 4, len(frame))
+    frame["patient"] = np.select(
+        [turn == 1, turn == 2, (turn == 3) & (frame.index % 3 == 0)],
+        [frame.patient.str.lower(), frame.patient.str[:1] + "-" + frame.patient.str[1:], "unknown"],
+        frame.patient,
+    )
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    frame = whole_frame(table)
+    schema = visits_schema(frame)
+    source = write_pieces(tmp_path / "in", table, [1000, 2200], 700)
+    how: dict[str, Any] = {"generalizer": "uniform", "grouping": "least", **ACCEPTS}
+    for ways, out in ((schema, "dirty"), (schema.with_column("patient", alike=True, nobody=("unknown",)), "repaired")):
+        expected = an.anonymize(frame, ways, **how)
+        result = anonymize_files(source, ways, tmp_path / out, **how)
+        stops = {finding.key: finding.to_dict() for finding in result.gate.open}
+        assert stops == {finding.key: finding.to_dict() for finding in expected.gate.open}
+        assert result.tree.persons.n.tolist() == expected.tree.persons.n.tolist()
+        assert bool(stops) is (out == "dirty")
+    assert result.tree.persons.n[0] == frame.patient.str.replace("-", "").str.upper().replace("UNKNOWN", None).nunique()
+
+
+def test_left_out_columns__are_not_read_and_the_gate_says_so(tmp_path: Path) -> None:
+    table = pa.Table.from_pandas(visits(1500, 5).rename(columns={"patient": "pseudonym"}), preserve_index=False)
+    roles: dict[str, Any] = {"quasi_identifying": ["age", "income", "job", "town"], "sensitive": ["diagnosis"]}
+    schema = Schema.of(whole_frame(table), identifying=["pseudonym", "born"], **roles)
+    source = write_pieces(tmp_path / "in", table, [800])
+    result = anonymize_files(source, schema, tmp_path / "out", generalizer="uniform", grouping="least")
+    assert "born, pseudonym" in result.gate["left out unread"].detail

@@ -90,7 +90,7 @@ def test_text_of_persons__is_numbered_as_on_one_machine(tmp_path: Path, two: Clu
         table[at * 500 : at * 500 + 500].to_csv(tmp_path / "in" / f"part-{at}.csv", index=False)
     roles: dict[str, Any] = {"quasi_identifying": ["age", "income", "job", "town"], "sensitive": ["diagnosis"]}
     schema = Schema.of(table, person="patient", **roles)
-    changes: dict[str, Any] = {"generalizer": "uniform", "grouping": "least"}
+    changes: dict[str, Any] = {"generalizer": "uniform", "grouping": "least", "prosecutor_limit": 1}
     expected = anonymize_files(tmp_path / "in", schema, tmp_path / "here", rows=900, **changes)
     result = release_on(two, open_table(tmp_path / "in"), schema, tmp_path / "there", Settings(**changes), rows=900)
     assert result.tree.persons.n[0] == expected.tree.persons.n[0] == number.nunique()
@@ -123,7 +123,7 @@ def test_a_worker_that_is_killed_while_persons_are_counted__changes_nothing(
     from anonymizer.workers.cluster import open_cluster
 
     folder, schema = source
-    changes: dict[str, Any] = {"generalizer": "uniform", "grouping": "least"}
+    changes: dict[str, Any] = {"generalizer": "uniform", "grouping": "least", "prosecutor_limit": 1}
     anonymize_files(folder, schema, tmp_path / "here", rows=900, **changes)
     with open_cluster(workers=2, memory="2GiB", spill=tmp_path) as cluster, killing(cluster, step, tmp_path / "mark"):
         result = release_on(cluster, open_table(folder, 900), schema, tmp_path / "there", Settings(**changes), rows=900)
