@@ -43,8 +43,8 @@ def entropy_l(rows: list[tuple], values: list) -> float | None:
         n = counts.total()
         return exp(-sum(c / n * log(c / n) for c in counts.values()))
 
-    told = [[i for i in members if values[i] is not None] for members in classes(rows)]
-    return min(map(effective, filter(None, told)), default=None)
+    telling = ([i for i in members if values[i] is not None] for members in classes(rows))
+    return min(map(effective, filter(None, telling)), default=None)
 
 
 def closeness(rows: list[tuple], values: list, order: list | None) -> float:

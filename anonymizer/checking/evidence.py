@@ -62,9 +62,9 @@ class ClassHistograms:
         telling = self.tells[self.value]
         group, count = self.group[telling], self.count[telling]
         logs = np.bincount(group, weights=count * np.log(count), minlength=len(self.sizes))
-        told = np.bincount(group, weights=count, minlength=len(self.sizes))
-        values = np.maximum(np.exp(np.log(np.maximum(told, 1)) - logs / np.maximum(told, 1)), 1.0)
-        return np.asarray(np.where(told > 0, values, np.maximum(self.distinct(), 1)))
+        rows = np.bincount(group, weights=count, minlength=len(self.sizes))
+        values = np.maximum(np.exp(np.log(np.maximum(rows, 1)) - logs / np.maximum(rows, 1)), 1.0)
+        return np.asarray(np.where(rows > 0, values, np.maximum(self.distinct(), 1)))
 
     def of_one_value(self) -> NDArray[np.int64]:
         """Return the classes in which all have one value, of which somebody learns something."""

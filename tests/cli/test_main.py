@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -424,8 +425,12 @@ def test_person__is_counted_and_left_out(capsys: Capture) -> None:
     roles = ["--quasi-identifying", "age,sex,postcode,department,visit_date", "--sensitive", "diagnosis,cost"]
     assert main(["anonymize", "sample:visits", *roles, "--identifying", "patient_id"]) == 1
     assert "11,302 rows of 2,000 persons" in capsys.readouterr().out
-    assert main(["anonymize", "sample:visits", *roles, "--person", "patient_id", "--out", "out.csv"]) == 0
-    assert "rows of at least 9 other persons" in capsys.readouterr().out
+    make_file = ["anonymize", "sample:visits", *roles, "--person", "patient_id", "--out", "out.csv"]
+    assert main(make_file) == 1
+    assert "Let nobody own more than 1 in 10 (--share-max 0.1)" in capsys.readouterr().out
+    assert not Path("out.csv").exists()
+    assert main([*make_file, "--share-max", "0.1"]) == 0
+    assert re.search("rows of at least [0-9]+ other persons", capsys.readouterr().out)
     released, table = read_release("out.csv"), visits()
     assert "patient_id" not in released
     assert len(released) == len(table)

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -12,6 +13,7 @@ from anonymizer.reading.samples import hospital, sample_reading
 from anonymizer.schema import Role, Schema
 from anonymizer.whatif.project import from_json, outward, to_json
 from tests.conftest import ROOT
+from tests.gate.test_who import visits
 from tests.waiting import PATIENCE
 from ui.decisions.project_file import open_project, project_of, take_over
 from ui.navigation import SIDE_PAGES, STEPS
@@ -205,3 +207,21 @@ def test_code__is_read_as_missing_after_its_repair(tmp_path: Path) -> None:
     assert not app.exception
     assert ws.table["pay"].isna().sum() == 9
     assert "codes: pay" not in {finding.key for finding in ws.flow.gate.findings}
+
+
+def test_repairs_of_persons__close_what_they_repair() -> None:
+    table = visits()
+    turn = np.random.default_rng(1).integers(0, 5, len(table))
+    table["patient"] = np.select([turn == 1, turn == 2], [table.patient.str.upper(), "unknown"], table.patient)
+    schema = Schema.of(table, person="patient", quasi_identifying=["age", "sex", "town"], sensitive=["ill"])
+    ws = Workspace(reading=sample_reading("visits", table), schema=schema)
+    ws.set(k=5, grouping="least")
+    app = open_page(ws)
+    for label in ("Count them as one", "These are nobody", "Let nobody own more than 1 in 10"):
+        app = press(app, label)
+        assert not app.exception
+    assert app.title[0].value == "Nothing stands in the way"
+    assert ws.schema is not None
+    assert (ws.schema["patient"].alike, ws.schema["patient"].nobody) == (True, ("unknown",))
+    assert ws.settings.share_max == 0.1
+    assert project_of(ws).schema == ws.schema
