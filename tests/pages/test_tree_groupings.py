@@ -192,3 +192,37 @@ def test_limits__without_sensitive_columns_there_are_none() -> None:
     assert not app.exception
     assert "there is nothing to limit" in plain_text(app)
     assert (ws.settings.l, ws.settings.t) == (None, None)
+
+
+def test_harmless_levels__are_not_counted_by_l() -> None:
+    ws = session()
+    app = open_page(ws)
+    app.number_input(key="tree l").set_value(2).run()
+    level = ws.table["illness"].value_counts().index[0]
+    app.multiselect(key="tree harmless illness").set_value([level]).run()
+    assert not app.exception
+    assert ws.schema is not None
+    assert ws.schema["illness"].harmless == (level,)
+    for rows in groups(ws):
+        others = set(ws.table["illness"].iloc[rows]) - {level}
+        assert not others or len(others) >= 2
+
+
+def test_share_of_one_person__is_a_limit_where_persons_have_rows() -> None:
+    frame, schema = table()
+    frame["who"] = (np.arange(len(frame)) ** 2 // 900).astype(str)
+    schema = Schema.of(
+        frame, person="who", quasi_identifying=schema.quasi_identifying, sensitive=schema.sensitive,
+        identifying=[name for name in schema.identifying if name != "who"],
+    )  # fmt: skip
+    ws = Workspace(reading=sample_reading("four hundred", frame), schema=schema)
+    ws.set(k=3, grouping="least")
+    app = open_page(ws)
+    app.number_input(key="tree share_max").set_value(0.25).run()
+    assert not app.exception
+    for rows in groups(ws):
+        assert frame.who.iloc[rows].value_counts().max() <= 0.25 * len(rows)
+    ws.set_schema(schema.with_roles({"who": "identifying"}))
+    app = open_page(ws)
+    assert not app.exception
+    assert ws.settings.share_max is None
