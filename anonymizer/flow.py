@@ -6,7 +6,7 @@ Asking for a stage computes what stands before it, once. :meth:`Flow.but` gives 
 that does not depend on what was changed: another k grows no tree.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -22,6 +22,7 @@ from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
 from anonymizer.errors import Progress, no_progress
+from anonymizer.gate.earlier import Earlier, beside_earlier
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import require_limits
@@ -72,7 +73,8 @@ class Flow:
     ``reasons``: why the release may leave although something stands in the way, by the key of the
     :class:`anonymizer.gate.finding.Finding`. ``stages``: answers to share, by stage and what it depends on: see
     :meth:`but`. ``turn``: what stands around whatever is computed. ``population``: what is known of it, for limits on
-    risk and k-map, beside the sampling weights.
+    risk and k-map, beside the sampling weights. ``earlier``: other releases of this table, which the gate counts
+    together with this one.
 
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
@@ -81,11 +83,11 @@ class Flow:
         self, table: pd.DataFrame, schema: Schema, settings: Settings | None = None, *, against_original: bool = True,
         reading: Reading | None = None, rng: np.random.Generator | None = None,
         reasons: Mapping[str, str] | None = None, stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
-        turn: Turn = nullcontext, population: Population = WHOLE,
+        turn: Turn = nullcontext, population: Population = WHOLE, earlier: Sequence[Earlier] = (),
     ) -> None:  # fmt: skip
         self.table, self.schema, self.settings = table, schema, settings or Settings()
         self.against_original, self.population, self.reading = against_original, population, reading
-        self.rng, self.turn, self.reasons = rng, turn, dict(reasons or {})
+        self.rng, self.turn, self.reasons, self.earlier = rng, turn, dict(reasons or {}), tuple(earlier)
         self.progress: Progress = no_progress
         values = {on: self._dependency(on) for on in {on for needs in DEPENDS.values() for on in needs}}
         keys = {name: tuple(values[on] for on in needs) for name, needs in DEPENDS.items()}
@@ -95,18 +97,19 @@ class Flow:
     def _dependency(self, name: str) -> Any:
         if name in ("schema", "quasi_identifying", "person"):
             return self.schema.bare if name == "schema" else getattr(self.schema, name)
-        own = hasattr(type(self), name) or name in ("reasons", "population")
+        own = hasattr(type(self), name) or name in ("reasons", "population", "earlier")
         return getattr(self, name) if own else getattr(self.settings, name)
 
     def but(
         self, schema: Schema | None = None, reasons: Mapping[str, str] | None = None,
-        population: Population | None = None, **changes: Any,
+        population: Population | None = None, earlier: Sequence[Earlier] | None = None, **changes: Any,
     ) -> "Flow":  # fmt: skip
-        """Return another flow of the same table, with other settings, roles, reasons, or knowledge of the population.
+        """Return another flow of the same table, with other settings, roles, reasons, knowledge or earlier releases.
         It shares the stages that do not depend on what was changed, those that are computed later too."""
         same: dict[str, Any] = {name: getattr(self, name) for name in ("against_original", "reading", "rng", "turn")}
         reasons, population = self.reasons if reasons is None else reasons, population or self.population
-        same |= {"reasons": reasons, "population": population, "stages": self._stages}
+        earlier = self.earlier if earlier is None else earlier
+        same |= {"reasons": reasons, "population": population, "earlier": earlier, "stages": self._stages}
         return type(self)(self.table, schema or self.schema, self.settings.but(**changes), **same)
 
     def watch(self, progress: Progress) -> "Flow":
@@ -121,6 +124,10 @@ class Flow:
         flow = type(self)(self.table.iloc[rows], self.schema, self.settings, **same)
         flow._once("encoded", lambda: rows_of(self.encoded, rows))
         return flow
+
+    def needs(self, stage: str) -> Any:
+        """Return what a stage was made by, which is equal where its answer is the same."""
+        return self._stages[stage][0]
 
     def ready(self, stage: str) -> bool:
         """Return True when a stage is there already."""
@@ -432,11 +439,12 @@ class Flow:
         """What the table and its roles alone let the gate find."""
         return about_table(self.table, self.schema, persons_of(self.table, self.schema)[0])
 
-    @stage(*RELEASE, "population", "prosecutor_limit")
+    @stage(*RELEASE, "population", "prosecutor_limit", "earlier")
     def judgement(self) -> Gate:
         """Everything to see to before the release leaves, without anybody's reasons."""
         about = self.about_table, self.table, self.schema, self.settings, self.verification
-        return judge(*about, self.values_in_classes)
+        gate = judge(*about, self.values_in_classes)
+        return gate.beside(beside_earlier(self.earlier, self.class_of, self.settings.k, self.encoded.person))
 
     def values_in_classes(self, name: str) -> tuple[int, int]:
         """Return how many values a column has in the released rows, and how many in the class that has fewest."""
@@ -449,7 +457,7 @@ class Flow:
         """Everything to see to before the release leaves, with the steward's reasons."""
         return self.judgement.with_reasons(self.reasons)
 
-    @stage(*RELEASE, "population", "prosecutor_limit", "reasons", "order")
+    @stage(*RELEASE, "population", "prosecutor_limit", "earlier", "reasons", "order")
     def leaving(self) -> Release:
         """The release as it can be written, in the order of the file: not at all while something is in its way."""
         content = self.settings.order == "content"
@@ -462,7 +470,7 @@ class Flow:
         """Why each column has its role."""
         return tuple(column.why for column in self.schema.columns)
 
-    @stage(*RELEASE, "population", "prosecutor_limit", "reasons", "role_reasons", "order", "regression")
+    @stage(*RELEASE, "population", "prosecutor_limit", "earlier", "reasons", "role_reasons", "order", "regression")
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(

@@ -16,7 +16,7 @@ Every step is a function of its own that can be called alone. In the order of th
 :class:`anonymizer.flow.Flow` strings them together, once; :class:`anonymizer.settings.Settings` is what can be chosen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import Any
@@ -27,6 +27,7 @@ import pandas as pd
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import Progress
 from anonymizer.flow import Flow
+from anonymizer.gate.earlier import Earlier
 from anonymizer.gate.finding import Gate
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.risk import NodeRisk
@@ -81,6 +82,7 @@ def anonymize(
     rng: np.random.Generator | None = None,
     reasons: Mapping[str, str] | None = None,
     population: Population = WHOLE,
+    earlier: Sequence[Result] = (),
     progress: Progress | None = None,
     **settings: Any,
 ) -> Result:
@@ -102,7 +104,9 @@ def anonymize(
     something stands in the way, by the key of the finding, in three words at least; the report keeps them. Without a
     reason ``result.gate.open`` says what it is, and ``result.release`` makes no file.
     ``population``: what is known of it beside sampling weights, for the limits ``risk_max``, ``risk_mean``, ``k_map``.
-    ``progress``: called with a share from 0 to 1 and what is being done.
+    ``earlier``: results of the same table, with its rows in the same order, that are released, too: the gate counts who
+    is in groups of fewer than k when all are put together. ``progress``: called with a share from 0 to 1 and what is
+    being done.
 
     Raises :class:`GuaranteeError` when the table has fewer than k records, :class:`ParameterError` for a setting that
     is not one, and whatever the stages raise.
@@ -116,6 +120,7 @@ def anonymize(
         rng=rng,
         reasons=reasons,
         population=population,
+        earlier=[Earlier.of(one.release, len(table), one.report.provenance.parameters["k"]) for one in earlier],
     )
     return run_flow(flow, progress)
 

@@ -111,6 +111,11 @@ class Gate:
         texts = {key: " ".join(text.split()) for key, text in reasons.items() if is_reason(text)}
         return Gate(tuple(replace(finding, reason=texts.get(finding.key, "")) for finding in self.findings))
 
+    def beside(self, findings: Iterable[Finding]) -> "Gate":
+        """Return the gate with other findings, each before the others of its severity."""
+        order = tuple(Severity)
+        return Gate(tuple(sorted((*findings, *self.findings), key=lambda finding: order.index(finding.severity))))
+
     def __getitem__(self, key: str) -> Finding:
         for finding in self.findings:
             if finding.key == key:

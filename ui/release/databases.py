@@ -112,6 +112,7 @@ def begin(ws: Workspace, release: Release, target: Address) -> None:
         return write_release(release, target, schema, verification, limits, job.go_on)
 
     start_job(ws, JOB, (release, target.but(password="")), work)
+    ws.taking()()
 
 
 def new_table(ws: Workspace, job: Job, report: Report, reason: str) -> None:

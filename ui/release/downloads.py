@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from pathlib import PurePath
 
 import streamlit as st
@@ -39,14 +40,20 @@ def release_reason(ws: Workspace, report: Report) -> tuple[str, bool]:
 
 
 def single_files(ws: Workspace, release: Release, report: Report, reason: str, locked: bool) -> None:
-    """Draw the files of a release one by one; they are made on the click."""
+    """Draw the files of a release one by one; they are made on the click, which is noted."""
+    take = ws.taking()
+
+    def made(format: str) -> bytes:
+        take()
+        return release.to_bytes(format)
+
     name = file_stem(ws.reading.name if ws.reading else "")
     with st.container(horizontal=True, gap="small"):
         for format in release.formats:
             label, mime = KINDS[format]
             st.download_button(
                 label,
-                lambda format=format: release.to_bytes(format),
+                partial(made, format),
                 f"{name}-released.{format}",
                 mime,
                 key=f"download {format}",

@@ -2,7 +2,9 @@
 
 import io
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -59,7 +61,8 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
     if packet is not None:
         stem = file_stem(ws.reading.name if ws.reading else "") if audience == "internal" else "release"
         st.download_button(
-            "Download the packet", packet, f"{stem}-{audience}-packet.zip", "application/zip", key="download packet",
+            "Download the packet", partial(noted, ws.taking(), packet), f"{stem}-{audience}-packet.zip",
+            "application/zip", key="download packet",
             icon=":material/download:", type="primary", on_click="ignore",
         )  # fmt: skip
         st.caption(
@@ -70,6 +73,12 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
     with st.expander("Single files", icon=":material/folder_open:", key="single files"):
         single_files(ws, release, report, reason, locked)
         reports(ws, packet, audience)
+
+
+def noted(take: Callable[[], None], packet: bytes) -> bytes:
+    """Return a packet that is taken away now."""
+    take()
+    return packet
 
 
 def table_formats(release: Release) -> str:
