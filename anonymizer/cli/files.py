@@ -40,7 +40,10 @@ from anonymizer.settings import RUN, name_of
 from anonymizer.values import plural
 
 CLUSTER = ("scheduler", "workers", "memory", "spill")
-ALONE = ("check", "project", "attack", "packet", "internal_packet", "internal", "external", "population", "fraction")
+ALONE = (
+    "check", "project", "earlier", "attack", "packet", "internal_packet", "internal", "external", "population",
+    "fraction",
+)  # fmt: skip
 """Options that take one table in memory."""
 LARGE = 2_000_000
 """Records from which a Parquet file is read in pieces where a folder is to be written."""

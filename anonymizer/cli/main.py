@@ -16,6 +16,7 @@ from anonymizer.checking.released_file import ReleasedFile, kind_of_cells, read_
 from anonymizer.checking.verify import verify
 from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
+from anonymizer.cli.earlier import add_earlier, earlier_of
 from anonymizer.cli.evaluate import add_evaluate
 from anonymizer.cli.files import add_engine, engine_of, run_apart, say_as_one
 from anonymizer.cli.forest import add_forest
@@ -179,6 +180,7 @@ def commands() -> argparse.ArgumentParser:
     make.add_argument("--override", default="", help="why a release that fails a check is written all the same")
     make.add_argument("--json", action="store_true", help="print the report as JSON; with --check, the findings")
     add_gate(make)
+    add_earlier(make)
     add_reports(make)
     add_packet(make)
     make.set_defaults(
@@ -227,6 +229,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
         if not options.schema:
             require_roles(reading.frame, schema, options.keep)
     flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options)).watch(show)
+    flow = flow.but(earlier=earlier_of(options.earlier, flow))
     flow = flow.but(reasons=reasons_of(options.reason, flow.judgement))
     if options.check:
         show.end()

@@ -236,10 +236,11 @@ def _words(value: JsonValue, most: int) -> dict[str, str]:
 
 
 def _parameters(value: JsonValue) -> dict[str, Any]:
-    return {name: _parameter(name, setting) for name, setting in value.fields(tuple(SETTINGS)).items()}
+    return {name: setting_in(name, setting) for name, setting in value.fields(tuple(SETTINGS)).items()}
 
 
-def _parameter(name: str, value: JsonValue) -> Any:
+def setting_in(name: str, value: JsonValue) -> Any:
+    """Return the value of a setting. Raises :class:`ReadError` for one that it cannot have."""
     setting = SETTINGS.get(name)
     if setting is None:
         value.refuse("there is no such choice")
@@ -282,7 +283,7 @@ def _choices(value: JsonValue, *, before: bool = False) -> dict[str, Any]:
             if COLUMN + Column.from_value(choice).name != key:
                 choice.refuse("it describes another column")
         else:
-            _parameter(key, choice)
+            setting_in(key, choice)
     return {key: choice.value for key, choice in choices.items()}
 
 
