@@ -22,7 +22,7 @@ from anonymizer.checking.released import ColumnCells, read_cells
 from anonymizer.checking.verify import Original, Verification, prepare, verify
 from anonymizer.drawing.groups import WorstGroup, worst_groups
 from anonymizer.errors import Progress, no_progress
-from anonymizer.gate.earlier import Earlier, beside_earlier
+from anonymizer.gate.earlier import Earlier, Now, OtherPeople, beside_earlier
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.gate.judge import about_table, judge
 from anonymizer.groups.limits import require_limits
@@ -73,8 +73,8 @@ class Flow:
     ``reasons``: why the release may leave although something stands in the way, by the key of the
     :class:`anonymizer.gate.finding.Finding`. ``stages``: answers to share, by stage and what it depends on: see
     :meth:`but`. ``turn``: what stands around whatever is computed. ``population``: what is known of it, for limits on
-    risk and k-map, beside the sampling weights. ``earlier``: other releases of this table, which the gate counts
-    together with this one.
+    risk and k-map, beside the sampling weights. ``earlier``: other releases, of this table or of the same people, which
+    the gate counts together with this one.
 
     Stages raise :class:`anonymizer.errors.AnonymizerError`; a stage that failed is tried again when it is asked for.
     """
@@ -83,7 +83,7 @@ class Flow:
         self, table: pd.DataFrame, schema: Schema, settings: Settings | None = None, *, against_original: bool = True,
         reading: Reading | None = None, rng: np.random.Generator | None = None,
         reasons: Mapping[str, str] | None = None, stages: Mapping[str, tuple[Any, Place[Any]]] | None = None,
-        turn: Turn = nullcontext, population: Population = WHOLE, earlier: Sequence[Earlier] = (),
+        turn: Turn = nullcontext, population: Population = WHOLE, earlier: Sequence[Earlier | OtherPeople] = (),
     ) -> None:  # fmt: skip
         self.table, self.schema, self.settings = table, schema, settings or Settings()
         self.against_original, self.population, self.reading = against_original, population, reading
@@ -102,7 +102,7 @@ class Flow:
 
     def but(
         self, schema: Schema | None = None, reasons: Mapping[str, str] | None = None,
-        population: Population | None = None, earlier: Sequence[Earlier] | None = None, **changes: Any,
+        population: Population | None = None, earlier: Sequence[Earlier | OtherPeople] | None = None, **changes: Any,
     ) -> "Flow":  # fmt: skip
         """Return another flow of the same table, with other settings, roles, reasons, knowledge or earlier releases.
         It shares the stages that do not depend on what was changed, those that are computed later too."""
@@ -444,7 +444,10 @@ class Flow:
         """Everything to see to before the release leaves, without anybody's reasons."""
         about = self.about_table, self.table, self.schema, self.settings, self.verification
         gate = judge(*about, self.values_in_classes)
-        return gate.beside(beside_earlier(self.earlier, self.class_of, self.settings.k, self.encoded.person))
+        if not self.earlier:
+            return gate
+        now = Now(self.table, self.schema, self.released, self.class_of, self.settings.k, self.encoded.person)
+        return gate.beside(beside_earlier(self.earlier, now))
 
     def values_in_classes(self, name: str) -> tuple[int, int]:
         """Return how many values a column has in the released rows, and how many in the class that has fewest."""

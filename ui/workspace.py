@@ -26,7 +26,7 @@ from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_database
 from anonymizer.errors import AnonymizerError, CancelledError, MemoryOnlyError, ParameterError, Progress
 from anonymizer.flow import Flow
-from anonymizer.gate.earlier import Earlier
+from anonymizer.gate.earlier import Earlier, OtherPeople, Uncounted
 from anonymizer.growing.encode import Encoding, encode_column
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.parted import LARGE_READERS, PartedReading, parted
@@ -58,6 +58,9 @@ State = TypeVar("State")
 WITH_SHARED_RECORDS = ("sets", "groups", "concatenate", *INTERVALS)
 """Ways to write cells that do not count, so they suit boxes that share records."""
 
+LAST_TIME = Uncounted()
+"""The release of last time's project."""
+
 
 @dataclass
 class Workspace:
@@ -74,8 +77,8 @@ class Workspace:
     ``doubt``: a file that can be read in several ways, and its bytes, until it is answered which is right.
     ``spent``: privacy budget (ε) spent in this session on each table, by the digests of its file and of its
     :attr:`content`; it outlives the tables, for what was answered cannot be taken back.
-    ``taken``: what was released of each table, by the same digests: what it was made by, and the class of each row. It
-    is counted together with the next release of the table, outlives it as the budget does, and is gone with
+    ``releases``: what was taken away of each table, by the same digests: what it was made by, and the class of each
+    row. It is counted together with the next release of the table, outlives it as the budget does, and is gone with
     :meth:`forget`.
     ``reasons``: why the release may leave although something stands in the way, by the key of the finding.
     ``scenarios``: settings that were kept; ``history``: every decision on this table; ``manner``: how its file is to be
@@ -96,7 +99,7 @@ class Workspace:
     failure: AnonymizerError | None = None
     doubt: tuple[Reading, Any] | None = None
     spent: dict[str, float] = field(default_factory=dict)
-    taken: dict[str, tuple[tuple[Any, Earlier], ...]] = field(default_factory=dict)
+    releases: dict[str, tuple[tuple[Any, Earlier], ...]] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     scenarios: tuple[Scenario, ...] = ()
     history: History = field(default_factory=History)
@@ -125,8 +128,8 @@ class Workspace:
     def memory(self) -> int:
         """Return the bytes that this session holds, about: its table and what was worked out of it."""
         made = [job.answer for job in tuple(self.jobs.values())]  # other threads ask
-        held = self.reading, self.source, self.doubt, self._flow, self.answers, self.states, self.taken, made
-        return size_of(held)
+        own = self.reading, self.source, self.doubt, self._flow, self.answers, self.states, self.releases
+        return size_of((*own, made))
 
     @property
     def content(self) -> str:
@@ -156,17 +159,24 @@ class Workspace:
 
         def take() -> None:
             for account in self._accounts():
-                before = self.taken.get(account, ())
+                before = self.releases.get(account, ())
                 if all(needs != entry[0] for needs, _ in before):
-                    self.taken[account] = (*before, entry)
+                    self.releases[account] = (*before, entry)
 
         return take
 
-    def _other_releases(self, flow: Flow) -> tuple[Earlier, ...]:
-        """Return the releases of this table that were taken away, but for that of the flow itself."""
-        now, entries = flow.needs("class_of"), [entry for key in self._accounts() for entry in self.taken.get(key, ())]
+    def _other_releases(self, flow: Flow) -> tuple[Earlier | OtherPeople, ...]:
+        """Return the releases of this table that were taken away, but for that of the flow itself, and last time's,
+        where a project with one decided."""
+        last = (LAST_TIME,) if self.decisions.last is not None and self.decisions.last.profile is not None else ()
+        if not self.releases:
+            return last
+        now, entries = (
+            flow.needs("class_of"),
+            [entry for key in self._accounts() for entry in self.releases.get(key, ())],
+        )
         others = [one for needs, one in entries if needs != now and len(one.class_of) == self.n_records]
-        return tuple(dict.fromkeys(others))
+        return (*dict.fromkeys(others), *last)
 
     def _accounts(self) -> tuple[str, ...]:
         return () if self.reading is None else (self.reading.sha256, self.content)
@@ -423,7 +433,7 @@ class Workspace:
             flow = Flow(reading.frame, schema, settings, reading=reading, turn=self.turn)
         if (flow.schema, flow.settings, flow.reasons, flow.population) != (schema, settings, self.reasons, population):
             flow = flow.but(schema, self.reasons, population, **settings)
-        if self.taken and (earlier := self._other_releases(flow)) != flow.earlier:
+        if (earlier := self._other_releases(flow)) != flow.earlier:
             flow = flow.but(earlier=earlier)
         self._flow = flow
         return flow

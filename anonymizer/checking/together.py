@@ -92,12 +92,12 @@ def cells_of(releases: Sequence[Classes], person: Classes | None = None) -> tupl
 @dataclass(frozen=True, eq=False)
 class ReleasedClasses:
     """A released file of n rows: the class of each, ``class_of`` (n,), and of each column that it has in common with
-    the other one the distinct cells, and the place among them of each class's (c,); ``kept`` (n,): a number of the
+    the other one the distinct cells, and the place among them of each class's (c,); ``unchanged`` (n,): a number of the
     values in all columns that both release unchanged, the same in both files."""
 
     class_of: Classes
     columns: tuple[tuple[tuple[Cell, ...], Classes], ...]
-    kept: Classes
+    unchanged: Classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ def common_values(first: ReleasedClasses, second: ReleasedClasses) -> Iterator[t
     of_files = []
     for file in (first, second):
         width = int(file.class_of.max(initial=-1)) + 1
-        pairs, counts = np.unique(file.kept.astype(np.int64) * width + file.class_of, return_counts=True)
+        pairs, counts = np.unique(file.unchanged.astype(np.int64) * width + file.class_of, return_counts=True)
         values, start = np.unique(pairs // max(1, width), return_index=True)
         parts = zip(np.split(pairs % max(1, width), start[1:]), np.split(counts, start[1:]), strict=True)
         of_files.append(dict(zip(values.tolist(), parts, strict=True)))
@@ -200,15 +200,18 @@ def classes_in_common(
 ) -> tuple[ReleasedClasses, ReleasedClasses]:
     """Return two released tables as :func:`bounds` takes them, each under its schema."""
     boxes = [name for name in schemas[0].quasi_identifying if name in schemas[1].quasi_identifying]
-    kept = [
+    unchanged = [
         name
         for name in schemas[0].released
         if name in schemas[1].released and not {name} & {*schemas[0].quasi_identifying, *schemas[1].quasi_identifying}
     ]
     values = pd.concat(
-        [table[kept].astype(object).map(value_text, na_action="ignore") for table in (first, second)], ignore_index=True
+        [table[unchanged].astype(object).map(value_text, na_action="ignore") for table in (first, second)],
+        ignore_index=True,
     )
-    number = np.asarray(values.groupby(kept, dropna=False, sort=False).ngroup() if kept else np.zeros(len(values)), int)
+    number = np.asarray(
+        values.groupby(unchanged, dropna=False, sort=False).ngroup() if unchanged else np.zeros(len(values)), int
+    )
     files = []
     for table, schema, part in zip((first, second), schemas, np.split(number, [len(first)]), strict=True):
         cells = read_cells(table, schema)

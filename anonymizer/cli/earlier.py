@@ -4,15 +4,17 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from anonymizer.checking.released_file import ReleasedFile, read_released
+from anonymizer.cli.options import first_bytes, read_apart, reading_of
 from anonymizer.errors import ParameterError
 from anonymizer.flow import Flow
-from anonymizer.gate.earlier import Earlier
+from anonymizer.gate.earlier import Earlier, LastRelease, LastTable, OtherPeople, Uncounted
 from anonymizer.json_value import read_json
 from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.claim import claim_from
 from anonymizer.reporting.report import digest
 from anonymizer.settings import RUN, Settings, setting_names
-from anonymizer.whatif.project import setting_in
+from anonymizer.whatif.project import Project, from_json, setting_in
 
 
 def add_earlier(parser: argparse.ArgumentParser) -> None:
@@ -21,12 +23,41 @@ def add_earlier(parser: argparse.ArgumentParser) -> None:
         "--earlier", action="append", default=[], metavar="REPORT.json",
         help="the report of another release of this table; both are counted together; repeatable",
     )  # fmt: skip
+    parser.add_argument(
+        "--last-table", metavar="FILE", help="with --project: last time's table, to count both releases"
+    )
+    parser.add_argument(
+        "--last-release", metavar="FILE", help="with --project: last time's release, to see what both files prove alone"
+    )
 
 
-def earlier_of(paths: list[str], flow: Flow) -> tuple[Earlier, ...]:
-    """Return the releases that some reports speak of, made again from the table of a flow. Raises :class:`ReadError`
-    for a file that is no report, and :class:`ParameterError` where its release cannot be made again."""
-    return tuple(made_again(path, flow) for path in paths)
+def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | OtherPeople, ...]:
+    """Return the releases that are counted with that of a flow: those that some reports speak of, made again from its
+    table, and last time's, where a project is used. Raises :class:`ReadError` for a file that cannot be read, and
+    :class:`ParameterError` where a release cannot be made again."""
+    again = tuple(made_again(path, flow) for path in options.earlier)
+    if not options.project:
+        if options.last_table or options.last_release:
+            raise ParameterError(
+                "Last time's table and release are those of a project.", remedy="Name it with --project."
+            )
+        return again
+    project = from_json(first_bytes(options.project))
+    if options.last_table:
+        return (*again, last_table(options, project))
+    if options.last_release:
+        file = ReleasedFile.of_reading(read_apart(options.last_release, reader=read_released)).under(project.schema)
+        return (*again, LastRelease(file.rows, project.schema, Settings(**project.parameters).k))
+    return again if project.last is None else (*again, Uncounted())
+
+
+def last_table(options: argparse.Namespace, project: Project) -> LastTable | Uncounted:
+    """Return last time's release, made again from its table by its project; not counted without a person column."""
+    table = reading_of(options.last_table, options, project.reading).frame
+    if project.schema.person is None:
+        return Uncounted()
+    last = Flow(table, project.schema, Settings(**project.parameters))
+    return LastTable(table[project.schema.person], last.class_of, last.settings.k)
 
 
 def made_again(path: str, flow: Flow) -> Earlier:

@@ -42,7 +42,7 @@ from anonymizer.values import plural
 CLUSTER = ("scheduler", "workers", "memory", "spill")
 ALONE = (
     "check", "project", "earlier", "attack", "packet", "internal_packet", "internal", "external", "population",
-    "fraction",
+    "fraction", "last_table", "last_release",
 )  # fmt: skip
 """Options that take one table in memory."""
 LARGE = 2_000_000

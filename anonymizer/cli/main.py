@@ -184,7 +184,7 @@ def commands() -> argparse.ArgumentParser:
     add_reports(make)
     add_packet(make)
     make.set_defaults(
-        run=run_anonymize, reads=("input", "schema", "codebook", "project", "population"),
+        run=run_anonymize, reads=("input", "schema", "codebook", "project", "population", "last_table", "last_release"),
         writes=("out", "report", "internal", "external", "packet", "internal_packet"),
     )  # fmt: skip
 
@@ -229,7 +229,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
         if not options.schema:
             require_roles(reading.frame, schema, options.keep)
     flow = Flow(reading.frame, schema, settings, reading=reading, population=population_from(options)).watch(show)
-    flow = flow.but(earlier=earlier_of(options.earlier, flow))
+    flow = flow.but(earlier=earlier_of(options, flow))
     flow = flow.but(reasons=reasons_of(options.reason, flow.judgement))
     if options.check:
         show.end()

@@ -1,17 +1,20 @@
-"""What a release leaves of people together with others that were made of the same table before."""
+"""What a release leaves of people together with others: of the same table, or of last year's."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.linkage import look_alikes
-from anonymizer.checking.together import together
+from anonymizer.checking.together import Together, bounds, classes_in_common, together
 from anonymizer.errors import ParameterError
 from anonymizer.gate.finding import Finding, Severity
 from anonymizer.releasing.release import Release
+from anonymizer.schema import Schema
+from anonymizer.values import value_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,23 +39,125 @@ class Earlier:
         return cls(class_of, k)
 
 
-def beside_earlier(
-    earlier: Sequence[Earlier], class_of: NDArray[np.int64], k: int, person: NDArray[np.integer[Any]] | None
-) -> Iterable[Finding]:
-    """Yield what a release and earlier ones leave together, nothing where there was none. ``class_of`` (n,), ``k``: of
-    this one; ``person`` (n,): whose each row is, -1 for nobody's, when rows are not persons."""
-    if not earlier:
-        return
-    most = max(k, *(one.k for one in earlier))
-    both = together([*(one.class_of for one in earlier), class_of], most, person)
-    before = "the release made before" if len(earlier) == 1 else f"the {len(earlier):,} releases made before"
-    yield Finding(
-        f"together: {both.below:,} of {both.persons:,} below {most:,}",
+@dataclass(frozen=True, eq=False)
+class Now:
+    """A release that is looked at: its table of n rows and schema, the ``released`` cells, the class of each row (n,),
+    -1 of those left out, ``k``, and whose each row is, -1 for nobody's, when rows are not persons."""
+
+    table: pd.DataFrame
+    schema: Schema
+    released: pd.DataFrame
+    class_of: NDArray[np.int64]
+    k: int
+    person: NDArray[np.integer[Any]] | None
+
+
+class OtherPeople(Protocol):
+    """A release of another table, such as last year's, which the same people may be in."""
+
+    def beside(self, now: Now) -> Finding:
+        """Return what both leave of people together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Uncounted:
+    """A release of which nothing is here but that there was one."""
+
+    def beside(self, now: Now) -> Finding:
+        """Return that it cannot be counted."""
+        return Finding(
+            "together: not counted",
+            Severity.STOPS,
+            "Not counted",
+            "What this release and last time's leave together cannot be counted.",
+            "Whoever has both can put the rows of one person together, and may find fewer people than either promises. "
+            "The terminal counts it: --last-table, or --last-release.",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LastTable:
+    """The release of another table: whose each of its m rows is, ``person``, missing for nobody's; the class that each
+    was released in, ``class_of`` (m,), -1 of those left out; ``k``: what it promised."""
+
+    person: "pd.Series[Any]"
+    class_of: NDArray[np.int64]
+    k: int
+
+    def beside(self, now: Now) -> Finding:
+        """Return what both leave of everybody in either: who is in one alone is in a group with who else is."""
+        if now.schema.person is None:
+            return Uncounted().beside(now)
+        texts = [
+            column.astype(object).map(value_text, na_action="ignore")
+            for column in (self.person, now.table[now.schema.person])
+        ]
+        person = pd.factorize(pd.concat(texts, ignore_index=True))[0]
+        of_both = np.split(person, [len(self.person)])
+        n = int(person.max(initial=-1)) + 1
+        sides = zip(of_both, (self.class_of, now.class_of), strict=True)
+        return of_cells(
+            together([classes_of_persons(who, classes, n) for who, classes in sides], max(self.k, now.k)),
+            "last time's release",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LastRelease:
+    """A released file alone: its rows, the schema that it was made under, and ``k``, what it promised."""
+
+    rows: pd.DataFrame
+    schema: Schema
+    k: int
+
+    def beside(self, now: Now) -> Finding:
+        """Return what both files prove by themselves. People may be in one alone."""
+        k = max(self.k, now.k)
+        both = bounds(*classes_in_common(self.rows, now.released, (self.schema, now.schema)), same_people=False)
+        below = both.surely_below(k)
+        people = "1 person is" if below == 1 else f"{below:,} people are"
+        return Finding(
+            f"together: at least {below:,} below {k:,} with last time's release",
+            Severity.STOPS,
+            f"≥ {below:,} people" if below else "Not counted",
+            f"With last time's release, {people} in groups of fewer than {k:,}, by the two files alone."
+            if below
+            else "The two files alone do not tell what this release and last time's leave together.",
+            "Rows are put together that hold the same unchanged values, where their cells can be one person's. It is a "
+            "lower bound: with last time's table it can be counted.",
+        )
+
+
+def classes_of_persons(who: NDArray[np.int64], class_of: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return (n,) a number for the set of classes of the rows of each of n persons, -1 of those who have none."""
+    somebody = (who >= 0) & (class_of >= 0)
+    pairs = np.unique(np.column_stack([who[somebody], class_of[somebody]]), axis=0)
+    sets = pd.Series(pairs[:, 1]).groupby(pairs[:, 0]).agg(tuple)
+    answer = np.full(n, -1, np.int64)
+    answer[sets.index.to_numpy(np.int64)] = pd.factorize(sets)[0]
+    return answer
+
+
+def beside_earlier(earlier: Sequence[Earlier | OtherPeople], now: Now) -> Iterable[Finding]:
+    """Yield what a release and earlier ones leave together, nothing where there was none."""
+    same = [one for one in earlier if isinstance(one, Earlier)]
+    if same:
+        k = max(now.k, *(one.k for one in same))
+        before = "the release made before" if len(same) == 1 else f"the {len(same):,} releases made before"
+        yield of_cells(together([*(one.class_of for one in same), now.class_of], k, now.person), before)
+    yield from (one.beside(now) for one in earlier if not isinstance(one, Earlier))
+
+
+def of_cells(both: Together, before: str) -> Finding:
+    """Return the finding of what releases leave together. ``before``: what the other ones are called."""
+    why = (
+        "Whoever has the releases puts rows together that hold the same unchanged values. The same table and settings "
+        "give the same release again, which adds nothing."
+    )
+    return Finding(
+        f"together: {both.below:,} of {both.persons:,} below {both.k:,} with {before}",
         Severity.FINE if both.holds else Severity.STOPS,
         f"{both.below:,} of {both.persons:,} people",
         f"With {before}, {both.sentence}",
-        "Whoever has the releases puts rows together that hold the same unchanged values. The same settings give the "
-        "same release again, which adds nothing."
-        if not both.holds
-        else "",
+        "" if both.holds else why,
     )

@@ -104,19 +104,19 @@ def test_one_release_twice__is_that_release() -> None:
 # Files alone.
 
 
-def file_of(rows: list[dict[str, Any]], kept: np.ndarray) -> ReleasedClasses:
+def file_of(rows: list[dict[str, Any]], values: np.ndarray) -> ReleasedClasses:
     names = [row["class"] for row in rows]
     class_of, distinct = pd.factorize(pd.Series(names))
     boxes = {row["class"]: tuple(row["age"]) for row in rows}
     cells = tuple(Cell.interval(*map(str, boxes[name])) for name in distinct)
-    return ReleasedClasses(class_of.astype(np.int64), ((cells, np.arange(len(cells))),), kept)
+    return ReleasedClasses(class_of.astype(np.int64), ((cells, np.arange(len(cells))),), values)
 
 
 def test_bounds__are_those_of_the_cases() -> None:
     for case in cases("ledger_files_alone"):
         both = [*case["first"], *case["second"]]
-        kept = np.split(numbers([str(row["kept"]) for row in both]), [len(case["first"])])
-        first, second = file_of(case["first"], kept[0]), file_of(case["second"], kept[1])
+        values = np.split(numbers([str(row["kept"]) for row in both]), [len(case["first"])])
+        first, second = file_of(case["first"], values[0]), file_of(case["second"], values[1])
         answer = bounds(first, second)
         assert answer.verdict(case["k"]) == case["expected"]["verdict_of_bounds"]
         names = [list(dict.fromkeys(row["class"] for row in case[side])) for side in ("first", "second")]

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from anonymizer.cli.main import main
+from anonymizer.reading.samples import hospital
 from anonymizer.releasing.key import KEY_FILE, read_key
 from tests.cli.test_main import Capture, folder, make
 from tests.cli.test_packet import members_of
@@ -84,6 +85,22 @@ def test_earlier_release__that_cannot_be_made_again_is_refused(
     assert main(arguments("people.csv", "other.csv", "--earlier", "none.json")) == 2
 
 
+def test_project__says_that_last_time_cannot_be_counted_or_counts_it(capsys: Capture) -> None:
+    assert make("--internal-packet", "own.zip", "--out", "last.csv", "--attack-seconds", "0.1") == 0
+    Path("last.json").write_bytes(members_of("own.zip")["project.json"])
+    hospital(320, 9).to_csv("new.csv", index=False)
+    capsys.readouterr()
+    command = ["anonymize", "new.csv", "--project", "last.json", "--check"]
+    for more, sentence in (
+        ([], "What this release and last time's leave together cannot be counted."),
+        (["--last-table", "people.csv"], "What this release and last time's leave together cannot be counted."),
+        (["--last-release", "last.csv"], "The two files alone do not tell what this release and last time's leave"),
+    ):
+        assert main([*command, *more]) == 1
+        assert sentence in capsys.readouterr().out
+    assert main(["anonymize", "people.csv", "--last-release", "last.csv", "--out", "x.csv"]) == 2
+
+
 def spellings(key: bytes) -> set[bytes]:
     """How a key could stand in a file."""
     plain = {key, key.hex().encode(), key.hex().upper().encode(), b64encode(key)}
@@ -114,8 +131,8 @@ def test_key__is_in_nothing_that_is_written_or_printed(capsys: Capture, monkeypa
 
     monkeypatch.setattr("anonymizer.flow.seed_of", seed_seen)
     monkeypatch.setattr(pack.Secret, "of", secret_seen)
-    written = ("--report", "report.json", "--packet", "out.zip", "--internal-packet", "own.zip")
-    assert make("--out", "out.csv", *written, "--attack-seconds", "0.1") == 0
+    files = ("--report", "report.json", "--packet", "out.zip", "--internal-packet", "own.zip")
+    assert make("--out", "out.csv", *files, "--attack-seconds", "0.1") == 0
     assert main(arguments("people.csv", "out2.parquet", "--json")) == 0
     assert len(secrets) > 6
     output = capsys.readouterr()

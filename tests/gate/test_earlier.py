@@ -1,16 +1,22 @@
 """Releases of one table that are counted together, in Python."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import anonymizer as an
 from anonymizer.checking.together import together
 from anonymizer.errors import ParameterError
-from anonymizer.gate.finding import Severity
+from anonymizer.flow import Flow
+from anonymizer.gate.earlier import Earlier, LastRelease, LastTable, OtherPeople, Uncounted, classes_of_persons
+from anonymizer.gate.finding import Finding, Severity
 from anonymizer.pipeline import Result
+from anonymizer.settings import Settings
 from tests.releasing.test_secret import SAMPLE, schema_of
 
-HOW = {"k": 10, "generalizer": "pack"}
+HOW: dict[str, Any] = {"k": 10, "generalizer": "pack"}
 
 
 def classes(result: Result) -> np.ndarray:
@@ -34,11 +40,11 @@ def test_earlier_release__is_counted_with_the_new_one() -> None:
     assert f"fewer than 12, {both.alone:,} of them alone." in finding.sentence
     with pytest.raises(an.GuaranteeError):
         other.release.to_bytes("csv")
-    told = an.anonymize(
+    allowed = an.anonymize(
         SAMPLE, schema, **(HOW | {"k": 12}), earlier=[first],
         reasons={one.key: "both go to one office" for one in other.gate.findings},
     )  # fmt: skip
-    assert told.release.to_bytes("csv")
+    assert allowed.release.to_bytes("csv")
 
 
 def test_the_same_release_again__stops_nothing() -> None:
@@ -63,3 +69,64 @@ def test_earlier_release__of_a_larger_table_is_refused() -> None:
     first = an.anonymize(SAMPLE, schema, **HOW)
     with pytest.raises(ParameterError, match="another table"):
         an.anonymize(SAMPLE.head(300), schema_of(SAMPLE.head(300)), **HOW, earlier=[first])
+
+
+# Last time's release: of another table, with some of the same people.
+
+
+def last_and_now() -> tuple[Result, Result, Flow]:
+    """Two years of a table with numbers of people: 400 stay, 100 go, 100 come; and this year's flow."""
+    years = [
+        SAMPLE.assign(id=[f"p{row:03d}" for row in range(600)]).iloc[rows] for rows in (slice(500), slice(100, 600))
+    ]
+    last, now = (year.reset_index(drop=True) for year in years)
+    schema = schema_of(last).with_column("id", role="person")
+    return an.anonymize(last, schema, **HOW), an.anonymize(now, schema, **HOW), Flow(now, schema, Settings(**HOW))
+
+
+def finding_of(flow: Flow, other: OtherPeople) -> Finding:
+    (finding,) = (one for one in flow.but(earlier=[other]).gate.findings if one.key.startswith("together: "))
+    return finding
+
+
+def class_of(result: Result) -> np.ndarray:
+    return Earlier.of(result.release, result.encoded.n_records, 10).class_of
+
+
+def test_last_table__is_counted_person_by_person() -> None:
+    last, now, flow = last_and_now()
+    of_last, of_now = np.full(600, -1), np.full(600, -1)
+    of_last[:500], of_now[100:] = class_of(last), class_of(now)
+    both = together([of_last, of_now], 10)
+    people = pd.Series([f"p{row:03d}" for row in range(500)])
+    finding = finding_of(flow, LastTable(people, class_of(last), 10))
+    assert finding.severity is Severity.STOPS
+    assert finding.sentence == f"With last time's release, {both.sentence}"
+    assert (both.persons, both.below > 100) == (600, True)
+
+
+def test_last_table__counts_sets_of_classes_where_a_person_has_several_rows() -> None:
+    who, classes = np.array([0, 0, 1, 1, 2, -1, 3]), np.array([4, 5, 5, 4, 4, 4, -1])
+    sets = classes_of_persons(who, classes, 5)
+    assert sets[0] == sets[1] != sets[2]
+    assert sets[3:].tolist() == [-1, -1]
+
+
+def test_last_release__alone_gives_a_lower_bound() -> None:
+    last, _, flow = last_and_now()
+    people = pd.Series([f"p{row:03d}" for row in range(500)])
+    truth = finding_of(flow, LastTable(people, class_of(last), 10))
+    finding = finding_of(flow, LastRelease(last.release.frame(), last.schema, 10))
+    assert finding.severity is Severity.STOPS
+    at_least, exact = (int(one.figure.strip("≥ ").partition(" ")[0].replace(",", "")) for one in (finding, truth))
+    assert 100 < at_least <= exact
+
+
+def test_last_release__of_which_nothing_is_there_is_said_and_stops() -> None:
+    _, _, flow = last_and_now()
+    finding = finding_of(flow, Uncounted())
+    assert finding.is_open
+    assert "cannot be counted" in finding.sentence
+    nameless = Flow(flow.table, schema_of(flow.table).with_column("id", role="identifying"), flow.settings)
+    people = pd.Series([f"p{row:03d}" for row in range(500)])
+    assert finding_of(nameless, LastTable(people, np.zeros(500, np.int64), 10)) == finding

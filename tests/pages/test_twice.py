@@ -62,7 +62,7 @@ def test_second_release__that_differs_is_counted_and_stops(monkeypatch: pytest.M
     assert len(ws.flow.earlier) == 1
     assert ws.flow.gate[finding.key].reason, "it is the same pair"
     ws.forget()
-    assert not ws.taken
+    assert not ws.releases
 
 
 def test_other_roles_and_the_packet__are_noted_too() -> None:
