@@ -20,7 +20,7 @@ from anonymizer.reporting.document import Code, Document, Figure, Section, Table
 from anonymizer.reporting.findings import Approval, Findings, Riskiest, Statement
 from anonymizer.reporting.losses import losses
 from anonymizer.reporting.pictures import outward_pictures
-from anonymizer.reporting.report import SHORT_PATH, Report, check_line, command_line
+from anonymizer.reporting.report import ADD_UP, SHORT_PATH, Report, check_line, command_line
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import name_of
 from anonymizer.version import VERSION
@@ -201,7 +201,7 @@ def _method(report: Report) -> Section:
     if report.made.why:
         blocks.append(f"{name_of('generalizer', parameters['generalizer'])} were asked for. {report.made.why}")
     blocks.append(f"{guarantee.title}. {guarantee.gives}")
-    blocks.append(f"What it does not promise: {guarantee.does_not}")
+    blocks.append(f"What it does not promise: {guarantee.does_not} {ADD_UP}")
     for way in report.writings:
         blocks.append(" ".join(filter(None, (f"Cells: {way.title}.", way.gives, way.does_not))))
     rows = tuple(

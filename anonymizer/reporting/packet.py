@@ -10,6 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from anonymizer.reporting.dossier import AUDIENCES, approvals_of, document_of
 from anonymizer.reporting.findings import Findings, Statement
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.report import SHORT_PATH, digest, python_lines
+from anonymizer.reporting.report import ADD_UP, SHORT_PATH, digest, python_lines
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.values import numbers_of, value_text
 from anonymizer.version import VERSION
@@ -154,6 +155,7 @@ def _read_me(members: Mapping[str, bytes], audience: str, formats: Sequence[str]
     missing = [format for format in formats if TABLES[format] not in members]
     lines += [f"{'':<22}(the table does not fit into a file of the kind {format})" for format in missing]
     lines += [f"{MANIFEST:<22}size and SHA-256 of every file", "", "To check all of it: copse verify PACKET.zip", ""]
+    lines += [*wrap(ADD_UP, 100), ""]
     return "\n".join(lines)
 
 

@@ -394,6 +394,11 @@ def _parameter_words(parameters: Mapping[str, Any]) -> list[str]:
     return [word for name, value in on.items() for word in (f"--{name.replace('_', '-')}", str(value))]
 
 
+ADD_UP = (
+    "Two different releases of the same people tell more together than each alone: whoever puts them side by side can "
+    "find smaller groups than either promises."
+)
+"""What every report says of a second release."""
 WITHOUT_KEY = (
     "# With the key of packing that this release was made with, this makes the same release again. Without that key it",
     "# makes other groups: they must not be published beside these, for both together can single people out.",

@@ -8,9 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 from anonymizer.checking.together import together
 from anonymizer.schema import Schema
+from anonymizer.whatif.next_year import Profile
 from tests.pages.test_data import session_of
 from tests.pages.test_release import open_page, plain_text, session
 from tests.releasing.test_secret import QI, SAMPLE
+from ui.decisions.state import LastTime
 from ui.release.packet import noted
 from ui.workspace import Workspace
 
@@ -74,3 +76,20 @@ def test_other_roles_and_the_packet__are_noted_too() -> None:
     ws.set_schema(ws.schema.with_column(names[0], role="insensitive"))
     assert len(ws.flow.earlier) == 1
     assert any(finding.key.startswith("together: ") for finding in ws.flow.gate.findings)
+
+
+def test_next_years_file__of_a_project_with_a_release_cannot_be_counted_and_stops() -> None:
+    app = open_page(session(2))
+    ws: Workspace = session_of(app)
+    assert not ws.flow.gate.open
+    ws.decisions.last = LastTime("last year", None, ())
+    assert not ws.flow.gate.open, "the project was saved before there was a release"
+    ws.decisions.last = LastTime("last year", Profile({"records": 14}), ())
+    app.run()
+    (finding,) = ws.flow.gate.open
+    assert finding.sentence == "What this release and last time's leave together cannot be counted."
+    assert finding.sentence in plain_text(app)
+    assert shut(app)
+    ws.reasons = {finding.key: "nobody is in both tables"}
+    app.run()
+    assert not shut(app)
