@@ -442,7 +442,7 @@ class Flow:
     @stage(*RELEASE, "population", "prosecutor_limit", "earlier")
     def judgement(self) -> Gate:
         """Everything to see to before the release leaves, without anybody's reasons."""
-        about = self.about_table, self.table, self.schema, self.settings, self.verification
+        about = self.about_table, self.schema, self.settings, self.verification
         gate = judge(*about, self.values_in_classes)
         if not self.earlier:
             return gate

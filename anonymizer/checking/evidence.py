@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from anonymizer.alike import meaning
 from anonymizer.checking.consistency import Consistency
 from anonymizer.checking.released import texts_of
+from anonymizer.checking.unchanged import Unchanged
 from anonymizer.population.sample import SampleRisk
 from anonymizer.schema import Column, Kind, Schema
 from anonymizer.settings import Limits
@@ -239,7 +240,8 @@ class Evidence:
     comparison with the original, when there is one; ``persons``: of whom the rows are, where that is not every row a
     person of its own and the original tells; ``sample``: the risk of the rows by what is known of the population,
     where that is asked for and could be told; ``counts`` (n,): how many rows each stands for, when not one;
-    ``lacks``: people of the original who were left out."""
+    ``lacks``: people of the original who were left out; ``unchanged``: what unchanged columns
+    find."""
 
     released: pd.DataFrame
     schema: Schema
@@ -253,6 +255,7 @@ class Evidence:
     sample: SampleRisk | None = None
     counts: NDArray[np.int64] | None = None
     lacks: int = 0
+    unchanged: tuple[Unchanged, ...] = ()
 
     @property
     def rows(self) -> int:

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import ESTIMATE_SIGN
 from anonymizer.checking.evidence import Check, Evidence, rows_text
-from anonymizer.checking.linkage import look_alikes, sizes_of
 from anonymizer.checking.persons import k_persons, rows_together, share_of_one
 from anonymizer.schema import LEFT_OUT, Kind
 from anonymizer.values import share
@@ -64,22 +63,18 @@ def unique_rows(evidence: Evidence) -> tuple[Check, ...]:
 
 
 def columns_as_they_are(evidence: Evidence) -> tuple[Check, ...]:
-    """Return the number of rows that somebody finds who knows what the insensitive columns of a person hold, beside the
-    box: nothing was done to these columns."""
-    names = [name for name in evidence.schema.insensitive if name in evidence.released.columns]
-    if not names:
+    """Return the number of rows that somebody finds who knows all unchanged columns of a person, beside the box."""
+    if not evidence.unchanged:
         return ()
-    alike = look_alikes(evidence.released, names)
-    both = look_alikes(pd.DataFrame({"box": evidence.class_of, "rest": alike.class_of}), ["box", "rest"])
-    alone, beside = (int((sizes_of(classes, evidence.counts) == 1).sum()) for classes in (alike, both))
-    n, first = evidence.rows, ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-    which = "the column that leaves as it is" if len(names) == 1 else f"the {len(names):,} columns that leave so"
-    which += f" ({first})"
-    finds = f"{share(alone / n)} of the rows by that alone, {share(beside / n)} with the box"
-    sentence = f"Who knows {which} of a person finds {finds}."
-    if not beside:
+    together, n = evidence.unchanged[-1], evidence.rows
+    names = together.columns
+    which = "the unchanged column" if len(names) == 1 else f"the {len(names):,} unchanged columns"
+    which += f" ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})"
+    finds = f"{share(together.alone / n)} of the rows by that alone, {share(together.beside / n)} with the box"
+    sentence = f"Somebody who knows {which} of a person finds {finds}."
+    if not together.beside:
         sentence = f"Nobody is unique by {which}, with the box or without."
-    return (Check("columns as they are", None, beside, None, ", ".join(names), sentence),)
+    return (Check("columns as they are", None, together.beside, None, ", ".join(names), sentence),)
 
 
 def distinct_l_diversity(evidence: Evidence) -> tuple[Check, ...]:

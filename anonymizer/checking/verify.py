@@ -21,6 +21,7 @@ from anonymizer.checking.linkage import LookAlikes, classes_of, look_alikes, siz
 from anonymizer.checking.persons import count_persons, persons_of_rows, sample_of
 from anonymizer.checking.privacy_models import MODELS
 from anonymizer.checking.released import ColumnCells
+from anonymizer.checking.unchanged import Unchanged, unchanged_columns
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.population.sample import Population
 from anonymizer.schema import Role, Schema
@@ -33,12 +34,14 @@ __all__ = ["MODELS", "Check", "Evidence", "Original", "Verification", "prepare",
 @dataclass(frozen=True)
 class Verification:
     """All checks of one release of so many ``rows``, for the required class size ``k``. ``left_out``: records of the
-    original that are in no row, as far as that is known."""
+    original that are in no row, as far as that is known; ``unchanged``: what each unchanged column finds, and the last
+    what all together find."""
 
     checks: tuple[Check, ...]
     k: int
     rows: int
     left_out: int = 0
+    unchanged: tuple[Unchanged, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -200,7 +203,7 @@ def verify(
     form = (*file_check(beside), in_order, *about_rows, *sensitive_check(released, schema, required))
     checks = (check for model in MODELS.values() for check in model(evidence))
     absent = lacks if original is not None else left_out or 0
-    return Verification((*form, *checks), required.k, int(classes.sizes.sum()), absent)
+    return Verification((*form, *checks), required.k, int(classes.sizes.sum()), absent, evidence.unchanged)
 
 
 def columns_to_compare(released: pd.DataFrame, schema: Schema) -> list[str]:
@@ -238,4 +241,5 @@ def evidence_of(
         comparison=None,
         spreads=tuple(spread for spread in spreads if spread is not None),
         counts=counts,
+        unchanged=unchanged_columns(released, schema, class_of, of_row, counts),
     )

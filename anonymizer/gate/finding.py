@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any
 
 from anonymizer.schema import Role, Schema
@@ -151,6 +152,8 @@ ABOUT_SEVERAL = {
     "codes": "{n} columns hold codes, by their looks, and not numbers.",
     "ends of one person": "{n} columns have an end that is one person's.",
     "follows": "{n} columns leave unchanged and tell of generalized ones.",
+    "known": "{n} columns are released unchanged, and others can know their values.",
+    "rare values": "{n} columns are released unchanged, with values that few rows share.",
     "identifying": "{n} columns leave, and look as if they told who people are.",
     "levels of one person": "{n} columns leave unchanged, with levels that only one person has.",
     "one value": "In {n} columns everybody in some group shares one value.",
@@ -229,6 +232,8 @@ class Several:
 
 
 MOST_NAMED = 8
+LONGEST = 120
+"""Letters of the names of columns in a key; what is longer ends with a digest."""
 
 
 def kind_of(finding: Finding) -> str:
@@ -273,3 +278,17 @@ def generalize(*names: str) -> Repair:
     """Return the repair that lets columns leave in boxes."""
     words = "Generalize it" if len(names) == 1 else "Generalize them"
     return Repair(words, roles=tuple((name, Role.QUASI_IDENTIFYING) for name in names))
+
+
+def share_text(share: float) -> str:
+    """Return a share as a percentage that hides neither a small one nor what is left of a nearly full one."""
+    digits = 0 if 0.1 <= share <= 0.9 or share == 1 else 1 if 0.01 <= share <= 0.99 else 2
+    return "> 99.99%" if 0.9999 < share < 1 else f"{share:.{digits}%}"
+
+
+def names_text(names: tuple[str, ...]) -> str:
+    """Return the names of columns, the same for the same columns and for no others."""
+    text = ", ".join(names)
+    if len(text) <= LONGEST:
+        return text
+    return f"{names[0][:40]} and {len(names) - 1:,} more, {sha256(chr(0).join(names).encode()).hexdigest()[:12]}"

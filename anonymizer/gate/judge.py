@@ -4,9 +4,7 @@ What depends on the table and the roles alone (:func:`about_table`) is looked at
 (:func:`judge`) takes the checker's figures and counts nothing again.
 """
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
-from hashlib import sha256
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,27 +12,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.checking.evidence import Check
-from anonymizer.checking.linkage import LookAlikes, look_alikes
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import check_headers
 from anonymizer.gate.codes import of_numbers, rare_levels
 from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
-from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out
+from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out, share_text
 from anonymizer.gate.looks import looks, persons
+from anonymizer.gate.texts import repeated
+from anonymizer.gate.unchanged import computed, judged, knowable, unchanged
 from anonymizer.gate.who import ids, risks, same_people, still_people
 from anonymizer.reading.facts import ColumnFacts, distinct_values, profile, with_ids
 from anonymizer.reading.profile import person_columns, suggest
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import Settings
 
-MOST = 0.5
-"""From this share of the rows on, who knows the kept columns finds most of them."""
-NEARLY = 0.95
-"""From this share on, nearly all of them."""
 SPREAD = 0.1
 """Least spread of a number that is asked for where groups share one value."""
-LONGEST = 120
-"""Letters of the names of columns in a key; what is longer ends with a digest."""
 MOST_VALUES = 10**9
 """More values than any column has."""
 ORDER = tuple(Severity)
@@ -56,14 +49,18 @@ def about_table(
     facts = profile(table, distinct)
     if schema.person in distinct:
         facts = tuple(with_ids(fact, *distinct[fact.name]) if fact.name == schema.person else fact for fact in facts)
-    names = tuple(looks(table, schema, suggest(table, facts=facts), facts))
+    names = tuple(looks(table, schema, suggest(table, facts=facts), facts, distinct))
     named = {name for finding in names for name in finding.columns}
     with_codes, with_ends = of_numbers(table, schema, facts, distinct, person)
     numbering = person_columns(schema, (*facts, *others))
     apart = tuple(finding for finding in rare_levels(table, schema, facts, person) if not named & set(finding.columns))
+    follows = tuple(undone(table, schema, named))
     return (
         *(names or nameless(schema)),
-        *undone(table, schema, named),
+        *repeated(table, schema, facts, distinct),
+        *knowable(schema, facts, distinct, named),
+        *follows,
+        *computed(table, schema, {*named, *(f.columns[0] for f in follows if f.severity is Severity.STOPS)}),
         *persons(schema, (*facts, *others)),
         *ids(schema, (*facts, *others)),
         *same_people(table, schema, [fact for fact in facts if fact.name not in numbering]),
@@ -125,7 +122,6 @@ def undone(table: pd.DataFrame, schema: Schema, but: Iterable[str] = ()) -> Iter
 
 def judge(
     about: Iterable[Finding],
-    table: pd.DataFrame,
     schema: Schema,
     settings: Settings,
     verification: Verification,
@@ -134,9 +130,9 @@ def judge(
     """Return the gate of a release. ``about``: what :func:`about_table` says; ``verification``: of the release.
     ``classes``: of a column that is left out how many values it has, and how many the class with the fewest."""
     about = still_people(about, settings.k, classes)
-    findings = [finding for finding in about if not is_settled(finding, settings)]
+    findings = [one for finding in about if not is_settled(finding, settings) for one in judged(finding, verification)]
     names = {name for finding in findings if finding.key.startswith("identifying: ") for name in finding.columns}
-    findings += [*unchanged(table, schema, verification, names), *shared(schema, settings, verification)]
+    findings += [*unchanged(schema, verification, names), *shared(schema, settings, verification)]
     findings += risks(schema, settings, verification)
     findings.append(promise(schema, verification))
     return Gate(tuple(sorted(findings, key=lambda finding: ORDER.index(finding.severity))))
@@ -148,66 +144,6 @@ def is_settled(finding: Finding, settings: Settings) -> bool:
         repair.settings and all(settings[name] == value for name, value in repair.settings)
         for repair in finding.repairs
     )
-
-
-def unchanged(
-    table: pd.DataFrame, schema: Schema, verification: Verification, identifying: Collection[str]
-) -> Iterable[Finding]:
-    """Yield how many rows the insensitive columns find, alone and beside the boxes. ``identifying``: those that look so
-    cannot be generalized."""
-    names, check = schema.insensitive, verification.get("columns as they are")
-    if check is None:
-        return
-    n, beside = len(table), int(check.achieved or 0)
-    alone = unique_rows(look_alikes(table, names))
-    which = f"“{names[0]}”" if len(names) == 1 else f"the {len(names):,} kept columns"
-    key = f"unchanged: {names_text(names)}"
-    if not beside:
-        yield Finding(key, Severity.FINE, "0 rows", f"Nobody is unique by {which}.", check.sentence, names)
-        return
-    most = beside >= MOST * n
-    finds = (
-        "every row"
-        if beside == n
-        else "nearly every row"
-        if beside >= NEARLY * n
-        else "most rows"
-        if most
-        else "some rows"
-    )
-    boxes, out = (tuple(name for name in names if (name in identifying) is left) for left in (False, True))
-    repairs = [leave_out(*names)]
-    if boxes:
-        repairs.insert(0, replace(generalize(*boxes), roles=(*generalize(*boxes).roles, *leave_out(*out).roles)))
-    listed = ", ".join(names[:6]) + (" …" if len(names) > 6 else "")
-    yield Finding(
-        key,
-        Severity.STOPS if most else Severity.LOOK,
-        share_text(beside / n),
-        f"Who knows {which} finds {finds}.",
-        f"Of {n:,} rows {alone:,} are unique on {listed} alone, and {beside:,} beside the boxes.",
-        names,
-        tuple(repairs),
-    )
-
-
-def unique_rows(classes: LookAlikes) -> int:
-    """Return the number of rows that are alone in their class."""
-    return int((classes.sizes == 1).sum())
-
-
-def share_text(share: float) -> str:
-    """Return a share as a percentage that hides neither a small one nor what is left of a nearly full one."""
-    digits = 0 if 0.1 <= share <= 0.9 or share == 1 else 1 if 0.01 <= share <= 0.99 else 2
-    return "> 99.99%" if 0.9999 < share < 1 else f"{share:.{digits}%}"
-
-
-def names_text(names: tuple[str, ...]) -> str:
-    """Return the names of columns, the same for the same columns and for no others."""
-    text = ", ".join(names)
-    if len(text) <= LONGEST:
-        return text
-    return f"{names[0][:40]} and {len(names) - 1:,} more, {sha256(chr(0).join(names).encode()).hexdigest()[:12]}"
 
 
 def shared(schema: Schema, settings: Settings, verification: Verification) -> Iterable[Finding]:

@@ -1,14 +1,14 @@
 """What columns that leave look like: names, addresses, numbers of people, and persons who are counted as several."""
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from anonymizer.gate.finding import Finding, Repair, Severity, leave_out
-from anonymizer.reading.facts import ColumnFacts
-from anonymizer.reading.patterns import PATTERNS, is_iban, is_person_name, meanings_of
+from anonymizer.gate.texts import holding
+from anonymizer.reading.facts import ColumnFacts, Distinct
+from anonymizer.reading.patterns import PATTERNS, is_person_name, meanings_of
 from anonymizer.reading.profile import person_columns
 from anonymizer.schema import LEFT_OUT, POINTING, Kind, Role, Schema
 
@@ -19,22 +19,21 @@ DIFFERENT = 0.3
 MOST_VALUES = 20_000
 """Different values of a column that are looked at, the first ones."""
 
-HOLDS: dict[str, Callable[[str], bool]] = {
-    "e-mail addresses": lambda text: re.search(r"[^@\s]{1,64}@[^@\s.]+\.[^@\s.]{2,}", text) is not None,
-    "telephone numbers": lambda text: re.search(r"(?<![\w.])\+[1-9][0-9 ()/-]{6,}[0-9]", text) is not None,
-    "IBAN account numbers": is_iban,
-    "social security numbers": PATTERNS["social security numbers"],
-}
-"""What reaches a person even where only a few values of a column hold it."""
-
 WHO_SAYS = {Role.SENSITIVE: "sensitive", Role.INSENSITIVE: "insensitive", Role.QUASI_IDENTIFYING: "quasi-identifying"}
 
 
-def looks(table: pd.DataFrame, schema: Schema, suggested: Schema, facts: tuple[ColumnFacts, ...]) -> Iterable[Finding]:
+def looks(
+    table: pd.DataFrame,
+    schema: Schema,
+    suggested: Schema,
+    facts: tuple[ColumnFacts, ...],
+    distinct: Mapping[str, Distinct],
+) -> Iterable[Finding]:
     """Yield the columns that leave although they look identifying, and those that hold what reaches a person.
 
-    ``suggested``, ``facts``: the schema that is suggested for the table, and what each of its columns holds. Numbers in
-    boxes are numbers of nobody: a quasi-identifying column is looked at when it has levels.
+    ``suggested``, ``facts``: the schema that is suggested for the table, and what each of its columns holds;
+    ``distinct``: its different values. Numbers in boxes are numbers of nobody: a quasi-identifying column is looked at
+    when it has levels.
     """
     for fact in facts:
         column = schema[fact.name]
@@ -48,8 +47,8 @@ def looks(table: pd.DataFrame, schema: Schema, suggested: Schema, facts: tuple[C
         names = fact.distinct_share > DIFFERENT and sum(map(is_person_name, texts)) >= HALF * max(1, len(texts))
         if own.role in LEFT_OUT or names:
             yield identifying(fact, column.role, own.reason if own.role in LEFT_OUT else "", names)
-        else:
-            yield from holding(table[fact.name], fact.name, texts)
+        elif fact.kind is Kind.CATEGORICAL:
+            yield from holding(table[fact.name], fact.name, distinct[fact.name])
 
 
 def identifying(fact: ColumnFacts, role: Role, reason: str, names: bool) -> Finding:
@@ -77,23 +76,6 @@ def identifying(fact: ColumnFacts, role: Role, reason: str, names: bool) -> Find
         (fact.name,),
         (leave_out(fact.name),),
     )
-
-
-def holding(values: "pd.Series[Any]", name: str, texts: Sequence[str]) -> Iterable[Finding]:
-    """Yield what reaches a person in some of the values of a column; ``texts``: its different ones."""
-    for what, holds in HOLDS.items():
-        some = [text for text in texts if holds(text)]
-        if some:
-            rows = int(values.astype(str).isin(some).sum())
-            yield Finding(
-                f"holds {what}: {name}",
-                Severity.STOPS,
-                f"{rows:,} row{'s' * (rows != 1)}",
-                f"“{name}” leaves with {what} in it.",
-                f"{rows:,} of {len(values):,} rows hold one: who reads them can reach the person.",
-                (name,),
-                (leave_out(name),),
-            )
 
 
 def texts_of(values: "pd.Series[Any]") -> list[str]:

@@ -239,7 +239,7 @@ def keep_checked(
     try:
         with half_of(folder) as half:
             manifest, verification = write(half)
-            gate = judge(about, sample.frame, schema, settings, verification).with_reasons(reasons)
+            gate = judge(about, schema, settings, verification).with_reasons(reasons)
             if gate.open or not (verification.passed or override.strip()):
                 raise keep
     except Unwritten:

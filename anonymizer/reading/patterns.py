@@ -95,6 +95,24 @@ CODE_WORDS = _words("code codes recode type kind category cat group class status
 POSTCODE_WORDS = _words(
     "zip zipcode postcode postalcode plz postleitzahl codepostal codigopostal codicepostale cap cep"
 )
+CASE_WORDS = _words(
+    "bed beds room case order invoice receipt ticket booking reference ref token hash hashed pseudonym session device "
+    "imei imsi iccid mac serial plate licenseplate licenceplate numberplate registration vin chassis badge chip "
+    "barcode tag rfid account policy contract claim docket file extension ext locker seat desk apartment flat parcel "
+    "shipment tracking transaction batch lot voucher coupon staff personnel user username login handle initials "
+    "family familyid household householdid md5 sha sha1 sha256 digest key guid passport prescription specimen "
+    "accession bett zimmer fall auftrag rechnung beleg buchung aktenzeichen gerat kennzeichen konto vertrag familie "
+    "haushalt schlussel lit chambre dossier commande facture reservation appareil plaque compte contrat famille menage "
+    "cama habitacion caso pedido factura reserva dispositivo matricula cuenta contrato hogar letto stanza pratica "
+    "ordine fattura targa conto contratto famiglia kamer zaak bestelling factuur kenteken rekening gezin huishouden "
+    "quarto fatura conta"
+)
+"""What else than people is numbered: cases, orders, rooms, devices, families."""
+MAP_WORDS = _words(
+    "latitude longitude lat lon lng long gps coordinate coordinates coords latlon latlong easting northing geohash geo "
+    "grid gridref gridreference osgb mgrs utm pluscode what3words breitengrad laengengrad langengrad koordinaten "
+    "latitud longitud latitudine longitudine breedtegraad lengtegraad"
+)
 THING_WORDS = _words(
     "product drug disease country city company firm hospital school ward department file column brand event region "
     "produkt medikament krankheit land stadt firma schule station ort produit medicament pays ville entreprise commune "

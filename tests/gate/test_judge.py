@@ -10,8 +10,7 @@ import pytest
 
 from anonymizer.errors import GuaranteeError
 from anonymizer.flow import Flow
-from anonymizer.gate.finding import Finding, Gate, Repair, Severity, is_reason, verdict_of
-from anonymizer.gate.judge import names_text
+from anonymizer.gate.finding import Finding, Gate, Repair, Severity, is_reason, names_text, verdict_of
 from anonymizer.pipeline import anonymize, run_flow
 from anonymizer.reading.samples import hospital, visits
 from anonymizer.schema import Role, Schema
