@@ -97,16 +97,16 @@ def test_all_unchanged_columns_together__are_worth_a_look_whatever_their_role() 
 def test_column_computed_from_generalized_ones__stops(how: str) -> None:
     rng = np.random.default_rng(7)
     rows = table(rng)
-    born, seen = (pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 9000, N) + at, "D") for at in (0, 15000))
-    rows, quasi = rows.assign(born=born, seen=seen), [*QUASI, "born", "seen"]
+    born, visit = (pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 9000, N) + at, "D") for at in (0, 15000))
+    rows, quasi = rows.assign(born=born, visit=visit), [*QUASI, "born", "visit"]
     made = {
         "mass": lambda: (rows["weight"] / (rows["height"] / 100) ** 2).round(1),
-        "days": lambda: (rows["seen"] - rows["born"]).dt.days,
+        "days": lambda: (rows["visit"] - rows["born"]).dt.days,
         "total": lambda: rows["height"] + rows["weight"] + rows["age"],
         "revealed": lambda: rows["weight"] + rng.integers(0, 90, N),
     }
     rows["x"] = made[how]()
-    of = {"mass": ("weight", "height"), "days": ("seen", "born"), "total": ("age", "weight", "height")}
+    of = {"mass": ("weight", "height"), "days": ("visit", "born"), "total": ("age", "weight", "height")}
     if how == "revealed":
         rows["y"] = rows["x"] - rows["weight"]
     flow = judged(rows, quasi, ["satisfaction", "smoker", "x", *(["y"] if how == "revealed" else [])])
