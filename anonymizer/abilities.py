@@ -25,7 +25,7 @@ class Abilities:
     never: Mapping[str, tuple[str, ...]]
 
 
-AS_ONE = ("suppression", "regression", "cuts", "population")
+AS_ONE = ("suppression", "regression", "cuts", "treat", "population")
 ENGINES: dict[str, Abilities] = {
     "memory": Abilities(
         "--engine memory, with a file as --out", {}, {"source": ("files", "address", "memory address")}
@@ -51,6 +51,7 @@ CHOICES = {
     "suppression": ("Leaving records out", "leave the suppression out"),
     "regression": ("A regression to compare", "leave the regression out"),
     "cuts": ("A column with public cuts", "leave the public cuts out"),
+    "treat": ("A treated column", "leave the treatment out"),
     "population": ("A limit on the risk in a population", "leave the limits of the population out"),
 }
 """What other choices are called, and how to do without."""
@@ -123,6 +124,7 @@ def needs_of(
     choices = {
         "suppression": s.suppression, "regression": s.regression, "population": s.limits.of_population,
         "cuts": schema is not None and any(column.cuts for column in schema.columns),
+        "treat": schema is not None and any(column.treat for column in schema.columns),
     }  # fmt: skip
     needs += [Need("choice", name, *CHOICES[name]) for name, is_on in choices.items() if is_on]
     needs += [Need("option", name, name, f"leave {name} out") for name in options]

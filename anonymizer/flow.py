@@ -46,6 +46,7 @@ from anonymizer.releasing.key import read_key
 from anonymizer.releasing.release import Release
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Parts
+from anonymizer.releasing.treat import treated_table
 from anonymizer.reporting.report import Report, report_of
 from anonymizer.schema import Schema
 from anonymizer.settings import RUN, Limits, Settings
@@ -188,9 +189,14 @@ class Flow:
         return with_criterion(self.recipe, self.encoded).criterion
 
     @stage("schema")
+    def treated(self) -> pd.DataFrame:
+        """The table, with the columns treated that are released without a box and not as they are."""
+        return treated_table(self.table, self.schema)
+
+    @stage("schema")
     def encoded(self) -> EncodedTable:
         """The table in codes."""
-        return encode(self.table, self.schema)
+        return encode(self.treated, self.schema)
 
     @stage("schema")
     def ladders(self) -> dict[str, Ladder]:
@@ -296,7 +302,7 @@ class Flow:
     @stage(*PARTS)
     def remaining(self) -> EncodedTable:
         """The table in codes, without the records that are left out, and without values that only these have."""
-        return encode(self.table.iloc[self.staying], self.schema) if self.left_out else self.encoded
+        return encode(self.treated.iloc[self.staying], self.schema) if self.left_out else self.encoded
 
     @stage(*TREE, "numbers")
     def memory(self) -> dict[str, Any]:
@@ -310,8 +316,8 @@ class Flow:
         check_choices(s.generalizer, s.writing, s.numbers)
         how = s.writing, s.numbers, self.grids, self.rng
         if not self.left_out:
-            return release_of(self.table, self.schema, self.encoded, self.parts, *how, self.memory)
-        rest = release_of(self.table.iloc[self.staying], self.schema, self.remaining, self.parts, *how)
+            return release_of(self.treated, self.schema, self.encoded, self.parts, *how, self.memory)
+        rest = release_of(self.treated.iloc[self.staying], self.schema, self.remaining, self.parts, *how)
         return replace(rest, order=self.staying[rest.order])
 
     @stage(*RELEASE)
@@ -422,7 +428,7 @@ class Flow:
     def weighted(self) -> Weighted:
         """The figures of a survey before and after: means, totals, shares, correlations, a regression."""
         shapes = self.release, self.encoded, self.boxed, self.two_way
-        return weighted(self.table, self.schema, *shapes, self.settings.regression, self.kinds)
+        return weighted(self.treated, self.schema, *shapes, self.settings.regression, self.kinds)
 
     @stage(*TREE, "limits_beside_k", "population_asked", "numbers")
     def frontier(self) -> tuple[Point, ...]:
@@ -437,7 +443,7 @@ class Flow:
     @stage("schema")
     def about_table(self) -> tuple[Finding, ...]:
         """What the table and its roles alone let the gate find."""
-        return about_table(self.table, self.schema, persons_of(self.table, self.schema)[0])
+        return about_table(self.treated, self.schema, persons_of(self.table, self.schema)[0])
 
     @stage(*RELEASE, "population", "prosecutor_limit", "earlier")
     def judgement(self) -> Gate:

@@ -18,6 +18,7 @@ from anonymizer.errors import SchemaError, check_headers
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.variable import Variable
+from anonymizer.treatments import suit
 
 
 class Role(StrEnum):
@@ -47,6 +48,8 @@ DESIGN = (Role.WEIGHT, Role.HOUSEHOLD, Role.STRATUM)
 """Roles of columns that say how a sample was drawn."""
 LEFT_OUT = (*POINTING, *DESIGN)
 """Roles of columns that never leave."""
+UNCHANGED = (Role.SENSITIVE, Role.INSENSITIVE)
+"""Roles of columns that are released without a box: unchanged, or treated."""
 ONCE = (Role.PERSON, *DESIGN)
 """Roles that one column has at most."""
 
@@ -59,6 +62,7 @@ TEXTS = ("nobody", "harmless")
 REASONS = ("reason", "own_reason")
 """The fields of a column that say why it has its role, and change nothing."""
 LONGEST_REASON = 1_000
+LONGEST_TREAT = 60
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ class Column:
     Of the column that says whose a row is: ``alike``: values that differ in case, form, blanks, signs or leading zeros
     only are one person's; ``nobody``: values that stand for nobody. Of a sensitive column of levels, ``harmless``:
     those that nobody learns anything from, which l does not count, as what is missing.
+    ``treat``: what is done to a sensitive or insensitive column before it is released, such as ``month`` or
+    ``round:100`` (see :mod:`anonymizer.treatments`); its domain is then that of what is released, and not declared.
     """
 
     name: str
@@ -93,6 +99,7 @@ class Column:
     alike: bool = False
     nobody: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
+    treat: str = ""
 
     def __post_init__(self) -> None:
         try:
@@ -113,6 +120,10 @@ class Column:
         for name in TEXTS:
             object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
         object.__setattr__(self, "cuts", self.cuts.suit(self.name, self.kind))
+        if self.treat:
+            treat = suit(self.name, self.kind, self.treat) if self.role in UNCHANGED else ""
+            object.__setattr__(self, "treat", treat)
+            object.__setattr__(self, "domain", None if treat else self.domain)
         if self.grid is not None:
             object.__setattr__(self, "grid", grid_step(self.name, self.kind, *self.grid))
         if self.groups is not None:
@@ -212,6 +223,7 @@ class Column:
             **{name: list(getattr(self, name)) or None for name in TEXTS},
             "variable": self.variable.to_dict() or None,
             "cuts": self.cuts.to_dict() or None,
+            "treat": self.treat or None,
         }
         entry = {"name": self.name, "role": self.role.value, "kind": self.kind.value}
         return entry | {name: part for name, part in parts.items() if part is not None}
@@ -219,7 +231,8 @@ class Column:
     @classmethod
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
-        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", "alike", *TEXTS, *REASONS)
+        parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", "treat", "alike")
+        parts = (*parts, *TEXTS, *REASONS)
         fields = entry.fields(("name", "role", "kind", *parts))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
@@ -247,6 +260,7 @@ class Column:
                 alike="alike" in fields and fields["alike"].flag(),
                 variable=Variable.from_value(fields["variable"]) if "variable" in fields else Variable(),
                 cuts=Cuts.from_value(fields["cuts"]) if "cuts" in fields else Cuts(),
+                treat=fields["treat"].text(LONGEST_TREAT) if "treat" in fields else "",
                 **texts,
             )
         )
@@ -400,7 +414,8 @@ class Schema:
         """Return a new schema in which one column is changed, the target moved on when it stops being sensitive; a
         domain that is given counts as declared."""
         changes = {"suggested": False, **changes} if "domain" in changes else changes
-        self[name]
+        kind = changes.get("kind", self[name].kind)
+        changes = changes if kind == self[name].kind else {"treat": "", **changes}
         return self._with(replace(c, **changes) if c.name == name else c for c in self.columns)
 
     def with_roles(self, roles: Mapping[str, Role]) -> "Schema":

@@ -8,7 +8,7 @@ from ui.guard import lacks
 from ui.roles.before import risk_before
 from ui.roles.cards import cards, circles
 from ui.roles.changes import changes
-from ui.roles.domain_editor import domain_editor
+from ui.roles.domain_editor import domain_editor, treatment_editor
 from ui.roles.questions import questions
 from ui.roles.roles_table import others_quasi_identifying, roles_table, take_edits
 from ui.roles.state import RolesState
@@ -68,6 +68,7 @@ def main() -> None:
         groups(ws)
         changes(ws)
         domain_editor(ws)
+        treatment_editor(ws)
         notes = ws.flow.encoded.notes
     except AnonymizerError as error:
         problem(error)

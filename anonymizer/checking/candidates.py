@@ -18,8 +18,9 @@ from anonymizer.alike import persons_of_values
 from anonymizer.cells import Cell, kept_value
 from anonymizer.checking.linkage import LookAlikes, classes_of, columns_of, look_alikes, rows_wide, side_by_side
 from anonymizer.checking.released import ColumnCells, read_cells, require_column, texts_of
+from anonymizer.checking.treated import as_treated
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
-from anonymizer.schema import Column, Kind, Role, Schema
+from anonymizer.schema import UNCHANGED, Column, Kind, Schema
 from anonymizer.values import EXACT, exact_numbers, numbers_of, ranks_of, value_text
 
 MAX_EDGES = 60_000_000
@@ -78,6 +79,7 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     It is made from the table alone and does not depend on any release. Raises :class:`SchemaError` when a
     quasi-identifier is not in the table, and :class:`EncodeError` for a value that does not fit its column's kind.
     """
+    original = as_treated(original, schema)
     names = schema.quasi_identifying
     for name in names:
         require_column(original, name, "original")
@@ -90,7 +92,7 @@ def prepare(original: pd.DataFrame, schema: Schema) -> Original:
     codes = side_by_side(narrow)
     kept_numbers = {}
     for column in schema.columns:
-        if column.role in KEPT_ROLES and column.name in original.columns and column.kind is not Kind.CATEGORICAL:
+        if column.role in UNCHANGED and column.name in original.columns and column.kind is not Kind.CATEGORICAL:
             try:
                 places, distinct = ranks_of(original[column.name], column)
             except AnonymizerError:
@@ -353,9 +355,6 @@ def allowed_codes(cells: Sequence[Cell], column: OriginalColumn) -> AllowedCodes
     return AllowedCodes(column.n_codes, low, high, listed_starts, np.array(listed, dtype=np.int32))
 
 
-KEPT_ROLES = (Role.SENSITIVE, Role.INSENSITIVE)
-"""Columns of these roles leave as they are."""
-
 KeptColumn = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 """Codes of a kept column after (n',) and before (n,): equal codes are equal values."""
 
@@ -365,7 +364,7 @@ def kept_columns(released: pd.DataFrame, original: Original) -> tuple[KeptColumn
     return tuple(
         _kept_codes(released[column.name], original, column)
         for column in original.schema.columns
-        if column.role in KEPT_ROLES and column.name in released.columns and column.name in original.table.columns
+        if column.role in UNCHANGED and column.name in released.columns and column.name in original.table.columns
     )
 
 

@@ -14,6 +14,7 @@ from anonymizer.checking.candidates import Original, OriginalColumn
 from anonymizer.checking.evidence import Check, rows_text
 from anonymizer.checking.linkage import LookAlikes, columns_of
 from anonymizer.checking.released import ColumnCells, is_plain, texts_of
+from anonymizer.checking.treated import wrong_forms
 from anonymizer.errors import AnonymizerError, CellError
 from anonymizer.schema import LEFT_OUT, Column, Kind, Role, Schema
 from anonymizer.settings import Limits
@@ -245,7 +246,9 @@ def _strange(
 
 
 def _outside(texts: list[str | None], column: Column) -> dict[int, str]:
-    """Return the values of a kept column that are outside the domain that is declared for it."""
+    """Return the values of a column without boxes that are outside its declared domain, or not treated as it says."""
+    if column.treat:
+        return wrong_forms(texts, column)
     if column.domain is None:
         return {}
     if column.kind is Kind.CATEGORICAL:

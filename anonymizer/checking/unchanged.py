@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.candidates import KEPT_ROLES
 from anonymizer.checking.linkage import LookAlikes, classes_of, look_alikes
-from anonymizer.schema import Role, Schema
+from anonymizer.schema import UNCHANGED, Role, Schema
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ def unchanged_columns(
     ``class_of`` (n,): the box of each row; ``of_row`` (n,): whose it is, -1 for nobody's, where that is known;
     ``counts`` (n,): how many rows each stands for, where equal rows were put together.
     """
-    names = [c.name for c in schema.columns if c.role in KEPT_ROLES and c.name in released.columns]
+    names = [c.name for c in schema.columns if c.role in UNCHANGED and c.name in released.columns]
     insensitive = [name for name in names if schema[name].role is Role.INSENSITIVE]
     n, codes = len(released), {name: look_alikes(released, [name]) for name in names}
     person = np.arange(n) if of_row is None else np.where(of_row < 0, np.arange(n) + of_row.max(initial=0) + 1, of_row)

@@ -34,8 +34,9 @@ from anonymizer.reading.profile import suggest, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.reporting.claim import Claim
 from anonymizer.reporting.report import schema_from
-from anonymizer.schema import Kind, Role, Schema
+from anonymizer.schema import ONCE, UNCHANGED, Kind, Role, Schema
 from anonymizer.settings import SETTINGS, SHORT, Settings, names_of, setting_names
+from anonymizer.treatments import TREATMENTS
 from anonymizer.whatif.described import with_codebook
 
 Answer = TypeVar("Answer")
@@ -83,6 +84,9 @@ def add_cuts(parser: argparse.ArgumentParser) -> None:
         ("--hierarchy", "FILE.csv", "say a column only in the groups of this hierarchy, in ARX's CSV form"),
     ):
         parser.add_argument(option, action="append", default=[], metavar=f"COLUMN={values}", help=help_text)
+    ways = ", ".join(name + ":N" * (way.least is not None) for name, way in TREATMENTS.items())
+    treat = f"treat a column that is released without a box, by one of {ways}; can be repeated"
+    parser.add_argument("--treat", action="append", default=[], metavar="COLUMN=month", help=treat)
 
 
 def with_values(schema: Schema, options: argparse.Namespace) -> Schema:
@@ -129,9 +133,17 @@ def with_cuts(schema: Schema, options: argparse.Namespace, whose: str = "") -> S
                 raise SchemaError(f"--{option} {text} cannot be read.", value=text, remedy=remedy)
             cuts = schema[name].cuts.but(**{part: numbers if option == "bands" else numbers[0]})
             schema = schema.with_column(name, cuts=cuts)
+    for text in getattr(options, "treat", []):
+        name, _, treat = text.rpartition("=")
+        if schema[name].role not in UNCHANGED:
+            remedy = "Make it sensitive or insensitive, or leave --treat out."
+            raise SchemaError(f"Column {name!r} is {schema[name].role}: it is not treated.", column=name, remedy=remedy)
+        schema = schema.with_column(name, treat=treat)
     for old, new in zip(before.columns, schema.columns, strict=True):
         if whose and old.cuts and new.cuts != old.cuts:
             say(f"Column {new.name!r} has the public cuts that were typed instead of the {whose}'s.")
+        if whose and old.treat and new.treat != old.treat:
+            say(f"Column {new.name!r} is treated as was typed instead of as in the {whose}.")
     return schema
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from anonymizer.errors import EncodeError
-from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out
+from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out, treat
 from anonymizer.reading.facts import ColumnFacts, Distinct
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import count_codes, counts_of, ranks_of, value_text
@@ -151,7 +151,7 @@ def rare_levels(
             f"“{column.name}” leaves unchanged, with levels that only one person has.",
             f"{alone:,} of its {levels:,} levels. Who knows that somebody has one of them finds the row.",
             (column.name,),
-            coarser(column),
+            (treat(column.name, "rare:10"), *coarser(column)),
         )
     if boxed:
         names = tuple(boxed)

@@ -10,6 +10,7 @@ from typing import Any
 
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import Settings
+from anonymizer.treatments import words_of
 
 FEWEST_WORDS = 3
 """Words that say something; fewer are no reason."""
@@ -33,7 +34,7 @@ class Repair:
 
     ``words``: what is done, on a button. ``roles``: of columns; ``settings``: by name; ``missing``: texts that the file
     is to be read with as missing. ``ids``: what is done with the values of the column that says whose a row is: its
-    fields, by name.
+    fields, by name. ``treats``: treatments of columns.
     """
 
     words: str
@@ -41,6 +42,7 @@ class Repair:
     settings: tuple[tuple[str, Any], ...] = ()
     missing: tuple[str, ...] = ()
     ids: tuple[tuple[str, Any], ...] = ()
+    treats: tuple[tuple[str, str], ...] = ()
 
     def apply(self, schema: Schema, settings: Settings) -> tuple[Schema, Settings]:
         """Return the roles and settings with the repair; how the file is read is for whoever has the file."""
@@ -48,6 +50,8 @@ class Repair:
             schema = schema.with_column(name, role=role)
         if self.ids and schema.person is not None:
             schema = schema.with_column(schema.person, **dict(self.ids))
+        for name, treat in self.treats:
+            schema = schema.with_column(name, treat=treat)
         return schema, settings.but(**dict(self.settings))
 
     @property
@@ -58,6 +62,7 @@ class Repair:
             roles.setdefault(role, []).append(name)
         words = [word for role, names in roles.items() for word in (f"--{role}", ",".join(names))]
         words += [word for name, value in self.settings for word in (f"--{name.replace('_', '-')}", str(value))]
+        words += [f"--treat={name}={treat}" for name, treat in self.treats]
         words += [f"--missing={text}" for text in self.missing]
         for field, value in self.ids:
             words += ["--same-ids"] if field == "alike" else [f"--nobody={text}" for text in value]
@@ -226,6 +231,7 @@ class Several:
                 roles=tuple(role for repairs in every for role in repairs[words].roles),
                 settings=tuple({name: value for repairs in every for name, value in repairs[words].settings}.items()),
                 missing=tuple(dict.fromkeys(text for repairs in every for text in repairs[words].missing)),
+                treats=tuple(treat for repairs in every for treat in repairs[words].treats),
             )
             for words in common
         )
@@ -292,3 +298,8 @@ def names_text(names: tuple[str, ...]) -> str:
     if len(text) <= LONGEST:
         return text
     return f"{names[0][:40]} and {len(names) - 1:,} more, {sha256(chr(0).join(names).encode()).hexdigest()[:12]}"
+
+
+def treat(name: str, how: str) -> Repair:
+    """Return the repair that treats a column before it is released."""
+    return Repair(words_of(how), treats=((name, how),))

@@ -57,7 +57,7 @@ def about_table(
     follows = tuple(undone(table, schema, named))
     return (
         *(names or nameless(schema)),
-        *repeated(table, schema, facts, distinct),
+        *repeated(table, schema, facts, distinct, named),
         *knowable(schema, facts, distinct, named),
         *follows,
         *computed(table, schema, {*named, *(f.columns[0] for f in follows if f.severity is Severity.STOPS)}),

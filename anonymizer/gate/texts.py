@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -48,11 +48,16 @@ def holding(values: "pd.Series[Any]", name: str, distinct: Distinct) -> Iterable
 
 
 def repeated(
-    table: pd.DataFrame, schema: Schema, facts: Iterable[ColumnFacts], distinct: Mapping[str, Distinct]
+    table: pd.DataFrame,
+    schema: Schema,
+    facts: Iterable[ColumnFacts],
+    distinct: Mapping[str, Distinct],
+    but: Collection[str] = (),
 ) -> Iterable[Finding]:
     """Yield the released columns in whose cells values of columns that are left out stand, such as the person's name.
 
-    Whole values are looked for in all rows, single words of names in the row of their person.
+    Whole values are looked for in all rows, single words of names in the row of their person. ``but``:
+    not in these.
     """
     of = {fact.name: fact for fact in facts}
     left = [c for c in schema.columns if c.role in POINTING and c.name in of and of[c.name].distinct > 1]
@@ -61,7 +66,7 @@ def repeated(
         return
     values = {column.name: [words_of(value) for value in distinct[column.name][0]] for column in left}
     for name in schema.released:
-        if of[name].kind is Kind.DATE:
+        if of[name].kind is Kind.DATE or name in but:
             continue
         spelled = [words_of(value) for value in distinct[name][0]]
         for column in left:

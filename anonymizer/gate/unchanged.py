@@ -7,16 +7,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from anonymizer.checking.candidates import KEPT_ROLES
 from anonymizer.checking.unchanged import Unchanged
 from anonymizer.checking.verify import Verification
 from anonymizer.errors import EncodeError
 from anonymizer.gate.codes import coarser
-from anonymizer.gate.finding import Finding, Severity, generalize, leave_out, names_text, share_text
+from anonymizer.gate.finding import Finding, Repair, Severity, generalize, leave_out, names_text, share_text, treat
 from anonymizer.gate.nature import nature_of
 from anonymizer.reading.facts import ColumnFacts, Distinct
 from anonymizer.reading.patterns import meanings_of
-from anonymizer.schema import Kind, Role, Schema
+from anonymizer.schema import UNCHANGED, Column, Kind, Role, Schema
 from anonymizer.values import numbers_of
 
 MOST = 0.5
@@ -27,6 +26,10 @@ SOME = 0.01
 """From this share of rows on that a column finds alone, it is worth a look."""
 RARE = 0.2
 """From this share of different values on, few rows share one."""
+FEWEST = 10
+"""Persons of a value that is not merged with others, where that is proposed."""
+STEPS = 40
+"""Steps of the range of numbers to which rounding is proposed."""
 TOGETHER = 0.1
 """From this share on, what all unchanged columns find is."""
 COMPUTED = 0.99
@@ -46,7 +49,7 @@ def knowable(
     """
     for fact in facts:
         column = schema[fact.name]
-        if column.role not in KEPT_ROLES or fact.name in but:
+        if column.role not in UNCHANGED or fact.name in but:
             continue
         nature = nature_of(fact, column.kind, distinct[fact.name][0])
         if nature:
@@ -57,7 +60,7 @@ def knowable(
                 f"“{fact.name}” is released unchanged and holds {nature}, which others can know.",
                 f"{fact.distinct:,} different values in {fact.records:,} rows.",
                 (fact.name,),
-                (generalize(fact.name), leave_out(fact.name)),
+                (*softer(column, fact), generalize(fact.name), leave_out(fact.name)),
             )
         elif fact.distinct_share >= RARE or (fact.unique >= SOME * fact.records and fact.kind is not Kind.CATEGORICAL):
             yield Finding(
@@ -67,8 +70,27 @@ def knowable(
                 f"“{fact.name}” is released unchanged, with values that few rows share.",
                 f"{fact.distinct:,} values in {fact.records:,} rows; {fact.unique:,} are in one row only.",
                 (fact.name,),
-                coarser(column),
+                (*softer(column, fact), *coarser(column)),
             )
+
+
+def softer(column: Column, fact: ColumnFacts) -> tuple[Repair, ...]:
+    """Return the treatments that close a finding: dates to months, numbers to some steps of their range, rare levels
+    merged."""
+    if column.kind is Kind.DATE:
+        return (treat(column.name, "month"),)
+    if column.kind is Kind.CATEGORICAL:
+        return (treat(column.name, f"rare:{FEWEST}"),)
+    low, high = float(fact.low or 0), float(fact.high or 0)
+    if fact.kind is not Kind.NUMERIC or not low < high:
+        return ()
+    return (treat(column.name, f"round:{nice_step((high - low) / STEPS):.12g}"),)
+
+
+def nice_step(step: float) -> float:
+    """Return the smallest of 1, 2, 5, 10, 20, … times a power of ten that is at least a step."""
+    power = 10.0 ** np.floor(np.log10(step))
+    return float(next(n * power for n in (1, 2, 5, 10) if n * power >= step * (1 - 1e-9)))
 
 
 def judged(finding: Finding, verification: Verification) -> Iterable[Finding]:

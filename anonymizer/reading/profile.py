@@ -171,7 +171,7 @@ def suggest_again(
             again = replace(again, domain=None, ordered=False)
         if again.kind is current.kind and (current.domain, current.ordered) != (before.domain, before.ordered):
             again = replace(again, domain=current.domain, ordered=current.ordered, suggested=current.suggested)
-        columns.append(replace(again, cuts=current.cuts) if again.kind is current.kind else again)
+        columns.append(replace(again, cuts=current.cuts, treat=current.treat) if again.kind is current.kind else again)
     sensitive = [column.name for column in columns if column.role is Role.SENSITIVE]
     target = schema.target if schema.target != suggested.target else fresh.target
     return Schema(tuple(columns), target if target in sensitive else None)

@@ -328,7 +328,7 @@ def kept_column(values: "pd.Series[Any]", column: Column, records: int | None = 
             series = pd.Series(values.array.copy(), name=column.name)
     return ReleasedColumn(
         column.name, column.role, column.kind, domain, may_miss, values=series, variable=column.variable,
-        declared=column.declared and column.kind is Kind.CATEGORICAL,
+        declared=column.declared and column.kind is Kind.CATEGORICAL, treat=column.treat,
     )  # fmt: skip
 
 

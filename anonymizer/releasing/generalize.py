@@ -26,6 +26,7 @@ from anonymizer.releasing.polish import polish
 from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of, sequence_of, words_of
 from anonymizer.releasing.tiers import Groups, Made, Parts, refine_groups, tiered, tiered_strict, uniform
+from anonymizer.releasing.treat import treated_table
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import SHORT, Limits, name_of, offer
 from anonymizer.values import value_text
@@ -95,7 +96,7 @@ def generalize(
         how["sequence"] = sequence_of(encoded, others, read_key())
     parts = divide(coarse, pruning, method, k, **how)
     grids = grids_of(encoded, schema, k)
-    release = release_of(table, schema, encoded, parts, writing, numbers, grids, rng)
+    release = release_of(treated_table(table, schema), schema, encoded, parts, writing, numbers, grids, rng)
     return shuffled(release, rng or draws(seed, ORDER))
 
 

@@ -37,6 +37,7 @@ from anonymizer.releasing.workbook import (
 )
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.settings import offer
+from anonymizer.treatments import note_of
 from anonymizer.values import value_text
 
 FORMATS = ("csv", "csv.gz", "parquet", "feather", "xlsx", *LABELLED_FORMATS)
@@ -63,7 +64,8 @@ class ReleasedColumn:
     Generalized: ``cells``, the distinct ones, and ``index`` (n,) which of them each row has, in as few bits as they
     need. Kept as it is: ``values`` (n,). ``domain``: as text, lowest and highest (numbers and dates) or the levels in
     their order; ``may_miss``: whether a value of the column can be missing. ``variable``: what the file that the table
-    came from says of the column. ``declared``: the domain was, and not read from the data.
+    came from says of the column. ``declared``: the domain was, and not read from the data; ``treat``: what was done to
+    its values.
     """
 
     name: str
@@ -76,6 +78,7 @@ class ReleasedColumn:
     values: "pd.Series[Any] | None" = None
     variable: Variable = Variable()
     declared: bool = False
+    treat: str = ""
 
     @property
     def generalized(self) -> bool:
@@ -397,7 +400,7 @@ def _entry(column: ReleasedColumn, numbers: str) -> dict[str, Any]:
     entry |= {"label": column.variable.label} if column.variable.label else {}
     interval = column.kind is not Kind.CATEGORICAL
     if not column.generalized:
-        form = "The value as it was."
+        form = note_of(column.treat) or "The value as it was."
     elif interval:
         one = "number" if column.kind is Kind.NUMERIC else "date"
         form = f"One {one}, or a closed interval [lowest, highest] that holds it."

@@ -39,8 +39,8 @@ CONTEXT = {
 }
 ROLES = {
     Role.QUASI_IDENTIFYING: "made coarser: others could know it of a person",
-    Role.SENSITIVE: "kept as it was: what others must not learn of a person",
-    Role.INSENSITIVE: "kept as it was",
+    Role.SENSITIVE: "released without a box: what others must not learn of a person",
+    Role.INSENSITIVE: "released without a box",
 }
 
 

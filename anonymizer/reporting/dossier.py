@@ -52,8 +52,8 @@ ROLE_REASONS = {
     Role.HOUSEHOLD: "Says who lives together: used for the risk of households, and removed.",
     Role.STRATUM: "Says from which part of the population a row was drawn: used for estimates, and removed.",
     Role.QUASI_IDENTIFYING: "Could be known to others and, together with others, point at a person: generalized.",
-    Role.SENSITIVE: "What others must not learn about a person: kept, in groups.",
-    Role.INSENSITIVE: "Neither known to others nor harmful to know: kept as it is.",
+    Role.SENSITIVE: "What others must not learn about a person: released unchanged, or treated, in groups.",
+    Role.INSENSITIVE: "Neither known to others nor harmful to know: released unchanged, or treated.",
 }
 
 LIMITS_OF_THIS = (

@@ -346,6 +346,7 @@ def command_line(
         ):
             if names:
                 words += [option, ",".join(names)]
+        words += [f"--treat={c.name}={c.treat}" for c in schema.columns if c.treat]
         kinds = [f"{c.name}={c.kind}" for c in schema.columns if natural.get(c.name, c.kind) is not c.kind]
         if kinds:
             words += ["--kinds", ",".join(kinds)]

@@ -111,3 +111,19 @@ def test_refusal__names_columns_as_a_shell_takes_them() -> None:
     with pytest.raises(SchemaError) as refusal:
         require_roles(table, Schema.of(table, quasi_identifying=["age"]), [])
     assert shlex.split(refusal.value.remedy.partition("--keep ")[2].rstrip(".")) == [name]
+
+
+def test_treated_column__is_released_treated_and_checked(capsys: Capture) -> None:
+    left = ["--identifying", "name,email,postcode,marital_status,occupation", "--generalizer", "uniform", "--k", "5"]
+    words = ["anonymize", "people.csv", *ROLES[:4], *left, "--treat", "cost=round:500", "--treat", "diagnosis=rare:20"]
+    assert main([*words, "--out", "out.csv", "--report", "report.json"]) == 0
+    released = pd.read_csv("out.csv")
+    assert (released["cost"] % 500 == 0).all()
+    assert released["diagnosis"].value_counts().min() >= 20
+    check = ["verify", "out.csv", "--schema", "report.json", "--k", "5"]
+    assert main([*check, "--original", "people.csv"]) == 0
+    capsys.readouterr()
+    assert main([*words, "--treat", "age=round:5", "--out", "no.csv"]) == 2
+    assert "'age' is quasi-identifying: it is not treated" in capsys.readouterr().err
+    assert main([*words, "--treat", "cost=month", "--out", "no.csv"]) == 2
+    assert "cannot be treated by 'month'" in capsys.readouterr().err

@@ -97,7 +97,8 @@ def test_all_unchanged_columns_together__are_worth_a_look_whatever_their_role() 
 def test_column_computed_from_generalized_ones__stops(how: str) -> None:
     rng = np.random.default_rng(7)
     rows = table(rng)
-    born, visit = (pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 9000, N) + at, "D") for at in (0, 15000))
+    first = pd.Timestamp("1960-01-01")
+    born, visit = (first + pd.to_timedelta(rng.integers(0, 9000, N) + at, "D") for at in (0, 15000))
     rows, quasi = rows.assign(born=born, visit=visit), [*QUASI, "born", "visit"]
     made = {
         "mass": lambda: (rows["weight"] / (rows["height"] / 100) ** 2).round(1),

@@ -6,6 +6,7 @@ import streamlit as st
 
 from anonymizer.gate.finding import FEWEST_WORDS, Gate, Repair, Several, Severity, is_reason, together
 from anonymizer.schema import Role
+from anonymizer.treatments import words_of
 from ui.controls import PAGES, next_step, plain, plural
 from ui.gate.state import GateState
 from ui.session import show_in_widgets, widget_state
@@ -113,6 +114,7 @@ def effect(repair: Repair) -> str:
     for field, value in repair.ids:
         alike = "ids that differ in writing only are one person's"
         parts.append(alike if field == "alike" else f"{', '.join(value)} becomes nobody")
+    parts += [f"{name}: {words_of(how)}" for name, how in repair.treats]
     parts += [f"the file is read again, with {', '.join(repair.missing)} as missing"] * bool(repair.missing)
     return "; ".join(parts)
 

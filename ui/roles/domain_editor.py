@@ -1,4 +1,4 @@
-"""The order of a column's levels and its public domain: shown, declared, or read from the data again."""
+"""The order of a column's levels, its public domain, and the treatment of a column without boxes."""
 
 from typing import Any
 
@@ -8,14 +8,18 @@ import streamlit as st
 from anonymizer.cuts import DATE_STEPS, Cuts
 from anonymizer.errors import AnonymizerError, SchemaError
 from anonymizer.growing.encode import Encoding
-from anonymizer.schema import Column, Kind, Role
+from anonymizer.schema import UNCHANGED, Column, Kind, Role
+from anonymizer.treatments import TREATMENTS, note_of, parts_of
 from anonymizer.values import value_text
-from ui.controls import count, problem
+from ui.controls import count, plain, problem
 from ui.roles.hierarchy import hierarchy_editor
 from ui.workspace import Workspace
 
 MOST_WHOLE = 2**53
 """Whole numbers below this are exact in a browser."""
+
+NOTHING = "Released unchanged"
+"""What no treatment is called."""
 
 MOST_LEVELS = 500
 """Levels that can sensibly be put in order by hand."""
@@ -171,3 +175,37 @@ def number_end(label: str, value: Any) -> float | None:
     if number.is_integer() and abs(number) < MOST_WHOLE:
         return st.number_input(label, value=int(number))
     return st.number_input(label, value=number, format="%.10g")
+
+
+def treatment_editor(ws: Workspace) -> None:
+    """Draw an expander in which a sensitive or insensitive column is treated."""
+    if ws.schema is None or ws.in_pieces:
+        return
+    names = [column.name for column in ws.schema.columns if column.role in UNCHANGED]
+    with st.expander("Columns released without a box: round, shorten, merge", icon=":material/tune:"):
+        if not names:
+            st.caption("No column is sensitive or insensitive.")
+            return
+        name = st.selectbox("Column to treat", names, key=f"treatment of {ws.edition}")
+        column = ws.schema[name]
+        ways = [way for way, treatment in TREATMENTS.items() if treatment.kind == column.kind]
+        current, number = parts_of(column.treat)
+        way = st.selectbox(
+            "Treatment", ["", *ways], ["", *ways].index(current), key=f"way of {ws.edition} {ws.version} {name}",
+            format_func=lambda way: TREATMENTS[way].words.format(n="n") if way else NOTHING,
+        )  # fmt: skip
+        text = ""
+        if way and TREATMENTS[way].least is not None:
+            value = f"{number:.12g}" if way == current else "10"
+            text = ":" + st.text_input("n", value, key=f"n of {ws.edition} {ws.version} {name} {way}")
+        if way + text == column.treat:
+            st.caption(plain(note_of(column.treat) or "Its values are released as they are."))
+            return
+        if not st.button("Apply", key=f"treat {name}"):
+            return
+        try:
+            ws.set_schema(ws.schema.with_column(name, treat=way + text))
+        except AnonymizerError as error:
+            problem(error)
+            return
+        st.rerun()
