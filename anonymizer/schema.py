@@ -232,8 +232,7 @@ class Column:
     def from_value(cls, entry: JsonValue) -> "Column":
         """Return the inverse of :meth:`to_dict`. Raises :class:`ReadError` with the place of what does not fit."""
         parts = ("domain", "ordered", "grid", "groups", "suggested", "variable", "cuts", "treat", "alike")
-        parts = (*parts, *TEXTS, *REASONS)
-        fields = entry.fields(("name", "role", "kind", *parts))
+        fields = entry.fields(("name", "role", "kind", *parts, *TEXTS, *REASONS))
         kind = fields["kind"].one_of(list(Kind)) if "kind" in fields else Kind.CATEGORICAL
         domain = entry.field("domain")
         ends = [] if domain.absent else domain.items()

@@ -34,7 +34,7 @@ from anonymizer.reading.profile import suggest, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.reporting.claim import Claim
 from anonymizer.reporting.report import schema_from
-from anonymizer.schema import ONCE, UNCHANGED, Kind, Role, Schema
+from anonymizer.schema import UNCHANGED, Kind, Role, Schema
 from anonymizer.settings import SETTINGS, SHORT, Settings, names_of, setting_names
 from anonymizer.treatments import TREATMENTS
 from anonymizer.whatif.described import with_codebook
