@@ -1,4 +1,4 @@
-"""How long a test waits for what must come: as long as the whole gate may take, for a busy machine is slower, not wrong.
+"""How long a test waits for what must come: as long as the whole gate may take, as a busy machine is slower, not wrong.
 
 No test has a limit of its own below this one. Who writes a test sets ``COPSE_PATIENCE`` to a few seconds.
 """

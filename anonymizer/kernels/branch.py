@@ -323,10 +323,10 @@ def grow_branch(columns, start, end, sums, active, depth, growth, hist):
         base = purity(total, n, criterion, growth.table)
         if not can_gain(base, n, growth):
             continue
-        pool, has_pool = stack.pool[waiting], stack.has_pool[waiting] == 1
-        if not has_pool and pays_pool(n, varying, offsets, n_codes, width):
+        pool = stack.pool[waiting]
+        has_pool = stack.has_pool[waiting] == 1 or pays_pool(n, varying, offsets, n_codes, width)
+        if has_pool and stack.has_pool[waiting] == 0:
             add_pool(pool, columns, s, e, varying, offsets, width, criterion)
-            has_pool = True
         feature, code_left, code_right, n_present = best_split_of_node(
             columns, growth, s, e, total, base, varying, pool, has_pool, offsets, scratch
         )
@@ -350,8 +350,8 @@ def grow_branch(columns, start, end, sums, active, depth, growth, hist):
         keep = has_pool and larger >= 2 * growth.min_leaf and pays_pool(larger, varying, offsets, n_codes, width)
         middle = s + n_left
         if keep:
-            run = (s, middle) if small_left else (middle, e)
-            add_pool(scratch.pool, columns, run[0], run[1], varying, offsets, width, criterion)
+            first, last = (s, middle) if small_left else (middle, e)
+            add_pool(scratch.pool, columns, first, last, varying, offsets, width, criterion)
             divide_pool(stack.pool, waiting, scratch.pool, small_left, varying, offsets, n_codes, width)
         push(stack, waiting, middle, e, level + 1, t, total - scratch.best_left, varying, keep)
         push(stack, waiting + 1, s, middle, level + 1, t, scratch.best_left, varying, keep)

@@ -126,13 +126,19 @@ def packet_of(
     progress(0.7, "Packing")
     packet = archive({MANIFEST: manifest.encode(), **members})
     progress(0.8, "Reading it back and checking it")
-    check = check_packet(packet)
-    if check.differences or not set(check.tables) == set(tables):
-        raise GuaranteeError(f"The packet is not in order: {' '.join(check.differences)}", remedy="Make it again.")
-    if report.verification.passed and not check.passed:
-        raise GuaranteeError("The table in the packet fails a check that the release passed.", remedy="Make it again.")
+    _require_whole(packet, set(tables), report.verification.passed)
     progress(1.0, "Done")
     return packet
+
+
+def _require_whole(packet: bytes, tables: set[str], passes: bool) -> None:
+    """Raise :class:`GuaranteeError` unless a packet holds these tables and nothing differs; ``passes``: and all checks
+    of its table hold."""
+    check = check_packet(packet)
+    if check.differences or set(check.tables) != tables:
+        raise GuaranteeError(f"The packet is not in order: {' '.join(check.differences)}", remedy="Make it again.")
+    if passes and not check.passed:
+        raise GuaranteeError("The table in the packet fails a check that the release passed.", remedy="Make it again.")
 
 
 def write_packet(path: str | Path, packet: bytes) -> None:
