@@ -4,6 +4,7 @@ import json
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -127,3 +128,36 @@ def test_treated_column__is_released_treated_and_checked(capsys: Capture) -> Non
     assert "'age' is quasi-identifying: it is not treated" in capsys.readouterr().err
     assert main([*words, "--treat", "cost=month", "--out", "no.csv"]) == 2
     assert "cannot be treated by 'month'" in capsys.readouterr().err
+
+
+def test_dirty_ids__stop_and_the_options_that_are_named_go_through(capsys: Capture) -> None:
+    table = visits(60, 1)
+    turn = np.random.default_rng(1).integers(0, 5, len(table))
+    ids = table["patient_id"].astype(str)
+    table["patient_id"] = np.select([turn == 1, turn == 2], [" " + ids + ".", "Not known"], ids)
+    table.to_csv("visits.csv", index=False)
+    roles = ["--quasi-identifying", "age,sex,postcode,department,visit_date", "--sensitive", "diagnosis,cost"]
+    how = ["anonymize", "visits.csv", *roles, "--person", "patient_id", "--k", "3", "--out", "out.csv"]
+    assert main(how) == 1
+    out, error = capsys.readouterr()
+    assert "Count them as one (--same-ids)" in out
+    assert "These are nobody ('--nobody=Not known')" in out
+    assert not any(text in out + error for text in ids)
+    more = ["--same-ids", "--nobody=not known", "--share-max", "0.2", "--prosecutor-limit", "5"]
+    assert main([*how, *more, "--report", "report.json"]) == 0
+    column = next(
+        column
+        for column in json.loads(Path("report.json").read_text("utf-8"))["provenance"]["schema"]["columns"]
+        if column["name"] == "patient_id"
+    )
+    assert (column["alike"], column["nobody"]) == (True, ["not known"])
+    assert main(["anonymize", "visits.csv", *roles, "--identifying", "patient_id", "--same-ids"]) == 2
+    assert "none does" in capsys.readouterr().err
+
+
+def test_harmless_level__is_no_value_for_l(capsys: Capture) -> None:
+    level = hospital(300, 6)["diagnosis"].value_counts().index[0]
+    assert make("--l", "2", "--harmless", f"diagnosis={level}", "--override", WHY, "--json") in (0, 1)
+    assert "distinct l-diversity of diagnosis" in capsys.readouterr().out
+    assert make("--harmless", "age=30") == 2
+    assert "'age' has no sensitive levels" in capsys.readouterr().err
