@@ -120,9 +120,9 @@ def same_people(table: pd.DataFrame, schema: Schema, facts: Iterable[ColumnFacts
     for fact in facts:
         if fact.kind is Kind.DATE or any(one.role is Role.QUASI_IDENTIFYING for one in meanings_of(fact.name)):
             continue
-        agree, of = agreement(table, schema, fact.name)
+        agree, of, apart = agreement(table, schema, fact.name)
         if agree:
-            numbers = of >= 2 and 2 * agree >= of
+            numbers = agree >= 2 and (2 * agree > of or (2 * agree == of and apart))
             yield Finding(
                 f"{SAME_PEOPLE}: {fact.name}",
                 Severity.STOPS if numbers else Severity.LOOK,
@@ -135,15 +135,16 @@ def same_people(table: pd.DataFrame, schema: Schema, facts: Iterable[ColumnFacts
             )
 
 
-def agreement(table: pd.DataFrame, schema: Schema, name: str) -> tuple[int, int]:
-    """Return in how many generalized columns rows of equal value in a column agree far more than others, and of how
-    many that vary; columns that follow from each other are one. 0 where few values repeat."""
+def agreement(table: pd.DataFrame, schema: Schema, name: str) -> tuple[int, int, bool]:
+    """Return in how many generalized columns rows of equal value in a column agree far more than others, of how many
+    that vary, and whether these columns tell most values apart; columns that follow from each other are one. 0 where
+    few values repeat."""
     codes = pd.factorize(table[name])[0]
     repeats = (np.bincount(codes[codes >= 0], minlength=1) > 1)[codes] & (codes >= 0)
     step = 1 + int(repeats.sum()) // LOOKED_AT
     rows = np.flatnonzero(repeats & (codes % step == 0))
     if len(np.unique(codes[rows])) < FEWEST:
-        return 0, 0
+        return 0, 0, False
     by, groups = pd.factorize(codes[rows])
     values = Binned(by.astype(np.int64), len(groups), None, True)
     columns = [in_bins(table[one].iloc[rows], schema[one]) for one in schema.quasi_identifying]
@@ -151,7 +152,9 @@ def agreement(table: pd.DataFrame, schema: Schema, name: str) -> tuple[int, int]
     for column in sorted((one for one in columns if one.n_bins > 1), key=lambda one: -one.n_bins):
         if all(explained(other, column) < FUNCTIONAL for other in own):
             own.append(column)
-    return sum(explained(values, column) >= AGREE for column in own), len(own)
+    same = [column for column in own if explained(values, column) >= AGREE]
+    kinds = len(pd.DataFrame({at: column.bins for at, column in enumerate(same)}).drop_duplicates()) if same else 0
+    return len(same), len(own), 2 * kinds >= len(groups)
 
 
 def still_people(findings: Iterable[Finding], k: int, classes: Callable[[str], tuple[int, int]]) -> tuple[Finding, ...]:

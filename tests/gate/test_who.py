@@ -165,3 +165,16 @@ def test_fewer_values_than_twice_k__number_nobody() -> None:
     keys = {one.key for one in an.anonymize(table, schema, k=16).gate.findings}
     assert "same people: x7" not in keys
     assert "persons" in keys
+
+
+def test_a_left_out_hospital__does_not_stop() -> None:
+    """It tells its region and its kind, as every other hospital there of that kind does."""
+    rng = np.random.default_rng(7)
+    n, place = 4000, rng.integers(0, 80, 4000)
+    table = pd.DataFrame({"age": rng.integers(18, 80, n), "sex": rng.choice(list("fm"), n)})
+    table["area"], table["kind"] = [f"r{one % 5}" for one in place], [f"k{one // 5 % 4}" for one in place]
+    table["clinic"], table["ill"] = [f"c{one}" for one in place], rng.choice(list("xyz"), n)
+    schema = roles(table, quasi_identifying=["age", "sex", "area", "kind"], identifying=["clinic"])
+    result = an.anonymize(table, schema, k=10)
+    assert result.gate["same people: clinic"].severity is Severity.LOOK
+    assert not result.gate.open
