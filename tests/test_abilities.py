@@ -170,7 +170,7 @@ def test_persons_together__are_released_in_pieces(tmp_path: Path) -> None:
     table = pa.Table.from_pandas(visits(600, 3), preserve_index=False)
     source = write_pieces(tmp_path / "in", table, [200])
     schema = visits_schema(whole_frame(table))
-    result = anonymize_files(source, schema, tmp_path / "out", generalizer="pack-persons", k=3, override="a test")
+    result = anonymize_files(source, schema, tmp_path / "out", generalizer="pack-persons", k=3, prosecutor_limit=1)
     assert result.folder is not None
     with pytest.raises(ParameterError, match="'pack-persons' takes one machine"):
         anonymize_files(source, schema, tmp_path / "other", generalizer="pack-persons", engine="dask")

@@ -99,7 +99,8 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "sequence",
             },  # fmt: skip
         ),
-        ({"prosecutor_limit": 3}, set(DEPENDS)),
+        ({"marketer_limit": 3}, set(DEPENDS)),
+        ({"prosecutor_limit": 3}, set(DEPENDS) - {"judgement", "leaving", "report"}),
         (
             {"grouping": "median-mondrian"},
             {

@@ -22,7 +22,11 @@ def shares_of(values: "pd.Series[Any]") -> "pd.Series[float]":
 
 
 def figure(limit: str, values: "pd.Series[Any]", whole: "pd.Series[Any]") -> float:
-    """What a limit bounds, for the values of one class beside the whole table's."""
+    """What a limit bounds, for the values of one class beside the whole table's; for l, missing is no value."""
+    if limit in ("l", "entropy_l"):
+        values = values.dropna()
+        if not len(values):
+            return math.inf
     if limit == "l":
         return float(len(shares_of(values)))
     if limit == "entropy_l":
