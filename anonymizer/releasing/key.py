@@ -17,6 +17,7 @@ KEY_FILE = "COPSE_KEY_FILE"
 """The environment variable that names the file of the key; such a file is never made."""
 LENGTH = 32
 """Bytes of a key."""
+REMEDY = f"Name a file of {LENGTH} random bytes, which you alone can read, in {KEY_FILE}."
 
 
 def read_key() -> bytes:
@@ -24,6 +25,8 @@ def read_key() -> bytes:
     file is absent, cannot be read or written, can be read by others, or is of another length."""
     own = os.environ.get(KEY_FILE)
     path = Path(own) if own else user_folder() / "key"
+    if not own and not path.is_absolute():
+        raise ParameterError("There is no place for the key of packing: this user has no home folder.", remedy=REMEDY)
     try:
         if not own and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +36,7 @@ def read_key() -> bytes:
     except OSError as error:
         raise ParameterError(
             f"The key of packing, {path}, cannot be {'read' if own else 'read or made'}: {error.strerror}.",
-            remedy=f"Name a file of {LENGTH} random bytes, which you alone can read, in {KEY_FILE}.",
+            remedy=REMEDY,
         ) from None
     if sys.platform != "win32" and stat.S_IMODE(mode) & 0o077:
         raise ParameterError(

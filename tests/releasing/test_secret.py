@@ -1,6 +1,7 @@
 """The secret of packing: the same table is released the same, whoever reads it and in whatever order, under one key."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -248,3 +249,15 @@ def test_key__that_is_absent_is_said_and_not_made(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(ParameterError, match="cannot be read or made"):
         read_key()
     assert not path.parent.exists()
+    monkeypatch.setattr("anonymizer.releasing.key.user_folder", lambda: Path("~") / ".local")
+    with pytest.raises(ParameterError, match="no home folder"):
+        read_key()
+    assert not Path("~").exists()
+
+
+def test_key__is_one_when_many_make_it_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(KEY_FILE)
+    monkeypatch.setattr("anonymizer.releasing.key.user_folder", lambda: tmp_path / "copse")
+    with ThreadPoolExecutor(8) as pool:
+        keys = set(pool.map(lambda _: read_key(), range(32)))
+    assert keys == {(tmp_path / "copse" / "key").read_bytes()}

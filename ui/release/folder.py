@@ -34,14 +34,19 @@ NAME = re.compile(r"[^\W_][\w -]{0,79}")
 
 SMALL = 64 << 20
 """Bytes up to which a folder on the server can be taken away as one file."""
+NOT_TOGETHER = (
+    "Releases of a table in pieces are not counted together: do not put a second, different one beside the first."
+)
 WHAT_IS_WRITTEN = (
     "A new folder is written to the disk of this server: the released rows as Parquet files, their data dictionary, "
     "and a manifest with the digest of each; no original row. As long as it is not checked, only the account that runs "
-    "this server can read it; afterwards, whoever its operator lets read the place of releases."
+    "this server can read it; afterwards, whoever its operator lets read the place of releases. "
+    f"{NOT_TOGETHER}"
 )
 WHAT_IS_MADE = (
     "One ZIP file is made in the memory of this session, and nothing is written to a disk of the server: the "
-    "released rows as Parquet files, their data dictionary, and a manifest with the digest of each; no original row."
+    "released rows as Parquet files, their data dictionary, and a manifest with the digest of each; no original row. "
+    f"{NOT_TOGETHER}"
 )
 
 _CLAIMED: set[Path] = set()
