@@ -77,9 +77,9 @@ class Workspace:
     ``doubt``: a file that can be read in several ways, and its bytes, until it is answered which is right.
     ``spent``: privacy budget (ε) spent in this session on each table, by the digests of its file and of its
     :attr:`content`; it outlives the tables, for what was answered cannot be taken back.
-    ``releases``: what was taken away of each table, by the same digests: what it was made by, and the class of each
-    row. It is counted together with the next release of the table, outlives it as the budget does, and is gone with
-    :meth:`forget`.
+    ``releases``: what was taken away of each table, by the same digests: roles and settings that it was made by, and
+    the class of each row. It is counted together with the next release of the table, outlives it as the budget does,
+    and is gone with :meth:`forget`.
     ``reasons``: why the release may leave although something stands in the way, by the key of the finding.
     ``scenarios``: settings that were kept; ``history``: every decision on this table; ``manner``: how its file is to be
     read, where somebody said that.
@@ -160,7 +160,7 @@ class Workspace:
         def take() -> None:
             for account in self._accounts():
                 before = self.releases.get(account, ())
-                if all(needs != entry[0] for needs, _ in before):
+                if all(made_by != entry[0] for made_by, _ in before):
                     self.releases[account] = (*before, entry)
 
         return take
@@ -175,7 +175,7 @@ class Workspace:
             flow.needs("class_of"),
             [entry for key in self._accounts() for entry in self.releases.get(key, ())],
         )
-        others = [one for needs, one in entries if needs != now and len(one.class_of) == self.n_records]
+        others = [one for made_by, one in entries if made_by != now and len(one.class_of) == self.n_records]
         return (*dict.fromkeys(others), *last)
 
     def _accounts(self) -> tuple[str, ...]:
