@@ -224,13 +224,13 @@ def survey_figures(table: pd.DataFrame, released: pd.DataFrame, schema: Schema, 
                 lap = slow_overlap(ends[0][what], ends[1][what])
                 key = f"weighted.{what}.{name}"
                 if numeric:
-                    figures[f"{key}.overlap"] = f"{lap:.4f}"
+                    figures[f"{key}.overlap"] = f"{lap:.{4 if internal else 2}f}"
                 if numeric and internal:
                     figures |= {f"{key}.before": interval(ends[0][what]), f"{key}.after": interval(ends[1][what])}
             if level != "missing" or ends[0]["share"][0] or ends[1]["share"][0]:
                 laps.append(slow_overlap(*(end["mean" if numeric else "share"] for end in ends)))
         if not numeric:
-            figures[f"weighted.shares.{name}.overlap"] = f"{np.mean(laps):.4f}"
+            figures[f"weighted.shares.{name}.overlap"] = f"{np.mean(laps):.{4 if internal else 2}f}"
     numbers = [name for name in schema.released if schema[name].kind is Kind.NUMERIC]
     for first, second in itertools.combinations(numbers, 2):
         if {first, second} & set(quasi):

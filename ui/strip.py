@@ -86,7 +86,8 @@ def figures(ws: Workspace) -> list[Figure]:
         else Figure(
             MEASURE["error"],
             error,
-            "Records outside the most frequent class of their group; – without a target.",
+            "Records outside the most frequent class of their group, counted on the records themselves: it is lower "
+            "than for people who are not in the table. – without a target.",
         ),
         *tables(ws),
     ]

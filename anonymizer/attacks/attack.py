@@ -38,6 +38,7 @@ from anonymizer.attacks.rerun import SECRETS
 from anonymizer.attacks.rerun import rerun as run_again
 from anonymizer.errors import Cancelled, CancelledError, ParameterError, Progress
 from anonymizer.growing.encode import EncodedTable
+from anonymizer.measuring.members import members
 from anonymizer.releasing.grid import public_parts
 from anonymizer.schema import Schema
 
@@ -226,7 +227,10 @@ def inference(scene: Scene) -> tuple[Outcome, ...]:
         f"{worst.column} is guessed right for {worst.after.text} of the rows ({worst.before.text} before, "
         f"{worst.blind.text} without looking)."
     )
-    return (Outcome("inference", (worst.before, worst.after), sentence, tuple(guesses)),)
+    among = None if scene.flow is None else members(scene.flow)
+    if among is not None:
+        sentence += f" {scene.schema.target}: {among.sentence}"
+    return (Outcome("inference", (worst.before, worst.after), sentence, tuple(guesses), among),)
 
 
 def downcoding(scene: Scene) -> tuple[Outcome, ...]:

@@ -191,8 +191,9 @@ class Reruns:
         pruning = group(tree, annotate(tree, exact), exact, flow.grouping, flow.limits)
         if not pruning.satisfied:
             return False
-        if s.generalizer in SECRET:
-            if s.generalizer == "pack-persons":
+        made = flow.parts.made.method
+        if made in SECRET:
+            if made == "pack-persons":
                 return True  # it takes no regions of a tree
             region = pruning.group_of_node()[leaf]
             part = np.unique(flow.parts.part, return_inverse=True)[1]

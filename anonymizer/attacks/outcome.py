@@ -8,6 +8,7 @@ from anonymizer.values import share
 
 if TYPE_CHECKING:
     from anonymizer.attacks.attackers import Inference
+    from anonymizer.measuring.members import Members
 
 Z = 1.959963984540054
 """Of a normal distribution, for an interval that covers 95%."""
@@ -48,13 +49,15 @@ class Rate:
 class Outcome:
     """What one attack achieved: how often it was right on the original and on the release, and a sentence on it.
 
-    ``guesses``: of an attack that guesses sensitive columns, one a column.
+    ``guesses``: of an attack that guesses sensitive columns, one a column; ``members``: what of that comes from the
+    grouping.
     """
 
     name: str
     rates: tuple[Rate, Rate]
     sentence: str
     guesses: tuple["Inference", ...] = ()
+    members: "Members | None" = None
 
     @property
     def before(self) -> float:

@@ -62,9 +62,9 @@ def interval_text(estimate: "Estimate") -> str:
     return f"{estimate.value:,.6g} ({estimate.low:,.6g} to {estimate.high:,.6g})"
 
 
-def overlap_text(overlap: float) -> str:
+def overlap_text(overlap: float, digits: int = 4) -> str:
     """Return an overlap, 0 to 1; "none" where one of the intervals is not known."""
-    return f"{overlap:.4f}" if np.isfinite(overlap) else "none"
+    return f"{overlap:.{digits}f}" if np.isfinite(overlap) else "none"
 
 
 def intervals_figure(figures: Sequence["Compared"]) -> Any:

@@ -27,6 +27,8 @@ from anonymizer.version import VERSION
 from anonymizer.whatif.frontier import POLICIES
 
 AUDIENCES = ("internal", "external")
+INTERNAL_ATTACKS = ("minimality",)
+"""Attacks of which the recipient is not told: how many values a rerun makes certain says where to begin."""
 
 PAPERS: Mapping[str, str] = {
     "least": "Least pruning: the largest pruning of the tree in which every group keeps every limit (Copse's own).",
@@ -86,7 +88,7 @@ def document_of(findings: Findings, statement: Statement | None = None, audience
         _risks(report),
         _checks(report.verification, internal),
         _isolation(report.isolation),
-        _criteria(findings.attacks),
+        _criteria(findings.attacks, internal),
         losses(findings, internal),
         _limits(report),
         *([_gate(report), _worst(report), *_riskiest(findings.riskiest)] if internal else []),
@@ -306,11 +308,12 @@ def _isolation(isolation: Isolation) -> Section:
     )
 
 
-def _criteria(attacks: Attacks | None) -> Section:
+def _criteria(attacks: Attacks | None, internal: bool) -> Section:
     title = "Attacks: the three criteria of WP216 (Article 29 Working Party, 2014), and the method"
     if attacks is None:
         return Section(title, ("The attacks of this section were not run for this report.",))
-    rows = tuple(_attack(outcome) for outcome in attacks.outcomes)
+    shown = [outcome for outcome in attacks.outcomes if internal or outcome.name not in INTERNAL_ATTACKS]
+    rows = tuple(map(_attack, shown))
     inferences = tuple(
         (
             one.column,

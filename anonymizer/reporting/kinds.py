@@ -23,13 +23,13 @@ from anonymizer.forest.domains import Domains, code, domains_of
 from anonymizer.forest.forest import class_shares_of, grow_forest
 from anonymizer.forest.mechanisms import Noise
 from anonymizer.growing.records import descend
+from anonymizer.measuring.members import hold_out
 
 if TYPE_CHECKING:
     from anonymizer.flow import Flow
 
 KS = (2, 5, 10, 20, 50)
 BUDGETS = (0.1, 0.5, 1.0, 2.0)
-HELD_OUT = 0.2
 
 KINDS = {"table": "Table", "tree": "Published tree", "rules": "Rules of a private forest"}
 """The kinds of release, in words."""
@@ -112,19 +112,6 @@ def rule_domains(flow: "Flow") -> Domains | None:
             domains_of(flow.table, str(flow.schema.target), columns=[name], schema=flow.schema)
             columns.append(name)
     return domains_of(flow.table, str(flow.schema.target), columns=columns, schema=flow.schema) if columns else None
-
-
-def hold_out(flow: "Flow", seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows that releases are made from, and those of the persons who are held out."""
-    n, person = flow.encoded.n_records, flow.encoded.person
-    owner = np.arange(n) if person is None else np.where(person < 0, np.arange(n) + n, person)
-    persons = np.unique(owner)
-    rng = np.random.default_rng(seed)
-    outside = rng.permutation(persons)[: int(len(persons) * HELD_OUT)]
-    if not len(outside):
-        raise ParameterError("There are too few records to hold some out.", remedy="Use a larger table.")
-    is_out = np.isin(owner, outside)
-    return np.flatnonzero(~is_out), np.flatnonzero(is_out)
 
 
 def table_point(train: "Flow", judge: "Flow", k: int) -> KindPoint | None:

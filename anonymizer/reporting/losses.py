@@ -8,6 +8,8 @@ from anonymizer.reporting.document import Figure, Section, Table
 from anonymizer.reporting.findings import Findings
 from anonymizer.settings import name_of
 
+COARSE = 2
+"""Digits of an overlap for the recipient: four of them would give an original figure away, beside the released one."""
 MOST_CORRELATIONS = 10
 """Correlations that a report shows: those that changed most."""
 
@@ -32,7 +34,7 @@ def losses(findings: Findings, internal: bool = True) -> Section:
     if findings.error_before is not None and utility.error is not None:
         rows.append(
             (
-                "Records outside the majority of their look-alikes",
+                "Records outside the majority of their look-alikes, counted on these themselves",
                 Figure("error.before", f"{findings.error_before:.4f}"),
                 Figure("error.after", f"{utility.error:.4f}"),
             )
@@ -69,16 +71,17 @@ def losses(findings: Findings, internal: bool = True) -> Section:
 def survey(weighted: Weighted, internal: bool) -> list[str | Table]:
     """Return what a survey says before and after: of levels the mean overlap of their shares, no level by name."""
     columns: dict[str, list[float]] = {}
+    digits = 4 if internal else COARSE
     rows: list[tuple[str | Figure, ...]] = []
     for one in weighted.figures:
         if one.level and one.what == "share":
             columns.setdefault(one.column, []).append(one.overlap)
         if not one.level:
-            key, lap = f"weighted.{one.what}.{one.column}", overlap_text(one.overlap)
+            key, lap = f"weighted.{one.what}.{one.column}", overlap_text(one.overlap, digits)
             pair = [(f"{key}.before", interval_text(one.before)), (f"{key}.after", interval_text(one.after))]
             rows.append((one.title, *(Figure(*part) for part in pair if internal), Figure(f"{key}.overlap", lap)))
     for name, overlaps in columns.items():
-        shares = Figure(f"weighted.shares.{name}.overlap", overlap_text(float(np.mean(overlaps))))
+        shares = Figure(f"weighted.shares.{name}.overlap", overlap_text(float(np.mean(overlaps)), digits))
         rows.append((f"Shares of the levels of {name}, on average", *([""] * 2 * internal), shares))
     blocks: list[str | Table] = []
     if rows:
@@ -108,7 +111,10 @@ def regression(weighted: Weighted, internal: bool) -> list[str | Table]:
     named = weighted.regression
     if named is None:
         return []
-    lap = ("Mean overlap of its intervals", Figure("regression.overlap", f"{named.mean_overlap:.4f}"))
+    lap = (
+        "Mean overlap of its intervals",
+        Figure("regression.overlap", overlap_text(named.mean_overlap, 4 if internal else COARSE)),
+    )
     if not internal:
         return [f"A {named.model} that the steward named, before and after:", Table(("", "Overlap"), (lap,))]
     rows = [

@@ -14,9 +14,10 @@ from anonymizer.forest.domains import code
 from anonymizer.forest.forest import class_shares_of, grow_forest
 from anonymizer.forest.mechanisms import RehearsalNoise
 from anonymizer.growing.records import descend
+from anonymizer.measuring.members import hold_out
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital, visits
-from anonymizer.reporting.kinds import KINDS, RISKS, KindPoint, compare_kinds, hold_out, kinds_figure, rule_domains
+from anonymizer.reporting.kinds import KINDS, RISKS, KindPoint, compare_kinds, kinds_figure, rule_domains
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 

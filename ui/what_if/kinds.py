@@ -4,7 +4,8 @@ import pandas as pd
 import streamlit as st
 
 from anonymizer.flow import Flow
-from anonymizer.reporting.kinds import BUDGETS, HELD_OUT, KINDS, KS, RISKS, KindPoint, compare_kinds, kinds_figure
+from anonymizer.measuring.members import HELD_OUT
+from anonymizer.reporting.kinds import BUDGETS, KINDS, KS, RISKS, KindPoint, compare_kinds, kinds_figure
 from ui.controls import place_of, share
 from ui.job import Job, answer_of_job, parts_of
 from ui.what_if.state import WhatIfState
