@@ -35,6 +35,7 @@ from anonymizer.growing.tree import Tree
 from anonymizer.measuring.boxed import BoxedTable
 from anonymizer.measuring.coefficients import Agreement, Regression, agreement, regression_of
 from anonymizer.measuring.distributions import Distribution, distributions
+from anonymizer.measuring.members import outside_share
 from anonymizer.measuring.two_way import TwoWay, two_way
 from anonymizer.measuring.utility import Utility, measure, node_ncp
 from anonymizer.measuring.weighted import Weighted, weighted
@@ -400,6 +401,11 @@ class Flow:
         return measure(self.release, *about, self.look_alikes, self.left_out)
 
     @stage(*RELEASE)
+    def held_out(self) -> float | None:
+        """The share of people, held out while groups were made of the others, whose target is guessed right."""
+        return outside_share(self)
+
+    @stage(*RELEASE)
     def distributions(self) -> tuple[Distribution, ...]:
         """Each generalized column before and after, the one that changed most first."""
         return distributions(self.encoded, self.release)
@@ -483,10 +489,10 @@ class Flow:
     def report(self) -> Report:
         """Everything a reviewer needs beside the released file."""
         return report_of(
-            self.schema, self.recorded, self.encoded, made=self.parts.made, before=self.before, after=self.after,
-            utility=self.utility, two_way=self.two_way, coefficients=self.coefficients, weighted=self.weighted,
-            worst=self.worst, verification=self.verification, isolation=self.isolation, gate=self.gate,
-            reading=self.reading,
+            self.schema, self.recorded, self.encoded, made=self.parts.made, held_out=self.held_out, before=self.before,
+            after=self.after, utility=self.utility, two_way=self.two_way, coefficients=self.coefficients,
+            weighted=self.weighted, worst=self.worst, verification=self.verification, isolation=self.isolation,
+            gate=self.gate, reading=self.reading,
         )  # fmt: skip
 
     @property

@@ -416,8 +416,10 @@ def print_result(result: Result) -> None:
         ("smallest group", f"{before.smallest:,}", f"{after.smallest:,}"),
         ("highest linking risk", f"{before.highest:.3f}", f"{after.highest:.3f}"),
         (in_text(name_of("measure", "gcp")), "0", f"{utility.gcp:.3f}"),
-        ("outside majority class", "", "" if utility.error is None else f"{utility.error:.3f}"),
+        ("error, its own people", "", "" if utility.error is None else f"{utility.error:.3f}"),
     ]
+    if (right := result.report.held_out) is not None and (most := result.report.majority) is not None:
+        rows.append(("error, people held out", f"{1 - most:.3f}", f"{1 - right:.3f}"))
     if utility.left_out:
         rows.insert(2, ("records left out", "", f"{utility.left_out:,}"))
         rows.append(("detail lost, rows there", "0", f"{utility.gcp_released:.3f}"))

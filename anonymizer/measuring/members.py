@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 HELD_OUT = 0.2
 """Share of the persons who are held out."""
+MOST = 20_000
+"""Records of a larger table among which people are held out, as groups are made once more for it."""
 
 Shares = NDArray[np.float64]
 
@@ -98,7 +100,7 @@ def members(flow: "Flow") -> Members | None:
     return Members(
         float((inside * sizes).sum() / sizes.sum()),
         blind_share(flow, classes, seed),
-        outside_share(flow, seed),
+        flow.held_out,
         float(np.bincount(classes).max() / len(classes)),
     )
 
@@ -117,8 +119,15 @@ def blind_share(flow: "Flow", classes: NDArray[np.int64], seed: int) -> float | 
     return float((counts * sizes).sum() / sizes.sum())
 
 
-def outside_share(flow: "Flow", seed: int) -> float | None:
-    """Return the share that is guessed right of people who are held out, by the look-alikes of the leaf they reach."""
+def outside_share(flow: "Flow") -> float | None:
+    """Return the share that is guessed right of people who are held out, by the look-alikes of the leaf they reach;
+    ``None`` without classes. Of a large table, whose rows are persons, :data:`MOST` records are looked at."""
+    if not flow.encoded.target.name or flow.encoded.target.n_classes < 2 or flow.encoded.by_numbers or flow.left_out:
+        return None
+    seed = int(content_digest(flow.table)[:15], 16)
+    n = flow.encoded.n_records
+    if n > MOST and flow.encoded.person is None:
+        flow = flow.rows(np.sort(np.random.default_rng(seed).permutation(n)[:MOST]))
     try:
         stay, held = hold_out(flow, seed)
         train = flow.rows(stay).but(**dict.fromkeys(OF_POPULATION))

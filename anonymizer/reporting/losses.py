@@ -39,6 +39,15 @@ def losses(findings: Findings, internal: bool = True) -> Section:
                 Figure("error.after", f"{utility.error:.4f}"),
             )
         )
+    held_out, majority = findings.report.held_out, findings.report.majority
+    if held_out is not None and majority is not None:
+        rows.append(
+            (
+                "Error for people held out while groups were made of the others; before: of the likeliest value",
+                Figure("held_out.before", f"{1 - majority:.4f}"),
+                Figure("held_out.after", f"{1 - held_out:.4f}"),
+            )
+        )
     tables, agreed = findings.report.two_way, findings.report.coefficients
     if tables.mean is not None and tables.worst is not None:
         first, second, most = tables.worst

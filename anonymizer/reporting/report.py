@@ -18,6 +18,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from anonymizer.attacks.isolation import Isolation
 from anonymizer.checking.linkage import LinkageRisk
 from anonymizer.checking.verify import Verification
@@ -39,6 +41,7 @@ from anonymizer.releasing.release import ORDERS
 from anonymizer.releasing.tiers import Made
 from anonymizer.schema import REASONS, Kind, Role, Schema, kind_of
 from anonymizer.settings import SETTINGS, name_of
+from anonymizer.values import share
 from anonymizer.version import VERSION
 
 PACKAGES = ("numpy", "pandas", "pyarrow", "numba", "scipy", "scikit-learn")
@@ -107,7 +110,8 @@ class Report:
     ``isolation``: who is singled out by an end or a level of their box. ``worst``: the worst group of the pruned tree
     by each figure, digression among them, which cannot be recomputed from released cells. ``gate``: what stood in the
     way of leaving, and the steward's reasons. ``override``: why the release was let go although a check failed; empty
-    when none did or it was not let go.
+    when none did or it was not let go. ``held_out``: the share of people who were held out while groups were made
+    of the others whose target is guessed right, and ``majority``: by the likeliest value of the table.
     """
 
     provenance: Provenance
@@ -125,11 +129,25 @@ class Report:
     worst: tuple[WorstGroup, ...]
     gate: Gate
     override: str = ""
+    held_out: float | None = None
+    majority: float | None = None
 
     @property
     def guarantee(self) -> Guarantee:
         """What the generalizer that ran promises and what not, in words."""
         return guarantee_of(self.made.method)
+
+    @property
+    def guess_sentence(self) -> str:
+        """How often the target of people who were held out is guessed wrong, beside others; "" where it has no
+        classes."""
+        if self.held_out is None or self.majority is None or self.utility.error is None:
+            return ""
+        return (
+            f"The likeliest value of look-alikes is wrong for {share(1 - self.held_out)} of people who were held out "
+            f"while groups were made of the others; the likeliest value of the table for {share(1 - self.majority)}. "
+            f"Of the people in the release themselves it is wrong for {share(self.utility.error)}."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready; the same order every time."""
@@ -147,6 +165,8 @@ class Report:
             "isolation": self.isolation.to_dict(),
             "utility": {
                 **self.utility.to_dict(),
+                "error_of_people_held_out": None if self.held_out is None else 1 - self.held_out,
+                "error_of_the_majority": None if self.majority is None else 1 - self.majority,
                 "two_way_tables": self.two_way.to_dict(),
                 "coefficients": self.coefficients and self.coefficients.to_dict(),
                 "weighted": self.weighted.to_dict(),
@@ -190,6 +210,7 @@ def report_of(
     encoded: EncodedTable,
     *,
     made: Made,
+    held_out: float | None,
     before: LinkageRisk,
     after: LinkageRisk,
     utility: Utility,
@@ -212,6 +233,8 @@ def report_of(
     return Report(
         provenance=provenance(schema, parameters, encoded.n_records, reading, reasons=reasons),
         made=made,
+        held_out=held_out,
+        majority=None if held_out is None else float(np.bincount(encoded.target.codes).max() / encoded.n_records),
         writings=(WRITINGS[parameters["writing"]], NUMBERS[parameters["numbers"]]),
         notes=encoded.notes,
         before=before,

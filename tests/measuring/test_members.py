@@ -16,6 +16,7 @@ from anonymizer.reporting.findings import Statement, findings_of
 from anonymizer.reporting.html import to_html
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from anonymizer.values import share
 
 TABLE = hospital(400, 3)
 FLOW = Flow(TABLE, suggest(TABLE), Settings(k=5), rng=np.random.default_rng(2))
@@ -62,6 +63,15 @@ def test_members__are_none_without_classes_or_where_records_are_left_out() -> No
     numbers = Schema.of(TABLE[["age", "cost"]], quasi_identifying=["age"], sensitive=["cost"])
     assert members(Flow(TABLE[["age", "cost"]], numbers, Settings(k=5))) is None
     assert Members(0.5, None, None, 0.4).sentence.endswith("; 40% by the likeliest value of the table.")
+
+
+def test_report__states_the_error_of_people_held_out_beside_the_baseline() -> None:
+    among, report = members(FLOW), FLOW.report
+    utility = report.to_dict()["utility"]
+    assert utility["error_of_people_held_out"] == pytest.approx(1 - among.outside)
+    assert utility["error_of_the_majority"] == pytest.approx(1 - among.majority)
+    assert utility["error_outside_majority"] == pytest.approx(1 - among.inside)
+    assert f"wrong for {share(1 - among.outside)} of people who were held out" in report.guess_sentence
 
 
 def test_recipient__is_told_of_members_and_not_of_minimality() -> None:

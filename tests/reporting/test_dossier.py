@@ -115,6 +115,8 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
         "writing": "sets", "numbers": "public", "order": "content", "min_leaf": 2, "tested": "inner",
         "suppression": 0.0,
     }  # fmt: skip
+    most = table[schema.target].value_counts(dropna=False).max() / len(table)
+    figures |= {"held_out.before": f"{1 - most:.4f}", "held_out.after": f"{1 - result.report.held_out:.4f}"}
     figures |= {f"parameter.{name}": str(value) for name, value in parameters.items()}
     for name in schema.released:
         figures[f"missing.before.{name}"] = f"{table[name].isna().sum():,}"

@@ -284,6 +284,8 @@ def what_changed(ws: Workspace, report: Report) -> None:
             sentences.insert(
                 0, f"{share(utility.error)} of the rows lack the most frequent {target} of their look-alikes."
             )
+        if report.guess_sentence:
+            sentences.insert(1, plain(report.guess_sentence))
         if utility.left_out:
             there = share(utility.gcp_released)
             sentences.append(
