@@ -1,1 +1,1 @@
-"""What stands between a release and the world: what was kept by mistake, and what the steward says to it."""
+"""What stands between a release and the world: what is released by mistake, and what the steward says to it."""

@@ -60,7 +60,7 @@ def codes(column: Column, counts: NDArray[np.int64], own: NDArray[np.float64]) -
         texts = tuple(value_text(mark) for mark in marks)
         signs = ", ".join(text.replace("-", "−") for text in texts)
         detail = "They widen the boxes of their groups" if column.role is Role.QUASI_IDENTIFYING else (
-            "They leave with the numbers and count in every mean"
+            "They are released with the numbers and count in every mean"
         )  # fmt: skip
         yield Finding(
             f"codes: {column.name}",
@@ -108,13 +108,13 @@ def ends(column: Column, holders: NDArray[np.int64], own: NDArray[np.float64]) -
     if sides:
         boxed = column.role is Role.QUASI_IDENTIFYING
         share = max((own[1] - own[0]) * ("lowest" in sides), (own[-1] - own[-2]) * ("highest" in sides)) / width
-        how = "stands at the end of a box" if boxed else "leaves unchanged"
+        how = "stands at the end of a box" if boxed else "is released unchanged"
         yield Finding(
             f"ends of one person: {column.name}",
             Severity.LOOK,
             "1 person" if len(sides) == 1 else "2 ends",
             f"The {' and the '.join(sides)} “{column.name}” is one person's, and {how}.",
-            f"The next value is {share:.0%} of the range away: who knows that somebody is far out finds them.",
+            f"The next value is {share:.0%} of the range away: somebody who knows that a person is far out finds them.",
             (column.name,),
             (Repair("Write public ends", settings=(("numbers", "public"),)),) if boxed else coarser(column),
         )
@@ -129,8 +129,8 @@ def with_unique(facts: Iterable[ColumnFacts], person: NDArray[np.integer[Any]] |
 def rare_levels(
     table: pd.DataFrame, schema: Schema, facts: Iterable[ColumnFacts], person: NDArray[np.integer[Any]] | None
 ) -> Iterable[Finding]:
-    """Yield the columns of levels that leave unchanged and have levels that one person has; and those in boxes, where a
-    box names its levels, as one finding. ``facts``, ``person``: as of :func:`of_numbers`."""
+    """Yield the columns of levels that are released unchanged and have levels that one person has; and those in boxes,
+    where a box names its levels, as one finding. ``facts``, ``person``: as of :func:`of_numbers`."""
     alone_in = with_unique(facts, person)
     boxed: dict[str, int] = {}
     for column in leaving(schema, Kind.CATEGORICAL):
@@ -148,8 +148,8 @@ def rare_levels(
             f"levels of one person: {column.name}",
             Severity.LOOK,
             plural_levels(alone),
-            f"“{column.name}” leaves unchanged, with levels that only one person has.",
-            f"{alone:,} of its {levels:,} levels. Who knows that somebody has one of them finds the row.",
+            f"“{column.name}” is released unchanged, with levels that only one person has.",
+            f"{alone:,} of its {levels:,} levels. Somebody who knows that a person has one finds the row.",
             (column.name,),
             (treat(column.name, "rare:10"), *coarser(column)),
         )
@@ -169,7 +169,7 @@ def rare_levels(
 
 
 def coarser(column: Column) -> tuple[Repair, ...]:
-    """Return what can be done about a column that leaves unchanged; a sensitive one is there to be studied."""
+    """Return what can be done about a column that is released unchanged; a sensitive one is there to be studied."""
     return () if column.role is Role.SENSITIVE else (generalize(column.name), leave_out(column.name))
 
 

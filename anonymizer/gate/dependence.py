@@ -1,10 +1,10 @@
 """Which column follows from which: exactly, or nearly, by bins.
 
-A kept column that follows from a generalized one, or that gives it away, undoes what generalizing it did: an age group
-beside an age, a body mass beside a weight. The measure is a share of variance. Of numbers and dates it is the variance
-of their ranks that the bins of the other column explain (the correlation ratio), so that outliers weigh no more than
-others; of levels, that of their indicators (Goodman and Kruskal's tau). Both are corrected for the number of bins, as
-an adjusted R² is: many small bins explain nothing by chance.
+An unchanged column that follows from a generalized one, or that gives it away, undoes what generalizing it did: an
+age group beside an age, a body mass beside a weight. The measure is a share of variance. Of numbers and dates it is
+the variance of their ranks that the bins of the other column explain (the correlation ratio), so that outliers weigh
+no more than others; of levels, that of their indicators (Goodman and Kruskal's tau). Both are corrected for the
+number of bins, as an adjusted R² is: many small bins explain nothing by chance.
 """
 
 from collections.abc import Sequence

@@ -156,11 +156,11 @@ class Gate:
 ABOUT_SEVERAL = {
     "codes": "{n} columns hold codes, by their looks, and not numbers.",
     "ends of one person": "{n} columns have an end that is one person's.",
-    "follows": "{n} columns leave unchanged and tell of generalized ones.",
+    "follows": "{n} columns are released unchanged and reveal generalized ones.",
     "known": "{n} columns are released unchanged, and others can know their values.",
     "rare values": "{n} columns are released unchanged, with values that few rows share.",
-    "identifying": "{n} columns leave, and look as if they told who people are.",
-    "levels of one person": "{n} columns leave unchanged, with levels that only one person has.",
+    "identifying": "{n} released columns look identifying.",
+    "levels of one person": "{n} columns are released with values that belong to one person.",
     "one value": "In {n} columns everybody in some group shares one value.",
 }
 """What is said of several columns at once, by the kind of a finding: what its key begins with."""
@@ -281,7 +281,7 @@ def leave_out(*names: str) -> Repair:
 
 
 def generalize(*names: str) -> Repair:
-    """Return the repair that lets columns leave in boxes."""
+    """Return the repair that releases columns in boxes."""
     words = "Generalize it" if len(names) == 1 else "Generalize them"
     return Repair(words, roles=tuple((name, Role.QUASI_IDENTIFYING) for name in names))
 

@@ -71,16 +71,16 @@ def about_table(
 
 
 def nameless(schema: Schema) -> tuple[Finding, ...]:
-    """Return the finding that nothing that leaves looks identifying."""
+    """Return the finding that nothing that is released looks identifying."""
     number = len(schema.released)
     what = "1 column" if number == 1 else f"{number:,} columns"
-    sentence = "Nothing that leaves looks like names, addresses or numbers of people."
+    sentence = "Nothing that is released looks like names, addresses or numbers of people."
     left = ", ".join(schema.identifying)
     return (Finding("identifying", Severity.FINE, what, sentence, f"Left out: {left}." if left else ""),)
 
 
 def undone(table: pd.DataFrame, schema: Schema, but: Iterable[str] = ()) -> Iterable[Finding]:
-    """Yield the kept columns that undo what generalizing another one did, each with the one it tells most of.
+    """Yield the unchanged columns that undo what generalizing another one did, each with the one it tells most of.
 
     An insensitive column undoes by telling most of another, or by following from it entirely; following nearly is worth
     a look. A sensitive one is there to be studied by what it follows from: it undoes when it gives a generalized column
@@ -98,14 +98,14 @@ def undone(table: pd.DataFrame, schema: Schema, but: Iterable[str] = ()) -> Iter
         stops = pair.tells >= (FUNCTIONAL if sensitive else NEAR) or (not sensitive and pair.functional)
         share = pair.tells if tells else pair.follows
         says = (
-            f"“{name}” leaves unchanged and gives “{pair.other}” away."
+            f"“{name}” is released unchanged and reveals “{pair.other}”."
             if tells and share >= FUNCTIONAL
-            else f"“{name}” leaves unchanged and tells most of “{pair.other}”."
+            else f"“{name}” is released unchanged and reveals most of “{pair.other}”."
             if tells
-            else f"“{name}” leaves unchanged and says a part of “{pair.other}” again."
+            else f"“{name}” is released unchanged and partly reveals “{pair.other}”."
         )
         detail = (
-            f"{share_text(share)} of what differs in the generalized “{pair.other}” is known to who sees “{name}”."
+            f"Somebody who sees “{name}” knows {share_text(share)} of what differs in the generalized “{pair.other}”."
             if tells
             else f"{share_text(share)} of what differs in “{name}” follows from the generalized “{pair.other}”."
         )
@@ -165,7 +165,7 @@ def shared(schema: Schema, settings: Settings, verification: Verification) -> It
             Severity.LOOK,
             rows_of(check),
             f"Everybody in the group shares one “{name}”.",
-            f"{check.sentence} Whoever is known to be in such a group is known to have it.",
+            f"{check.sentence} So anybody known to be in the group has it.",
             (name,),
             (repair, leave_out(name)),
         )

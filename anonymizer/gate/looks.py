@@ -1,4 +1,4 @@
-"""What columns that leave look like: names, addresses, numbers of people, and persons who are counted as several."""
+"""What released columns look like: names, addresses, numbers of people, and persons who are counted as several."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def looks(
     facts: tuple[ColumnFacts, ...],
     distinct: Mapping[str, Distinct],
 ) -> Iterable[Finding]:
-    """Yield the columns that leave although they look identifying, and those that hold what reaches a person.
+    """Yield the columns that are released although they look identifying, and those that hold what reaches a person.
 
     ``suggested``, ``facts``: the schema that is suggested for the table, and what each of its columns holds;
     ``distinct``: its different values. Numbers in boxes are numbers of nobody: a quasi-identifying column is looked at
@@ -60,18 +60,18 @@ def identifying(fact: ColumnFacts, role: Role, reason: str, names: bool) -> Find
     elif names:
         unit, look = "names", "its values look like names of people"
     elif headers:
-        unit, look = "values", f"its header speaks of {headers[0]}"
+        unit, look = "values", f"its name suggests {headers[0]}"
     elif reason.startswith("Free text"):
         unit, look = "texts", "it is free text, which can name people and tell anything of them"
     else:
         unit, look = "values", "it tells people apart as a name does"
-    leaves = "leaves in its boxes" if role is Role.QUASI_IDENTIFYING else "leaves unchanged"
+    how = "is released in its boxes" if role is Role.QUASI_IDENTIFYING else "is released unchanged"
     says = f"It was suggested as identifying and is {WHO_SAYS[role]}." if reason else f"It is {WHO_SAYS[role]}."
     return Finding(
         f"identifying: {fact.name}",
         Severity.STOPS,
         f"{fact.distinct:,} {unit}",
-        f"“{fact.name}” {leaves}, and {look}.",
+        f"“{fact.name}” {how}, and {look}.",
         f"{says} {fact.distinct:,} different values in {fact.records:,} rows.",
         (fact.name,),
         (leave_out(fact.name),),

@@ -95,12 +95,13 @@ def nature_of(fact: ColumnFacts, kind: Kind, values: NDArray[Any]) -> str:
     private = any(meaning.role is Role.SENSITIVE for meaning in meanings[:1])
     if fact.distinct < 2:
         return ""
-    if kind is Kind.DATE or values.dtype.kind == "M":
-        return of_stamps(values)
-    if values.dtype.kind in "iuf":
-        nature = of_numbers(values.astype(np.float64), fact, private)
+    some = values[_spread(len(values))]
+    if kind is Kind.DATE or fact.kind is Kind.DATE:
+        return of_stamps(some)
+    if fact.kind is Kind.NUMERIC:
+        nature = of_numbers(np.asarray(values, np.float64), fact, private)
     else:
-        nature = of_texts([str(value) for value in values[_spread(len(values))]], fact, private)
+        nature = of_texts([str(value) for value in some], fact, private)
     if nature or fact.distinct < FEWEST:
         return nature
     if any(EXACT_AGE.fullmatch(phrase) for phrase in phrases):

@@ -20,6 +20,8 @@ from anonymizer.values import numbers_of
 
 MOST = 0.5
 """From this share of the rows on, somebody who knows the unchanged columns finds most of them."""
+KNOWN = 0.05
+"""From this share of the rows on that a column finds beside the boxes, one that others can know stops a release."""
 NEARLY = 0.95
 """From this share on, nearly all of them."""
 SOME = 0.01
@@ -60,7 +62,7 @@ def knowable(
                 f"“{fact.name}” is released unchanged and holds {nature}, which others can know.",
                 f"{fact.distinct:,} different values in {fact.records:,} rows.",
                 (fact.name,),
-                (*softer(column, fact), generalize(fact.name), leave_out(fact.name)),
+                (*(softer(column, fact) if column.kind is Kind.DATE else ()), *ways_out(fact.name)),
             )
         elif fact.distinct_share >= RARE or (fact.unique >= SOME * fact.records and fact.kind is not Kind.CATEGORICAL):
             yield Finding(
@@ -72,6 +74,11 @@ def knowable(
                 (fact.name,),
                 (*softer(column, fact), *coarser(column)),
             )
+
+
+def ways_out(name: str) -> tuple[Repair, ...]:
+    """Return the repairs that keep a column from being released unchanged."""
+    return generalize(name), leave_out(name)
 
 
 def softer(column: Column, fact: ColumnFacts) -> tuple[Repair, ...]:
@@ -94,7 +101,7 @@ def nice_step(step: float) -> float:
 
 
 def judged(finding: Finding, verification: Verification) -> Iterable[Finding]:
-    """Yield a finding; that others can know a column stops a release where it finds most rows beside the box."""
+    """Yield a finding; that others can know a column stops a release where it finds rows beside the box."""
     if not finding.key.startswith("known: "):
         yield finding
         return
@@ -103,7 +110,7 @@ def judged(finding: Finding, verification: Verification) -> Iterable[Finding]:
         return
     n = verification.rows
     detail = f"Alone it finds {own.alone:,} of {n:,} rows, and {own.beside:,} beside the boxes."
-    severity = Severity.STOPS if own.beside >= MOST * n else Severity.LOOK
+    severity = Severity.STOPS if own.beside >= KNOWN * n else Severity.LOOK
     yield replace(finding, severity=severity, figure=share_text(own.beside / n), detail=detail)
 
 

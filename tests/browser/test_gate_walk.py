@@ -32,7 +32,7 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(page: Page, app_se
     expect(page.get_by_role("button", name="Make the packet")).to_be_disabled()
     page.get_by_role("link", name="See all that was looked for").click()
     expect(page.get_by_role("heading", name="Two things stand in the way")).to_be_visible()
-    expect(page.get_by_text("“name” leaves unchanged, and its values look like names of people.")).to_be_visible()
+    expect(page.get_by_text("“name” is released unchanged, and its values look like names of people.")).to_be_visible()
     assert number(page, "Ready to leave?").last.inner_text() == "2 open"
     expect(page.get_by_role("button", name="Release (2 open)")).to_be_disabled()
     for left in (1, 0):

@@ -43,7 +43,7 @@ def test_names_kept_by_mistake__are_written_for_a_typed_reason_only(capsys: Capt
     assert make("--out", "out.csv", "--internal", "in.html", "--attack-seconds", "0.1") == 1
     output = capsys.readouterr().out
     assert not files()
-    assert "“name” leaves unchanged, and its values look like names of people." in output
+    assert "“name” is released unchanged, and its values look like names of people." in output
     assert "Two things stand in the way." in output
     assert "Not written: nothing may leave yet." in output
     options = [shlex.split(line.partition("; or ")[2])[0] for line in output.splitlines() if "=WHY" in line]

@@ -104,7 +104,7 @@ def test_sensitive_name__stops_too_and_numbers_in_boxes_do_not() -> None:
     assert keys == {"identifying: pupil"}
     boxed = Schema.of(table, quasi_identifying=["age", "sex", "pupil"], identifying=["patient_no"])
     finding = next(f for f in flow_of(table, boxed).about_table if f.key == "identifying: pupil")
-    assert "leaves in its boxes" in finding.sentence
+    assert "is released in its boxes" in finding.sentence
 
 
 def test_kept_columns__are_counted_alone_and_beside_the_boxes() -> None:

@@ -19,7 +19,7 @@ from tests.gate.dangers import LOOKS, QUASI, STOPS, N, clean_tables, table
 
 def judged(rows: pd.DataFrame, quasi: list[str], sensitive: list[str]) -> Flow:
     schema = Schema.of(rows, quasi_identifying=quasi, sensitive=sensitive)
-    return Flow(rows, schema, Settings(k=10, generalizer="uniform", grouping="least", criterion=None))
+    return Flow(rows, schema, Settings(k=10, generalizer="uniform", grouping="least", max_depth=5))
 
 
 def verdicts(flow: Flow) -> dict[str, Severity]:

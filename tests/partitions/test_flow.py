@@ -233,3 +233,20 @@ def test_an_empty_folder__is_told_without_its_place(tmp_path: Path) -> None:
         read_pieces(tmp_path, "nothing here", tmp_path)
     assert "nothing here" in str(caught.value)
     assert str(tmp_path) not in str(caught.value)
+
+
+def test_gate__counts_unchanged_columns_of_all_records(pieces: tuple[Path, pd.DataFrame], tmp_path: Path) -> None:
+    """What unchanged columns find is counted by the checker, in pieces as in memory."""
+    folder, frame = pieces
+    schema = roles_of(frame, quasi_identifying=["age", "job"], sensitive=["diagnosis", "income", "born"])
+    settings = Settings(generalizer="uniform", k=25)
+    gate = Flow(frame, schema, settings).judgement
+    reading = read_pieces(folder, "people", folder.parent)
+    result = PartedFlow(reading.table, schema, settings).write_folder(tmp_path / "out")
+    assert result.manifest is not None
+    assert result.verification.unchanged == Flow(frame, schema, settings).verification.unchanged
+    of = {finding.key: finding for finding in result.gate.findings}
+    for finding in gate.findings:
+        if finding.key.startswith(("known", "unchanged")):
+            assert of[finding.key] == finding
+    assert of["known: born"].is_open
