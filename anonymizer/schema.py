@@ -121,14 +121,15 @@ class Column:
             object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
         object.__setattr__(self, "cuts", self.cuts.suit(self.name, self.kind))
         if self.treat:
-            treat = suit(self.name, self.kind, self.treat) if self.role in UNCHANGED else ""
+            levels = self.cuts.hierarchy.n_levels if self.cuts.hierarchy else 0
+            treat = suit(self.name, self.kind, self.treat, levels) if self.role in UNCHANGED else ""
             object.__setattr__(self, "treat", treat)
             object.__setattr__(self, "domain", None if treat else self.domain)
         if self.grid is not None:
             object.__setattr__(self, "grid", grid_step(self.name, self.kind, *self.grid))
         if self.groups is not None:
             object.__setattr__(self, "groups", self._groups(self.groups))
-        if self.cuts.hierarchy is not None:
+        if self.cuts.hierarchy is not None and not self.treat:
             self._take_values(self.cuts.hierarchy)
         if self.domain is None:
             object.__setattr__(self, "suggested", False)
@@ -211,7 +212,7 @@ class Column:
     @property
     def by_order(self) -> bool:
         """True when splits cut the values in their order (numbers, dates, ordered levels, a hierarchy)."""
-        return self.kind is not Kind.CATEGORICAL or self.ordered or self.cuts.hierarchy is not None
+        return self.kind is not Kind.CATEGORICAL or self.ordered or bool(self.cuts.hierarchy and not self.treat)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description; empty parts are left out."""

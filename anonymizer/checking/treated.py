@@ -63,6 +63,9 @@ def expected(values: "pd.Series[Any]", column: Column, whose: "pd.Series[Any] | 
     if name == "rare":
         rare = rare_values(plain, range(len(plain)) if whose is None else whose.tolist(), n)
         return pd.Series([OTHER if value in rare else value for value in plain], index=values.index, dtype=object)
+    if name == "level" and column.cuts.hierarchy is not None:
+        words = {row[0]: row[int(n)] for row in column.cuts.hierarchy.rows} | {None: None}
+        return pd.Series([words.get(value, value) for value in plain], index=values.index, dtype=object)
     if name not in HOLDS:
         return values
     made: dict[Any, Any] = {None: None}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from anonymizer.growing.encode import persons_of
 from anonymizer.schema import Column, Kind, Schema
-from anonymizer.treatments import TREATMENTS, parts_of
+from anonymizer.treatments import TREATMENTS, About, parts_of
 from anonymizer.values import numbers_of, value_text
 
 
@@ -36,7 +36,8 @@ def treated(
         numbers, restore = numbers_of(values, column)
         codes, distinct = pd.factorize(numbers)
         plain = np.asarray(restore(np.asarray(distinct)))
-    cells = pd.Series(TREATMENTS[name].apply(plain, number, persons_with(codes, len(plain), person)))
+    about = About(number, persons_with(codes, len(plain), person), column.cuts.hierarchy)
+    cells = pd.Series(TREATMENTS[name].apply(plain, about))
     return pd.Series(cells.reindex(codes).array, index=values.index, name=values.name)
 
 

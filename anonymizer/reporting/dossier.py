@@ -21,8 +21,9 @@ from anonymizer.reporting.findings import Approval, Findings, Riskiest, Statemen
 from anonymizer.reporting.losses import losses
 from anonymizer.reporting.pictures import outward_pictures
 from anonymizer.reporting.report import ADD_UP, SHORT_PATH, Report, check_line, command_line
-from anonymizer.schema import Kind, Role, Schema
+from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.settings import name_of
+from anonymizer.treatments import note_of
 from anonymizer.version import VERSION
 from anonymizer.whatif.frontier import POLICIES
 
@@ -163,7 +164,7 @@ def _data(findings: Findings, internal: bool) -> Section:
 def _columns(findings: Findings, internal: bool) -> Section:
     schema = findings.report.provenance.schema
     roles = tuple(
-        (c.variable.full_name(c.name), c.role.value, c.kind.value, _reason(c.role, c.why if internal else ""))
+        (c.variable.full_name(c.name), c.role.value, c.kind.value, _reason(c, c.why if internal else ""))
         for c in schema.columns
     )
     cells = tuple(
@@ -189,8 +190,8 @@ def _columns(findings: Findings, internal: bool) -> Section:
     )
 
 
-def _reason(role: Role, reason: str) -> str:
-    return f"{ROLE_REASONS[role]} {reason}".strip()
+def _reason(column: Column, reason: str) -> str:
+    return " ".join(filter(None, (ROLE_REASONS[column.role], note_of(column.treat), reason)))
 
 
 def _method(report: Report) -> Section:

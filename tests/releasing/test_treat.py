@@ -11,10 +11,12 @@ import pytest
 from anonymizer.abilities import require
 from anonymizer.checking.treated import HOLDS, expected
 from anonymizer.checking.verify import verify
+from anonymizer.cuts import Cuts
 from anonymizer.errors import ParameterError, SchemaError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Severity
 from anonymizer.growing.encode import encode
+from anonymizer.hierarchy import Hierarchy
 from anonymizer.pipeline import anonymize
 from anonymizer.releasing.treat import treated
 from anonymizer.reporting.report import command_line
@@ -181,7 +183,7 @@ def test_another_treatment__is_an_entry(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setitem(
         TREATMENTS, "upper", Treatment("Write in capitals", "In capitals.", "categorical",
-                                       lambda values, n, persons: np.array([v.upper() for v in values], object))
+                                       lambda values, about: np.array([v.upper() for v in values], object))
     )  # fmt: skip
     table = people()
     schema = schema_of(table.assign(code=table["code"].str.lower()), code="upper")
@@ -189,3 +191,23 @@ def test_another_treatment__is_an_entry(monkeypatch: pytest.MonkeyPatch) -> None
     assert flow.verification["containment"].passed is False, "nothing checks it yet"
     monkeypatch.setitem(HOLDS, "upper", lambda value, n: value.upper())
     assert Flow(flow.table, schema, Settings(**SETTINGS)).verification["containment"].passed
+
+
+def test_level_of_a_hierarchy__is_written_and_checked() -> None:
+    table = people()
+    codes = sorted(table["code"].dropna().unique())
+    chapters = Hierarchy(tuple((code, code[:3], f"chapter {code[0]}") for code in codes))
+    schema = schema_of(table).with_column("code", cuts=Cuts(hierarchy=chapters), treat="level:2").with_target("code")
+    assert Schema.from_json(schema.to_json()) == schema
+    flow = Flow(table, schema, Settings(**SETTINGS))
+    assert set(flow.released["code"].dropna()) == {"chapter I", "chapter J"}
+    assert flow.verification["containment"].passed
+    wrong = flow.released.assign(code="chapter I")
+    assert verify(wrong, schema, k=5, original=table, order=flow.release.order)["containment"].passed is False
+    with pytest.raises(SchemaError, match="has 2 levels"):
+        schema.with_column("code", treat="level:3")
+    with pytest.raises(SchemaError, match="has 0 levels"):
+        schema_of(table, code="level:1")
+    few = Hierarchy(chapters.rows[:4])
+    with pytest.raises(SchemaError, match="not in its hierarchy"):
+        Flow(table, schema.with_column("code", cuts=Cuts(hierarchy=few)), Settings(**SETTINGS)).compute("release")

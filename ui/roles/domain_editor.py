@@ -189,6 +189,7 @@ def treatment_editor(ws: Workspace) -> None:
         name = st.selectbox("Column to treat", names, key=f"treatment of {ws.edition}")
         column = ws.schema[name]
         ways = [way for way, treatment in TREATMENTS.items() if treatment.kind == column.kind]
+        ways = [way for way in ways if way != "level" or column.cuts.hierarchy]
         current, number = parts_of(column.treat)
         way = st.selectbox(
             "Treatment", ["", *ways], ["", *ways].index(current), key=f"way of {ws.edition} {ws.version} {name}",
