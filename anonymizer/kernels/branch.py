@@ -314,8 +314,7 @@ def grow_branch(columns, start, end, sums, active, depth, growth, hist):
         varying[:] = stack.active[waiting]
         if m == nodes.parent.shape[0]:
             nodes = longer_nodes(nodes)
-        t = m
-        m += 1
+        t, m = m, m + 1
         set_leaf(nodes, t, parent, n_listed, s, e, total)
         n = e - s
         if n < 2 * growth.min_leaf or (growth.max_depth >= 0 and level >= growth.max_depth):
