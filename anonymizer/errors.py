@@ -23,7 +23,7 @@ class AnonymizerError(ValueError):
 
     ``column``, ``row`` (0-based) and ``value`` say where; ``remedy`` says what to do. The text of the
     exception is one paragraph for people: the problem, its place, the remedy. It can end in a log, so it holds no value
-    of a record; ``told`` is the problem with such values, for whoever has the table before them.
+    of a record; ``in_full`` is the problem with such values, for whoever has the table before them.
     """
 
     def __init__(
@@ -34,10 +34,10 @@ class AnonymizerError(ValueError):
         row: int | None = None,
         value: Any = None,
         remedy: str = "",
-        told: str = "",
+        in_full: str = "",
     ) -> None:
         self.problem = problem
-        self.told = told or problem
+        self.in_full = in_full or problem
         self.column = column
         self.row = row
         self.value = value

@@ -109,7 +109,7 @@ def _plain_numbers(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[An
             what, row = f"Column {column.name!r} is numeric, but holds", f"(row {wrong[0] + 1})."
             raise EncodeError(
                 f"{what} a value that is no number {row}",
-                told=f"{what} {value_text(values.iloc[wrong[0]])!r} {row}",
+                in_full=f"{what} {value_text(values.iloc[wrong[0]])!r} {row}",
                 column=column.name,
                 row=int(wrong[0]),
                 value=values.iloc[wrong[0]],
@@ -179,7 +179,7 @@ def _moments(values: "pd.Series[Any]", column: Column) -> NDArray[Any]:
         end = ")." if where else "."
         raise EncodeError(
             f"{what}{where}{end}",
-            told=f"{what}{where}{text}{end}",
+            in_full=f"{what}{where}{text}{end}",
             column=column.name,
             row=at,
             remedy="Make it categorical, or correct the dates.",
@@ -211,7 +211,7 @@ def _refuse_day_or_month(values: "pd.Series[Any]", column: Column) -> None:
         )
         raise EncodeError(
             f"{what} a value {rest}",
-            told=f"{what} {text!r} {rest}",
+            in_full=f"{what} {text!r} {rest}",
             column=column.name,
             row=at,
             value=text,
@@ -351,7 +351,7 @@ def levels_of(values: "pd.Series[Any]", column: Column) -> tuple[NDArray[np.inte
         what, rest = f"Column {column.name!r} holds", f"(row {row + 1}), which is not in its declared domain."
         raise EncodeError(
             f"{what} a value {rest}",
-            told=f"{what} {unknown[0]!r} {rest}",
+            in_full=f"{what} {unknown[0]!r} {rest}",
             column=column.name,
             row=row,
             value=unknown[0],

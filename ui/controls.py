@@ -127,7 +127,7 @@ def problem(error: AnonymizerError, advice: str = "") -> None:
     if isinstance(error, MemoryOnlyError):
         st.info(f"{plain(error.problem)} {plain(error.remedy)}", icon=":material/grid_view:")
         return
-    parts = [f"**{plain(error.told)}**", plain(error.remedy), advice]
+    parts = [f"**{plain(error.in_full)}**", plain(error.remedy), advice]
     st.error("  \n".join(part for part in parts if part), icon=":material/error:")
 
 

@@ -299,7 +299,7 @@ def _kept_values(cells: "pd.Series[Any]", column: Column) -> "tuple[pd.Series[An
         except AnonymizerError as error:
             raise ReadError(
                 error.problem,
-                told=error.told,
+                in_full=error.in_full,
                 column=column.name,
                 row=error.row,
                 value=error.value,

@@ -117,8 +117,8 @@ def run(options: argparse.Namespace) -> int:
         return int(options.run(options))
     except AnonymizerError as error:
         print(f"{PROGRAM}: {redacted(' '.join(str(error).split()))}", file=sys.stderr)
-        if error.row is None and error.told != error.problem:  # no place where the value could be looked up
-            print(error.told)
+        if error.row is None and error.in_full != error.problem:  # no place where the value could be looked up
+            print(error.in_full)
         return BAD_INPUT
     except BrokenPipeError:
         raise

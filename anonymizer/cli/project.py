@@ -63,7 +63,7 @@ def print_changes(last: LastTime, as_json: bool) -> None:
     out = sys.stderr if as_json else sys.stdout
     print(f"Decided as for {last.table or 'the table of the project'}. What changed:", file=out)
     for change in last.changes:
-        print(f"{change.what:<14}{change.sentence if as_json else change.told}", file=out)
+        print(f"{change.what:<14}{change.sentence if as_json else change.in_full}", file=out)
     if not last.changes:
         print("Nothing in columns, kinds, declared levels and ranges.", file=out)
     print(file=out)

@@ -43,7 +43,7 @@ def typed_in(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> froze
     return frozenset(vars(parser.parse_args(arguments)))
 
 
-def shown(value: Any) -> str:
+def in_words(value: Any) -> str:
     """Return a value of an option in a sentence."""
     if value is None or value in ((), [], ""):
         return "nothing"
@@ -62,7 +62,7 @@ def say_instead(name: str, value: Any, other: Any, whose: str, more: str = "") -
     """Say that an option goes before another value of the same, and return the sentence. ``whose``: that one is."""
     if isinstance(value, bool):
         return say(f"--{'' if value else 'no-'}{name} instead of what the {whose} says.")
-    return say(f"--{name.replace('_', '-')} {shown(value)} instead of the {whose}'s {shown(other)}{more}.")
+    return say(f"--{name.replace('_', '-')} {in_words(value)} instead of the {whose}'s {in_words(other)}{more}.")
 
 
 def typed_values(options: argparse.Namespace, others: Mapping[str, Any], whose: str) -> dict[str, Any]:

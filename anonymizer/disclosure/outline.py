@@ -292,7 +292,7 @@ def lay_keys(outline: Outline, keys: Keys) -> KeyedTree:
             value = encoding.text(int(keys.codes[run[np.argmin(side)], column]))
             raise ParameterError(
                 f"The tree has no branch for a value of {encoding.name!r}.",
-                told=f"The tree has no branch for {encoding.name!r} = {'missing' if value is None else value!r}.",
+                in_full=f"The tree has no branch for {encoding.name!r} = {'missing' if value is None else value!r}.",
                 column=encoding.name,
                 value=value,
                 remedy="Use the table that the tree was grown on.",

@@ -100,7 +100,7 @@ class Attribute:
             what = "is missing" if pd.isna(value) else "holds a value"
             raise SchemaError(
                 f"{self.name!r} {what} {rest}",
-                told="" if pd.isna(value) else f"{self.name!r} holds {str(value)[:40]!r} {rest}",
+                in_full="" if pd.isna(value) else f"{self.name!r} holds {str(value)[:40]!r} {rest}",
                 column=self.name,
                 row=row,
                 remedy='Add the value to the public domain, or the level "*" for anything else (null for missing).',

@@ -76,7 +76,7 @@ def cut_codes(
         rest = f"below its first public band, which begins at {value_text(float(low[0]))}."
         raise EncodeError(
             f"Column {column.name!r} holds a value {rest}",
-            told=f"Column {column.name!r} holds {value_text(float(present.min()))}, {rest}",
+            in_full=f"Column {column.name!r} holds {value_text(float(present.min()))}, {rest}",
             column=column.name,
             value=float(present.min()),
             remedy="Let the first band begin lower, or correct the value.",
@@ -103,7 +103,7 @@ def number_domain(column: Column, low: NDArray[np.float64], high: NDArray[np.flo
         rest = f"outside its declared range {value_text(domain[0])} to {value_text(domain[1])}."
         raise EncodeError(
             f"Column {column.name!r} holds a value {rest}",
-            told=f"Column {column.name!r} holds {value_text(outside)}, {rest}",
+            in_full=f"Column {column.name!r} holds {value_text(outside)}, {rest}",
             column=column.name,
             value=outside,
             remedy="Widen the range, or correct the value.",
@@ -112,7 +112,7 @@ def number_domain(column: Column, low: NDArray[np.float64], high: NDArray[np.flo
         what = f"The values of column {column.name!r} lie too far apart to be measured"
         raise EncodeError(
             f"{what}.",
-            told=f"{what} ({value_text(domain[0])} to {value_text(domain[1])}).",
+            in_full=f"{what} ({value_text(domain[0])} to {value_text(domain[1])}).",
             column=column.name,
             remedy="Correct the extreme value, treat it as missing, or make the column categorical.",
         )
@@ -141,7 +141,7 @@ def require_values(values: "pd.Series[Any]", column: Column, hierarchy: Hierarch
         more = f" and {len(rows) - MOST_NAMED:,} more" if len(rows) > MOST_NAMED else ""
         raise EncodeError(
             problem,
-            told=f"{problem} Not in it: {named}{more}.",
+            in_full=f"{problem} Not in it: {named}{more}.",
             column=column.name,
             remedy="Add a row for every value that the column may have, or correct the values.",
         )

@@ -129,10 +129,10 @@ def outside_share(flow: "Flow") -> float | None:
     if n > MOST and flow.encoded.person is None:
         flow = flow.rows(np.sort(np.random.default_rng(seed).permutation(n)[:MOST]))
     try:
-        stay, held = hold_out(flow, seed)
+        stay, others = hold_out(flow, seed)
         train = flow.rows(stay).but(**dict.fromkeys(OF_POPULATION))
         train.rng = np.random.default_rng(seed)
-        judge, n_classes = flow.rows(held).encoded, flow.encoded.target.n_classes
+        judge, n_classes = flow.rows(others).encoded, flow.encoded.target.n_classes
         if not train.pruning.satisfied:
             return None
         own = class_shares(np.asarray(train.encoded.target.codes, np.int64), train.class_of, n_classes)[train.class_of]

@@ -426,10 +426,8 @@ def _described_error(error: Exception) -> dict[str, Any]:
     values."""
     if isinstance(error, AnonymizerError):
         value = error.value if isinstance(error.value, str | int | float) else None
-        where = {"column": error.column, "row": error.row, "value": value}
-        return {
-            "kind": type(error).__name__, "problem": error.problem, "told": error.told, **where, "remedy": error.remedy
-        }  # fmt: skip
+        where = {"column": error.column, "row": error.row, "value": value, "in_full": error.in_full}
+        return {"kind": type(error).__name__, "problem": error.problem, **where, "remedy": error.remedy}
     if isinstance(error, MemoryError):
         return {"kind": "MemoryError"}
     if isinstance(error, OSError) and error.filename is not None:

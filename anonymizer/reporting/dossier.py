@@ -313,8 +313,8 @@ def _criteria(attacks: Attacks | None, internal: bool) -> Section:
     title = "Attacks: the three criteria of WP216 (Article 29 Working Party, 2014), and the method"
     if attacks is None:
         return Section(title, ("The attacks of this section were not run for this report.",))
-    shown = [outcome for outcome in attacks.outcomes if internal or outcome.name not in INTERNAL_ATTACKS]
-    rows = tuple(map(_attack, shown))
+    outward = [outcome for outcome in attacks.outcomes if internal or outcome.name not in INTERNAL_ATTACKS]
+    rows = tuple(map(_attack, outward))
     inferences = tuple(
         (
             one.column,

@@ -250,13 +250,13 @@ def report_of(
     )
 
 
-def method_figures(made: Made, asked: str, writings: Sequence[Guarantee]) -> dict[str, Any]:
-    """Return what a generalizer and ways to write cells promise and what not, JSON-ready. ``asked``: the generalizer
-    that was, by its key."""
+def method_figures(made: Made, choice: str, writings: Sequence[Guarantee]) -> dict[str, Any]:
+    """Return what a generalizer and ways to write cells promise and what not, JSON-ready. ``choice``: the generalizer
+    that was asked for, by its key."""
     guarantee = guarantee_of(made.method)
     return {
         "title": guarantee.title,
-        "asked": name_of("generalizer", asked),
+        "asked": name_of("generalizer", choice),
         "made": name_of("generalizer", made.method),
         "why_not_as_asked": made.why or None,
         "promises": guarantee.gives,

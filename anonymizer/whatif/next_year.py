@@ -73,7 +73,7 @@ class Change:
     values: str = ""
 
     @property
-    def told(self) -> str:
+    def in_full(self) -> str:
         """The sentence, and the values."""
         return f"{self.sentence} {self.values}".rstrip()
 

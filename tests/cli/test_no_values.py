@@ -78,10 +78,10 @@ def test_told__names_the_value_to_whoever_has_the_table() -> None:
     domains = domains_of(TABLE, "ill", {"sex": ["f", "m"]})
     with pytest.raises(AnonymizerError) as caught:
         code(table, domains)
-    assert CANARY in caught.value.told
+    assert CANARY in caught.value.in_full
     assert CANARY not in str(caught.value)
     schema = Schema.of(table, quasi_identifying=["sex"], domains={"sex": ["f", "m"]})
     with pytest.raises(AnonymizerError) as caught:
         Flow(table, schema, Settings(k=2)).encoded  # noqa: B018
-    assert CANARY in caught.value.told
+    assert CANARY in caught.value.in_full
     assert CANARY not in str(caught.value)

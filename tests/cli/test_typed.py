@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from anonymizer.cli.main import commands, main, parsed
-from anonymizer.cli.typed import shown
+from anonymizer.cli.typed import in_words
 from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.profile import suggest
 from anonymizer.settings import RUN, SETTINGS, Settings, setting_names
@@ -79,7 +79,7 @@ def test_project__gives_way_to_what_is_typed(
     used = run(*typed)["parameters"]
     assert used | value == used
     ((name, new),) = value.items()
-    assert f"--{name.replace('_', '-')} {shown(new)} instead of the project's {shown(stated[name])}." in (
+    assert f"--{name.replace('_', '-')} {in_words(new)} instead of the project's {in_words(stated[name])}." in (
         capsys.readouterr().err
     )
 
@@ -132,8 +132,8 @@ def test_project__texts_for_reports_are_its_own_unless_typed(capsys: Capture) ->
     keep_project(k=5)
     words = ["--attack-seconds", "0.1", "--purpose", "", "--internal-packet", "own.zip"]
     run(*words)
-    kept = json.loads(members_of("own.zip")["project.json"])["words"]
-    assert kept == {"prepared_by": "C. D."}
+    words = json.loads(members_of("own.zip")["project.json"])["words"]
+    assert words == {"prepared_by": "C. D."}
     assert "--purpose as it was typed instead of the project's text." in capsys.readouterr().err
 
 
@@ -150,8 +150,8 @@ def test_schema__gives_way_to_what_is_typed(capsys: Capture) -> None:
 def test_codebook__gives_way_to_the_person_and_the_columns_that_are_kept(capsys: Capture) -> None:
     lines = ["name,role", "email,person", "occupation,sensitive", "age,quasi-identifying"]
     Path("book.csv").write_text("\n".join(lines) + "\n", "utf-8")
-    kept = "occupation,sex,marital_status,admission_date,days_of_stay,cost"
-    more = ["--codebook", "book.csv", "--person", "name", "--keep", kept, "--identifying", "email"]
+    left = "occupation,sex,marital_status,admission_date,days_of_stay,cost"
+    more = ["--codebook", "book.csv", "--person", "name", "--keep", left, "--identifying", "email"]
     more += ["--quasi-identifying", "postcode", "--sensitive", "diagnosis", "--k", "5", "--report", "report.json"]
     assert main(["anonymize", "people.csv", *more]) in (0, 1)
     columns = json.loads(Path("report.json").read_text("utf-8"))["provenance"]["schema"]["columns"]

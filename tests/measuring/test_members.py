@@ -43,8 +43,8 @@ def test_members__are_the_same_each_time_and_the_release_stays() -> None:
     before = FLOW.released.copy()
     assert members(FLOW) == members(FLOW)
     assert before.equals(FLOW.released)
-    stay, held = hold_out(FLOW, 7)
-    assert (len(held), sorted([*stay, *held])) == (int(HELD_OUT * 400), list(range(400)))
+    stay, others = hold_out(FLOW, 7)
+    assert (len(others), sorted([*stay, *others])) == (int(HELD_OUT * 400), list(range(400)))
 
 
 def test_members__of_a_target_that_follows_from_nothing_gain_from_the_grouping_alone() -> None:

@@ -82,7 +82,7 @@ def test_carry_over__says_what_changed() -> None:
     schema, changes = carry_over(project.schema, project.last, now, suggest(now))
     schema.check(now)
     assert not [change for change in changes if "'d'" in change.sentence], "what can end in a log"
-    by = {change.what: change.told for change in changes}
+    by = {change.what: change.in_full for change in changes}
     assert set(by) == {"range", "new levels", "levels gone", "renamed?", "kind", "new column", "column gone", "levels",
                        "missing"}  # fmt: skip
     assert by["range"].startswith("2 of 200 values of 'age' lie outside of 18 to 90")

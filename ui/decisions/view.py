@@ -94,7 +94,7 @@ def codebook_outcome(columns: int, changes: tuple[Change, ...]) -> None:
         number = plural(len(changes), "thing")
         st.markdown(f":material/menu_book: **{verdict}, but for {number}.** Look at them, and mend them on *Roles*.")
         for change in changes[:MOST_SAID]:
-            st.markdown(f":gray-badge[{plain(change.what)}] {plain(change.told)}")
+            st.markdown(f":gray-badge[{plain(change.what)}] {plain(change.in_full)}")
         if len(changes) > MOST_SAID:
             st.caption(f"… and {len(changes) - MOST_SAID:,} more.")
 
@@ -111,7 +111,7 @@ def next_year(ws: Workspace, last: LastTime) -> None:
             "of other people, and are asked for anew."
         )
         for change in last.changes:
-            st.markdown(f":gray-badge[{plain(change.what)}] {plain(change.told)}")
+            st.markdown(f":gray-badge[{plain(change.what)}] {plain(change.in_full)}")
         if last.profile is None:
             st.caption("The project keeps no figures of last time: it was saved before there was a release.")
             return
