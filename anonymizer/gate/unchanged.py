@@ -20,7 +20,7 @@ from anonymizer.values import numbers_of
 
 MOST = 0.5
 """From this share of the rows on, somebody who knows the unchanged columns finds most of them."""
-KNOWN = 0.05
+PUBLIC = 0.05
 """From this share of the rows on that a column finds beside the boxes, one that others can know stops a release."""
 NEARLY = 0.95
 """From this share on, nearly all of them."""
@@ -110,7 +110,7 @@ def judged(finding: Finding, verification: Verification) -> Iterable[Finding]:
         return
     n = verification.rows
     detail = f"Alone it finds {own.alone:,} of {n:,} rows, and {own.beside:,} beside the boxes."
-    severity = Severity.STOPS if own.beside >= KNOWN * n else Severity.LOOK
+    severity = Severity.STOPS if own.beside >= PUBLIC * n else Severity.LOOK
     yield replace(finding, severity=severity, figure=share_text(own.beside / n), detail=detail)
 
 
