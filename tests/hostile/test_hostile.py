@@ -73,7 +73,7 @@ def test_anonymize__a_message_or_a_verified_release(name: str, generalizer: str)
         return
     frame, schema = reading.frame, usable(an.suggest(reading.frame))
     k = min(3, len(frame))
-    result = try_anonymize(frame, schema, k=k, generalizer=generalizer)
+    result = try_anonymize(frame, schema, k=k, generalizer=generalizer, reasons=REASONS.get(name))
     if name in UNMEASURABLE:
         assert isinstance(result, an.AnonymizerError)
         assert result.problem
@@ -86,6 +86,9 @@ def test_anonymize__a_message_or_a_verified_release(name: str, generalizer: str)
     assert checks.passed, [check.sentence for check in checks.checks if not check.passed]
     assert result.verification.passed
 
+
+REASONS = {"formula cells": {"holds web addresses: town": "a formula with a made-up address"}}
+"""What a table may be released for although the gate stops it."""
 
 UNMEASURABLE = {"infinities", "1e308"}
 """Tables whose numbers cannot be measured: a message is right there, and only there."""
