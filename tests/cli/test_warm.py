@@ -204,3 +204,10 @@ def test_tables_of_all_widths__wait_for_no_compiler_after_compiling() -> None:
     )
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.strip() == "[]"
+
+
+def test_compiling__makes_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an image whose building compiles would hold a key that all who run it share."""
+    monkeypatch.setenv("COPSE_KEY_FILE", str(tmp_path / "none"))
+    for _, step in warm.first_steps():
+        step()

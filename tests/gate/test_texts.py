@@ -1,6 +1,5 @@
 """Texts that are released: what reaches a person inside them, and values of columns left out."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -290,7 +290,6 @@ def test_another_value_in_the_same_cell__changes_nothing_that_is_written():
             one.schema,
             one.encoded,
             flow.parts,
-            "pack",
             "sets",
             "public",
             one.grids,
