@@ -342,6 +342,12 @@ def browser(chromium: str) -> Iterator[Any]:
         running.close()
 
 
+def patient(context: Any) -> Any:
+    """A context of a browser, or a page, whose waits have the one limit of all tests."""
+    context.set_default_timeout(1000 * PATIENCE)
+    return context
+
+
 @pytest.fixture
 def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
     """An empty page (Playwright, synchronous) that may download. A request to any other machine fails the test, and so
@@ -349,13 +355,12 @@ def page(browser: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
 
     When a test fails, ``test-output/`` gets a picture of its page.
     """
-    context = browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000})
+    context = patient(browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000}))
     foreign: list[str] = []
     forbidden: list[str] = []
     context.on("request", lambda fetch: foreign.append(fetch.url) if is_foreign(fetch.url) else None)
     context.on("console", lambda line: forbidden.append(line.text) if "Content Security" in line.text else None)
     opened = context.new_page()
-    opened.set_default_timeout(1000 * PATIENCE)
     yield opened
     if request.node.stash.get(FAILED, False):
         name = re.sub(r"\W+", "-", request.node.nodeid).strip("-")[-120:]

@@ -73,6 +73,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                     "on_all",
                     "seed",
                     "sequence",
+                    "treated",
                 ),
                 *("growth", "tree", "leaf", "risk", "node_ncp", "memory", "frontier"),
             },
@@ -97,6 +98,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "on_all",
                 "seed",
                 "sequence",
+                "treated",
             },  # fmt: skip
         ),
         ({"marketer_limit": 3}, set(DEPENDS)),
@@ -115,6 +117,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "on_all",
                 "seed",
                 "sequence",
+                "treated",
             },  # fmt: skip
         ),
     ],

@@ -8,6 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.steps import drop, open_page, see_frames, settle, step
+from tests.conftest import patient
 from ui.navigation import SIDE_PAGES, STEPS
 from ui.tree.choices import VIEWS
 
@@ -43,7 +44,7 @@ def test_every_page__axe_finds_nothing(app_server: str, browser: Any, theme: Any
     context = browser.new_context(
         viewport={"width": WIDTHS[0], "height": HEIGHT}, color_scheme=theme, bypass_csp=True, reduced_motion="reduce"
     )
-    page = context.new_page()
+    page = patient(context).new_page()
     try:
         open_page(page, app_server)
         settle(page)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.steps import open_page
+from tests.conftest import patient
 
 pytestmark = pytest.mark.browser
 
@@ -39,7 +40,7 @@ def stranger() -> Iterator[str]:
 
 def test_policy__keeps_a_page_from_asking_another_server(app_server: str, browser: Any, stranger: str) -> None:
     """A picture, a script and a question, as a hole in a page would put them there."""
-    page = browser.new_page()
+    page = patient(browser.new_page())
     open_page(page, app_server)
     refused = page.evaluate(
         """async address => {

@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.steps import download, drop, listen, settle, step
 from tests.browser.test_forgotten import MARK, canaries
-from tests.conftest import ROOT, free_port
+from tests.conftest import ROOT, free_port, patient
 from tests.door.provider import run_provider
 from tests.door.signing_in import Guarded, serve_guarded
 from tests.server import scan
@@ -86,7 +86,7 @@ def proxied(tmp_path: Path) -> Iterator[Guarded]:
 def test_dashboard__works_behind_a_proxy_with_tls(proxied: Guarded, browser: Browser, tmp_path: Path) -> None:
     stranger = httpx.get(proxied.address, verify=False, timeout=PATIENCE)
     assert stranger.status_code == 401
-    context = browser.new_context(ignore_https_errors=True, accept_downloads=True)
+    context = patient(browser.new_context(ignore_https_errors=True, accept_downloads=True))
     page = context.new_page()
     listen(page)
     page.goto(proxied.address)

@@ -35,7 +35,7 @@ def own_pruning(tree, risk, fails, offends):  # type: ignore[no-untyped-def]
 def share_margins(tree, risk, encoded, limits):  # type: ignore[no-untyped-def]
     """Return the margins of the own limit: the largest share of a value in each node."""
     for target, shares in class_columns(tree, encoded):
-        yield Margin("largest share", target.name, limits.share_max, shares.max(axis=1), False)
+        yield Margin("largest share", target.name, limits.top_share, shares.max(axis=1), False)
 
 
 def most_frequent_value(evidence: Evidence) -> tuple[Check, ...]:
@@ -43,7 +43,7 @@ def most_frequent_value(evidence: Evidence) -> tuple[Check, ...]:
     checks = []
     for histograms in evidence.histograms:
         share = float(np.max(histograms.count / histograms.sizes[histograms.group]))
-        required = evidence.required.share_max
+        required = evidence.required.top_share
         passed = None if required is None else share <= required + 1e-9
         sentence = f"At most {share:.3f} of a class share a value of {histograms.column}."
         checks.append(Check(f"{MODEL} of {histograms.column}", required, share, passed, "", sentence))
@@ -60,8 +60,8 @@ def own_methods(monkeypatch: pytest.MonkeyPatch) -> None:
         None, "number", "limit", "Largest share", "no value has more than this share of a group", 0, 1, optional=True,
         checked=True,
     )  # fmt: skip
-    monkeypatch.setitem(SETTINGS, "share_max", own)
-    monkeypatch.setitem(MARGINS, "share_max", share_margins)
+    monkeypatch.setitem(SETTINGS, "top_share", own)
+    monkeypatch.setitem(MARGINS, "top_share", share_margins)
 
 
 def open_page(page: str, ws: Workspace | None = None) -> tuple[AppTest, Workspace]:
@@ -76,11 +76,11 @@ def open_page(page: str, ws: Workspace | None = None) -> tuple[AppTest, Workspac
 def test_tree_and_release__take_the_own_methods() -> None:
     app, ws = open_page("tree")
     app.selectbox(key="tree grouping").set_value("own-pruning")
-    app.number_input(key="tree share_max").set_value(0.8).run()
+    app.number_input(key="tree top_share").set_value(0.8).run()
     assert not app.exception
     assert "Pruning of our own making." in plain_text(app)
     assert "no value has more than this share of a group" in plain_text(app)
-    assert (ws.settings.grouping, ws.settings.share_max) == ("own-pruning", 0.8)
+    assert (ws.settings.grouping, ws.settings.top_share) == ("own-pruning", 0.8)
     limit = next(margin for margin in share_margins(ws.flow.tree, ws.flow.risk, ws.flow.encoded, ws.flow.limits))
     assert limit.passes[ws.flow.pruning.cut()].all()
     app.switch_page("../pages/release.py").run()
@@ -98,9 +98,9 @@ def test_what_if__takes_the_own_methods() -> None:
     app.selectbox(key="what if 0 grouping").set_value("own-pruning")
     app.selectbox(key="what if 0 generalizer").set_value("own-boxes")
     next(item for item in app.toggle if item.label == "Limits besides k").set_value(True).run()
-    app.number_input(key="what if 0 share_max").set_value(0.9).run()
+    app.number_input(key="what if 0 top_share").set_value(0.9).run()
     assert not app.exception
-    assert ws.settings.of("limit")["share_max"] == 0.9
+    assert ws.settings.of("limit")["top_share"] == 0.9
     assert (ws.settings.grouping, ws.settings.generalizer) == ("own-pruning", "own-boxes")
     assert any(check.name.startswith(MODEL) and check.passed for check in ws.flow.verification.checks)
     app.button_group(key="what if view").set_value("Frontier").run()

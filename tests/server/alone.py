@@ -16,7 +16,8 @@ from pathlib import Path
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.browser.steps import download, drop, make_packet, number, open_page, settle, step
-from tests.conftest import COMMAND, LAUNCH, ROOT, serve
+from tests.conftest import COMMAND, LAUNCH, ROOT, patient, serve
+from tests.waiting import PATIENCE
 
 WATCHER = """
 import os
@@ -120,7 +121,8 @@ def main(folder: Path, chromium: str) -> None:
     addresses: list[str] = []
     with serve(COMMAND, ROOT, folder / "server.log", canary(folder)) as dashboard, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=launch)
-        context = browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000})
+        context = patient(browser.new_context(accept_downloads=True, viewport={"width": 1400, "height": 1000}))
+        expect.set_options(timeout=1000 * PATIENCE)
         context.on("request", lambda request: addresses.append(request.url))
         page = context.new_page()
         page.on("websocket", lambda channel: addresses.append(channel.url))
