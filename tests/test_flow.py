@@ -48,6 +48,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "on_all",
                 "seed",
                 "sequence",
+                "treated",
                 "growth",
                 "tree",
                 "leaf",
