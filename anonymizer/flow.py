@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from anonymizer.attacks.guidance import beside_guidance
 from anonymizer.attacks.isolation import Isolation, isolation
 from anonymizer.checking.kinds import kinds_of
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, classes_of, linkage_risk, owned_in, risk_of_classes
@@ -60,7 +61,7 @@ PRUNING = (*TREE, "grouping", "limits", "population_asked")
 PARTS = (*PRUNING, "generalizer", "public_k", "suppression", "suppression_weight")
 RELEASE = (*PARTS, "writing", "numbers")
 
-LONG = ("frontier", "by_k", "report")
+LONG = ("frontier", "by_k", "guidance", "judgement", "report")
 """Stages that take longer than a move of a slider, beside the tree and whatever waits for it."""
 
 Turn = Callable[[bool], AbstractContextManager[Any]]
@@ -451,11 +452,16 @@ class Flow:
         """What the table and its roles alone let the gate find."""
         return about_table(self.treated, self.schema, persons_of(self.table, self.schema)[0])
 
+    @stage(*PARTS)
+    def guidance(self) -> tuple[Finding, ...]:
+        """What the release gives away by how its groups follow from sensitive values: the method is run again."""
+        return beside_guidance(self)
+
     @stage(*RELEASE, "population", "prosecutor_limit", "earlier")
     def judgement(self) -> Gate:
         """Everything to see to before the release leaves, without anybody's reasons."""
         about = self.about_table, self.schema, self.settings, self.verification
-        gate = judge(*about, self.values_in_classes)
+        gate = Gate(self.guidance).beside(judge(*about, self.values_in_classes).findings)
         if not self.earlier:
             return gate
         now = Now(self.table, self.schema, self.released, self.class_of, self.settings.k, self.encoded.person)

@@ -441,6 +441,12 @@ class Limits(Settings):
         return any(self[name] is not None for name in OF_POPULATION)
 
     @property
+    def of_values(self) -> bool:
+        """True when any limit is on that looks at sensitive values."""
+        others = ("k", "tested", "share_max", *OF_POPULATION)
+        return any(value is not None for name, value in self.items() if name not in others)
+
+    @property
     def beside_k(self) -> bool:
         """True when any limit beside k is on."""
         return any(value is not None for name, value in self.items() if name not in ("k", "tested"))

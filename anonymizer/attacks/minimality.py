@@ -30,6 +30,7 @@ from anonymizer.groups.recipe import group, grow_by
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import EncodedTable
 from anonymizer.releasing.generalize import divide
+from anonymizer.releasing.secret import others_of, sequence_of, words_of
 from anonymizer.values import share
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ MOST = 1_000
 """Most ways of a table, or of a group, that are all tried."""
 SWAPS = 20
 """Exchanges that are tried for a person of a group with more ways, until one changes the person's value."""
+KEY = b"minimality"
+"""Of the order in which records are tried, which everybody may know."""
 SECRET = ("pack", "polish", "pack-persons")
 """Generalizers with a secret. What the attacker can say without it: every published group lies inside one region."""
 
@@ -72,57 +75,63 @@ class Minimality:
         text = (
             "Somebody who knows everybody's quasi-identifiers and the sensitive values of each group"
             f"{beside} and runs the method on other ways that these could lie, becomes certain of "
-            f"{'at most ' if self.walks else ''}{self.certain.right:,.0f} of {n:,} rows "
+            f"{'at most ' if self.walks and self.certain.right else ''}{self.certain.right:,.0f} of {n:,} rows "
             f"({self.already.right:,.0f} more share theirs with their whole group)."
         )
         if self.gain is not None:
             text += f" The chance of the true value rises by {share(self.gain)} on average."
         if n < self.people:
-            text += f" {self.people - n:,} rows were not counted, for want of time."
+            text += f" {self.people - n:,} rows were not tried."
         return text
 
 
 def minimality(
-    flow: "Flow", rng: np.random.Generator, *, most: int = MOST, seconds: float = math.inf, say: Progress | None = None
-) -> Minimality | None:
+    flow: "Flow", rng: np.random.Generator, *, most: int = MOST, runs: float = math.inf, seconds: float = math.inf,
+    swaps: int = SWAPS, say: Progress | None = None,
+) -> Minimality | None:  # fmt: skip
     """Return what rerunning a flow's settings under other ways to deal out sensitive values tells of the target.
 
     ``None`` without a sensitive column, or of groups that share records. ``most``: ways of a table or a group that are
-    all tried. After ``seconds`` no other way is tried, and people who are not done are not counted. ``rng`` draws
-    exchanges and the order of the groups.
+    all tried. ``runs`` of the method at most: of each group its fair part of the people that these are sure to do for.
+    After ``seconds`` no other way is tried, and people who are not done are not counted. ``swaps``: exchanges for each
+    person on a walk, see :data:`SWAPS`. ``rng`` draws exchanges, the order of the groups and who of them is tried,
+    whatever the order of the rows.
     """
     schema = flow.schema
     if schema.target is None or len(flow.parts.shared_record):
         return None
     end, n = time.monotonic() + seconds, len(flow.table)
-    reruns = Reruns(flow)
+    reruns = Reruns(flow, end, runs)
     target = np.asarray(pd.factorize(flow.table[schema.target], use_na_sentinel=False)[0], dtype=np.int64)
     parts = np.unique(flow.parts.part, return_inverse=True)[1]
-    groups = np.split(np.argsort(parts, kind="stable"), np.cumsum(np.bincount(parts))[:-1])
+    groups = groups_in_sequence(flow, parts)
     share = (
         np.bincount(parts * (target.max() + 1) + target)[parts * (target.max() + 1) + target]
         / np.bincount(parts)[parts]
     )
-    whole = number_of_ways(groups, reruns.values) <= most
+    whole = number_of_ways(groups, reruns.values) <= min(most, runs)
     rounds = [groups] if whole else [[groups[place]] for place in rng.permutation(len(groups))]
-    counted, certain, gains, walks = np.zeros(n, np.bool_), np.zeros(n, np.bool_), [], 0
+    counted, certain, gains, walks, rest = np.zeros(n, np.bool_), np.zeros(n, np.bool_), [], 0, n
     for number, some in enumerate(rounds):
+        if reruns.late or (reruns.left < swaps and not whole):
+            break
         if say is not None:
             used = 0.0 if math.isinf(seconds) else 1 - max(end - time.monotonic(), 0.0) / max(seconds, 1e-9)
             say(min(1.0, max(number / len(rounds), used)), "Running the method under other values")
         rows = np.concatenate(some)
-        if number_of_ways(some, reruns.values) <= most:
-            chance = enumerate_ways(reruns, some, target, end)
+        if number_of_ways(some, reruns.values) <= min(most, reruns.left):
+            chance = enumerate_ways(reruns, some, target)
             if chance is not None:
                 counted[rows], certain[rows] = True, chance == 1
                 gains.append(chance - share[rows])
         else:
-            same = walk(reruns, rows, target, rng, end)
+            fair = max(1.0, reruns.left / swaps * len(rows) / rest)
+            places = rng.permutation(len(rows))[: int(min(len(rows), fair))]
+            same = walk(reruns, rows, places, target, swaps, rng)
             if same is not None:
-                counted[rows], certain[rows] = True, same
-                walks += len(rows)
-        if time.monotonic() > end:
-            break
+                counted[rows[places]], certain[rows[places]] = True, same
+                walks += len(places)
+        rest -= len(rows)
     tries, alone = int(counted.sum()), share == 1
     return Minimality(
         Rate(int((certain & ~alone & counted).sum()), tries), Rate(int((alone & counted).sum()), tries), n,
@@ -130,13 +139,20 @@ def minimality(
     )  # fmt: skip
 
 
-def enumerate_ways(reruns: "Reruns", groups: Sequence[Rows], target: Rows, end: float) -> NDArray[np.float64] | None:
+def groups_in_sequence(flow: "Flow", parts: Rows) -> list[Rows]:
+    """Return the records of each part, in an order of parts and of records that follows from what these hold."""
+    sequence = sequence_of(flow.encoded, (words_of(flow.table[name]) for name in others_of(flow.schema)), KEY)
+    numbers = np.asarray(pd.factorize(parts[sequence])[0], dtype=np.int64)
+    return np.split(sequence[np.argsort(numbers, kind="stable")], np.cumsum(np.bincount(numbers))[:-1])
+
+
+def enumerate_ways(reruns: "Reruns", groups: Sequence[Rows], target: Rows) -> NDArray[np.float64] | None:
     """Return the chance of the true target value of each record of some groups, when all ways that bring the release
     back are as likely; ``None`` when the time was over before."""
     rows = np.concatenate(groups)
     right, ways = np.zeros(len(rows), np.int64), 0
     for way in deals(groups, reruns.values):
-        if time.monotonic() > end:
+        if reruns.late:
             return None
         if reruns.brings_back(way):
             ways += 1
@@ -144,13 +160,15 @@ def enumerate_ways(reruns: "Reruns", groups: Sequence[Rows], target: Rows, end: 
     return right / ways
 
 
-def walk(reruns: "Reruns", rows: Rows, target: Rows, rng: np.random.Generator, end: float) -> NDArray[np.bool_] | None:
-    """Return for each record of a group whether none of the ways on a walk gave it another target value; ``None`` when
-    the time was over before the end."""
+def walk(
+    reruns: "Reruns", rows: Rows, places: Rows, target: Rows, swaps: int, rng: np.random.Generator
+) -> NDArray[np.bool_] | None:
+    """Return for some records of a group, by their places in it, whether none of the ways on a walk gave them another
+    target value; ``None`` when the time was over before the end."""
     way, same = np.arange(len(target)), np.ones(len(rows), np.bool_)
-    for _ in range(SWAPS):
-        for place in rng.permutation(np.flatnonzero(same)):
-            if time.monotonic() > end:
+    for _ in range(swaps):
+        for place in rng.permutation(places[same[places]]):
+            if reruns.late:
                 return None
             others = np.flatnonzero(target[way[rows]] != target[way[rows[place]]])
             if same[place] and len(others):
@@ -160,24 +178,34 @@ def walk(reruns: "Reruns", rows: Rows, target: Rows, rng: np.random.Generator, e
                 if reruns.brings_back(changed):
                     way = changed
                     same &= target[way[rows]] == target[rows]
-    return same
+    return same[places]
 
 
 class Reruns:
-    """Runs of a flow's method on other ways to deal out its sensitive values.
+    """Runs of a flow's method on other ways to deal out its sensitive values, ``most`` of them, until ``end``.
 
     ``values`` (n,): a number for all sensitive values of each record together. A *way* is (n,) the record whose
     sensitive values each record gets.
     """
 
-    def __init__(self, flow: "Flow") -> None:
-        self.flow = flow
+    def __init__(self, flow: "Flow", end: float = math.inf, most: float = math.inf) -> None:
+        self.flow, self.end, self.most = flow, end, most
         rows = flow.table.groupby(list(flow.schema.sensitive), dropna=False, sort=False, observed=True)
         self.values = np.asarray(rows.ngroup(), dtype=np.int64)
         self.grid = cells_of(flow)
         self.published = Counter(groups_of(flow.encoded, flow.parts, self.values, self.grid).of)
         self.first = np.unique(flow.parts.part, return_index=True)[1]  # a record of each part
         self.runs = 0
+
+    @property
+    def left(self) -> float:
+        """Number of runs that are left."""
+        return self.most - self.runs
+
+    @property
+    def late(self) -> bool:
+        """True when the time is over."""
+        return time.monotonic() > self.end
 
     def brings_back(self, way: Rows) -> bool:
         """Return whether the method, run on this way, could have made the published release."""

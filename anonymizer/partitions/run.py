@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from anonymizer.attacks.guidance import beside_pieces
 from anonymizer.checking.linkage import LinkageRisk, LookAlikes, risk_of_classes
 from anonymizer.checking.verify import Verification
 from anonymizer.drawing.groups import WorstGroup, worst_groups
@@ -239,7 +240,8 @@ def keep_checked(
     try:
         with half_of(folder) as half:
             manifest, verification = write(half)
-            gate = judge(about, schema, settings, verification).with_reasons(reasons)
+            gate = Gate(beside_pieces(schema, settings)).beside(judge(about, schema, settings, verification).findings)
+            gate = gate.with_reasons(reasons)
             if gate.open or not (verification.passed or override.strip()):
                 raise keep
     except Unwritten:

@@ -1,0 +1,99 @@
+"""What the gate says of a method that is guided by sensitive values: the attack of :mod:`minimality`, in a few runs.
+
+The runs are bounded by the size of the table, never by a clock, and who is tried follows from the table: the same
+release has the same finding everywhere.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonymizer.attacks.minimality import Minimality, minimality
+from anonymizer.gate.finding import Finding, Repair, Severity
+from anonymizer.groups.recipe import recipe_of
+from anonymizer.schema import Schema
+from anonymizer.settings import Settings
+
+if TYPE_CHECKING:
+    from anonymizer.flow import Flow
+
+MINIMALITY = "minimality"
+"""The key of the finding."""
+RUNS = 60
+"""Most runs of the method."""
+CELLS = 720_000
+"""Most cells of quasi-identifiers in all runs together: 60 runs on 2,000 rows of 6 columns."""
+FEWEST = 30
+"""Runs that tell something; where the cells allow fewer, nothing is tried."""
+SWAPS = 10
+"""Exchanges for each person: half of the attack's, so that more people are tried."""
+TOO_MANY = 1 / 2
+"""A share of the rows that must not become certain."""
+MORE = "“Run the attacks” on the Release page tries more rows, and so does --attack in a terminal."
+UNGUIDED = Repair("Group without the values", settings=(("grouping", "median-mondrian"),))
+
+
+def beside_guidance(flow: "Flow") -> tuple[Finding, ...]:
+    """Return what a release gives away by how its groups follow from sensitive values; nothing where they do not.
+
+    It stops the release where more than half of the rows become certain: of all rows, or of those that were tried as
+    far as these tell (the lower end of the 95% interval).
+    """
+    if not is_guided(flow.schema, flow.settings):
+        return ()
+    if flow.left_out or len(flow.parts.shared_record):
+        what = "rows are left out" if flow.left_out else "groups share rows"
+        return (not_tried(f"This attack is not tried where {what}."),)
+    runs = runs_for(len(flow.table) * max(1, len(flow.schema.quasi_identifying)))
+    if runs < FEWEST:
+        why = "The table is too large to run the method on it many times here."
+        return (not_tried(f"{why} {MORE}", repairs_of(flow.settings)),)
+    result = minimality(flow, np.random.default_rng(0), runs=runs, swaps=SWAPS, say=flow.progress)
+    return () if result is None else (finding_of(result, repairs_of(flow.settings)),)
+
+
+def beside_pieces(schema: Schema, settings: Settings) -> tuple[Finding, ...]:
+    """Return that nothing was tried of a table in pieces; nothing where groups do not follow from sensitive values."""
+    return (not_tried("This attack is not tried on a table in pieces."),) if is_guided(schema, settings) else ()
+
+
+def is_guided(schema: Schema, settings: Settings) -> bool:
+    """Return True when groups follow from sensitive values: always, but for median cuts without a limit on values."""
+    recipe = recipe_of(settings)
+    looks = not recipe.mondrian or recipe.criterion is not None or settings.limits.of_values
+    return schema.target is not None and looks
+
+
+def runs_for(cells: int) -> int:
+    """Return how many runs of a method are made on a table of so many cells."""
+    return min(RUNS, CELLS // cells)
+
+
+def repairs_of(settings: Settings) -> tuple[Repair, ...]:
+    """Return what keeps the groups from following sensitive values: another grouping, where no limit looks at them."""
+    return () if settings.limits.of_values else (UNGUIDED,)
+
+
+def not_tried(why: str, repairs: tuple[Repair, ...] = ()) -> Finding:
+    """Return the finding that nothing was tried, and why."""
+    sentence = "What the method tells by looking at sensitive values was not tried here."
+    return Finding(MINIMALITY, Severity.LOOK, "Not tried", sentence, why, repairs=repairs)
+
+
+def finding_of(result: Minimality, repairs: tuple[Repair, ...]) -> Finding:
+    """Return what some runs of the method say."""
+    certain, sure = result.certain, result.certain.tries == result.people
+    severity = (
+        Severity.FINE if not certain.right
+        else Severity.STOPS if (certain.share if sure else certain.interval[0]) > TOO_MANY
+        else Severity.LOOK
+    )  # fmt: skip
+    some = "some" if certain.right else "none"
+    return Finding(
+        MINIMALITY,
+        severity,
+        f"{'≤ ' if result.walks and certain.right else ''}{certain.right:,.0f} of {certain.tries:,} rows",
+        f"The method looks at sensitive values, and makes {some} of them certain by that.",
+        result.sentence if sure else f"{result.sentence} {MORE}",
+        repairs=repairs if certain.right else (),
+    )
