@@ -250,3 +250,6 @@ def test_gate__counts_unchanged_columns_of_all_records(pieces: tuple[Path, pd.Da
         if finding.key.startswith(("known", "unchanged")):
             assert of[finding.key] == finding
     assert of["known: born"].is_open
+    assert (of["minimality"].figure, of["minimality"].detail) == (
+        "Not tried", "This attack is not tried on a table in pieces.",
+    )  # fmt: skip
