@@ -39,6 +39,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
             {"k": 20},
             {
                 "encoded",
+                "treated",
                 "ladders",
                 "reached",
                 "coarse",
@@ -64,6 +65,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
             {
                 *(
                     "encoded",
+                    "treated",
                     "ladders",
                     "reached",
                     "grids",
@@ -89,6 +91,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
             {"min_leaf": 9},
             {
                 "encoded",
+                "treated",
                 "ladders",
                 "reached",
                 "grids",
@@ -108,6 +111,7 @@ def test_stages__depend_on_what_a_flow_has() -> None:
             {"grouping": "median-mondrian"},
             {
                 "encoded",
+                "treated",
                 "ladders",
                 "reached",
                 "grids",
