@@ -69,10 +69,11 @@ def listen(page: Page) -> None:
 
 
 def open_page(page: Page, address: str, path: str = "") -> None:
-    """The dashboard, its frame drawn."""
+    """The dashboard, drawn: what is clicked while a page is drawn is lost."""
     listen(page)
     page.goto(f"{address}/{path}")
     expect(step(page, "Data")).to_be_visible()
+    settle(page)
 
 
 FRAMES = """number => new Promise(done => {
