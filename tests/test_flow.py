@@ -49,7 +49,6 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "on_all",
                 "seed",
                 "sequence",
-                "treated",
                 "growth",
                 "tree",
                 "leaf",
@@ -102,7 +101,6 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "on_all",
                 "seed",
                 "sequence",
-                "treated",
             },  # fmt: skip
         ),
         ({"marketer_limit": 3}, set(DEPENDS)),
@@ -122,7 +120,6 @@ def test_stages__depend_on_what_a_flow_has() -> None:
                 "on_all",
                 "seed",
                 "sequence",
-                "treated",
             },  # fmt: skip
         ),
     ],
