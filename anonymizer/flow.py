@@ -273,8 +273,13 @@ class Flow:
     def _dividing(self) -> dict[str, Any]:
         self.require_limits()
         how = {name: getattr(self, name) for name in ("limits", "leaf", "memory", "progress")}
+        return how | {"rng": self.draws(GROUPS), "sequence": self.sequence_asked}
+
+    @property
+    def sequence_asked(self) -> NDArray[np.int64] | None:
+        """The order of the records where the first of equals matters to the generalizer, and no generator was given."""
         orderless = self.settings.generalizer in ORDERLESS and not self.settings.suppression
-        return how | {"rng": self.draws(GROUPS), "sequence": None if orderless or self.rng else self.sequence}
+        return None if orderless or self.rng else self.sequence
 
     @stage("schema")
     def sequence(self) -> NDArray[np.int64]:

@@ -226,7 +226,10 @@ class Reruns:
             region = pruning.group_of_node()[leaf]
             part = np.unique(flow.parts.part, return_inverse=True)[1]
             return bool(np.array_equal(region, region[self.first][part]))
-        parts = divide(coarse, pruning, s.generalizer, s.k, limits=flow.limits, leaf=leaf, rng=np.random.default_rng(0))
+        parts = divide(
+            coarse, pruning, s.generalizer, s.k, limits=flow.limits, leaf=leaf, rng=np.random.default_rng(0),
+            sequence=flow.sequence_asked,
+        )  # fmt: skip
         return Counter(groups_of(exact, parts, self.values[way], self.grid).of) == self.published
 
 

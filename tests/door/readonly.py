@@ -50,16 +50,20 @@ def ask_health(server: subprocess.Popen[bytes], port: str) -> int:
 def main(folder: str, port: str) -> None:
     mount()
     environment = {**os.environ, "HOME": "/tmp", "TMPDIR": "/tmp", "NUMBA_CACHE_DIR": folder}
+    environment.pop("COPSE_KEY_FILE", None)  # it may lie where /tmp was
     begun = time.time()
     server = subprocess.Popen(
         [sys.executable, "-m", "anonymizer", "app", "--port", port, *WORDS],
         env=environment, cwd=ROOT, stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    health = ask_health(server, port)
-    (copy,) = Path("/tmp").glob("copse-loops-*")
-    subprocess.run([sys.executable, "-c", RUN], env={**environment, "NUMBA_CACHE_DIR": str(copy)}, cwd=ROOT, check=True)
-    server.terminate()
-    server.wait(PATIENCE)
+    try:
+        health = ask_health(server, port)
+        (copy,) = Path("/tmp").glob("copse-loops-*")
+        run = [sys.executable, "-c", RUN]
+        subprocess.run(run, env={**environment, "NUMBA_CACHE_DIR": str(copy)}, cwd=ROOT, check=True)
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
     loops = list(copy.rglob("*.nb[ci]"))
     anew = [loop for loop in loops if loop.stat().st_mtime > begun]
     result = {"writable": can_write(ROOT / "x"), "health": health, "loops": len(loops), "anew": len(anew)}
