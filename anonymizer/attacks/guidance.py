@@ -27,18 +27,13 @@ FEWEST = 30
 """Runs that tell something; where the cells allow fewer, nothing is tried."""
 SWAPS = 10
 """Exchanges for each person: half of the attack's, so that more people are tried."""
-TOO_MANY = 1 / 2
-"""A share of the rows that must not become certain."""
 MORE = "“Run the attacks” on the Release page tries more rows, and so does --attack in a terminal."
 UNGUIDED = Repair("Group without the values", settings=(("grouping", "median-mondrian"),))
 
 
 def beside_guidance(flow: "Flow") -> tuple[Finding, ...]:
-    """Return what a release gives away by how its groups follow from sensitive values; nothing where they do not.
-
-    It stops the release where more than half of the rows become certain: of all rows, or of those that were tried as
-    far as these tell (the lower end of the 95% interval).
-    """
+    """Return what a release gives away by how its groups follow from sensitive values, worth a look where somebody
+    becomes certain; nothing where they do not follow."""
     if not is_guided(flow.schema, flow.settings):
         return ()
     if flow.left_out or len(flow.parts.shared_record):
@@ -83,15 +78,10 @@ def not_tried(why: str, repairs: tuple[Repair, ...] = ()) -> Finding:
 def finding_of(result: Minimality, repairs: tuple[Repair, ...]) -> Finding:
     """Return what some runs of the method say."""
     certain, sure = result.certain, result.certain.tries == result.people
-    severity = (
-        Severity.FINE if not certain.right
-        else Severity.STOPS if (certain.share if sure else certain.interval[0]) > TOO_MANY
-        else Severity.LOOK
-    )  # fmt: skip
     some = "some" if certain.right else "none"
     return Finding(
         MINIMALITY,
-        severity,
+        Severity.LOOK if certain.right else Severity.FINE,
         f"{'≤ ' if result.walks and certain.right else ''}{certain.right:,.0f} of {certain.tries:,} rows",
         f"The method looks at sensitive values, and makes {some} of them certain by that.",
         result.sentence if sure else f"{result.sentence} {MORE}",
