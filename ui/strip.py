@@ -109,10 +109,18 @@ def readiness(ws: Workspace, smallest: int | None = None) -> str:
         return f"{stopping:,} open" if stopping else "Needs a reason" if gate.failed else "Yes"
     if not ws.ready("about_table"):
         return "–"
-    stopping = len(Gate(ws.flow.about_table).with_reasons(ws.reasons).open)
+    stopping = len(Gate(ws.flow.about_table).with_reasons(ws.reasons).open) + is_risky(ws)
     if stopping:
         return f"{stopping:,} open so far"
     return "Yes, so far" if smallest is None or smallest >= ws.k else "k is not kept"
+
+
+def is_risky(ws: Workspace) -> bool:
+    """Return True when a row of the release is known to be likelier one person's than the steward accepts, which the
+    gate will say of a release that is k-anonymous."""
+    if ws.flow.schema.person is None or not ws.ready("after") or "risk" in ws.reasons:
+        return False
+    return ws.flow.after.highest > max(1 / ws.settings.prosecutor_limit, 1 / ws.k) * (1 + 1e-9)
 
 
 def lowest_rsd(ws: Workspace, pruning: "Pruning", foreseen: bool) -> Figure:

@@ -5,6 +5,8 @@ import pytest
 
 from anonymizer.checking.linkage import linkage_risk
 from anonymizer.measuring.utility import gcp
+from anonymizer.reading.profile import suggest
+from anonymizer.reading.samples import visits
 from anonymizer.schema import Schema
 from tests.groups.test_refine import random_table
 from tests.naive_measures import two_way_mean
@@ -47,6 +49,20 @@ def test_groups_below_k__are_not_ready_so_far(ws: Workspace) -> None:
     ws.flow.compute("pruning", "about_table")
     assert values(ws)["Ready to leave?"] == readiness(ws, 10) == "Yes, so far"
     assert readiness(ws, 9) == "k is not kept"
+
+
+def test_a_person_who_owns_too_much__is_not_ready_so_far() -> None:
+    table = visits(200)
+    ws = Workspace(reading=sample_reading("visits", table), schema=suggest(table))
+    ws.flow.compute("about_table")
+    assert readiness(ws) == "Yes, so far"
+    ws.flow.compute("after")
+    assert ws.flow.after.highest > 1 / ws.settings.prosecutor_limit
+    assert readiness(ws) == "1 open so far"
+    assert ws.flow.gate.open
+    ws.set(prosecutor_limit=1)
+    ws.flow.compute("after")
+    assert readiness(ws) == "Yes, so far"
 
 
 def test_other_generalizers__are_not_guessed(ws: Workspace) -> None:
