@@ -294,11 +294,13 @@ def rows_together(evidence: Evidence) -> tuple[Check, ...]:
     present = persons.fitting[persons.fitting > 0]
     few = int((present < k).sum())
     if not few:
-        sentence = f"Even who knows which rows are one person's finds at least {k} persons that fit all of them."
+        sentence = (
+            f"Even somebody who knows which rows are one person's finds at least {k} persons that fit all of them."
+        )
         return (Check(name, None, 0, None, "", sentence),)
     sentence = (
-        f"Who knows which rows are one person's finds fewer than {k} persons that fit all of them for {few:,} of "
-        f"{len(present):,} persons ({share(few / len(present))}). The release does not say which rows are one "
+        f"Somebody who knows which rows are one person's finds fewer than {k} persons that fit all of them for {few:,} "
+        f"of {len(present):,} persons ({share(few / len(present))}). The release does not say which rows are one "
         "person's, unless kept columns do."
     )
     return (Check(name, None, few, None, "", sentence),)

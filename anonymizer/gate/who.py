@@ -41,7 +41,7 @@ def risks(schema: Schema, settings: Settings, verification: Verification) -> Ite
             "rows together",
             Severity.LOOK,
             "1 person" if few == 1 else f"{few:,} persons",
-            "Who knows which rows are one person's can tell persons apart.",
+            "Somebody who knows which rows are one person's can tell persons apart.",
             together.sentence,
             repairs=(Repair("Keep a person's rows together", settings=(("generalizer", "pack-persons"),)),),
         )
