@@ -293,8 +293,8 @@ GUARANTEES: dict[str, Guarantee] = {
         True,
         "Inside each group, records that are alike stand side by side, and are divided into the groups of at least k "
         "that lose least: every row looks like at least k − 1 others, and limits on sensitive values that were asked "
-        f"for hold in every group{OF_NUMBERS}. Which groups it makes follows from the table and a secret key: who has "
-        "the key and the table makes the same groups again, and nobody else can simply run the method again.",
+        f"for hold in every group{OF_NUMBERS}. Which groups it makes follows from the table and a secret key: whoever "
+        "has both makes the same groups again, and nobody else can simply run the method again.",
         "The target does not guide the groups, so how well it can be predicted should be compared. It does not hide "
         "what a whole group has in common. Under another key it makes mostly other groups, which must not be published "
         "beside these. The secret is no proof: somebody who knows every row can infer most of it from the release, and "
