@@ -26,7 +26,7 @@ from anonymizer.databases.address import Address
 from anonymizer.databases.read import read_database
 from anonymizer.errors import AnonymizerError, CancelledError, MemoryOnlyError, ParameterError, Progress
 from anonymizer.flow import Flow
-from anonymizer.gate.earlier import Earlier, OtherPeople, Uncounted
+from anonymizer.gate.earlier import Earlier, OtherPeople
 from anonymizer.growing.encode import Encoding, encode_column
 from anonymizer.partitions.flow import PartedFlow
 from anonymizer.partitions.parted import LARGE_READERS, PartedReading, parted
@@ -57,9 +57,6 @@ State = TypeVar("State")
 
 WITH_SHARED_RECORDS = ("sets", "groups", "concatenate", *INTERVALS)
 """Ways to write cells that do not count, so they suit boxes that share records."""
-
-LAST_TIME = Uncounted()
-"""The release of last time's project."""
 
 
 @dataclass
@@ -168,7 +165,8 @@ class Workspace:
     def _other_releases(self, flow: Flow) -> tuple[Earlier | OtherPeople, ...]:
         """Return the releases of this table that were taken away, but for that of the flow itself, and last time's,
         where a project with one decided."""
-        last = (LAST_TIME,) if self.decisions.last is not None and self.decisions.last.profile is not None else ()
+        before = self.decisions.last
+        last = () if before is None or before.profile is None else (before.release,)
         if not self.releases:
             return last
         now, entries = (

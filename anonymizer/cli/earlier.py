@@ -14,7 +14,7 @@ from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.claim import claim_from
 from anonymizer.reporting.report import digest
 from anonymizer.settings import RUN, Settings, setting_names
-from anonymizer.whatif.project import Project, from_json, setting_in
+from anonymizer.whatif.project import from_json, setting_in
 
 
 def add_earlier(parser: argparse.ArgumentParser) -> None:
@@ -44,20 +44,12 @@ def earlier_of(options: argparse.Namespace, flow: Flow) -> tuple[Earlier | Other
         return again
     project = from_json(first_bytes(options.project))
     if options.last_table:
-        return (*again, last_table(options, project))
+        table = reading_of(options.last_table, options, project.reading).frame
+        return (*again, LastTable.of(Flow(table, project.schema, Settings(**project.parameters))))
     if options.last_release:
         file = ReleasedFile.of_reading(read_apart(options.last_release, reader=read_released)).under(project.schema)
         return (*again, LastRelease(file.rows, project.schema, Settings(**project.parameters).k))
     return again if project.last is None else (*again, Uncounted())
-
-
-def last_table(options: argparse.Namespace, project: Project) -> LastTable | Uncounted:
-    """Return last time's release, made again from its table by its project; not counted without a person column."""
-    table = reading_of(options.last_table, options, project.reading).frame
-    if project.schema.person is None:
-        return Uncounted()
-    last = Flow(table, project.schema, Settings(**project.parameters))
-    return LastTable(table[project.schema.person], last.class_of, last.settings.k)
 
 
 def made_again(path: str, flow: Flow) -> Earlier:

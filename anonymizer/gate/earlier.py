@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,9 @@ from anonymizer.gate.finding import Finding, Severity
 from anonymizer.releasing.release import Release
 from anonymizer.schema import Schema
 from anonymizer.values import value_text
+
+if TYPE_CHECKING:
+    from anonymizer.flow import Flow
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +64,12 @@ class OtherPeople(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Uncounted:
-    """A release of which nothing is here but that there was one."""
+    """A release of which nothing is here but that there was one; ``remedy``: how it can be counted, or why not."""
+
+    remedy: str = (
+        "Bring last time's table, or its release, and it is counted: below “What changed since last time” on the Data "
+        "page, or by --last-table or --last-release."
+    )
 
     def beside(self, now: Now) -> Finding:
         """Return that it cannot be counted."""
@@ -71,8 +79,12 @@ class Uncounted:
             "Not counted",
             "What this release and last time's leave together cannot be counted.",
             "Whoever has both can put the rows of one person together, and may find fewer people than either promises. "
-            "The terminal counts it: --last-table, or --last-release.",
+            + self.remedy,
         )
+
+
+NOBODYS = Uncounted("No column says whose a row is, so nobody can be found in both tables.")
+"""A release whose rows cannot be put beside those of another table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +96,17 @@ class LastTable:
     class_of: NDArray[np.int64]
     k: int
 
+    @classmethod
+    def of(cls, last: "Flow") -> "LastTable | Uncounted":
+        """Return the release that last time's flow makes; not counted where its rows say of nobody whose they are."""
+        if last.schema.person is None:
+            return NOBODYS
+        return cls(last.table[last.schema.person], last.class_of, last.settings.k)
+
     def beside(self, now: Now) -> Finding:
         """Return what both leave of everybody in either: who is in one alone is in a group with who else is."""
         if now.schema.person is None:
-            return Uncounted().beside(now)
+            return NOBODYS.beside(now)
         texts = [
             column.astype(object).map(value_text, na_action="ignore")
             for column in (self.person, now.table[now.schema.person])
@@ -104,11 +123,21 @@ class LastTable:
 
 @dataclass(frozen=True, eq=False)
 class LastRelease:
-    """A released file alone: its rows, the schema that it was made under, and ``k``, what it promised."""
+    """A released file alone: its rows, the schema that it was made under, and ``k``, what it promised. Raises
+    :class:`ParameterError` for rows of something else."""
 
     rows: pd.DataFrame
     schema: Schema
     k: int
+
+    def __post_init__(self) -> None:
+        lacks = [name for name in self.schema.released if name not in self.rows]
+        if lacks:
+            raise ParameterError(
+                f"This is not last time's release: it has no column {lacks[0]!r}.",
+                column=lacks[0],
+                remedy="Give the file that was released, or its table.",
+            )
 
     def beside(self, now: Now) -> Finding:
         """Return what both files prove by themselves. People may be in one alone."""

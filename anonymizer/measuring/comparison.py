@@ -18,7 +18,7 @@ from anonymizer.measuring.measures import (
     mean_of,
     number_measure,
 )
-from anonymizer.settings import method_text
+from anonymizer.settings import in_text, method_text, name_of
 from anonymizer.values import number_text
 
 BETTER = {
@@ -110,15 +110,17 @@ def tradeoff_sentence(outcomes: Sequence[Outcome], measure: str) -> str:
 
 def setting_text(outcome: Outcome) -> str:
     """Return the name of a setting, without its k."""
-    return title_of(outcome.grouping, outcome.generalizer)
+    return title_of(outcome.grouping, outcome.generalizer, outcome.made)
 
 
-def title_of(grouping: str, generalizer: str) -> str:
-    """Return what a grouping, also a blend such as ``blend:0.2``, and a generalizer are called."""
+def title_of(grouping: str, generalizer: str, made: str = "") -> str:
+    """Return what a grouping, also a blend such as ``blend:0.2``, and a generalizer are called; ``made``: the keys of
+    those that ran in its place."""
     name, _, weight = grouping.partition(":")
     if name == ORIGINAL:
         return "Original records"
-    return method_text(name, generalizer, float(weight) if weight else None)
+    ran = " and ".join(in_text(name_of("generalizer", one)) for one in made.split(", ")) if made else ""
+    return method_text(name, generalizer, float(weight) if weight else None) + (f" (made as {ran})" if ran else "")
 
 
 def tradeoff_figure(outcomes: Sequence[Outcome], measure: str) -> Any:
@@ -208,8 +210,8 @@ def paired_t_test(first: Outcome, second: Outcome, measure: str) -> Difference:
 
 
 def as_table(outcomes: Sequence[Outcome]) -> pd.DataFrame:
-    """Return one row a setting: its names, the number of folds, and the mean of every measure that applies to one of
-    them."""
+    """Return one row a setting: its names, the number of folds, the mean of every measure that applies to one of them,
+    and what ran where it is not as asked."""
     frame = pd.DataFrame(
         [
             {
@@ -219,11 +221,12 @@ def as_table(outcomes: Sequence[Outcome]) -> pd.DataFrame:
                 "folds": outcome.folds,
                 **{measure: outcome.mean(measure) for measure in MEASURES},
                 "left_out": outcome.left_out,
+                "made": outcome.made,
             }
             for outcome in outcomes
         ]
     )
-    return frame.dropna(axis=1, how="all")
+    return frame.drop(columns=[] if any(outcome.made for outcome in outcomes) else "made").dropna(axis=1, how="all")
 
 
 def asked_by(table: pd.DataFrame, form: str) -> pd.DataFrame:

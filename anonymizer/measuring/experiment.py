@@ -89,6 +89,7 @@ def outcomes(by_setting: dict[tuple[str, str, int], list[Measured]]) -> tuple[Ou
             *setting,
             measured={name: np.array([fold.figures[name] for fold in measured], dtype=float) for name in MEASURES},
             left_out=sum(fold.left_out for fold in measured),
+            made=", ".join(sorted({fold.made for fold in measured} - {"", setting[1]})),
         )
         for setting, measured in by_setting.items()
         if measured

@@ -56,11 +56,12 @@ class Growth(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """One setting in one fold: ``figures`` by the keys of :data:`anonymizer.measuring.measures.MEASURES`, and the test
-    values that were 0."""
+    """One setting in one fold: ``figures`` by the keys of :data:`anonymizer.measuring.measures.MEASURES`, the test
+    values that were 0, and the generalizer that ran, which need not be the one that was asked for."""
 
     figures: dict[str, float]
     left_out: int
+    made: str = ""
 
 
 def settings_of(grouping: str, generalizer: str, k: int) -> dict[str, Any]:
@@ -126,16 +127,16 @@ class Fold:
         start = time.perf_counter()
         flow = growth.flow
         flow.require_limits()
-        limits = flow.limits.but(significance=None)
         rng = np.random.default_rng(self.seed)
-        parts = divide(flow.coarse, flow.pruning, generalizer, k, limits=limits, leaf=flow.leaf, rng=rng)
+        parts = divide(flow.coarse, flow.pruning, generalizer, k, limits=flow.limits, leaf=flow.leaf, rng=rng)
         self.pause()
         boxed = self.boxed(Boxes.of(parts), k)
         seconds = growth.seconds + time.perf_counter() - start
         tree, leaf = (flow.tree, flow.leaf) if parts.tree is None or parts.leaf is None else (parts.tree, parts.leaf)
         features = boxed.features()
         box_of_test = part_of_leaf(leaf, parts, tree)[descend(tree, self.test)]
-        return self.judge(boxed, features, features[box_of_test], parts.part, seconds)
+        figures = self.judge(boxed, features, features[box_of_test], parts.part, seconds)
+        return figures._replace(made=parts.made.method)
 
     def growth(self, flow: "Flow") -> Growth:
         """Return this flow with a tree that is shared by all of its recipe, and the seconds to grow and score it."""

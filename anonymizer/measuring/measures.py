@@ -55,7 +55,7 @@ class Outcome:
     Of the test records, in each of :data:`FORMS`: ``error``, the share whose class is predicted wrongly by a decision
     tree; of each of :data:`MODELS` ``mape``, L14 (11), mean over numeric sensitive columns, and of the target among
     them (the first, where none is) what :class:`anonymizer.measuring.predict.Accuracy` says, dates in days.
-    ``left_out``: test values in all that were 0 and do not count in MAPE.
+    ``left_out``: test values in all that were 0 and do not count in MAPE. ``made``: generalizers that ran in its place.
     """
 
     grouping: str
@@ -63,6 +63,7 @@ class Outcome:
     k: int
     measured: dict[str, Floats]
     left_out: int
+    made: str = ""
 
     @property
     def folds(self) -> int:

@@ -10,6 +10,7 @@ from anonymizer.json_value import JsonValue, parse, read_json
 from anonymizer.reporting.report import commitment, schema_digest
 from anonymizer.schema import LEFT_OUT, Role, Schema
 from anonymizer.settings import OF_POPULATION, Limits
+from anonymizer.treatments import words_of
 
 REMEDY = "Give the report that was written with the file."
 REQUIRED = frozenset(Limits().required) - frozenset(OF_POPULATION)
@@ -86,9 +87,16 @@ def other_roles(schema: Schema, claimed: Schema) -> str:
             return f"{name!r} was {column.role}, and is {mine[name].role} here"
         if column.role is Role.QUASI_IDENTIFYING and mine[name].kind is not column.kind:
             return f"{name!r} was {column.kind}, and is {mine[name].kind} here"
+        if mine[name].treat != column.treat:
+            return f"{name!r} was released {treat_text(column.treat)}, and is {treat_text(mine[name].treat)} here"
         if mine[name].domain not in (None, column.domain):
             return f"{name!r} has another domain"
     return ""
+
+
+def treat_text(treat: str) -> str:
+    """Return how a column is released, in words: ``unchanged``, or by which treatment."""
+    return f"treated ({words_of(treat)})" if treat else "unchanged"
 
 
 def claim_from(source: str | Path | bytes) -> Claim:

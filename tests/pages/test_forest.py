@@ -240,6 +240,25 @@ def test_spent_budget__gives_its_forest_even_when_the_page_is_touched_meanwhile(
     assert view.newest_forest(ws).forest.epsilon == 0.5
 
 
+def test_codebook__that_equals_what_occurs_is_asked_about_and_may_be_read_from_the_table() -> None:
+    table = pd.DataFrame({"pain": ["low", "high"] * 30, "t": ["u", "v", "v"] * 20})
+    ws = Workspace(
+        reading=sample_reading("pain", table), schema=Schema.of(table, quasi_identifying=["pain"], sensitive=["t"])
+    )
+    bring_codebook(ws, json.dumps({"pain": ["high", "low"], "t": ["u", "v", "w"]}))
+    app = open_page(ws)
+    asked = "They were read from the table"
+    assert "pain" in next(item.value for item in app.warning if "exactly" in item.value)
+    assert "begin forest" in {button.key for button in app.button}
+    next(box for box in app.checkbox if box.label == asked).check().run()
+    assert not app.exception
+    assert "Values of 1 column come from the records" in plain_text(app)
+    assert "begin forest" not in {button.key for button in app.button}
+    bring_codebook(ws, json.dumps({"pain": ["high", "low", "none"], "t": ["u", "v", "w"]}))
+    app = open_page(ws)
+    assert asked not in {box.label for box in app.checkbox}
+
+
 def test_codebook__can_be_taken_away_again() -> None:
     ws = session()
     ws.state(ForestState).codebook.name = "*mine*.json"

@@ -1,18 +1,26 @@
 """A second, different release of one table within a visit: both are counted, and the gate stops with the figure."""
 
+from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import anonymizer as an
 from anonymizer.checking.together import together
+from anonymizer.gate.earlier import Now
+from anonymizer.reading.samples import visits
 from anonymizer.schema import Schema
 from anonymizer.whatif.next_year import Profile
-from tests.pages.test_data import session_of
+from tests.pages import test_data
+from tests.pages.decisions import file_of
+from tests.pages.test_data import drop, session_of
+from tests.pages.test_project import open_file
 from tests.pages.test_release import open_page, plain_text, session
 from tests.releasing.test_secret import QI, SAMPLE
+from ui.decisions.project_file import project_of
 from ui.decisions.state import LastTime
 from ui.release.packet import noted
 from ui.workspace import Workspace
@@ -84,9 +92,10 @@ def test_next_years_file__of_a_project_with_a_release_cannot_be_counted_and_stop
     app = open_page(session(2))
     ws: Workspace = session_of(app)
     assert not ws.flow.gate.open
-    ws.decisions.last = LastTime("last year", None, ())
+    project = project_of(ws)
+    ws.decisions.last = LastTime(replace(project, last=None), ())
     assert not ws.flow.gate.open, "the project was saved before there was a release"
-    ws.decisions.last = LastTime("last year", Profile({"records": 14}), ())
+    ws.decisions.last = LastTime(replace(project, last=Profile({"records": 14})), ())
     app.run()
     (finding,) = ws.flow.gate.open
     assert finding.sentence == "What this release and last time's leave together cannot be counted."
@@ -95,3 +104,55 @@ def test_next_years_file__of_a_project_with_a_release_cannot_be_counted_and_stop
     ws.reasons = {finding.key: "nobody is in both tables"}
     app.run()
     assert not shut(app)
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False).encode()
+
+
+def bring_last(app: AppTest, data: bytes, name: str) -> AppTest:
+    """Last time's table or release, as if it had been dropped."""
+    label = "Last time's table"
+    return next(one for one in app.file_uploader if one.label.startswith(label)).upload(name, data).run()
+
+
+def test_last_times_table__or_its_release_is_dropped_and_both_are_counted() -> None:
+    table = visits(300)
+    person = next(name for name in table if table[name].nunique() == 300)
+    last = Workspace()
+    assert last.bring(csv(table), "last.csv")
+    last.set_schema(last.suggest().with_column(person, role="person"))
+    last.open({"k": 5, "prosecutor_limit": 1})
+    last.flow.compute("report")
+    there = table[table[person] != table[person].iloc[0]]
+    app = open_file(drop(test_data.open_page(), csv(there), "this.csv"), file_of(last))
+    ws = session_of(app)
+    assert ws.flow.schema.person == person
+    assert not ws.flow.earlier[0].beside(now_of(ws)).key.startswith("together: at least")
+    bring_last(app, csv(table), "last.csv")
+    assert not app.exception
+    assert "counted with this one, by its table" in plain_text(app)
+    people = pd.concat([table[person], there[person]]).map(str).unique()
+    classes = []
+    for flow, rows in ((last.flow, table), (ws.flow, there)):
+        own = pd.Series(flow.class_of).groupby(rows[person].map(str).to_numpy()).agg(frozenset)
+        classes.append(pd.factorize(own.reindex(people).fillna("nobody"))[0])
+    cells = pd.Series(list(zip(*classes, strict=True))).value_counts()
+    below = int(cells[cells < 5].sum())
+    (finding,) = [one for one in ws.flow.gate.findings if one.key.startswith("together")]
+    assert finding.figure == f"{below:,} of {len(people):,} people"
+    bring_last(app, b"a;b\n1;2\n", "other.csv")
+    assert app.error
+    assert ws.flow.gate[finding.key], "what was counted stays"
+    bring_last(app, last.flow.leaving.to_bytes("csv"), "released.csv")
+    assert "by the released file alone" in plain_text(app)
+    (finding,) = [one for one in ws.flow.gate.findings if one.key.startswith("together")]
+    assert "two files alone" in finding.sentence
+    ws.forget()
+    assert ws.decisions.last is None
+
+
+def now_of(ws: Workspace) -> Any:
+    """The release of a session as the gate looks at it beside others."""
+    flow = ws.flow
+    return Now(flow.table, flow.schema, flow.released, flow.class_of, flow.settings.k, None)

@@ -113,3 +113,16 @@ def test_terminal__says_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         assert main(["anonymize", str(tmp_path / source), *roles, *limits, *more, "--report", report]) in (0, 1)
         why = json.loads(Path(report).read_text("utf-8"))["method"]["why_not_as_asked"]
         assert why in capsys.readouterr().out
+
+
+def test_comparison__names_what_ran_in_place_of_what_was_asked() -> None:
+    from anonymizer.measuring.comparison import as_table, setting_text
+    from anonymizer.measuring.experiment import evaluate
+
+    flow = Flow(TABLE, SCHEMA, Settings(significance=0.01, tested="leaves"))
+    chosen = {"folds": 2, "ks": (5,), "groupings": ["error-digression"], "generalizers": ["pack", "refine"]}
+    outcomes = evaluate(flow, **chosen)
+    assert [outcome.made for outcome in outcomes] == ["", "refine", ""]
+    assert as_table(outcomes)["made"].tolist() == ["", "refine", ""]
+    assert setting_text(outcomes[1]).endswith("packed groups (made as refined groups)")
+    assert "made" not in as_table(evaluate(flow.but(significance=None), **chosen))

@@ -19,6 +19,7 @@ from anonymizer.growing.encode import encode
 from anonymizer.hierarchy import Hierarchy
 from anonymizer.pipeline import anonymize
 from anonymizer.releasing.treat import treated
+from anonymizer.reporting.claim import other_roles
 from anonymizer.reporting.report import command_line
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.settings import Settings
@@ -211,3 +212,12 @@ def test_level_of_a_hierarchy__is_written_and_checked() -> None:
     few = Hierarchy(chapters.rows[:4])
     with pytest.raises(SchemaError, match="not in its hierarchy"):
         Flow(table, schema.with_column("code", cuts=Cuts(hierarchy=few)), Settings(**SETTINGS)).compute("release")
+
+
+def test_claim__says_another_treatment() -> None:
+    table = pd.DataFrame({"age": [1, 2], "ward": ["a", "b"]})
+    claimed = Schema.of(table, quasi_identifying=["age"], sensitive=["ward"])
+    mine = claimed.with_column("ward", treat="rare:2")
+    assert other_roles(mine, claimed) == ("'ward' was released unchanged, and is treated (Merge rare values) here")
+    assert other_roles(claimed, mine).startswith("'ward' was released treated")
+    assert other_roles(mine, mine) == other_roles(claimed, claimed) == ""

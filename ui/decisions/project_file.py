@@ -7,13 +7,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pandas as pd
 import streamlit as st
 
+from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.errors import AnonymizerError, MemoryOnlyError, ReadError
+from anonymizer.flow import Flow
+from anonymizer.gate.earlier import LastRelease, LastTable
 from anonymizer.json_value import MAX_BYTES
 from anonymizer.labelled.codebook import is_codebook
-from anonymizer.reading.child import read_codebook_in_child
+from anonymizer.reading.child import read_codebook_in_child, read_in_child
 from anonymizer.reading.options import ReadOptions
 from anonymizer.schema import Schema
-from anonymizer.settings import SETTINGS, in_text
+from anonymizer.settings import SETTINGS, Settings, in_text
 from anonymizer.whatif.described import with_codebook
 from anonymizer.whatif.next_year import carry_over, profile_of, read_as_then
 from anonymizer.whatif.project import Project, from_json, outward, to_json
@@ -21,6 +24,8 @@ from ui.controls import plural
 from ui.decisions.state import DAYS, MOST, Awaited, LastTime
 from ui.release.downloads import file_stem
 from ui.release.state import ReleaseState
+from ui.server.memory import size_of
+from ui.server.places import PLACES
 from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
 
@@ -98,7 +103,7 @@ def take_over(ws: Workspace) -> None:
             schema = Schema(tuple(project.schema[name] for name in columns), project.schema.target)
         else:
             schema, changes = carry_over(project.schema, project.last, in_memory(ws), ws.suggest())
-            decisions.last = LastTime(project.table_name, project.last, changes)
+            decisions.last = LastTime(project, changes)
         schema.check(ws.reading.preview)
     except AnonymizerError as error:
         decisions.problem, decisions.awaited = error, None
@@ -120,6 +125,25 @@ def take_over(ws: Workspace) -> None:
         decisions.note = ""  # what changed says it all
     if unfit:
         decisions.note, decisions.fits = f"{decisions.note} {unfit_text(unfit)}".strip(), False
+
+
+def bring_last_time(ws: Workspace, last: LastTime, name: str, content: bytes) -> None:
+    """Count last time's release with this one from now on, by its table or by the released file alone, which is told by
+    the column that says whose a row is; ``last.problem`` says why that cannot be done."""
+    project, settings = last.project, Settings(**last.project.parameters)
+    last.problem = None
+    try:
+        with ws.turn(True):
+            reading = read_in_child(content, name=name, options=project.reading)
+            PLACES.require(ws.owner, name, size_of(reading.frame))
+            if project.schema.person in reading.names:
+                last.release = LastTable.of(Flow(reading.frame, project.schema, settings))
+                return
+            reading = read_in_child(content, name=name, reader=read_released)
+            file = ReleasedFile.of_reading(reading).under(project.schema)
+            last.release = LastRelease(file.rows, project.schema, settings.k)
+    except AnonymizerError as error:
+        last.problem = error
 
 
 def unfit_text(names: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from anonymizer.errors import AnonymizerError
+from anonymizer.gate.earlier import OtherPeople, Uncounted
 from anonymizer.json_value import JsonValue, parse
 from anonymizer.labelled.description import Description
 from anonymizer.whatif.next_year import Change, Profile
@@ -59,13 +60,20 @@ class Awaited:
     tried: int = -1
 
 
-@dataclass(frozen=True)
+@dataclass
 class LastTime:
-    """A project that was taken over by another table: the name of its own, what is known of that, and what changed."""
+    """A project that was taken over by another table, what is known of its own, and what changed. ``release``: last
+    time's, as the gate counts it; ``problem``: why a file that was brought for that could not be."""
 
-    table: str
-    profile: Profile | None
+    project: Project
     changes: tuple[Change, ...]
+    release: OtherPeople = field(default_factory=Uncounted)
+    problem: AnonymizerError | None = None
+
+    @property
+    def profile(self) -> Profile | None:
+        """What the project keeps of its own table and release."""
+        return self.project.last
 
 
 @dataclass

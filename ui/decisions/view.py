@@ -3,11 +3,13 @@
 import pandas as pd
 import streamlit as st
 
+from anonymizer.gate.earlier import LastRelease, LastTable
 from anonymizer.whatif.next_year import Change, compare_figures, profile_of
 from ui.controls import plain, plural, problem
-from ui.decisions.project_file import moment
+from ui.decisions.project_file import bring_last_time, moment
 from ui.decisions.state import Backup, LastTime
 from ui.job import answer_of_job
+from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
 
 MOST_OFFERED = 3
@@ -101,7 +103,8 @@ def codebook_outcome(columns: int, changes: tuple[Change, ...]) -> None:
 
 def next_year(ws: Workspace, last: LastTime) -> None:
     """Draw how the table is not that of the project that it took over: columns first, then groups and risk."""
-    name = f"*{plain(last.table)}*" if last.table else "another table"
+    table = last.project.table_name
+    name = f"*{plain(table)}*" if table else "another table"
     with st.container(border=True, key="next year"):
         st.header("What changed since last time", anchor=False)
         number = len(last.changes)
@@ -115,6 +118,7 @@ def next_year(ws: Workspace, last: LastTime) -> None:
         if last.profile is None:
             st.caption("The project keeps no figures of last time: it was saved before there was a release.")
             return
+        both_releases(ws, last)
         flow = ws.flow
         now = answer_of_job(
             ws, "next year", (flow.schema, flow.settings), "Compare groups and risk",
@@ -125,6 +129,28 @@ def next_year(ws: Workspace, last: LastTime) -> None:
             st.dataframe(
                 pd.DataFrame(rows, columns=["", "Then", "Now"]), hide_index=True, key="then and now", width="content"
             )
+
+
+def both_releases(ws: Workspace, last: LastTime) -> None:
+    """Draw where last time's table or release is dropped, so that both releases are counted together."""
+    edition = ws.decisions.files
+    file = st.file_uploader(
+        "Last time's table, or its release: what both releases leave together is then counted",
+        ["csv", "gz", "parquet", "feather", "xlsx", "sav", "dta", "xpt"], key=f"last time {edition}",
+    )  # fmt: skip
+    if file is not None:
+        name, content = file.name, file.getvalue()
+        drop_uploads()
+        ws.decisions.files += 1
+        with st.spinner("Reading it, and making last time's release again …"):
+            bring_last_time(ws, last, name, content)
+        st.rerun()
+    if last.problem is not None:
+        problem(last.problem)
+    elif isinstance(last.release, LastTable):
+        st.caption(":material/task_alt: Last time's release is counted with this one, by its table.")
+    elif isinstance(last.release, LastRelease):
+        st.caption(":material/task_alt: Last time's release is counted with this one, by the released file alone.")
 
 
 def awaited(ws: Workspace) -> None:

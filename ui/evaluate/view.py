@@ -365,10 +365,9 @@ def table(outcomes: tuple[Outcome, ...]) -> None:
 
 def with_names(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with the names of settings in place of their keys, in one column."""
-    titles = list(map(title_of, table["grouping"], table["generalizer"]))
-    return table.drop(columns=["grouping", "generalizer"]).assign(setting=titles)[
-        ["setting", *(name for name in table if name not in ("grouping", "generalizer"))]
-    ]
+    keys = [name for name in ("grouping", "generalizer", "made") if name in table]
+    titles = [title_of(*row) for row in table[keys].itertuples(index=False)]
+    return table.drop(columns=keys).assign(setting=titles)[["setting", *(name for name in table if name not in keys)]]
 
 
 def tests(outcomes: tuple[Outcome, ...]) -> None:
