@@ -1,100 +1,29 @@
 """Release personal data safely: grow a tree on what identifies people, merge look-alikes, check what leaves.
 
 Start with :func:`anonymize`, or take its steps one by one: :func:`suggest`, :func:`encode`, :func:`grow`,
-:func:`annotate`, :func:`prune`, :func:`generalize`, :func:`verify`. Nothing is compiled at import.
+:func:`annotate`, :func:`prune`, :func:`generalize`, :func:`verify`. Nothing is compiled at import, and no room is
+loaded before it is used, so that a process which only reads a file starts at once.
 """
 
-from anonymizer.checking.linkage import LinkageRisk, linkage_risk, singling_out
-from anonymizer.checking.verify import MODELS, Check, Verification, verify
-from anonymizer.cli.warm import choose_cache
-from anonymizer.cuts import Cuts
-from anonymizer.databases.read import read_database
-from anonymizer.engines import anonymize_files
-from anonymizer.errors import (
-    AnonymizerError,
-    CellError,
-    EncodeError,
-    GuaranteeError,
-    ParameterError,
-    ReadError,
-    SchemaError,
-)
-from anonymizer.groups.prune import Pruning, prune
-from anonymizer.groups.risk import NodeRisk, annotate
-from anonymizer.growing.encode import EncodedTable, encode
-from anonymizer.growing.grow import CRITERIA, grow
-from anonymizer.growing.records import descend
-from anonymizer.growing.tree import Tree
-from anonymizer.labelled.codebook import read_codebook
-from anonymizer.measuring.utility import Utility, measure
-from anonymizer.partitions.check import verify_folder
-from anonymizer.partitions.run import FilesResult
-from anonymizer.pipeline import Result, anonymize
-from anonymizer.reading.facts import ColumnFacts, profile
-from anonymizer.reading.files import Reading, ReadOptions, read_table
-from anonymizer.reading.profile import suggest
-from anonymizer.reading.samples import SAMPLES
-from anonymizer.releasing.generalize import GENERALIZERS, generalize
-from anonymizer.releasing.release import Release, read_release
-from anonymizer.reporting.report import Provenance, Report
-from anonymizer.schema import Column, Kind, Role, Schema
-from anonymizer.version import VERSION as __version__
-from anonymizer.whatif.described import with_codebook
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "CRITERIA",
-    "GENERALIZERS",
-    "MODELS",
-    "SAMPLES",
-    "AnonymizerError",
-    "CellError",
-    "Check",
-    "Column",
-    "Cuts",
-    "ColumnFacts",
-    "EncodeError",
-    "EncodedTable",
-    "FilesResult",
-    "GuaranteeError",
-    "Kind",
-    "LinkageRisk",
-    "NodeRisk",
-    "ParameterError",
-    "Provenance",
-    "Pruning",
-    "ReadError",
-    "ReadOptions",
-    "Reading",
-    "Release",
-    "Report",
-    "Result",
-    "Role",
-    "Schema",
-    "SchemaError",
-    "Tree",
-    "Utility",
-    "Verification",
-    "__version__",
-    "annotate",
-    "anonymize",
-    "anonymize_files",
-    "descend",
-    "encode",
-    "generalize",
-    "grow",
-    "linkage_risk",
-    "measure",
-    "profile",
-    "prune",
-    "read_codebook",
-    "read_release",
-    "read_database",
-    "read_table",
-    "singling_out",
-    "suggest",
-    "verify",
-    "verify_folder",
-    "with_codebook",
-]
+from anonymizer.cli.warm import choose_cache
+
+if TYPE_CHECKING:
+    from anonymizer.api import *  # noqa: F403
 
 choose_cache()  # before anything imports numba
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name; raises :class:`AttributeError` for what is none."""
+    api = import_module("anonymizer.api")
+    if name != "__all__" and name not in getattr(api, "__all__", ()):
+        raise AttributeError(f"module 'anonymizer' has no attribute {name!r}")
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return list(__getattr__("__all__"))

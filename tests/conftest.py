@@ -29,6 +29,7 @@ import pytest
 
 from run import BROWSERS
 from tests.databases.cluster import Cluster, cluster, find_programs
+from tests.sweeps import SWEEPS, few
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -53,7 +54,9 @@ KEY.write_bytes(bytes(range(32)))
 KEY.chmod(0o600)
 os.environ["COPSE_KEY_FILE"] = str(KEY)
 
-hypothesis.settings.register_profile("copse", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.register_profile(
+    "copse", max_examples=few(100), deadline=None, derandomize=bool(os.environ.get("CI"))
+)
 hypothesis.settings.load_profile("copse")
 
 
@@ -181,12 +184,14 @@ PROGRAMS = {"two", "postgresql", "app_server", "guarded", "alone", "own", "small
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what starts programs. Leave out cases of tests marked as sweeps, unless all are wanted, or one is asked for
-    by its name."""
+    """Mark what starts programs, and properties that are tried on made-up cases. Leave out cases of tests marked as
+    sweeps, unless all are wanted, or one is asked for by its name."""
     for item in items:
         if PROGRAMS & set(getattr(item, "fixturenames", ())) or item.path.parent.name in ("workers", "server", "door"):
             item.add_marker("programs")
-    if os.environ.get("COPSE_SWEEPS") or any("[" in word for word in config.args):
+        if hypothesis.is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("made_up")
+    if SWEEPS or any("[" in word for word in config.args):
         return
     sweeps: dict[str, list[pytest.Item]] = {}
     for item in items:

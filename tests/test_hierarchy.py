@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from anonymizer.cuts import Cuts
 from anonymizer.errors import SchemaError
 from anonymizer.hierarchy import MOST_VALUES, Hierarchy
+from tests.sweeps import few
 
 JOBS = b"""Tech-support;Technical;*
 Sales;Nontechnical;*
@@ -49,7 +50,7 @@ def hierarchies(draw: st.DrawFn) -> Hierarchy:
     return Hierarchy(tuple(rows))
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(hierarchies())
 def test_nodes__stand_side_by_side_and_cover_as_they_should(hierarchy: Hierarchy) -> None:
     b = len(hierarchy.rows)

@@ -109,6 +109,7 @@ def test_files__that_cannot_be_opened_or_are_too_large(tmp_path: Path) -> None:
         read_json(tmp_path / "x.json", "schema", "Give another.")
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("item", ["[]", '{"":0}', "1.5"])
 def test_parse__takes_little_memory_and_time_whatever_it_is_given(item: str) -> None:
     marks = 1 + sum(map(item.count, ",[{"))

@@ -20,10 +20,11 @@ from anonymizer.schema import Schema
 from tests import naive
 from tests.cases import describe
 from tests.growing.test_grow import assert_same_tree
+from tests.sweeps import few
 
 records_module = importlib.import_module("anonymizer.growing.records")
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=few(60), deadline=None)
 
 
 class Grown(NamedTuple):

@@ -217,6 +217,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
     say_as_one(options)
     ending = ending_of(options.out)
     paths, packets, settings = report_paths(options), packet_paths(options), settings_of(options)
+    require_folders(options.out, options.report, *paths.values(), *packets.values())
     show = ProgressBar()
     show(0.0, "Reading the table")
     if options.project:
@@ -280,6 +281,13 @@ def ending_of(out: str | Address | None) -> str:
     if not ending:
         raise ParameterError(f"{out} has no ending that can be written.", remedy=f"Use {ENDINGS}.")
     return ending
+
+
+def require_folders(*places: str | Path | Address | None) -> None:
+    """Raise :class:`ParameterError` when a file is to be written where no folder is, before anything is done."""
+    for place in places:
+        if isinstance(place, str | Path) and not (folder := Path(place).parent).is_dir():
+            raise ParameterError(f"There is no folder {str(folder)!r}.", remedy="Make it, or write to another one.")
 
 
 def name_of_out(out: str | Address) -> str:

@@ -16,6 +16,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.attacks.test_look_up import people
 from tests.naive_attacks import slow_downcoding
+from tests.sweeps import few
 
 
 def downcoding_of(flow: Flow, k: int, who: np.ndarray | None = None) -> Downcoding:
@@ -48,7 +49,7 @@ def test_downcoding__is_the_loop(generalizer: str, options: dict, monkeypatch: p
 
 
 @given(data=st.data(), n=st.integers(4, 30), generalizer=st.sampled_from(["uniform", "refine", "pack"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 def test_downcoding__is_the_loop_on_any_table(data: st.DataObject, n: int, generalizer: str) -> None:
     def column(values: st.SearchStrategy) -> list:
         return data.draw(st.lists(values, min_size=n, max_size=n))

@@ -15,6 +15,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.attacks.test_look_up import people
 from tests.naive_attacks import slow_isolation
+from tests.sweeps import few
 
 
 def assert_as_slow(flow: Flow) -> None:
@@ -46,7 +47,7 @@ def test_isolation__is_the_loop(generalizer: str, options: dict) -> None:
 
 
 @given(data=st.data(), n=st.integers(2, 24), k=st.integers(1, 5), generalizer=st.sampled_from(["uniform", "refine"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 def test_isolation__is_the_loop_on_any_table(data: st.DataObject, n: int, k: int, generalizer: str) -> None:
     def column(values: st.SearchStrategy) -> list:
         return data.draw(st.lists(values, min_size=n, max_size=n))

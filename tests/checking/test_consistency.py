@@ -19,6 +19,7 @@ from anonymizer.errors import CellError, ParameterError, SchemaError
 from anonymizer.pipeline import anonymize
 from anonymizer.schema import Schema
 from tests import naive_verify as naive
+from tests.sweeps import few
 
 LEVELS = ("a", "b", "c")
 MISSING = "missing"
@@ -201,7 +202,7 @@ def test_the_estimate_for_large_components_is_labelled(monkeypatch: pytest.Monke
 def test_the_estimate_stays_close_to_counting(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     gaps = []
-    for _ in range(60):
+    for _ in range(few(60)):
         values = rng.integers(0, 20, 14)
         ends = np.column_stack([values - rng.integers(0, 8, 14), values + rng.integers(0, 8, 14)])
         sides = interval_release(values.tolist(), [(int(a), int(b)) for a, b in ends])

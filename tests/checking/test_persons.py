@@ -18,6 +18,7 @@ from anonymizer.releasing.generalize import divide
 from anonymizer.schema import Schema
 from tests import naive_verify as naive
 from tests.growing.test_persons import visits
+from tests.sweeps import few
 
 
 def small(seed: int, n: int) -> tuple[pd.DataFrame, Schema, pd.DataFrame, np.ndarray]:
@@ -34,7 +35,7 @@ def small(seed: int, n: int) -> tuple[pd.DataFrame, Schema, pd.DataFrame, np.nda
     return table, schema, released.iloc[order].reset_index(drop=True), order
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30))
 def test_persons__are_counted_with_the_order(seed: int, n: int) -> None:
     table, schema, released, order = small(seed, n)
@@ -64,7 +65,7 @@ def test_persons__are_counted_with_the_order(seed: int, n: int) -> None:
     assert (codes < 0).sum() == table.who.isna().sum()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6))
 def test_bound__holds_whatever_row_is_whose(seed: int, n: int) -> None:
     table, schema, released, _ = small(seed, n)
@@ -80,7 +81,7 @@ def test_bound__holds_whatever_row_is_whose(seed: int, n: int) -> None:
             assert least <= its.who[classes.class_of == number].nunique()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=few(100), deadline=None)
 @given(st.data())
 def test_chance_of_a_person__is_bounded_where_boxes_overlap(data: st.DataObject) -> None:
     """A person's records may fit rows of other classes, too: every complete assignment is counted."""
@@ -210,6 +211,7 @@ def largest_share(table: pd.DataFrame, result: an.Result) -> float:
     return max(max(map(inside.count, set(inside))) / len(inside) for inside in classes.values())
 
 
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("generalizer", ["uniform", "tiered-strict", "refine", "pack", "polish", "pack-persons"])
 @pytest.mark.parametrize("grouping", ["least", "error-risk", "median-mondrian", "infogain-mondrian"])
 def test_share_of_one_person__is_kept_in_every_grouping_and_generalizer(grouping: str, generalizer: str) -> None:

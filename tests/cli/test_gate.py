@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def make(*more: str) -> int:
-    return main(["anonymize", "people.csv", *ROLES, "--k", "5", *more])
+    return main(["anonymize", "people.csv", *ROLES, "--k", "5", "--attack-seconds", "0.1", *more])
 
 
 def files() -> set[str]:

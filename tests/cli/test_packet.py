@@ -84,3 +84,10 @@ def test_packet__of_a_release_that_may_not_leave_is_not_written(capsys: Capture)
 def test_packet__in_no_place_is_one_line(name: str, capsys: Capture) -> None:
     assert make("--packet", name) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--packet", "--internal-packet", "--out", "--report", "--internal", "--external"])
+def test_a_folder_that_is_not_there__is_said_before_anything_is_done(option: str, capsys: Capture) -> None:
+    ending = "zip" if "packet" in option else "csv" if option == "--out" else "json"
+    assert make(option, f"x/out.{ending}", "--quasi-identifying", "no such column") == 2
+    assert "There is no folder 'x'. Make it, or write to another one." in capsys.readouterr().err

@@ -15,10 +15,11 @@ from anonymizer.forest.mechanisms import RehearsalNoise
 from anonymizer.forest.nodes import walk
 from anonymizer.forest.rules import rules_csv, rules_json, rules_of, rules_text
 from tests.forest.samples import rehearse, sample
+from tests.sweeps import few
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=15)
+@settings(max_examples=few(15))
 @given(
     epsilon=st.floats(0.05, 4),
     trees=st.integers(1, 4),
@@ -43,7 +44,7 @@ def test_every_mode__spends_no_more_than_its_budget_on_any_path(
                 assert (node.shares >= 0).all()
 
 
-@settings(max_examples=15)
+@settings(max_examples=few(15))
 @given(epsilon=st.floats(0.05, 4), trees=st.integers(1, 3), depth=st.integers(1, 6), n=st.integers(0, 800))
 def test_strict__every_path_pays_exactly_the_budget(epsilon: float, trees: int, depth: int, n: int) -> None:
     noise = RehearsalNoise(np.random.default_rng(1))

@@ -23,6 +23,7 @@ from anonymizer.forest.rules import rules_csv, rules_json, rules_of, rules_text
 from anonymizer.forest.scorecard import COUNT_VALUES, DAMPING, GRID, LARGEST, SUM_RESIDUALS, Scorecard, score
 from tests.forest.samples import rehearse, sample
 from tests.naive_scorecard import naive_scorecard, naive_shares
+from tests.sweeps import few
 
 
 class Scripted:
@@ -85,7 +86,7 @@ def test_points__of_eight_records_by_hand() -> None:
     assert card.counts[0].tolist() == [[3, 1], [1, 3]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(case=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 99))
 def test_points__agree_with_the_slow_twin(case: Any, epsilon: float, seed: int) -> None:
     records, classes, widths, n_classes = case
@@ -107,7 +108,7 @@ def test_points__agree_with_the_slow_twin(case: Any, epsilon: float, seed: int) 
         np.testing.assert_allclose(share, naive_shares(base, points, list(record)), atol=1e-3 * max(1, epsilon))
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(case=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 99))
 def test_points__are_bounded_and_those_of_two_classes_are_opposite(case: Any, epsilon: float, seed: int) -> None:
     forest = grow(table_of(*case), epsilon, RehearsalNoise(np.random.default_rng(seed)))
@@ -129,7 +130,7 @@ def test_one_class__is_certain() -> None:
 # Privacy.
 
 
-@settings(max_examples=150)
+@settings(max_examples=few(150))
 @given(case=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 999), data=st.data())
 def test_privacy_loss__of_any_run_on_any_neighbours_is_at_most_epsilon(
     case: Any, epsilon: float, seed: int, data: st.DataObject
@@ -145,7 +146,7 @@ def test_privacy_loss__of_any_run_on_any_neighbours_is_at_most_epsilon(
     assert abs(loss) <= epsilon * (1 + 1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(case=tables(), epsilon=st.floats(0.05, 8))
 def test_ledger__every_query_is_charged_an_equal_part_and_they_add_up_to_epsilon(case: Any, epsilon: float) -> None:
     noise = Scripted()
@@ -290,7 +291,7 @@ def test_best__compares_records_that_no_trial_has_seen_by_one_noisy_number(lead:
     assert isinstance(model, Scorecard) is cards
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(30))
 @given(n=st.integers(0, 60), epsilon=st.floats(0.05, 4), seed=st.integers(0, 99))
 def test_best__one_held_out_record_more_moves_the_difference_by_at_most_one(n: int, epsilon: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -304,7 +305,7 @@ def test_best__one_held_out_record_more_moves_the_difference_by_at_most_one(n: i
     assert abs(answers[0] - answers[1]) <= 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(case=tables(), epsilon=st.floats(0.05, 8), seed=st.integers(0, 999), held_out=st.booleans())
 def test_best__counted_answers_lose_at_most_epsilon_wherever_the_coin_puts_the_record(
     case: Any, epsilon: float, seed: int, held_out: bool

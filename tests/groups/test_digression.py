@@ -14,6 +14,7 @@ from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
 from anonymizer.schema import Schema
 from tests.groups.test_refine import random_table
+from tests.sweeps import few
 
 
 def grow_case(seed: int, n: int, constant: bool = False):
@@ -32,7 +33,7 @@ def grow_case(seed: int, n: int, constant: bool = False):
 cases = st.tuples(st.integers(0, 10**6), st.integers(4, 60), st.sampled_from([False, False, False, True]))
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(cases)
 def test_every_score__is_what_its_definition_says(case):
     table, encoded, tree, risk = grow_case(*case)
@@ -64,7 +65,7 @@ def test_every_score__is_what_its_definition_says(case):
             assert np.isnan(risk.error_digression[t])
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(cases)
 def test_lemma_1__a_part_digresses_at_least_as_much_as_the_whole(case):
     # L09, lemma 1, says "more"; at the root, in nodes that leave out fewer than r records, and under perfect

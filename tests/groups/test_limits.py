@@ -16,6 +16,7 @@ from anonymizer.growing.grow import grow
 from anonymizer.growing.records import descend
 from anonymizer.settings import Limits
 from tests.groups.test_refine import random_table
+from tests.sweeps import few
 
 
 def grow_case(seed: int, n: int, target: str = "ill", min_leaf: int = 1, max_depth: int | None = None):
@@ -30,7 +31,7 @@ EVERY = Limits(k=3, l=2, entropy_l=1.5, t=0.3, rsd_min=0.4, spread_min=0.3, sign
 cases = st.tuples(st.integers(0, 10**6), st.integers(4, 60), st.sampled_from(["ill", "cost"]))
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(cases)
 def test_margins__agree_with_the_records(case):
     table, encoded, tree, risk = grow_case(*case)
@@ -87,7 +88,7 @@ CHECKED = (
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=few(150))
 @given(st.tuples(st.integers(0, 10**6), st.integers(6, 40)), st.sampled_from(CHECKED))
 def test_least__is_the_largest_pruning_reached_from_the_top(case, limits):
     _, encoded, tree, risk = grow_case(*case, max_depth=3)
@@ -110,7 +111,7 @@ def test_least__is_the_largest_pruning_reached_from_the_top(case, limits):
         assert max(satisfying, key=len) == largest
 
 
-@settings(max_examples=80)
+@settings(max_examples=few(80))
 @given(cases, st.sampled_from(sorted(CRITERIA)), st.sampled_from(CHECKED))
 def test_every_criterion__ends_with_groups_that_satisfy_the_limits(case, criterion, limits):
     _, encoded, tree, risk = grow_case(*case)

@@ -21,6 +21,7 @@ from anonymizer.measuring.utility import cut_gcp, node_ncp
 from anonymizer.schema import Schema
 from anonymizer.settings import Limits
 from tests.naive_refine import slow_pieces
+from tests.sweeps import few
 
 
 def random_table(seed: int, n: int, target: str = "ill") -> tuple[pd.DataFrame, Schema]:
@@ -61,7 +62,7 @@ def parts(label: np.ndarray) -> list[list[int]]:
     return sorted(np.flatnonzero(label == t).tolist() for t in np.unique(label))
 
 
-@settings(max_examples=200)
+@settings(max_examples=few(200))
 @given(cases)
 def test_refine__agrees_with_its_slow_twin(case):
     seed, n, k = case
@@ -76,7 +77,7 @@ def test_refine__agrees_with_its_slow_twin(case):
     assert refined.k == k
 
 
-@settings(max_examples=100)
+@settings(max_examples=few(100))
 @given(cases)
 def test_median_mondrian__agrees_with_its_slow_twin(case):
     seed, n, k = case
@@ -86,7 +87,7 @@ def test_median_mondrian__agrees_with_its_slow_twin(case):
     assert parts(descend(tree, encoded)) == expected
 
 
-@settings(max_examples=100)
+@settings(max_examples=few(100))
 @given(cases, st.sampled_from([("ill", "entropy"), ("cost", "sse")]))
 def test_refined__tree_adds_up_and_keeps_what_was_above(case, grown_for):
     seed, n, k = case
@@ -119,7 +120,7 @@ def test_refined__tree_adds_up_and_keeps_what_was_above(case, grown_for):
 LIMITS = (Limits(k=3, l=2), Limits(k=3, t=0.2), Limits(k=2, rsd_min=0.3, spread_min=0.5), Limits(k=3, entropy_l=1.5))
 
 
-@settings(max_examples=100)
+@settings(max_examples=few(100))
 @given(cases, st.sampled_from(LIMITS))
 def test_refined__groups_satisfy_every_limit(case, limits):
     seed, n, _ = case

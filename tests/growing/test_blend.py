@@ -24,6 +24,7 @@ from anonymizer.reading.files import read_table
 from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import SAMPLES, hospital
 from anonymizer.schema import Kind, Schema
+from tests.sweeps import few
 
 WEIGHTS = (0.0, 0.5, 1.0)
 
@@ -69,7 +70,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(tables(), st.sampled_from([0.0, 0.3, 1.0]), st.sampled_from(["ill", "pay", "sex"]))
 def test_responses__squared_distances_are_those_of_the_definition(
     table: pd.DataFrame, weight: float, target: str

@@ -15,6 +15,7 @@ from anonymizer.growing.grow import grow, grow_with_leaves
 from anonymizer.growing.records import descend
 from anonymizer.schema import Schema
 from anonymizer.settings import Limits
+from tests.sweeps import few
 
 
 def visits(seed: int, n: int, missing: float = 0.1) -> tuple[pd.DataFrame, Schema]:
@@ -35,7 +36,7 @@ def visits(seed: int, n: int, missing: float = 0.1) -> tuple[pd.DataFrame, Schem
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 120))
 def test_nodes__count_each_person_once(seed: int, n: int) -> None:
     table, schema = visits(seed, n)
@@ -62,7 +63,7 @@ def test_nodes__are_counted_by_rows_where_every_row_is_a_person() -> None:
     assert tree.persons.sums is tree.sums
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(
     st.integers(0, 10**6),
     st.integers(10, 120),

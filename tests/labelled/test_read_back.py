@@ -125,6 +125,7 @@ def file_of(case: int, format: str) -> tuple[list[LabelledColumn], list[Any], by
     return columns, plans, labelled_bytes(plans, format)
 
 
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("case", range(12))
 @pytest.mark.parametrize("format", FORMATS)
 def test_made_up_files__lose_no_cell_label_or_missing_code(case: int, format: str) -> None:
@@ -202,6 +203,7 @@ def text_of(value: Any, codes: dict[str, Any]) -> str:
     return str(value) if isinstance(value, pd.Timestamp) else f"{value:.17g}"
 
 
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("case", range(12))
 @pytest.mark.parametrize("format", FORMATS)
 def test_haven__reads_every_cell_label_and_missing_code_as_it_was_written(

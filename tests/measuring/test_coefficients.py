@@ -25,6 +25,7 @@ from anonymizer.measuring.coefficients import (
 from anonymizer.releasing.generalize import GENERALIZERS
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from tests.sweeps import few
 
 
 def people(n: int = 600, seed: int = 0) -> pd.DataFrame:
@@ -74,7 +75,7 @@ def test_classes__are_the_logistic_regression_of_scikit_learn() -> None:
     assert regression.logistic
 
 
-@settings(max_examples=20)
+@settings(max_examples=few(20))
 @given(st.integers(0, 10**6), st.sampled_from(sorted(GENERALIZERS)), st.sampled_from(["ill", "cost"]))
 def test_agreement__is_that_of_a_regression_of_the_released_rows(seed: int, generalizer: str, target: str) -> None:
     """The same regression, row by row, from what each released cell says."""

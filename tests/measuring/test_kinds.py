@@ -17,6 +17,7 @@ from anonymizer.measuring.weighted import by_kind, weighted
 from anonymizer.population.estimates import sampling_of
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from tests.sweeps import few
 
 DESIGNS = [{}, {"weight": "weight"}, {"weight": "weight", "stratum": "region"}, {"household": "home"}]
 
@@ -41,7 +42,7 @@ def flow_of(seed: int, design: dict[str, str], generalizer: str, suppression: fl
     return Flow(table[names], schema, how, rng=np.random.default_rng(seed))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=few(25), deadline=None)
 @given(
     st.integers(0, 10**6), st.sampled_from(DESIGNS), st.sampled_from(["uniform", "pack", "tiered"]), st.booleans(),
     st.booleans(),

@@ -16,9 +16,10 @@ from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.groups.test_refine import random_table
 from tests.naive_measures import two_way_distance, two_way_mean
+from tests.sweeps import few
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(st.integers(0, 10**6), st.integers(12, 60), st.sampled_from(sorted(GENERALIZERS)), st.booleans())
 def test_two_way__agrees_with_its_slow_twin(seed: int, n: int, generalizer: str, written_out: bool) -> None:
     table, schema = random_table(seed, n)

@@ -29,6 +29,7 @@ from anonymizer.measuring.utility import (
 from anonymizer.releasing.generalize import generalize
 from anonymizer.schema import Schema
 from tests.releasing.test_generalize import QUASI, grow_case, trees
+from tests.sweeps import few
 
 
 def encodings_of(**columns):
@@ -56,7 +57,7 @@ def test_constant_columns__lose_nothing():
     assert cell_ncp(Cell.interval("5", "5"), age) == cell_ncp(Cell.value("a"), city) == 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(trees)
 def test_cut_arithmetic__agrees_with_the_release(case):
     table, schema, encoded, pruning = grow_case(*case)
@@ -77,7 +78,7 @@ def test_cut_arithmetic__agrees_with_the_release(case):
     assert majority_class_error(table["class"].iloc[release.order], classes) >= cut_error(pruning.tree, cut) - 1e-12
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(30))
 @given(trees)
 def test_merging_groups__never_lowers_a_loss(case):
     _, _, encoded, pruning = grow_case(*case)

@@ -19,6 +19,7 @@ from anonymizer.releasing.expand import expand
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.naive_measures import slow_figures
+from tests.sweeps import few
 
 
 def survey(seed: int = 0, n: int = 60) -> pd.DataFrame:
@@ -56,7 +57,7 @@ DESIGNS = (
 )
 
 
-@settings(max_examples=15)
+@settings(max_examples=few(15))
 @given(st.integers(0, 10**6), st.sampled_from(DESIGNS), st.sampled_from(["pack", "uniform", "tiered", "refine"]))
 def test_figures__are_those_of_the_expanded_release(seed: int, design: dict[str, str], generalizer: str) -> None:
     table = survey(seed, 50)
@@ -99,7 +100,7 @@ def test_mean__without_a_design_has_the_usual_standard_error() -> None:
     assert figures["Mean of age"].before.value == pytest.approx(table["age"].mean())
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(st.integers(0, 10**6), st.sampled_from([{}, {"weight": "weight"}, {"weight": "weight", "stratum": "region"}]))
 def test_rows_that_are_alike__count_together(seed: int, design: dict[str, str]) -> None:
     table = survey(seed, 200)

@@ -1,10 +1,12 @@
-"""What tests of pages share: nothing is looked for twice among the packages that are installed."""
+"""What tests of pages share: what a server does once, or beside its pages, is not done for every page of a test."""
 
 import functools
 from collections.abc import Iterator
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+
+from ui import warm
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -13,4 +15,13 @@ def one_scan() -> Iterator[None]:
     scan = functools.cache(manifest_scanner.scan_component_manifests)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_sweeps() -> Iterator[None]:
+    """The page of a new session has all garbage of the process collected, which takes longer than to draw it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(warm, "sweep", lambda: None)
+        patch.setattr(warm, "tidy", lambda: None)
         yield

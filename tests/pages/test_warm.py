@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from anonymizer.cli.warm import compile_loops, load_loops
+from anonymizer.cli.warm import load_loops
 from tests.pages.test_data import SHELL, session_of
 from tests.waiting import PATIENCE
 from ui import warm
@@ -17,7 +17,6 @@ from ui.warm import NAME, PAUSE, sweep, tidy, wait_text
 
 def test_warm_up__runs_on_the_samples() -> None:
     load_loops()
-    compile_loops()
 
 
 class Loop:

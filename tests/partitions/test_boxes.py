@@ -10,9 +10,10 @@ from anonymizer.partitions import boxes
 from anonymizer.partitions.boxes import interval_boxes, level_boxes, sorted_by
 from anonymizer.partitions.values import CodedColumn
 from anonymizer.schema import Column, Kind, Role
+from tests.sweeps import few
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 70_000), st.integers(0, 2)), min_size=1, max_size=30))
 def test_sorted_by__is_the_stable_sort_of_tuples(rows: list[tuple[int, int, int]]) -> None:
     columns = [np.array(column) for column in zip(*rows, strict=True)]
@@ -24,7 +25,7 @@ def test_sorted_by__is_the_stable_sort_of_tuples(rows: list[tuple[int, int, int]
 
 
 @pytest.mark.parametrize("most", [2, 7, 1000])
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(data=st.data())
 def test_boxes_of_parts__are_those_of_their_records(most: int, data: st.DataObject) -> None:
     n_parts = data.draw(st.integers(1, 6))

@@ -31,6 +31,7 @@ from anonymizer.schema import Schema
 from anonymizer.settings import Settings
 from tests.partitions.tables import visits, visits_schema, whole_frame, write_pieces
 from tests.partitions.test_run import rows_of, same_rows
+from tests.sweeps import few
 
 WAYS: list[dict[str, Any]] = [
     {"generalizer": "uniform", "grouping": "least"},
@@ -171,7 +172,7 @@ def rows_alone(tree: an.Tree) -> an.Tree:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 4), st.integers(0, 2), st.integers(1, 3)), min_size=1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=few(200), deadline=None)
 def test_equal_rows_of_a_person_put_together__count_as_apart(rows: list[tuple[int, int, int, int]]) -> None:
     class_of, person, value, counts = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     class_of = np.unique(class_of, return_inverse=True)[1].astype(np.int64)

@@ -33,11 +33,12 @@ from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_run import rows_of, same_rows
 from tests.partitions.test_values import assert_same_encoding
 from tests.partitions.webhdfs import serve
+from tests.sweeps import few
 
 TEXTS = ["a", "b", " b", "?", "", "NA", "10", "9", 'x "y"', "with, comma", "two\nlines", "ü"]
 
 
-@settings(max_examples=50)
+@settings(max_examples=few(50))
 @given(st.data())
 def test_text_in_any_pieces__is_encoded_as_the_whole(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 20))

@@ -28,6 +28,7 @@ from anonymizer.workers import shares
 from anonymizer.workers.questions import shares_of
 from tests.partitions.tables import people, schema_of
 from tests.partitions.test_values import assert_same_encoding
+from tests.sweeps import few
 
 FIELDS = [
     "a",
@@ -88,7 +89,7 @@ def lines(draw: st.DrawFn) -> str:
     return text.rstrip("\r\n") if draw(st.booleans()) else text
 
 
-@settings(max_examples=250)
+@settings(max_examples=few(250))
 @given(
     st.sampled_from(["", "\ufeff", "\r\n\n"]), st.sampled_from(["name", '"name"', '"two\nlines"', 'ï»¿"name']), lines(),
     st.booleans(), st.sampled_from([None, "utf-8-sig", "cp1252"]), st.integers(1, 40), st.integers(8, 40),
@@ -103,7 +104,7 @@ def test_lines_in_any_pieces__are_the_records_of_the_file(
     assert_same_records(content, options, largest, block)
 
 
-@settings(max_examples=250)
+@settings(max_examples=few(250))
 @given(st.text('ab"\r\n', max_size=40), st.booleans(), st.integers(1, 30), st.integers(8, 40))
 def test_any_text_of_one_column__has_the_records_of_the_file(text: str, header: bool, largest: int, block: int) -> None:
     assert_same_records(f"name\n{text}".encode(), ReadOptions(delimiter=",", header=header), largest, block)

@@ -30,6 +30,7 @@ from anonymizer.partitions.records import InPieces
 from anonymizer.reading.files import read_table
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
 from tests.partitions.test_records import assert_same_tree
+from tests.sweeps import few
 
 
 def rows_of(folder: Path) -> pd.DataFrame:
@@ -302,7 +303,7 @@ WAYS: list[dict[str, Any]] = [
 ]
 
 
-@settings(max_examples=12)
+@settings(max_examples=few(12))
 @given(cuts(), st.sampled_from(WAYS), st.sampled_from([None, 300, 3000]))
 def test_any_pieces_in_any_order__give_the_same_tree_cut_cells_and_checks(
     case: tuple[list[pa.Table], int], way: dict[str, Any], of_text: int | None

@@ -19,6 +19,7 @@ from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.values import code_columns
 from anonymizer.schema import Column, Kind, Role, Schema
 from tests.partitions.tables import people, schema_of, whole_frame, write_pieces
+from tests.sweeps import few
 
 
 def assert_same_encoding(coded: CodedTable, encoded: EncodedTable) -> None:
@@ -82,7 +83,7 @@ def in_form(table: pa.Table, form: str) -> pa.Table:
     return table
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(tables())
 def test_any_pieces__are_encoded_as_the_whole(case: tuple[pa.Table, list[int], list[str]]) -> None:
     table, ends, forms = case

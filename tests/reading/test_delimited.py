@@ -10,6 +10,7 @@ from anonymizer.reading import delimited
 from anonymizer.reading.files import ReadOptions, read_table
 from anonymizer.reading.stream import count_byte
 from tests.reading.texts import notes, read
+from tests.sweeps import few
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -93,7 +94,7 @@ def test_read__many_blocks_are_one_table(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not isinstance(frame["text"].dtype, pd.CategoricalDtype)
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(
     st.lists(
         st.tuples(st.integers(-(10**14), 10**14), st.sampled_from(['x"y', "a,b", "l\ni", "ü;", "z z"])),
@@ -108,7 +109,7 @@ def test_read__what_pandas_writes_comes_back(rows: list[tuple[int, str]]) -> Non
     assert frame["text"].astype(str).tolist() == table["text"].tolist()
 
 
-@settings(max_examples=50)
+@settings(max_examples=few(50))
 @given(st.binary(max_size=300), st.sampled_from([b"\n", b"\r", b'"', b"\x00"]), st.integers(0, 3))
 def test_count_byte__is_what_bytes_count(text: bytes, byte: bytes, times: int) -> None:
     assert count_byte(text + byte * times, byte) == (text + byte * times).count(byte)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from anonymizer.errors import ReadError
 from anonymizer.reading.files import MAX_COLUMNS, ReadOptions, read_table
 from tests.reading.texts import read
+from tests.sweeps import few
 
 
 @pytest.mark.parametrize(
@@ -73,14 +74,14 @@ def outcome(data: bytes) -> Any:
         return error
 
 
-@settings(max_examples=150)
+@settings(max_examples=few(150))
 @given(st.binary(max_size=300))
 def test_read__any_bytes_give_a_table_or_a_read_error(data: bytes) -> None:
     answer = outcome(data)
     assert answer.remedy if isinstance(answer, ReadError) else len(answer.frame) >= 1
 
 
-@settings(max_examples=100)
+@settings(max_examples=few(100))
 @given(st.lists(st.lists(st.text('ab12,;"\n\r\t|.é- ', max_size=6), min_size=2, max_size=4), min_size=1, max_size=6))
 def test_read__any_delimited_text_gives_a_table_or_a_read_error(rows: list[list[str]]) -> None:
     answer = outcome("\n".join(",".join(row) for row in rows).encode())

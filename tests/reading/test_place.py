@@ -18,6 +18,7 @@ from anonymizer.errors import ReadError
 from anonymizer.reading import child, delimited, files, place
 from anonymizer.reading.files import ReadOptions, read_table
 from anonymizer.reading.stream import Text
+from tests.sweeps import few
 
 FIELDS = ["a", "", "1", "2,5", "ï", "€uro", "😀", '"b"', '"x,y"', '"1\n2"', '"1\r\n2"', '"\r"', '"q""q"', 'a"b', '"',
           " ", "\ufeffc", "\x01", "2024-05-06", "NA", "x" * 40]  # fmt: skip
@@ -69,7 +70,7 @@ def assert_same(one: Any, other: Any) -> None:
     assert one == other
 
 
-@settings(max_examples=400)
+@settings(max_examples=few(400))
 @given(
     contents(), st.sampled_from(NAMES), st.sampled_from(OPTIONS), st.integers(1, 9), st.sampled_from([64, 100, 1 << 23])
 )

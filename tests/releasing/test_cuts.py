@@ -22,6 +22,7 @@ from anonymizer.releasing.release import read_release
 from anonymizer.reporting.report import schema_digest
 from anonymizer.schema import Kind, Schema
 from anonymizer.settings import Settings, names_of
+from tests.sweeps import few
 
 ADULT = (0.0, 18.0, 25.0, 35.0, 45.0, 55.0, 65.0)
 """Bands of age as statistical offices print them."""
@@ -52,7 +53,7 @@ def slow_ends(text: str) -> tuple[float, float] | None:
     return ends[0], ends[-1]
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(
     st.integers(0, 10**6),
     st.sampled_from(sorted(GENERALIZERS)),

@@ -19,6 +19,7 @@ from anonymizer.releasing.expand import expand
 from anonymizer.releasing.generalize import generalize
 from anonymizer.schema import Schema
 from tests.groups.test_refine import random_table
+from tests.sweeps import few
 
 module = importlib.import_module("anonymizer.releasing.expand")
 
@@ -37,7 +38,7 @@ def test_the_example_of_the_documentation_is_true():
     assert not outcome.failed
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(st.tuples(st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5)))
 def test_weights__add_up_and_weighted_levels_have_their_original_frequencies(case):
     table, schema, release = make_release(*case, writing="weighted", numbers="mean")

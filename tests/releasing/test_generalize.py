@@ -31,6 +31,7 @@ from anonymizer.values import value_text
 from tests import naive_generalize as naive
 from tests.naive_pack import slow_groups, slow_line
 from tests.naive_refine import slow_pieces
+from tests.sweeps import few
 
 QUASI = ["age", "born", "city", "grade"]
 
@@ -76,7 +77,7 @@ trees = st.tuples(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=few(50))
 @given(trees)
 def test_boxes__agree_with_the_slow_twins_and_k_holds(case):
     table, schema, encoded, pruning = grow_case(*case)
@@ -149,7 +150,7 @@ def slow_number(encoded, row, key):
 WAYS = [("concatenate", "range"), ("weighted", "mean"), ("weighted", "median"), ("sets", "mean")]
 
 
-@settings(max_examples=120)
+@settings(max_examples=few(120))
 @given(trees, st.sampled_from(["uniform", "refine", "tiered-strict", "pack"]), st.sampled_from(WAYS))
 def test_writings__agree_with_slow_twins_and_read_back(case, method, way):
     table, schema, encoded, pruning = grow_case(*case)
@@ -270,7 +271,7 @@ def says(cell, encoding):
     return list(cell.levels), cell.missing
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(trees, st.sampled_from(sorted(GENERALIZERS)))
 def test_every_cell__holds_its_original_value_and_kept_values_travel_with_their_row(case, method):
     table, schema, encoded, pruning = grow_case(*case)
@@ -292,7 +293,7 @@ def test_every_cell__holds_its_original_value_and_kept_values_travel_with_their_
             assert cell.admits(text, number)
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(30))
 @given(trees)
 def test_tiered__depends_on_the_unpruned_tree_only(case):
     seed, n, k, _ = case

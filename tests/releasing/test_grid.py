@@ -22,6 +22,7 @@ from anonymizer.schema import Column, Kind, Schema
 from anonymizer.settings import Settings
 from anonymizer.values import numbers_of
 from anonymizer.whatif.ends import loss_by_ends, price_of_groups
+from tests.sweeps import few
 
 QUASI = ["number", "date"]
 NUMBERS = {
@@ -73,7 +74,7 @@ tables = st.tuples(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(tables, st.integers(1, 5))
 def test_cells__hold_every_value_once_and_the_outermost_hold_k(case, k):
     flow = flow_of(random_table(*case), k)
@@ -86,7 +87,7 @@ def test_cells__hold_every_value_once_and_the_outermost_hold_k(case, k):
             assert (grid.cells(values) == end).sum() >= min(k, len(values))
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(tables, st.integers(1, 5))
 def test_numbers__end_on_multiples_of_a_round_step_of_which_the_domain_has_twenty_or_more(case, k):
     flow = flow_of(random_table(*case), k)
@@ -105,7 +106,7 @@ def test_numbers__end_on_multiples_of_a_round_step_of_which_the_domain_has_twent
             assert Fraction(repr(float(end))) % (10 * step) == 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(tables)
 def test_dates__end_where_parts_of_a_calendar_do(case):
     flow = flow_of(random_table(*case))
@@ -123,7 +124,7 @@ def test_dates__end_where_parts_of_a_calendar_do(case):
         assert grid.step not in ("month", "quarter", "year") or after.day == 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(tables, st.sampled_from(list(GENERALIZERS)), st.integers(1, 4))
 def test_release__is_written_in_cells_of_the_grid_that_hold_every_record(case, generalizer, k):
     flow = flow_of(random_table(*case), k, generalizer)
@@ -155,7 +156,7 @@ def test_release__is_written_in_cells_of_the_grid_that_hold_every_record(case, g
     assert flow.verification.passed or generalizer == "tiered"
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(tables, st.sampled_from(["uniform", "pack", "refine"]))
 def test_boxes__are_the_smallest_that_hold_their_group(case, generalizer):
     flow = flow_of(random_table(*case), 3, generalizer)
@@ -175,7 +176,7 @@ def test_boxes__are_the_smallest_that_hold_their_group(case, generalizer):
             assert cell.high == grid.high[slow_cell(grid, inside.max())]
 
 
-@settings(max_examples=40)
+@settings(max_examples=few(40))
 @given(tables)
 def test_hulls__of_codes_lose_what_their_written_boxes_lose(case):
     flow = flow_of(random_table(*case))

@@ -25,6 +25,7 @@ from anonymizer.releasing.hierarchies import cut_hierarchy, public_hierarchy
 from anonymizer.releasing.release import read_release
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
+from tests.sweeps import few
 from tests.test_hierarchy import AGES, JOBS, slow_cover
 
 OF_JOBS, OF_AGES = Hierarchy.from_csv(JOBS), Hierarchy.from_csv(AGES)
@@ -48,7 +49,7 @@ def schema_of(table: pd.DataFrame, job: Cuts = Cuts(), age: Cuts = Cuts()) -> Sc
 BOTH = {"job": Cuts(hierarchy=OF_JOBS), "age": Cuts(hierarchy=OF_AGES)}
 
 
-@settings(max_examples=20)
+@settings(max_examples=few(20))
 @given(st.integers(0, 10**6), st.sampled_from(sorted(GENERALIZERS)), st.sampled_from(["public", "range", "mean"]))
 def test_release__says_the_smallest_groups_that_hold_everybody(seed: int, generalizer: str, numbers: str) -> None:
     table = people(seed, 120)
@@ -142,7 +143,7 @@ def test_rounding__is_that_of_decimals(step: str, whole: int, parts: int) -> Non
     assert abs(nearest - value) <= float(step) / 2 + 1e-9
 
 
-@settings(max_examples=20)
+@settings(max_examples=few(20))
 @given(
     st.integers(0, 10**6), st.sampled_from(sorted(GENERALIZERS)), st.sampled_from(["public", "range", "mean"]),
     st.sampled_from(

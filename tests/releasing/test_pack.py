@@ -22,6 +22,7 @@ from anonymizer.settings import Limits
 from tests import naive_pack
 from tests.groups.test_refine import encoded_table, random_table
 from tests.naive_refine import persons
+from tests.sweeps import few
 
 cases = st.tuples(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6))
 LIMITS = (Limits(l=2), Limits(t=0.3), Limits(rsd_min=0.2, spread_min=0.3), Limits(entropy_l=1.5), Limits(l=2, t=0.4),
@@ -48,7 +49,7 @@ def members(group: np.ndarray) -> list[list[int]]:
     return sorted(np.flatnonzero(group == number).tolist() for number in np.unique(group))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(cases, st.sampled_from([3, 5, SAMPLE]))
 def test_line__agrees_with_its_slow_twin(case: tuple[int, int, int], sample: int) -> None:
     encoded = encoded_table(case[0], case[1])
@@ -61,7 +62,7 @@ def test_line__agrees_with_its_slow_twin(case: tuple[int, int, int], sample: int
         assert all(len(np.unique(encoded.codes.matrix()[leaf], axis=0)) == 1 for leaf in slow)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(cases)
 def test_packed__agrees_with_its_slow_twin(case: tuple[int, int, int]) -> None:
     seed, n, k = case
@@ -76,7 +77,7 @@ def test_packed__agrees_with_its_slow_twin(case: tuple[int, int, int]) -> None:
     assert members(pack_line(line, k)) == sorted(map(sorted, slow))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 11), st.integers(1, 5))
 def test_packed__loses_least_of_all_divisions_of_a_line(seed: int, n: int, k: int) -> None:
     encoded = encoded_table(seed, n)
@@ -86,7 +87,7 @@ def test_packed__loses_least_of_all_divisions_of_a_line(seed: int, n: int, k: in
     assert loss == pytest.approx(naive_pack.least_lost(encoded, leaves_of(line, 0), k, weight), abs=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(cases, st.sampled_from(LIMITS))
 def test_packed__keeps_every_limit_as_its_slow_twin_does(case: tuple[int, int, int], limits: Limits) -> None:
     seed, n, k = case
@@ -100,7 +101,7 @@ def test_packed__keeps_every_limit_as_its_slow_twin_does(case: tuple[int, int, i
     assert len(groups) == 1 or all(persons(encoded, group) >= k and judge(group) for group in groups)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(cases, st.sampled_from(LIMITS), st.sampled_from(["least", "error-risk"]))
 def test_pack__keeps_every_limit_that_its_regions_keep(
     case: tuple[int, int, int], limits: Limits, criterion: str
@@ -126,7 +127,7 @@ def test_release__passes_the_checker_and_loses_less_than_its_regions() -> None:
     assert packed.utility.gcp < 0.5 * whole.utility.gcp
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=few(30), deadline=None)
 @given(cases)
 def test_groups__are_unions_of_neighbouring_leaves_of_one_region(case: tuple[int, int, int]) -> None:
     seed, n, k = case
@@ -142,7 +143,7 @@ def test_groups__are_unions_of_neighbouring_leaves_of_one_region(case: tuple[int
         assert start == 0 or group[start] > group[start - 1]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=few(30), deadline=None)
 @given(cases)
 def test_groups__depend_on_the_records_and_the_secret_only(case: tuple[int, int, int]) -> None:
     """Whoever comes first in the file, the same secret order of the same people makes the same groups."""
@@ -205,7 +206,7 @@ def test_columns__of_one_value_and_of_nothing_but_missing_are_packed() -> None:
     assert sorted(str(cell) for cell in result.release.frame()["d"].unique()) == ["w", "x", "y", "z"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=few(30), deadline=None)
 @given(cases)
 def test_lines__of_regions_asked_for_in_turn_are_those_asked_for_at_once(case: tuple[int, int, int]) -> None:
     seed, n, k = case

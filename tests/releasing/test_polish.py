@@ -21,6 +21,7 @@ from tests import naive_pack
 from tests.groups.test_refine import encoded_table, random_table
 from tests.naive_refine import persons
 from tests.releasing.test_pack import LIMITS, cases, secret_line
+from tests.sweeps import few
 
 Groups = list[list[int]]
 
@@ -56,7 +57,7 @@ def better(
     return None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=few(40), deadline=None)
 @given(cases, st.sampled_from([Limits(), *LIMITS]), st.integers(1, 2))
 def test_polished__leaves_no_better_move(case: tuple[int, int, int], limits: Limits, regions: int) -> None:
     """With every group a partner, polishing until nothing changes ends where brute force has nothing better."""

@@ -17,6 +17,7 @@ from anonymizer.errors import ParameterError, ReadError
 from anonymizer.releasing import files
 from anonymizer.releasing.release import Release, ReleasedColumn, read_release
 from anonymizer.schema import Column, Kind, Role, Schema
+from tests.sweeps import few
 
 NASTY = ["missing", "*", "", " ", "=1+1", "+49 30", "-x", "@A1", "\tx", "a\r\nb", "a, b", 'say "x"', '"', "😀", "NA",
          "null", "-5", "{a}", "[1, 2]", "שלום", "a+b", "#N/A"]  # fmt: skip
@@ -64,7 +65,7 @@ rows = st.lists(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=few(25))
 @given(rows, texts.filter(lambda name: name.strip() and name not in ("age", "note", "cost")))
 def test_write_then_read__is_the_identity(case, name):
     release = release_of(*map(list, zip(*case, strict=True)), name=name)
@@ -78,7 +79,7 @@ def test_write_then_read__is_the_identity(case, name):
     assert values_of(plain)[2] == [None if text is None else kept_text(text) for text in values_of(frame)[2]]
 
 
-@settings(max_examples=30)
+@settings(max_examples=few(30))
 @given(rows)
 def test_other_readers__see_the_same_text(case):
     release = release_of(*map(list, zip(*case, strict=True)))
@@ -87,7 +88,7 @@ def test_other_readers__see_the_same_text(case):
     assert not any(str(text).startswith(("=", "@", "\t", "\r")) for text in other.to_numpy().ravel())
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(rows, st.sampled_from([1, 2, 3, 1 << 20]))
 def test_parquet__is_that_of_plain_text(case, row_group):
     """Dictionaries are handed on; the file is the one that comes of every text written out."""

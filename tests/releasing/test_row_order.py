@@ -23,6 +23,7 @@ from anonymizer.schema import Column, Kind, Role
 from anonymizer.settings import Settings
 from tests.groups.test_refine import random_table
 from tests.releasing.test_release import cell_column, rows, texts
+from tests.sweeps import few
 
 K = 4
 MIXED = st.one_of(st.none(), texts, st.integers(-3, 3), st.booleans(), st.sampled_from([0.0, -0.0, 1.0, 2.5]))
@@ -47,7 +48,7 @@ def permuted(release: Release, order) -> Release:
     return replace(release, columns=tuple(column.take(order) for column in release.columns), order=release.order[order])
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(rows, st.data())
 def test_any_order_of_the_rows__gives_the_same_files(case, data):
     assume(all(abs(cost or 0) < 8.9e307 for _, _, (_, cost) in case))  # Stata has no larger number
@@ -64,7 +65,7 @@ def test_any_order_of_the_rows__gives_the_same_files(case, data):
     assert len(runs) == len(set(runs)), "rows that look alike stand together"
 
 
-@settings(max_examples=60)
+@settings(max_examples=few(60))
 @given(
     st.integers(0, 40), st.lists(st.sampled_from([1, 2, 3, 300, 2**17, 2**40, 2**61]), max_size=6), st.integers(0, 99)
 )

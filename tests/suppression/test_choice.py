@@ -27,6 +27,7 @@ from anonymizer.settings import Settings
 from anonymizer.suppression.choice import allowed, staying_rows
 from anonymizer.whatif.ends import loss_by_ends
 from tests.groups.test_refine import random_table
+from tests.sweeps import few
 
 NAMES = ["age", "sex", "postcode"]
 FAST = ("uniform", "refine", "pack")
@@ -45,7 +46,7 @@ def flow_of(generalizer: str = "uniform", **settings: object) -> Flow:
     return Flow(*table_of(), Settings(**choice), rng=np.random.default_rng(3))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=few(25), deadline=None)
 @given(
     st.integers(0, 10**6), st.integers(8, 60), st.integers(1, 5), st.floats(0, 1), st.sampled_from([0.0, 0.4, 1.0]),
     st.sampled_from(FAST), st.sampled_from(["range", "public"]),

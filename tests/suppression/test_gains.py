@@ -9,9 +9,10 @@ from anonymizer.groups.hulls import scale_of
 from anonymizer.suppression.gains import gains_of
 from tests.groups.test_refine import encoded_table
 from tests.naive_suppression import slow_alone, slow_loss, slow_together
+from tests.sweeps import few
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=few(60), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 4))
 def test_gains__agree_with_their_slow_twin(seed: int, n: int, n_parts: int) -> None:
     encoded = encoded_table(seed, n)

@@ -21,6 +21,7 @@ from benchmarks._inline import Answer, Inline
 from tests.partitions.tables import people, schema_of, visits, visits_schema, whole_frame, write_pieces
 from tests.partitions.test_places import write_text
 from tests.partitions.test_run import cuts
+from tests.sweeps import few
 from tests.workers.runs import same_files
 
 WAYS: list[dict[str, Any]] = [
@@ -41,7 +42,7 @@ class Forgetful(Inline):
         return super().ask(step, work, *arguments, share=share)
 
 
-@settings(max_examples=6)
+@settings(max_examples=few(6))
 @given(
     st.lists(st.integers(0, 240), max_size=4).map(sorted),
     st.integers(1, 5),
@@ -82,7 +83,7 @@ def test_any_shares_asked_twice__release_the_files_of_one_machine(
         assert cluster.steps["take"].tasks
 
 
-@settings(max_examples=6)
+@settings(max_examples=few(6))
 @given(cuts(), st.integers(1, 4), st.sampled_from(WAYS))
 def test_pieces_of_any_form__release_the_files_of_one_machine(
     case: tuple[list[pa.Table], int], workers: int, way: dict[str, Any]

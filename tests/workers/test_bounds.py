@@ -28,6 +28,7 @@ from anonymizer.workers.questions import Share
 from anonymizer.workers.remote import Elsewhere, release_on
 from anonymizer.workers.shares import LocalNumbers, Tallies
 from tests.partitions.tables import people, schema_of, write_pieces
+from tests.sweeps import few
 from tests.workers.killing import killing
 from tests.workers.runs import same_files
 
@@ -72,7 +73,7 @@ NUMBERS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150)
+@settings(max_examples=few(150))
 @given(
     st.lists(st.lists(NUMBERS, max_size=60), min_size=1, max_size=11),
     st.integers(2, 20),

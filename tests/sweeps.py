@@ -1,0 +1,11 @@
+"""How many made-up cases a property is tried on: few in the tests, all in the sweeps of ``python run.py fuzz``."""
+
+import os
+
+SWEEPS = bool(os.environ.get("COPSE_SWEEPS"))
+"""Whether every case of everything is wanted."""
+
+
+def few(n: int) -> int:
+    """Return how many of n cases are tried: all in sweeps, otherwise a quarter, and ten where there are so many."""
+    return n if SWEEPS else max(min(n, 10), n // 4)
