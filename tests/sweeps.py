@@ -6,6 +6,6 @@ SWEEPS = bool(os.environ.get("COPSE_SWEEPS"))
 """Whether every case of everything is wanted."""
 
 
-def few(n: int) -> int:
-    """Return how many of n cases are tried: all in sweeps, otherwise a quarter, and ten where there are so many."""
-    return n if SWEEPS else max(min(n, 10), n // 4)
+def few(n: int, least: int = 10) -> int:
+    """Return how many of n cases are tried: all in sweeps, otherwise a quarter, and at least ``least`` of them."""
+    return n if SWEEPS else max(min(n, least), n // 4)

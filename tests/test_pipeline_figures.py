@@ -64,7 +64,7 @@ def loss(cell: Any, values: "pd.Series[Any]", kind: Kind) -> float:
     return (1 - may_miss) * share + may_miss
 
 
-@pytest.mark.sweep(45)
+@pytest.mark.sweep(15)
 @pytest.mark.parametrize(("name", "grouping", "generalizer"), RUNS)
 def test_every_combination__figures_are_those_of_the_written_file(name: str, grouping: str, generalizer: str) -> None:
     table, schema = table_of(name)

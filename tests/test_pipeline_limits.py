@@ -50,7 +50,7 @@ def limited_columns(limit: str, schema: Schema) -> list[str]:
     return [name for name in schema.sensitive if (schema[name].kind is Kind.NUMERIC) == numeric]
 
 
-@pytest.mark.sweep(42)
+@pytest.mark.sweep(14)
 @pytest.mark.parametrize("generalizer", [name for name in STRICT if name != "tiered-strict"])
 @pytest.mark.parametrize("grouping", FITTING)
 @pytest.mark.parametrize(("limit", "required"), LIMITED)

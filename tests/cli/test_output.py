@@ -67,7 +67,7 @@ def test_all_commands_that_print_json__are_tried() -> None:
     assert {name for name, parser in choices.items() if "--json" in parser._option_string_actions} == set(COMMANDS)
 
 
-@pytest.mark.sweep(8)
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     ("name", "encoding"),
     [*((name, "ascii") for name in COMMANDS), *(("anonymize", one) for one in ENCODINGS if one != "ascii")],
@@ -81,7 +81,7 @@ def test_json__is_valid_in_every_encoding(folder: Path, name: str, encoding: str
         assert AGE in texts_in(value)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_text__is_printed_in_ascii_too(folder: Path, name: str) -> None:
     answer = copse(folder, COMMANDS[name], PYTHONIOENCODING="ascii")
@@ -98,7 +98,7 @@ def test_error__names_what_it_cannot_write(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes that break differ elsewhere")
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_closed_pipe__ends_quietly(folder: Path, name: str) -> None:
     reader, writer = os.pipe()

@@ -69,6 +69,7 @@ def test_narrow_columns__pooled_histograms(criterion: str, c: int) -> None:
     assert tree.n_nodes == 1 if c == 1 else tree.n_nodes > 50
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize(("n", "values", "c"), [(1200, 100_000, 3), (1200, 900, 20), (3600, 10_000_000, 20)])
 def test_wide_numeric_columns(n: int, values: int, c: int) -> None:
     rng = np.random.default_rng(n)

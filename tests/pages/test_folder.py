@@ -96,6 +96,7 @@ def test_a_folder__that_is_opened_is_waited_for_on_another_page(places: tuple[Pa
     assert app.title[0].value == "Who could know what?"
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("page", PAGES)
 def test_pages__open_or_say_what_they_take(places: tuple[Path, Path], page: str) -> None:
     ws = session(places[0])

@@ -122,6 +122,7 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> 
 ALL_PAGES = [name for members in (STEPS, *SIDE_PAGES.values()) for name, *_ in members]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("page", ALL_PAGES)
 def test_nothing_can_be_released__and_no_page_leads_on_to_it(ws: Workspace, page: str) -> None:
     ws.set(k=len(TABLE) + 1)

@@ -116,6 +116,7 @@ def test_the_gate__says_how_much_it_looked_at(places: tuple[Path, Path], monkeyp
     assert "1,000 of the 3,000 records were looked at, evenly" in texts(wait(open_page(ws, "gate"), ws))
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("page", ["tree", "release", *VIEWS])
 def test_a_slider__looks_at_no_record(places: tuple[Path, Path], page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ws = session(places[0])

@@ -128,6 +128,7 @@ def test_steps__scrub_back_to_the_grown_tree() -> None:
     assert f"after {ws.flow.pruning.n_steps} steps" in texts(app)
 
 
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(("view", "what"), [("tree", "pruned"), ("tree", "both"), ("tree", "grown"), *OF_PEOPLE])
 @pytest.mark.parametrize("colour", ["n", "sure", "classes", "tidi"])
 def test_view__every_choice_is_drawn(view: str, what: str, colour: str) -> None:

@@ -62,6 +62,7 @@ def test_a_small_upload__is_kept_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "kept in pieces" not in texts(app)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("page", PAGES)
 def test_pages__open_or_say_what_they_take(page: str) -> None:
     ws = session(text(PEOPLE), "people.csv")

@@ -159,6 +159,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_packet__is_one_clear_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPSE_READ_MEMORY", "64")

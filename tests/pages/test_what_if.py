@@ -28,6 +28,7 @@ def test_every_view_opens(view: str) -> None:
     assert not app.error
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("generalizer", ["uniform", "tiered", "refine"])
 def test_the_slider__shows_the_figures_of_its_k_and_of_no_other(generalizer: str) -> None:
     app = open_view(session(generalizer=generalizer))

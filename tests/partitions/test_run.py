@@ -43,6 +43,7 @@ def same_rows(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     return first == second
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "changes",
     [

@@ -147,6 +147,7 @@ def test_record_frontier__without_a_target() -> None:
     assert min(point.gcp for point in points) < 0.5
 
 
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("numeric", [False, True])
 def test_record_frontier__is_what_the_flow_makes(numeric: bool) -> None:
     table, schema, encoded, tree, risk = grow_case(numeric)

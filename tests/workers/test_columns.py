@@ -50,7 +50,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[PartitionedTable, 
     return open_table(folder, 600), schema, code_table(open_table(folder, 600), schema)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("at_once", [1, 3000, 1 << 28])
 @pytest.mark.parametrize("criterion", ["entropy", "gini"])
 def test_columns_on_several_workers__grow_the_tree_of_one_machine(
@@ -87,7 +87,7 @@ def test_the_client__receives_no_histogram(three: Cluster, source: Any, monkeypa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("step", ["total", "whole", "choose", "route"])
 def test_a_worker_that_is_killed_with_sums__changes_nothing(
     tmp_path: Path, source: Any, step: str, monkeypatch: pytest.MonkeyPatch
