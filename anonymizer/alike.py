@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,7 +61,6 @@ def is_negative(text: str) -> bool:
     return text[:1] == "-" and text[1:].isdecimal()
 
 
-@lru_cache(maxsize=1 << 16)
 def meaning(text: str) -> str:
     """Return what is left of a level when case, form, accents, blanks, dots and hyphens do not count: ``H.I.V.``,
     ``hiv`` and ``HIV`` are one. Between digits these count, and so does a sign at an end: ``1.5``, ``A-``."""

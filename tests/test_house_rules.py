@@ -1,6 +1,7 @@
 """House rules, checked on the source itself. Each rule is shown an offence first, so that none can rest asleep."""
 
 import ast
+import functools
 import os
 import re
 import subprocess
@@ -22,6 +23,9 @@ REGISTRY = re.compile(
 )
 UNSAFE_MODULES = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
 UNSAFE_CALLS = {"eval", "exec", "compile", "__import__"}
+KEPT_FOR_GOOD = {"version_of", "_fonts", "_graphviz", "_listed", "_laplace", "_gumbel", "_noisy_max", "workers",
+                 "linear_algebra", "login", "style", "policy", "meanings"}  # fmt: skip
+"""Functions that keep their answers while the process runs: of packages, fonts, programs, noise and the operator."""
 UNSAFE_METHODS = {"read_pickle", "to_pickle"}
 PARTICIPLES = {"asked", "chosen", "drawn", "found", "given", "held", "kept", "known", "said", "seen", "shown", "taken",
                "told", "wanted", "written"}  # fmt: skip
@@ -46,6 +50,10 @@ def list_files(ending: str = "") -> list[str]:
     return sorted(name for name in names if name.endswith(ending) and (ROOT / name).is_file())
 
 
+parsed = functools.lru_cache(maxsize=None)(ast.parse)
+"""The tree of a source, which several rules look at."""
+
+
 def text_of(name: str) -> str | None:
     """The text of a file, or None where it is a picture or another thing that is not text."""
     content = (ROOT / name).read_bytes()
@@ -65,7 +73,7 @@ def streamlit_imports(name: str, source: str) -> list[str]:
     """Only the dashboard's own folders, and tests of them, know Streamlit."""
     if name == "app.py" or name.startswith(("ui/", "pages/", "tests/")):
         return []
-    return [module for module in list_imports(ast.parse(source)) if module.partition(".")[0] == "streamlit"]
+    return [module for module in list_imports(parsed(source)) if module.partition(".")[0] == "streamlit"]
 
 
 def state_uses(name: str, source: str) -> list[str]:
@@ -74,13 +82,13 @@ def state_uses(name: str, source: str) -> list[str]:
         return []
     forbidden = {"session_state", "cache_data", "cache_resource"}
     return [
-        node.attr for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute) and node.attr in forbidden
+        node.attr for node in ast.walk(parsed(source)) if isinstance(node, ast.Attribute) and node.attr in forbidden
     ]
 
 
 def unsafe_code(name: str, source: str) -> list[str]:
     """Nothing that could run what a stranger's file says."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     offences = [module for module in list_imports(tree) if module.partition(".")[0] in UNSAFE_MODULES]
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -93,11 +101,26 @@ def unsafe_code(name: str, source: str) -> list[str]:
     return offences
 
 
+def lasting_answers(name: str, source: str) -> list[str]:
+    """What a function of the package keeps for good is shared by all sessions and forgotten with none."""
+    if not name.startswith(("anonymizer/", "ui/", "pages/")):
+        return []
+    caches = {"cache", "lru_cache"}
+    return [
+        node.name
+        for node in ast.walk(parsed(source))
+        if isinstance(node, ast.FunctionDef) and node.name not in KEPT_FOR_GOOD
+        for one in node.decorator_list
+        if caches & {part.id for part in ast.walk(one) if isinstance(part, ast.Name)}
+        or caches & {part.attr for part in ast.walk(one) if isinstance(part, ast.Attribute)}
+    ]
+
+
 def talk(name: str, source: str) -> list[str]:
     """The package is silent, so that no record reaches a terminal or a log; only its command line prints."""
     if not name.startswith("anonymizer/") or name.startswith(("anonymizer/cli", "anonymizer/__main__")):
         return []
-    tree = ast.parse(source)
+    tree = parsed(source)
     calls = [node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
     return ["print"] * calls.count("print") + [module for module in list_imports(tree) if module == "logging"]
 
@@ -107,7 +130,7 @@ def other_writes(name: str, source: str) -> list[str]:
     if name in WRITERS or not name.startswith(("anonymizer/", "ui/", "pages/")):
         return []
     offences = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if not isinstance(node, ast.Call):
             continue
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -135,7 +158,7 @@ def long_functions(name: str, source: str) -> list[str]:
     if name.partition("/")[0] not in LONGEST:
         return []
     offences = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[1] if ast.get_docstring(node) is not None and node.body[1:] else node.body[0]
             lines = first.lineno - node.body[0].lineno if first is not node.body[0] else 0
@@ -147,7 +170,7 @@ def long_functions(name: str, source: str) -> list[str]:
 def participles(name: str, source: str) -> list[str]:
     """A name says what a thing is, not what was done to it: rows or answer, not found."""
     names = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         match node:
             case ast.Name(id=word, ctx=ast.Store()) | ast.Attribute(attr=word, ctx=ast.Store()) | ast.arg(arg=word):
                 names.append(word)
@@ -162,7 +185,7 @@ def percent_signs(name: str, source: str) -> list[str]:
     """A percent sign stands at its number, 57.2%, in all that Copse writes."""
     if not name.startswith(("anonymizer/", "ui/", "pages/")):
         return []
-    nodes = list(ast.walk(ast.parse(source)))
+    nodes = list(ast.walk(parsed(source)))
     texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     offences = [text for text in texts if re.search(r"\d %(?!\w)", text)]
     for node in nodes:
@@ -182,6 +205,7 @@ RULES: dict[Callable[[str, str], list[str]], tuple[str, str]] = {
     streamlit_imports: ("anonymizer/risk.py", "def f():\n    from streamlit import cache_data\n"),
     state_uses: ("pages/tree.py", "import streamlit as st\nst.session_state['k'] = 1\n"),
     unsafe_code: ("anonymizer/read.py", "import numpy\nnumpy.load('f', allow_pickle=True)\n"),
+    lasting_answers: ("anonymizer/alike.py", "@lru_cache(maxsize=9)\ndef meaning(text):\n    return text\n"),
     talk: ("anonymizer/grow.py", "print(1)\n"),
     participles: ("ui/roles/before.py", "def f(x):\n    for found in x:\n        print(found)\n"),
     other_writes: (
@@ -255,7 +279,7 @@ def test_text__names_no_machine_and_no_registry() -> None:
 
 def test_modules__have_a_docstring() -> None:
     names = [name for name in list_files(".py") if not name.startswith("tests/") and (ROOT / name).stat().st_size > 0]
-    bare = [name for name in names if not ast.get_docstring(ast.parse((ROOT / name).read_text("utf-8")))]
+    bare = [name for name in names if not ast.get_docstring(parsed((ROOT / name).read_text("utf-8")))]
     assert not bare
 
 
@@ -313,13 +337,13 @@ def test_run__tells_its_commands(arguments: list[str], status: int, capsys: pyte
 
 def test_run__needs_nothing_but_the_standard_library() -> None:
     for name, own in (("run.py", {"supply"}), ("supply.py", set())):
-        used = {module.partition(".")[0] for module in list_imports(ast.parse((ROOT / name).read_text("utf-8")))}
+        used = {module.partition(".")[0] for module in list_imports(parsed((ROOT / name).read_text("utf-8")))}
         assert used - own <= sys.stdlib_module_names
 
 
 def test_run__is_understood_by_old_pythons() -> None:
     """An old Python must reach the line that says it is too old, so it must be able to read the whole file."""
-    ast.parse((ROOT / "run.py").read_text("utf-8"), feature_version=(3, 7))
+    parsed((ROOT / "run.py").read_text("utf-8"), feature_version=(3, 7))
 
 
 @pytest.mark.parametrize(

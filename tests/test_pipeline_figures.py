@@ -92,7 +92,7 @@ def test_every_combination__figures_are_those_of_the_written_file(name: str, gro
     assert result.verification.k_anonymous == (min(after.values()) >= K)
 
 
-@pytest.mark.sweep(45)
+@pytest.mark.sweep(15)
 @pytest.mark.parametrize(("name", "grouping", "generalizer"), RUNS)
 def test_every_combination__cells_hold_their_values_and_nothing_else_changes(
     name: str, grouping: str, generalizer: str

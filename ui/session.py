@@ -1,11 +1,12 @@
 """The only place that touches the session's state: its workspace, and what widgets hold."""
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ui.server.places import PLACES
@@ -27,10 +28,25 @@ def emptying() -> Callable[[], None]:
     def empty() -> None:
         if session is not None:
             session.session_state.clear()
+            _forget_but(session, ())
         ws.forget()
         PLACES.leave(ws.owner)
 
     return empty
+
+
+def forget_widgets() -> None:
+    """Forget the widgets that this run has not drawn: the framework keeps for good what they offered, such as levels of
+    a table that is gone."""
+    context = get_script_run_ctx()
+    if exists() and context is not None and (session := get_instance().get_app_session(context.session_id)):
+        _forget_but(session, context.shared.widget_ids_this_run.snapshot())
+
+
+def _forget_but(session: AppSession, here: Collection[str]) -> None:
+    metadata = session.session_state._new_widget_state.widget_metadata
+    for name in [name for name in metadata if name not in here]:
+        del metadata[name]
 
 
 def wait_for_place(ws: Workspace) -> int:

@@ -17,7 +17,7 @@ from ui.release.folder import folder_gate, folder_result
 from ui.server.files import drop_files
 from ui.server.places import PLACES
 from ui.server.sessions import draw, drop_uploads, go, session_name
-from ui.session import emptying, wait_for_place, workspace
+from ui.session import emptying, forget_widgets, wait_for_place, workspace
 from ui.strip import strip
 from ui.tour import tour
 from ui.turn import TURNS
@@ -277,6 +277,7 @@ def main() -> None:
         visit.edition = ws.edition
         if ws.edition:  # a table came or went in this session
             drop_files(session_name())
+            forget_widgets()
         sweep()
     tidy()
 

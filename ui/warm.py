@@ -44,6 +44,9 @@ WARM_UP = WarmUp()
 PAUSE = 5.0
 """Seconds after a drawing until garbage is collected."""
 
+AGAIN = threading.Event()
+"""Whether the next collection is a sweep."""
+
 COLLECTION = threading.Lock()
 """Held while a collection of garbage is planned."""
 
@@ -79,8 +82,15 @@ def sweep() -> None:
     """Collect all garbage, and take what is left out of the collections until the next sweep.
 
     Those of the libraries, which stay, made a move of a slider wait for 150 ms. The frame sweeps again when a table
-    came or went.
+    came or went; and :data:`PAUSE` seconds later, when nobody holds any more what was in use at that moment.
     """
+    sweep_now()
+    AGAIN.set()
+    tidy()
+
+
+def sweep_now() -> None:
+    """Do what :func:`sweep` does, once."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -96,9 +106,13 @@ def tidy() -> None:
 
 
 def collect() -> None:
-    """Collect garbage, and let the next collection be planned."""
+    """Collect garbage, all of it when a table came or went, and let the next collection be planned."""
     COLLECTION.release()
-    gc.collect()
+    if AGAIN.is_set():
+        AGAIN.clear()
+        sweep_now()
+    else:
+        gc.collect()
 
 
 def wait_text(work: str) -> str:

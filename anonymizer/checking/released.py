@@ -1,7 +1,6 @@
 """A released table as cells: the distinct cells of a column are read once and handed to whatever asks for them."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,6 @@ def read_cells(released: pd.DataFrame, schema: Schema) -> dict[str, ColumnCells]
     return columns
 
 
-@lru_cache(maxsize=1 << 16)
 def is_plain(text: str) -> bool:
     """Return whether a number or date is written as :func:`anonymizer.values.value_text` writes it."""
     if not is_number(text):

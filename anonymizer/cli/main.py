@@ -63,7 +63,7 @@ from anonymizer.cli.typed import ONCE_OPTIONS, typed_in, with_typed
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.databases.address import Address, redacted
 from anonymizer.databases.read import read_rows
-from anonymizer.databases.write import rows_bytes, write_release
+from anonymizer.databases.write import require_place, rows_bytes, write_release
 from anonymizer.drawing.surveys import interval_text, overlap_text
 from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
 from anonymizer.flow import Flow
@@ -284,8 +284,11 @@ def ending_of(out: str | Address | None) -> str:
 
 
 def require_folders(*places: str | Path | Address | None) -> None:
-    """Raise :class:`ParameterError` when a file is to be written where no folder is, before anything is done."""
+    """Raise :class:`ParameterError` when a file is to be written where no folder is, or a table where no database is,
+    before anything is done."""
     for place in places:
+        if isinstance(place, Address):
+            require_place(place)
         if isinstance(place, str | Path) and not (folder := Path(place).parent).is_dir():
             raise ParameterError(f"There is no folder {str(folder)!r}.", remedy="Make it, or write to another one.")
 

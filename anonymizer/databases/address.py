@@ -52,7 +52,8 @@ class Address:
 
     ``database``: its name or its file. ``options``: what else the driver is to know. ``table``: (schema, name), the
     schema "" for the usual one; ``query``: one SELECT; one of the two is empty. ``by_environment``: passwords and
-    defaults that the driver finds in the environment and in files of the account count.
+    defaults that the driver finds in the environment and in files of the account count. ``new``: a file that is not
+    there is made when a release is written.
     """
 
     kind: str
@@ -65,6 +66,7 @@ class Address:
     table: tuple[str, str] = ("", "")
     query: str = field(default="", repr=False)
     by_environment: bool = True
+    new: bool = False
 
     @property
     def what(self) -> str:
@@ -110,6 +112,12 @@ def address_from(text: str, *, needs_table: bool = True) -> Address:
     before, _, after = text.partition("?")
     words = _words(after)
     table, query = words.pop("table", ""), words.pop("query", "").strip().rstrip(";").strip()
+    new = words.pop("new", None) if kind != "postgresql" else None
+    if new not in (None, "yes") or (kind != "postgresql" and words):
+        raise ReadError(
+            f"The address of a file of {KINDS[kind]} has no such option: {next(iter(words), 'new')}.",
+            remedy=f"Write {kind}:///FILE?table=NAME, for a file that is to be made {kind}:///FILE?new=yes&table=NAME.",
+        )
     if needs_table and bool(table) == bool(query):
         raise ReadError(
             "The address must say which table or which query, and one of them only.",
@@ -130,7 +138,7 @@ def address_from(text: str, *, needs_table: bool = True) -> Address:
         )
     return Address(
         kind, url.database or "", url.username or "", str(url.password or ""), url.host or "", port, words,
-        table_from(table) if table else ("", ""), query,
+        table_from(table) if table else ("", ""), query, new=bool(new),
     )  # fmt: skip
 
 

@@ -39,7 +39,7 @@ class DuckDB:
     def open(self, address: Address, *, writes: bool, memory: int) -> Any:
         """Return a connection, as :meth:`anonymizer.databases.driver.Driver.open` says."""
         path = Path(address.database)
-        if not path.is_file():
+        if not path.is_file() and not (writes and address.new):
             raise ReadError(f"There is no database {address.database!r}.", remedy="Check its path.")
         config = {
             "enable_external_access": "false",

@@ -7,6 +7,7 @@ process only.
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any, NoReturn
@@ -93,8 +94,10 @@ def _read(
 
 
 def request_of(address: Address, memory: int) -> bytes:
-    """Return what the child is asked: the address, password and all, and how many bytes it may use."""
-    return json.dumps({**asdict(address), "memory": memory}).encode()
+    """Return what the child is asked: the address, password and all, what the account's environment says of databases,
+    and how many bytes it may use."""
+    own = {name: text for name, text in os.environ.items() if name.startswith("PG")} if address.by_environment else {}
+    return json.dumps({**asdict(address), "memory": memory, "environment": own}).encode()
 
 
 # What runs in the child.
@@ -130,6 +133,7 @@ def plain_frame(table: pa.Table) -> pd.DataFrame:
 def _fetch(data: bytes, name: str, stop: Callable[[Extent], None], progress: Progress | None) -> tuple[Rows, pa.Table]:
     request = json.loads(data)
     memory = request.pop("memory")
+    os.environ.update(request.pop("environment"))
     address = Address(**{**request, "table": tuple(request["table"])})
     driver = DRIVERS[address.kind]()
     connection = None

@@ -39,7 +39,7 @@ class SQLite:
     def open(self, address: Address, *, writes: bool, memory: int) -> Any:
         """Return a connection, as :meth:`anonymizer.databases.driver.Driver.open` says."""
         path = quote(str(Path(address.database).absolute()))
-        mode = "rw" if writes else "ro"
+        mode = "rwc" if writes and address.new else "rw" if writes else "ro"
         connection = sqlite3.connect(f"file:{path}?mode={mode}", uri=True, isolation_level=None, timeout=BUSY)
         connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         if not writes:

@@ -7,6 +7,7 @@ that fails leave the database as it was.
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -44,18 +45,16 @@ def write_release(
     or fails a check that the release passed; :class:`ReadError` or :class:`ParameterError` when it cannot be written.
     The database is as it was then.
     """
+    require_place(address)
     table = pa.ipc.open_file(pa.BufferReader(release.to_bytes("feather"))).read_all()
-    if not address.table[1]:
-        raise ParameterError(
-            "A release goes into a table, not into a query.", remedy="End the address with ?table=NAME."
-        )
     long = [name for name in (*address.table, *table.column_names) if len(name.encode()) > LONGEST_NAME]
     if long and address.kind == "postgresql":
         raise ParameterError(
             f"The name {long[0]!r} is longer than {LONGEST_NAME} bytes.", remedy="Give it a shorter name."
         )
     driver = DRIVERS[address.kind]()
-    connection = None
+    connection, committed = None, False
+    is_new = address.kind != "postgresql" and not Path(address.database).exists()
     try:
         connection = driver.open(address, writes=True, memory=MEMORY)
         name = quoted(*address.table)
@@ -73,6 +72,10 @@ def write_release(
         check_back(back, table, verification, schema, limits)
         progress(0.95, "Ending the transaction")
         driver.execute(connection, "COMMIT")
+        committed = True
+        connection.close()
+        connection = None
+        look_up(driver, address, len(table))
     except AnonymizerError:
         raise
     except Exception as error:
@@ -82,7 +85,49 @@ def write_release(
             with suppress(Exception):  # what is not committed goes with the connection
                 driver.execute(connection, "ROLLBACK")
             connection.close()
+        if is_new and not committed:
+            Path(address.database).unlink(missing_ok=True)
     return hashlib.sha256(rows_bytes(plain_frame(back))).hexdigest()
+
+
+def require_place(address: Address) -> None:
+    """Raise :class:`ParameterError` where no table of a release can be made: before the work is done for which it would
+    be made."""
+    file, schema = Path(address.database), address.table[0].casefold()
+    if not address.table[1]:
+        raise ParameterError(
+            "A release goes into a table, not into a query.", remedy="End the address with ?table=NAME."
+        )
+    if schema.startswith("pg_temp") if address.kind == "postgresql" else schema == "temp":
+        raise ParameterError(
+            f"A table in the schema {address.table[0]!r} is gone when its connection ends.",
+            remedy="Name another schema, or none.",
+        )
+    if address.kind == "postgresql" or file.is_file():
+        return
+    if not file.parent.is_dir():
+        raise ParameterError(f"There is no folder {str(file.parent)!r}.", remedy="Make it, or write to another one.")
+    if not address.new:
+        raise ParameterError(
+            f"There is no database {address.database!r}.",
+            remedy="Check its path. To have it made, put new=yes before the table: ?new=yes&table=NAME.",
+        )
+
+
+def look_up(driver: Driver, address: Address, rows: int) -> None:
+    """Raise :class:`GuaranteeError` unless somebody else, with a connection of their own, finds the table with so many
+    rows."""
+    connection = driver.open(address, writes=False, memory=MEMORY)
+    try:
+        counted = driver.rows(connection, f"SELECT count(*) AS n FROM {quoted(*address.table)}")
+        counts = [int(value) for batch in counted.batches for value in batch.column(0).to_pylist()]
+    finally:
+        connection.close()
+    if counts != [rows]:
+        raise GuaranteeError(
+            f"The table has not the {rows:,} rows that were written, once the transaction ended.",
+            remedy="Look at what the database does with new tables, or write a file.",
+        )
 
 
 def statement_of(name: str, table: pa.Table, driver: Driver) -> str:

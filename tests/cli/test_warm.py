@@ -184,6 +184,7 @@ print([str(what.data["dispatcher"]) for _, what in compilings.buffer if what.is_
 """
 
 
+@pytest.mark.sweep(0)
 def test_tables_of_all_widths__wait_for_no_compiler_after_compiling() -> None:
     """Loops are compiled for each kind of array that they get; a kind that was left out is compiled at a click.
 

@@ -17,8 +17,8 @@ from anonymizer.databases.address import Address, address_from
 from anonymizer.databases.driver import Driver
 from anonymizer.databases.read import read_plain, request_of
 from anonymizer.databases.sqlite import SQLite
-from anonymizer.databases.write import rows_bytes, write_release
-from anonymizer.errors import AnonymizerError, GuaranteeError
+from anonymizer.databases.write import require_place, rows_bytes, write_release
+from anonymizer.errors import AnonymizerError, GuaranteeError, ParameterError, ReadError
 from anonymizer.reading.files import read_table
 from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.reporting.report import digest
@@ -132,6 +132,61 @@ def test_release__that_may_not_leave_is_not_written(place: Any) -> None:
         write_release(barred, address.but(table=("", "released")), schema, verification, LIMITS)
     with pytest.raises(AnonymizerError, match="There is no table 'released'"):
         rows_at(address.but(table=("", "released")))
+
+
+def test_temporary_schema__is_refused_before_anything_is_done(place: Any) -> None:
+    """Such a table goes with the connection that wrote it."""
+    address, run = place
+    release, schema, verification = release_of()
+    for name in ("pg_temp", "PG_TEMP_3") if address.kind == "postgresql" else ("temp", "Temp"):
+        target = address.but(table=(name, "released"))
+        with pytest.raises(ParameterError, match="is gone when its connection ends"):
+            require_place(target)
+        with pytest.raises(ParameterError, match="is gone when its connection ends"):
+            write_release(release, target, schema, verification, LIMITS)
+    assert list(map(tuple, run("SELECT a FROM people ORDER BY a"))) == [(1,), (2,)]
+
+
+def test_table__that_nobody_else_finds_afterwards_is_said(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, _ = place
+    release, schema, verification = release_of()
+    from anonymizer.databases import read
+
+    driver: type[Driver] = read.DRIVERS[address.kind]  # type: ignore[assignment]
+    execute = driver.execute
+    monkeypatch.setattr(
+        driver, "execute",
+        lambda self, connection, statement: execute(
+            self, connection, "ROLLBACK" if statement == "COMMIT" else statement
+        ),
+    )  # fmt: skip
+    with pytest.raises(AnonymizerError, match="There is no table 'released'"):
+        write_release(release, address.but(table=("", "released")), schema, verification, LIMITS)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_new_file__is_made_where_that_is_asked_and_goes_with_a_failure(tmp_path: Path, kind: str) -> None:
+    release, schema, verification = release_of()
+    address = address_from(f"{kind}:///{tmp_path}/new.db?new=yes&table=released")
+    require_place(address)
+    with pytest.raises(GuaranteeError, match="does not read back"):
+        write_release(release, address, schema, verification, {"k": 3})
+    assert list(tmp_path.iterdir()) == []
+    sha256 = write_release(release, address, schema, verification, LIMITS)
+    assert digest(rows_bytes(rows_at(address))) == sha256
+    with pytest.raises(ReadError, match="has no such option: mode"):
+        address_from(f"{kind}:///{tmp_path}/new.db?mode=memory&table=released")
+    with pytest.raises(ReadError, match="has no such option: new"):
+        address_from(f"{kind}:///{tmp_path}/new.db?new=perhaps&table=released")
+
+
+def test_database_that_is_not_there__is_said_before_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "people.csv").write_text("age,ill\n1,a\n")
+    words = ["anonymize", str(tmp_path / "people.csv"), "--quasi-identifying", "no such column"]
+    assert main([*words, "--out", f"sqlite:///{tmp_path}/none.db?table=x"]) == 2
+    assert "To have it made, put new=yes before the table" in capsys.readouterr().err
+    assert main([*words, "--out", f"sqlite:///{tmp_path}/x/none.db?new=yes&table=x"]) == 2
+    assert "There is no folder" in capsys.readouterr().err
 
 
 def test_sqlite__makes_no_file(tmp_path: Path) -> None:

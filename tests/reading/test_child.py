@@ -1,9 +1,12 @@
 """Reading in a child: the same table, limits that hold, and a death that is one sentence."""
 
+import errno
 import gzip
 import io
 import json
 import os
+import platform
+import queue
 import signal
 import struct
 import subprocess
@@ -23,11 +26,13 @@ from anonymizer.reading import child, process
 from anonymizer.reading.child import read_in_child
 from anonymizer.reading.files import ReadOptions, read_table, size_in_use
 from anonymizer.reading.options import MIB, Allowance, operator_allowance
+from anonymizer.reading.process import CALLS
 from anonymizer.reading.samples import hospital
 from anonymizer.schema import Schema
 from tests.conftest import run_python
 from tests.hostile.bombs import READ, REFUSED
 from tests.hostile.make import TABLES, xlsx
+from tests.reading.surroundings import surroundings
 
 Process = subprocess.Popen[bytes]
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,6 +185,32 @@ def test_allowance__memory_is_held() -> None:
 def test_allowance__time_is_held() -> None:
     with pytest.raises(ReadError, match=r"in the 0 seconds of work"):
         read_in_child(SLOW * 40, allowance=Allowance(seconds=0.1))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say what a process worked")
+def test_work_that_gets_no_processor_time__is_not_the_fault_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "PATIENCE", 0.0)
+    assert len(read_in_child(SLOW, name="t.csv").frame) > 1000, "the clock ran, and so did the work"
+    monkeypatch.setattr(child, "STALLED", 0.5)
+    process = child._take()
+    monkeypatch.setattr(child, "_take", lambda: process)
+    os.kill(process.pid, signal.SIGSTOP)
+    with pytest.raises(ReadError, match=r"t.csv was not read: .* no processor time .* need not be at fault"):
+        read_in_child(SLOW, name="t.csv")
+
+
+@pytest.mark.parametrize("fork", [False, True])
+def test_child__has_no_secret_of_the_server_and_no_network(monkeypatch: pytest.MonkeyPatch, fork: bool) -> None:
+    monkeypatch.setattr(child, "_waiting", queue.SimpleQueue())
+    secrets = {"COPSE_LOGIN_SECRET": "Zq1canary", "PGPASSWORD": "Zq2canary", "AWS_SECRET_ACCESS_KEY": "Zq3canary"}
+    for name, text in secrets.items():
+        monkeypatch.setenv(name, text)
+    variables, refused = child.call_in_child(surroundings, fork=fork)
+    if sys.platform == "linux" and platform.machine() in CALLS:
+        assert refused == errno.EACCES
+    if not fork:  # a copy of the terminal is the person's own
+        assert not [text for text in variables.values() if "canary" in text]
+        assert variables["PATH"] == os.environ["PATH"]
 
 
 def test_allowance__cells_are_counted_before_they_are_read() -> None:

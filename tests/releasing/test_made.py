@@ -120,9 +120,9 @@ def test_comparison__names_what_ran_in_place_of_what_was_asked() -> None:
     from anonymizer.measuring.experiment import evaluate
 
     flow = Flow(TABLE, SCHEMA, Settings(significance=0.01, tested="leaves"))
-    chosen = {"folds": 2, "ks": (5,), "groupings": ["error-digression"], "generalizers": ["pack", "refine"]}
-    outcomes = evaluate(flow, **chosen)
+    how = {"folds": 2, "ks": (5,), "groupings": ["error-digression"], "generalizers": ["pack", "refine"]}
+    outcomes = evaluate(flow, **how)
     assert [outcome.made for outcome in outcomes] == ["", "refine", ""]
     assert as_table(outcomes)["made"].tolist() == ["", "refine", ""]
     assert setting_text(outcomes[1]).endswith("packed groups (made as refined groups)")
-    assert "made" not in as_table(evaluate(flow.but(significance=None), **chosen))
+    assert "made" not in as_table(evaluate(flow.but(significance=None), **how))

@@ -56,6 +56,7 @@ def released(table: pd.DataFrame, **settings: object) -> bytes:
     return leaving.to_bytes("csv") + leaving.to_bytes("parquet")
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("order", ["content", "secret"])
 @pytest.mark.parametrize("method", METHODS)
 def test_release__is_the_same_of_the_same_rows_in_any_order(method: str, order: str) -> None:

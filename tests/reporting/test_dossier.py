@@ -195,6 +195,7 @@ def recompute(reading: Reading, result: Result, file: bytes, internal: bool) -> 
     return figures
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("audience", AUDIENCES)
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_every_number__is_that_of_the_downloaded_release(generalizer: str, audience: str) -> None:

@@ -272,6 +272,7 @@ def run_again(name: str) -> tuple[Again, Result]:
     return again, result
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", AGAIN)
 def test_command__makes_the_same_release_again(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -296,6 +297,7 @@ def test_command__makes_the_same_release_again(
     assert second["provenance"]["output_sha256"]["csv"] == hashlib.sha256(Path("RELEASE.csv").read_bytes()).hexdigest()
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", AGAIN)
 def test_check_line__agrees_with_the_report(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
