@@ -113,7 +113,7 @@ def address_from(text: str, *, needs_table: bool = True) -> Address:
     words = _words(after)
     table, query = words.pop("table", ""), words.pop("query", "").strip().rstrip(";").strip()
     new = words.pop("new", None) if kind != "postgresql" else None
-    if new not in (None, "yes") or (kind != "postgresql" and words):
+    if new not in (None, "yes") or (kind != "postgresql" and words and needs_table):
         raise ReadError(
             f"The address of a file of {KINDS[kind]} has no such option: {next(iter(words), 'new')}.",
             remedy=f"Write {kind}:///FILE?table=NAME, for a file that is to be made {kind}:///FILE?new=yes&table=NAME.",
