@@ -43,7 +43,7 @@ def write_release(
 
     Raises :class:`GuaranteeError` when something stands in the way of the release, or the table read back is another
     or fails a check that the release passed; :class:`ReadError` or :class:`ParameterError` when it cannot be written.
-    The database is as it was then.
+    The database is as it was then, unless the table was committed and a second connection does not find it whole.
     """
     require_place(address)
     table = pa.ipc.open_file(pa.BufferReader(release.to_bytes("feather"))).read_all()
@@ -125,7 +125,7 @@ def look_up(driver: Driver, address: Address, rows: int) -> None:
         connection.close()
     if counts != [rows]:
         raise GuaranteeError(
-            f"The table has not the {rows:,} rows that were written, once the transaction ended.",
+            f"After the transaction, the table does not have the {rows:,} rows that were written.",
             remedy="Look at what the database does with new tables, or write a file.",
         )
 

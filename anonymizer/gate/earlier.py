@@ -67,8 +67,8 @@ class Uncounted:
     """A release of which nothing is here but that there was one; ``remedy``: how it can be counted, or why not."""
 
     remedy: str = (
-        "Bring last time's table, or its release, and it is counted: below “What changed since last time” on the Data "
-        "page, or by --last-table or --last-release."
+        "To count it, bring last time's table or its release: on the Data page under “What changed since last time”, "
+        "or with --last-table or --last-release."
     )
 
     def beside(self, now: Now) -> Finding:
@@ -131,12 +131,13 @@ class LastRelease:
     k: int
 
     def __post_init__(self) -> None:
-        lacks = [name for name in self.schema.released if name not in self.rows]
-        if lacks:
+        other = [(name, "no") for name in self.schema.released if name not in self.rows]
+        other += [(name, "the left-out") for name in self.schema.identifying if name in self.rows]
+        for name, which in other:
             raise ParameterError(
-                f"This is not last time's release: it has no column {lacks[0]!r}.",
-                column=lacks[0],
-                remedy="Give the file that was released, or its table.",
+                f"This is not last time's release: it has {which} column {name!r}.",
+                column=name,
+                remedy="Give the file that was released. Its table counts where a column says whose each row is.",
             )
 
     def beside(self, now: Now) -> Finding:

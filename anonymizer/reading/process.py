@@ -149,9 +149,10 @@ def deny_network() -> None:
     number, seccomp, calls = CALLS.get(platform.machine(), (0, 0, ()))
     if sys.platform != "linux" or not number:
         return
-    load, jump, answer = 0x20, 0x15, 0x06
+    load, jump, above, answer = 0x20, 0x15, 0x35, 0x06
     refuse, allow = 0x00050000 | errno.EACCES, 0x7FFF0000
-    program = [(load, 0, 0, 4), (jump, 0, len(calls) + 2, number), (load, 0, 0, 0)]
+    program = [(load, 0, 0, 4), (jump, 0, len(calls) + 3, number), (load, 0, 0, 0)]
+    program += [(above, len(calls) + 1, 0, 0x40000000)]  # the same calls by other numbers, on x86-64
     program += [(jump, len(calls) - place, 0, call) for place, call in enumerate(calls)]
     program += [(answer, 0, 0, allow), (answer, 0, 0, refuse)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in program))

@@ -122,6 +122,17 @@ def test_last_release__alone_gives_a_lower_bound() -> None:
     assert 100 < at_least <= exact
 
 
+def test_last_release__is_no_table_and_no_other_file() -> None:
+    last, _, _ = last_and_now()
+    released = last.release.frame()
+    for rows, words in (
+        (released.drop(columns=last.schema.released[0]), f"no column '{last.schema.released[0]}'"),
+        (released.assign(id="p001"), "the left-out column 'id'"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            LastRelease(rows, last.schema, 10)
+
+
 def test_last_release__of_which_nothing_is_there_is_said_and_stops() -> None:
     _, _, flow = last_and_now()
     finding = finding_of(flow, Uncounted())
@@ -132,4 +143,4 @@ def test_last_release__of_which_nothing_is_there_is_said_and_stops() -> None:
     other = finding_of(nameless, LastTable(people, np.zeros(500, np.int64), 10))
     assert (other.key, other.sentence, other.is_open) == (finding.key, finding.sentence, True)
     assert "No column says whose a row is" in other.detail
-    assert "Bring last time's table" in finding.detail
+    assert "bring last time's table" in finding.detail

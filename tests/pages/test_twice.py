@@ -128,7 +128,7 @@ def test_last_times_table__or_its_release_is_dropped_and_both_are_counted() -> N
     app = open_file(drop(test_data.open_page(), csv(there), "this.csv"), file_of(last))
     ws = session_of(app)
     assert ws.flow.schema.person == person
-    assert not ws.flow.earlier[0].beside(now_of(ws)).key.startswith("together: at least")
+    assert ws.flow.earlier[0].beside(now_of(ws)).key == "together: not counted"
     bring_last(app, csv(table), "last.csv")
     assert not app.exception
     assert "counted with this one, by its table" in plain_text(app)

@@ -134,14 +134,14 @@ def bring_last_time(ws: Workspace, last: LastTime, name: str, content: bytes) ->
     last.problem = None
     try:
         with ws.turn(True):
-            reading = read_in_child(content, name=name, options=project.reading)
-            PLACES.require(ws.owner, name, size_of(reading.frame))
-            if project.schema.person in reading.names:
-                last.release = LastTable.of(Flow(reading.frame, project.schema, settings))
-                return
             reading = read_in_child(content, name=name, reader=read_released)
-            file = ReleasedFile.of_reading(reading).under(project.schema)
-            last.release = LastRelease(file.rows, project.schema, settings.k)
+            PLACES.require(ws.owner, name, 2 * size_of(reading.frame))
+            if project.schema.person in reading.names:
+                table = read_in_child(content, name=name, options=project.reading).frame
+                last.release = LastTable.of(Flow(table, project.schema, settings))
+            else:
+                file = ReleasedFile.of_reading(reading).under(project.schema)
+                last.release = LastRelease(file.rows, project.schema, settings.k)
     except AnonymizerError as error:
         last.problem = error
 

@@ -135,7 +135,7 @@ def both_releases(ws: Workspace, last: LastTime) -> None:
     """Draw where last time's table or release is dropped, so that both releases are counted together."""
     edition = ws.decisions.files
     file = st.file_uploader(
-        "Last time's table, or its release: what both releases leave together is then counted",
+        "Last time's table or its release, to count both releases together",
         ["csv", "gz", "parquet", "feather", "xlsx", "sav", "dta", "xpt"], key=f"last time {edition}",
     )  # fmt: skip
     if file is not None:
