@@ -11,7 +11,8 @@ from anonymizer.groups.recipe import fitting_groupings
 from anonymizer.schema import Schema
 from anonymizer.settings import OF_POPULATION, Settings
 
-OTHER_FORMATS = (".xlsx", ".xls", ".ods", ".feather", ".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
+OTHER_FORMATS = (".xlsx", ".xls", ".ods", ".feather", ".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt",
+                 ".json", ".jsonl", ".ndjson")  # fmt: skip
 """Endings of files that are neither Parquet nor delimited text, which are what can be read in pieces."""
 
 

@@ -11,7 +11,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from anonymizer.cuts import Cuts, grid_step
 from anonymizer.errors import SchemaError, check_headers
@@ -327,7 +329,7 @@ class Schema:
         roles: dict[str, Role] = {}
         ordered = set(ordered)
         kinds, domains, grids = dict(kinds or {}), dict(domains or {}), dict(grids or {})
-        check_headers(table)
+        check_values(table)
         for role, names in (
             *zip(ONCE, (person or (), weight or (), household or (), stratum or ()), strict=True),
             (Role.IDENTIFYING, identifying),
@@ -443,7 +445,7 @@ class Schema:
 
     def check(self, table: pd.DataFrame) -> None:
         """Raise :class:`SchemaError` unless the table has exactly these columns and the roles can be used."""
-        check_headers(table)
+        check_values(table)
         missing = [column.name for column in self.columns if column.name not in table.columns]
         extra = [str(name) for name in table.columns if name not in {c.name for c in self.columns}]
         if missing or extra:
@@ -470,6 +472,37 @@ class Schema:
         target, entries = value.field("target"), value.field("columns").items(MOST_COLUMNS)
         columns = tuple(map(Column.from_value, entries))
         return value.build(lambda: cls(columns, None if target.absent else target.text()))
+
+
+def check_values(table: pd.DataFrame) -> None:
+    """Raise :class:`SchemaError` unless the names of columns are text of their own and each column holds plain values:
+    numbers that are exact here, dates, or text; no lists, records or complex numbers."""
+    if not isinstance(table, pd.DataFrame):
+        raise SchemaError(f"A table is a DataFrame of pandas, not {type(table).__name__}.", remedy="Make it one.")
+    check_headers(table)
+    for name in table.columns:
+        values, why = table[name], ""
+        kind = getattr(values.dtype, "kind", "O")
+        if kind == "c":
+            why = "complex numbers"
+        elif kind == "u" and len(values) and not (values.dropna() <= np.iinfo(np.int64).max).all():
+            why = "whole numbers of more than 63 bits"
+        elif values.dtype == np.float16:
+            why = "numbers of 16 bits"
+        elif values.dtype == object:
+            odd = next((type(v).__name__ for v in values if isinstance(v, list | dict | set | tuple | np.ndarray)), "")
+            why = f"values of type {odd}" if odd else ""
+        elif isinstance(values.dtype, pd.ArrowDtype) and pa.types.is_nested(values.dtype.pyarrow_dtype):
+            why = f"values of type {values.dtype.pyarrow_dtype}"
+        if why:
+            remedy = "Turn them into text or into numbers of 64 bits, or leave the column out."
+            raise SchemaError(f"Column {name!r} holds {why}.", column=str(name), remedy=remedy)
+
+
+def csv_names(names: Iterable[str]) -> str:
+    """Return names of columns in one text, as options take them: with commas between them, and in double quotes where a
+    name holds a comma or a quote."""
+    return ",".join('"' + name.replace('"', '""') + '"' if set(name) & {",", '"'} else name for name in names)
 
 
 def kind_of(values: "pd.Series[Any]") -> Kind:

@@ -30,6 +30,8 @@ def value_text(value: Any) -> str:
         return value
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
+    if isinstance(value, np.timedelta64):
+        return str(pd.Timedelta(value))
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     if isinstance(value, (float, np.floating)):

@@ -24,6 +24,7 @@ from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
 from anonymizer.json_value import short_text
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import read_written
+from anonymizer.reading.delimited import decode
 from anonymizer.reading.files import SIGNATURES, Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.reading.parquet import arrow_bytes, arrow_rows
@@ -69,18 +70,17 @@ class ReleasedFile:
         rows, beside = self.rows.copy(deep=False), list(self.beside)
         for column in schema.columns:
             if column.name in rows.columns and column.role is not Role.QUASI_IDENTIFYING:
-                rows[column.name], written_twice = _kept_values(rows[column.name], column)
-                if written_twice:
-                    beside.append(f"Column {column.name!r} has values that are written in more than one way.")
+                rows[column.name], otherwise = _kept_values(rows[column.name], column)
+                beside += [otherwise] if otherwise else []
         return ReleasedFile(rows, tuple(beside), False)
 
 
-def read_file(source: str | Path | bytes | BinaryIO) -> ReleasedFile:
+def read_file(source: str | Path | bytes | BinaryIO, delimiter: str = ",", encoding: str = "utf-8") -> ReleasedFile:
     """Return what is in a released file: CSV, gzipped CSV, Parquet, Feather, SPSS, Stata, SAS transport, or a workbook
     of plain cells, told by its content.
 
     CSV and workbooks: every column comes back as the text that is in the file, nothing is guessed, and empty cells are
-    NA.
+    NA. ``delimiter``, ``encoding``: of a CSV file from elsewhere.
 
     Raises :class:`ReadError` when the content is not a table, or one of a kind that no release is written as.
     """
@@ -94,7 +94,7 @@ def read_file(source: str | Path | bytes | BinaryIO) -> ReleasedFile:
     import pyarrow as pa
 
     try:
-        return _read(data)
+        return _read(data, delimiter, encoding)
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, zlib.error, csv.Error) as error:
         reason = "it is not UTF-8 text"
         if not isinstance(error, UnicodeDecodeError):
@@ -112,7 +112,7 @@ def read_released(
 
     It is a reader for :func:`anonymizer.reading.child.read_in_child`, so that a file of a stranger is read there.
     """
-    file = read_file(data)
+    file = read_file(data, options.delimiter or ",", options.encoding or "utf-8")
     rows = file.rows
     for label in rows.columns:
         if isinstance(rows[label].dtype, pd.DatetimeTZDtype):
@@ -121,7 +121,7 @@ def read_released(
     return Content(rows, options, [Problem(BESIDE, sentence) for sentence in file.beside] + typed)
 
 
-def _read(data: bytes) -> ReleasedFile:
+def _read(data: bytes, delimiter: str, encoding: str) -> ReleasedFile:
     if data.startswith(WORKBOOKS):
         rows, sentences = _read_workbook(data)
         return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), True)
@@ -144,8 +144,9 @@ def _read(data: bytes) -> ReleasedFile:
     packing: list[str] = []
     if data[:2] == b"\x1f\x8b":
         data, packing = _unpacked(data)
-    rows = _read_csv(data)
-    return ReleasedFile(rows, (*packing, *index_columns(rows.columns), *_beside_lines(data)), True)
+    data = decode(data, encoding)[0] if encoding != "utf-8" else data
+    rows = _read_csv(data, delimiter)
+    return ReleasedFile(rows, (*packing, *index_columns(rows.columns), *_beside_lines(data, delimiter)), True)
 
 
 def _read_workbook(data: bytes) -> tuple[pd.DataFrame, list[str]]:
@@ -217,18 +218,18 @@ def _unpacked(data: bytes) -> tuple[bytes, list[str]]:
     return text, beside
 
 
-def _read_csv(data: bytes) -> pd.DataFrame:
+def _read_csv(data: bytes, delimiter: str) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.csv
 
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
-    names = [kept_value(name) for name in next(csv.reader(text), [])]
+    names = [kept_value(name) for name in next(csv.reader(text, delimiter=delimiter), [])]
     if not names or len(set(names)) != len(names):
         raise ReadError("The file has no header, or two columns of one name.", remedy="Check the first line.")
     table = pa.csv.read_csv(
         pa.BufferReader(data),
         read_options=pa.csv.ReadOptions(column_names=names, skip_rows=1, block_size=1 << 24),
-        parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        parse_options=pa.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=False),
         convert_options=pa.csv.ConvertOptions(
             column_types={name: pa.dictionary(pa.int32(), pa.string()) for name in names},
             null_values=[""],
@@ -238,7 +239,7 @@ def _read_csv(data: bytes) -> pd.DataFrame:
     return cast(pd.DataFrame, table.unify_dictionaries().to_pandas())
 
 
-def _beside_lines(data: bytes) -> Iterator[str]:
+def _beside_lines(data: bytes, delimiter: str) -> Iterator[str]:
     """Yield what is in a CSV file beside the cells: a mark at its start, a line that is written unlike the others."""
     if data.startswith(MARK):
         yield "The file begins with a byte-order mark."
@@ -247,7 +248,7 @@ def _beside_lines(data: bytes) -> Iterator[str]:
     text = data.removeprefix(MARK).decode()
     furthest = 0
     for quoting, end, last in MANNERS:
-        same = _lines_alike(text, quoting, end, last)
+        same = _lines_alike(text, delimiter, quoting, end, last)
         if same is None:
             return
         furthest = max(furthest, same)
@@ -257,15 +258,15 @@ def _beside_lines(data: bytes) -> Iterator[str]:
     )
 
 
-def _lines_alike(text: str, quoting: str, end: str, last: bool) -> int | None:
+def _lines_alike(text: str, delimiter: str, quoting: str, end: str, last: bool) -> int | None:
     """Return how many lines are written in one manner; ``None``: all. The header may be quoted where others are not."""
     place = count = 0
-    for number, fields in enumerate(csv.reader(io.StringIO(text, newline=""))):
+    for number, fields in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)):
         count = number
         if not fields:
             return count
         for how in (quoting, "all") if not number else (quoting,):
-            line = _line(fields, how, end)
+            line = _line(fields, delimiter, how, end)
             if not last and place + len(line) > len(text):
                 line = line.removesuffix(end)
             if text.startswith(line, place):
@@ -276,23 +277,28 @@ def _lines_alike(text: str, quoting: str, end: str, last: bool) -> int | None:
     return None if place == len(text) and text.endswith(end) is last else count
 
 
-def _line(fields: list[str], quoting: str, end: str) -> str:
+def _line(fields: list[str], delimiter: str, quoting: str, end: str) -> str:
     """Return a line, its cells quoted where that is "needed", where they are "present" (not missing), or "all"."""
     if quoting == "needed":
         sink = io.StringIO()
-        csv.writer(sink, lineterminator=end).writerow(fields)
+        csv.writer(sink, delimiter=delimiter, lineterminator=end).writerow(fields)
         return sink.getvalue()
     every = quoting == "all" or len(fields) == 1
-    return ",".join(f'"{field.replace(QUOTE, 2 * QUOTE)}"' if field or every else "" for field in fields) + end
+    return delimiter.join(f'"{field.replace(QUOTE, 2 * QUOTE)}"' if field or every else "" for field in fields) + end
 
 
-def _kept_values(cells: "pd.Series[Any]", column: Column) -> "tuple[pd.Series[Any], bool]":
-    """Return a kept column as values, and whether they are written in more than one way."""
+def _kept_values(cells: "pd.Series[Any]", column: Column) -> "tuple[pd.Series[Any], str]":
+    """Return a kept column as values, and what is to be said of how they are written; "" for nothing."""
+    otherwise = ""
     levels = cells.cat.categories
     codes = cells.array.codes
     if column.kind is Kind.CATEGORICAL:
         values: Any = pd.Series([kept_value(text) for text in levels], dtype="str")
-        twice = any(kept_text(value) != text for value, text in zip(values, levels, strict=True))
+        pairs = [(text, kept_text(value)) for value, text in zip(values, levels, strict=True)]
+        other = next((pair for pair in pairs if pair[0] != pair[1]), None)
+        if other is not None:
+            text, ours = map(short_text, other)
+            otherwise = f"Column {column.name!r} has {text}, which a release writes as {ours}."
     else:
         try:
             numbers, restore = numbers_of(pd.Series(levels, dtype=object), column)
@@ -306,8 +312,11 @@ def _kept_values(cells: "pd.Series[Any]", column: Column) -> "tuple[pd.Series[An
                 remedy=error.remedy,
             ) from error
         values = pd.Series(restore(numbers))
-        twice = len(np.unique(numbers)) < len(levels) or not _alike(list(levels))
-    return cast("pd.Series[Any]", values.reindex(codes).set_axis(cells.index).rename(column.name)), twice
+        if len(np.unique(numbers)) < len(levels):
+            otherwise = f"Column {column.name!r} has a value that is written in two ways."
+        elif not _alike(list(levels)):
+            otherwise = f"Column {column.name!r} has values with different numbers of digits behind the point."
+    return cast("pd.Series[Any]", values.reindex(codes).set_axis(cells.index).rename(column.name)), otherwise
 
 
 def _alike(texts: list[str]) -> bool:

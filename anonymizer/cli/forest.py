@@ -35,7 +35,7 @@ from anonymizer.forest.rules import promise, rules_csv, rules_json, rules_of, ru
 from anonymizer.reading.files import Reading
 from anonymizer.reading.profile import suggest
 from anonymizer.releasing.files import write_file
-from anonymizer.schema import Schema
+from anonymizer.schema import Schema, csv_names
 
 REHEARSED = (
     "A rehearsal: cross-validated with repeatable noise on the records themselves. The figure is not covered by the "
@@ -114,7 +114,7 @@ def public_domains(reading: Reading, options: argparse.Namespace) -> Domains:
 
 def questions_of(domains: Domains) -> list[str]:
     """Return what is asked about domains, with the option that answers; nothing where nothing is."""
-    names = shlex.quote(",".join(domains.exact))
+    names = shlex.quote(csv_names(domains.exact))
     return [f"{domains.question} If so: --from-data {names}."] if domains.exact else []
 
 

@@ -39,6 +39,7 @@ from anonymizer.cli.options import (
     print_checks,
     print_json,
     read_apart,
+    read_options,
     reading_of,
     require_roles,
     schema_of,
@@ -59,7 +60,7 @@ from anonymizer.cli.reports import (
     write_reports,
 )
 from anonymizer.cli.risk import add_risk
-from anonymizer.cli.typed import ONCE_OPTIONS, typed_in, with_typed
+from anonymizer.cli.typed import ONCE_OPTIONS, READING, typed_in, with_typed
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.databases.address import Address, redacted
 from anonymizer.databases.read import read_rows
@@ -71,6 +72,7 @@ from anonymizer.gate.finding import Severity
 from anonymizer.measuring.named_regression import NamedRegression
 from anonymizer.partitions.folder import is_archive
 from anonymizer.pipeline import Result, run_flow
+from anonymizer.reading.options import ReadOptions
 from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import ENDINGS, FORMATS
@@ -160,7 +162,7 @@ def commands() -> argparse.ArgumentParser:
     make = subparsers.add_parser("anonymize", help="from a table to a checked release and its report")
     make.add_argument(
         "input",
-        help="csv, csv.gz, parquet, feather, xlsx, sav, dta, sas7bdat, xpt; sample:NAME; or the address of a database",
+        help="csv, json, parquet, feather, xlsx, sav, dta, sas7bdat, xpt; sample:NAME; or the address of a database",
     )
     add_roles(make)
     add_codebook(make)
@@ -344,8 +346,9 @@ def run_verify(options: argparse.Namespace) -> int:
         return verify_packet(options, Path(options.input).read_bytes())
     claim = claim_from(options.report) if options.report else None
     limits, others = limits_of(options, claim)
+    own = released_options(options)
     if table is None:
-        released = read_apart(options.input, reader=read_released)
+        released = read_apart(options.input, options=own, reader=read_released)
         file, content = ReleasedFile.of_reading(released), released.sha256
     else:
         rows = rows_bytes(ask_password(table, read_rows))
@@ -377,6 +380,21 @@ def run_verify(options: argparse.Namespace) -> int:
         if about:
             print(about)
     return 0 if passed else 1
+
+
+def released_options(options: argparse.Namespace) -> ReadOptions:
+    """Return how the released file is read: as releases are, or, where no original is named, which options of reading
+    speak of then, as a file from elsewhere with another delimiter or encoding.
+
+    Raises :class:`ParameterError` for other options of reading without an original.
+    """
+    if options.original:
+        return ReadOptions()
+    unused = sorted(options.typed.intersection(READING) - {"delimiter", "encoding"})
+    if unused:
+        name = "no-header" if unused[0] == "header" else unused[0].replace("_", "-")
+        raise ParameterError(f"--{name} speaks of the original, and none is named.", remedy="Add --original.")
+    return read_options(options)
 
 
 def released_schema(

@@ -1,6 +1,7 @@
 """What commands share: their options, and the table, schema and settings that options describe."""
 
 import argparse
+import csv
 import getpass
 import io
 import json
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from anonymizer.checking.verify import Verification
-from anonymizer.cli.typed import ONCE_OPTIONS, say, typed_limits, with_typed
+from anonymizer.cli.typed import ONCE_OPTIONS, READING, say, typed_limits, with_typed
 from anonymizer.cuts import Cuts
 from anonymizer.databases.address import PASSWORD, Address, address_from, is_address
 from anonymizer.databases.read import read_database
@@ -28,13 +29,13 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.partitions.places import is_files_address
 from anonymizer.population.sample import Population
 from anonymizer.reading.child import read_codebook_in_child, read_in_child
-from anonymizer.reading.files import Reader, Reading, ReadOptions
+from anonymizer.reading.files import USED, Reader, Reading, ReadOptions
 from anonymizer.reading.options import DEFAULT_MISSING, Allowance, memory_of_computer, operator_allowance
 from anonymizer.reading.profile import suggest, with_variable
 from anonymizer.reading.samples import SAMPLE_PREFIX, sample_reading
 from anonymizer.reporting.claim import Claim
 from anonymizer.reporting.report import schema_from
-from anonymizer.schema import UNCHANGED, Kind, Role, Schema
+from anonymizer.schema import UNCHANGED, Kind, Role, Schema, csv_names
 from anonymizer.settings import SETTINGS, SHORT, Settings, names_of, setting_names
 from anonymizer.treatments import TREATMENTS
 from anonymizer.whatif.described import with_codebook
@@ -215,6 +216,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--encoding")
     parser.add_argument("--decimal", choices=[".", ","])
     parser.add_argument("--sheet", help="of a spreadsheet")
+    parser.add_argument("--skip", type=int, metavar="N", help="lines, or rows of a sheet, above the names of columns")
     parser.add_argument("--no-header", dest="header", action="store_false", help="the first line is a record")
     parser.add_argument("--missing", action="append", metavar="TEXT", help="a text that means missing; repeatable")
     parser.add_argument(
@@ -236,8 +238,15 @@ def share(text: str) -> float:
 
 
 def names(text: str) -> list[str]:
-    """Return column names separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Return column names separated by commas; one that holds a comma stands in double quotes, as in a CSV file.
+
+    Raises :class:`argparse.ArgumentTypeError` for quotes that are not closed.
+    """
+    try:
+        fields = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error:
+        raise argparse.ArgumentTypeError(f'expected names such as a,"b, c", not {text!r}') from None
+    return [name.strip() for name in fields if name.strip()]
 
 
 def pairs(text: str) -> dict[str, str]:
@@ -281,14 +290,27 @@ def reading_of(path: str | Address, options: argparse.Namespace, way: ReadOption
     Raises :class:`ReadError` for what can be read in two ways, with the options that say which.
     """
     if isinstance(path, str) and path.startswith(SAMPLE_PREFIX):
+        refuse_unused(options, "sample")
         return sample_reading(path.removeprefix(SAMPLE_PREFIX))
     if isinstance(path, Address):
+        refuse_unused(options, "database")
         return ask_password(path, lambda address: read_database(address, options=way or read_options(options)))
     reading = read_apart(path, options=way or read_options(options))
+    refuse_unused(options, reading.format)
     for question in reading.questions:
         answers = " or ".join(answer.words for answer in question.answers)
         raise ReadError(question.text, column=question.column, remedy=f"Say which: {answers}.")
     return reading
+
+
+def refuse_unused(options: argparse.Namespace, format: str) -> None:
+    """Raise :class:`ParameterError` where an option of reading was typed that says nothing of a file of this format, a
+    key of :data:`anonymizer.reading.files.USED`."""
+    unused = sorted(name for name, part in READING.items() if name in options.typed and part not in USED[format])
+    if unused:
+        what = {"sample": "a sample", "database": "a database", "csv": "delimited text"}.get(format, f"a {format} file")
+        name = "no-header" if unused[0] == "header" else unused[0].replace("_", "-")
+        raise ParameterError(f"--{name} says nothing of {what}.", remedy="Leave it out.")
 
 
 def read_apart(source: str | bytes, *, options: ReadOptions | None = None, reader: Reader | None = None) -> Reading:
@@ -331,6 +353,7 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
         dates=options.dates,
         as_text=tuple(options.as_text),
         as_numbers=tuple(options.as_numbers),
+        skip=options.skip,
     )
 
 
@@ -409,7 +432,7 @@ def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> N
             f"Nobody said what to do with {len(open_):,} columns, which would leave as they are: {reasons}{more}.",
             column=open_[0].name,
             remedy="Give them roles, or keep them as they are: --keep "
-            f"{shlex.quote(','.join(column.name for column in open_))}.",
+            f"{shlex.quote(csv_names([column.name for column in open_]))}.",
         )
 
 

@@ -27,7 +27,7 @@ READING = {
     name: {"not_missing": "keep"}.get(name, name)
     for name in (
         "delimiter", "encoding", "decimal", "sheet", "header", "missing", "not_missing", "dates", "as_text",
-        "as_numbers",
+        "as_numbers", "skip",
     )
 }  # fmt: skip
 """The options that say how a file is read, with what they are of :class:`ReadOptions`."""

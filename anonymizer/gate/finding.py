@@ -8,7 +8,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from anonymizer.schema import Role, Schema
+from anonymizer.schema import Role, Schema, csv_names
 from anonymizer.settings import Settings
 from anonymizer.treatments import words_of
 
@@ -60,7 +60,7 @@ class Repair:
         roles: dict[Role, list[str]] = {}
         for name, role in self.roles:
             roles.setdefault(role, []).append(name)
-        words = [word for role, names in roles.items() for word in (f"--{role}", ",".join(names))]
+        words = [word for role, names in roles.items() for word in (f"--{role}", csv_names(names))]
         words += [word for name, value in self.settings for word in (f"--{name.replace('_', '-')}", str(value))]
         words += [f"--treat={name}={treat}" for name, treat in self.treats]
         words += [f"--missing={text}" for text in self.missing]

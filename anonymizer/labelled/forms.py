@@ -6,7 +6,7 @@ No format changes a cell: one that does not fit gives way to a plain one.
 import re
 from collections.abc import Iterable
 
-from anonymizer.labelled.read import moment_scale
+from anonymizer.labelled.read import moment_scale, period_of
 
 DAYS = {"sav": "DATE11", "dta": "%td", "xpt": "DATE9"}
 MOMENTS = {"sav": "DATETIME23.2", "dta": "%tc", "xpt": "DATETIME20"}
@@ -15,12 +15,12 @@ NUMBERS = {"sav": "F8.2", "dta": "", "xpt": ""}
 
 OF_NUMBERS = {
     "sav": re.compile(r"(?:F|COMMA|DOT|DOLLAR|PCT|E|N|Z|TIME|DTIME|MTIME|WKDAY|MONTH)(\d{1,2})(?:\.(\d{1,2}))?"),
-    "dta": re.compile(r"%-?0?\d{1,2}[.,]\d{1,2}[gfe]c?|%-?t[mqwhy][\w./:]{0,30}"),
+    "dta": re.compile(r"%-?0?\d{1,2}[.,]\d{1,2}[gfe]c?|%-?ty[\w./:]{0,30}"),
     "xpt": re.compile(r"(?:BEST|F|COMMAX?|DOLLAR|PERCENT|E|Z|NUMX|TIME|HHMM|TOD)?(\d{1,2})(?:\.(\d{1,2}))?"),
 }
 OF_MOMENTS = {
     "sav": re.compile(r"[A-Z]+(\d{1,2})(?:\.(\d{1,2}))?"),
-    "dta": re.compile(r"%(?:t[dcC]|d)[\w./:]{0,30}"),
+    "dta": re.compile(r"%(?:t[dcCwmqh]|d)[\w./:]{0,30}"),
     "xpt": re.compile(r"[A-Z][A-Z0-9]{0,7}?(?:(\d{1,2})(?:\.(\d{1,2}))?)?"),
 }
 OF_TEXTS = {
@@ -52,6 +52,8 @@ def moment_form(own: str, format: str, days: bool) -> str:
     moments."""
     own = own.removesuffix(".0") if format == "xpt" else own
     match, scale = OF_MOMENTS[format].fullmatch(own), moment_scale(own, format)
+    if match is not None and period_of(own, format) is not None and days:
+        return own
     if match is None or scale is None or (scale[0] > 1e6 and not days) or not _has_room(match):
         return (DAYS if days else MOMENTS)[format]
     if format != "dta" and match[1]:

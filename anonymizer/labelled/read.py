@@ -4,6 +4,7 @@ A column whose codes have labels becomes categories, shown by label. Codes that 
 of such a column; of numbers and dates they stand in a column of their own beside it, so that neither is lost.
 """
 
+import codecs
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -36,8 +37,13 @@ SAS_STAMPS = re.compile("DATETIME|[EB]8601D[TZNX]|DATEAMPM|MDYAMPM|DTDATE|DTMONY
 SAS_DAYS = re.compile(
     "(MMDDYY|DDMMYY|YYMMDD|YYMM|MMYY|YYQ)[BCDNPS]?|DATE|[EB]8601DA|JULIAN|MONYY|(WORD|WEEK)DAT[EX]|DAY|MONTH|QTR|YEAR"
 )
-CLOCKS = ("TIME", "DTIME", "MTIME", "HHMM", "E8601TM", "%tm", "%tq", "%tw", "%th", "%ty")
-"""Formats that show what is neither a day nor a moment: hours, months, weeks. They stay the numbers that they are."""
+CLOCKS = ("TIME", "DTIME", "MTIME", "HHMM", "E8601TM")
+"""Formats that show the hours of a day. They stay the numbers that they are."""
+PERIODS = {"w": ("weeks", 52), "m": ("months", 12), "q": ("quarters", 4), "h": ("half-years", 2)}
+"""What Stata counts from 1960 on, by the second letter of its format: the name, and how many of it are a year."""
+
+OTHER_CHARSETS = ("WINDOWS-1252", "ISO-8859-1")
+"""What is tried where text is not in the encoding that its file names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,39 +74,78 @@ def read_labelled(
 
     ``data``: its bytes, or where it lies. ``stop``: called with rows and columns, so that it can raise.
     ``as_numbers``, ``as_text``: columns that are numbers, or categories, whatever their labels say. Raises
-    :class:`ReadError` for a file that is damaged or has no record.
+    :class:`ReadError` for a file that is damaged or has no record, and for an ``encoding`` that its text is not in;
+    text that is not in the encoding that its file names is read in one of :data:`OTHER_CHARSETS`, with a note.
     """
+    import pyreadstat
+
+    charset = charset_of(encoding, kind) if encoding and kind != "por" else None
+    for other in (charset,) if charset or kind == "por" else (None, *OTHER_CHARSETS):
+        try:
+            columns = _read(data, kind, name, other, stop, as_numbers, as_text, progress)
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeDecodeError, OverflowError) as error:
+            fault = error
+            if "onvert string" in str(error) or "character set" in str(error) or isinstance(error, UnicodeDecodeError):
+                continue
+            break
+        if other and not charset:
+            sentence = f"Text of {name} is not in the encoding that the file names; it was read as {other}."
+            note = ("warning", sentence, "Check letters with accents; name the encoding if they look wrong.")
+            columns[0] = replace(columns[0], notes=(note, *columns[0].notes))
+        return columns
+    if charset and "Unable to convert" in str(fault):
+        problem, remedy = f"Text of {name} is not in the encoding {encoding}.", "Name another one, or none."
+        raise ReadError(problem, remedy=remedy) from fault
+    raise ReadError(
+        f"{name} cannot be read as a .{kind} file: it is damaged, cut off, locked, or of a kind that is not known.",
+        remedy="Save it again in the program that it came from, or as CSV.",
+    ) from fault
+
+
+def charset_of(encoding: str, kind: str) -> str:
+    """Return what the library of such files calls an encoding of Python's. Raises :class:`ReadError` for one that they
+    cannot be in."""
+    name = codecs.lookup(encoding).name.replace("_", "-").upper()
+    if name.startswith(("UTF-16", "UTF-32")):
+        raise ReadError(f"A .{kind} file cannot be in the encoding {encoding}.", remedy="Name another one, or none.")
+    return {"MAC-ROMAN": "MACINTOSH", "UTF-8-SIG": "UTF-8", "ISO8859-1": "ISO-8859-1"}.get(name, name)
+
+
+def _read(
+    data: bytes | Path,
+    kind: str,
+    name: str,
+    charset: str | None,
+    stop: Callable[[int, int], None],
+    as_numbers: tuple[str, ...],
+    as_text: tuple[str, ...],
+    progress: Progress,
+) -> list[LabelledColumn]:
+    """Return the columns of a file, its text read in a ``charset``, or in the one that it names; raises what pyreadstat
+    raises, and :class:`ReadError` where there is no record."""
     import pyreadstat
 
     read = getattr(pyreadstat, KINDS[kind])
     options: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
-    options |= {"encoding": encoding} if encoding and kind != "por" else {}
+    options |= {"encoding": charset} if charset else {}
     options |= {"user_missing": True} if kind in ("sav", "dta", "sas7bdat") else {}
     most = PARTS_UNPACKED if kind == "sav" and _start(data) == b"$FL3" else PARTS
 
     def source() -> Any:
         return io.BytesIO(data) if isinstance(data, bytes) else str(data)
 
-    try:
-        _, about = read(source(), metadataonly=True, **options)
-        names = list(about.column_names)
-        stop(about.number_rows or 0, len(names))
-        raw: dict[str, RawColumn] = {label: RawColumn(max(about.number_rows or 0, 0)) for label in names}
-        rows = 0
-        for part in read_parts(read, source, about.number_rows, len(names), most, options):
-            size = len(next(iter(part.values()), ()))
-            rows += size
-            stop(rows, len(names))
-            for label in names:
-                raw[label].add(part.pop(label), about.readstat_variable_types[label] == "string")
-            progress(0.8 * rows / max(rows, about.number_rows or rows), f"Reading {rows:,} records")
-    except ReadError:
-        raise
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeDecodeError, OverflowError) as error:
-        raise ReadError(
-            f"{name} cannot be read as a .{kind} file: it is damaged, cut off, locked, or of a kind that is not known.",
-            remedy="Save it again in the program that it came from, or as CSV.",
-        ) from error
+    _, about = read(source(), metadataonly=True, **options)
+    names = list(about.column_names)
+    stop(about.number_rows or 0, len(names))
+    raw: dict[str, RawColumn] = {label: RawColumn(max(about.number_rows or 0, 0)) for label in names}
+    rows = 0
+    for part in read_parts(read, source, about.number_rows, len(names), most, options):
+        size = len(next(iter(part.values()), ()))
+        rows += size
+        stop(rows, len(names))
+        for label in names:
+            raw[label].add(part.pop(label), about.readstat_variable_types[label] == "string")
+        progress(0.8 * rows / max(rows, about.number_rows or rows), f"Reading {rows:,} records")
     if not rows or not names:
         raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
     columns: list[LabelledColumn] = []
@@ -182,8 +227,9 @@ def _columns(
     values = spread(values)
     if named_codes:
         levels = tuple((text, code) for code, text in sorted(named_codes.items()))
-        first = f"{code_text(levels[0][1])} is {levels[0][0]!r}"
-        sentence = f"Column {name!r} stays numbers, for most of its values have no label; of those that have, {first}."
+        first = f"{_words_of(levels[0][1], variable.format, kind)} is {levels[0][0]!r}"
+        what = "dates" if values.dtype.kind == "M" else "numbers"
+        sentence = f"Column {name!r} stays {what}, for most of its values have no label; of those that have, {first}."
         remedy = "If its values are codes, have it read as text."
         variable, notes = replace(variable, levels=levels), (*notes, ("info", sentence, remedy))
     yield LabelledColumn(name, variable, values, notes)
@@ -282,6 +328,8 @@ def _categories(index: NDArray[np.int32], levels: tuple[str, ...]) -> pd.Categor
 
 def _moments(name: str, numbers: NDArray[np.float64], format: str, kind: str) -> tuple[Any, tuple[Any, ...]]:
     """Return days and moments (n,) of a column that its file shows as such, any other as numbers; and notes."""
+    if (period := period_of(format, kind)) is not None:
+        return _periods(name, numbers, format, *period)
     scale = moment_scale(format, kind)
     if scale is None:
         clock = format.startswith(CLOCKS)
@@ -299,6 +347,62 @@ def _moments(name: str, numbers: NDArray[np.float64], format: str, kind: str) ->
     cut = bool((np.abs(micro[present] - numbers[present] * unit) > 0.01).any())
     sentence = f"The times of column {name!r} were rounded to microseconds."
     return moments, (("info", sentence, ""),) if cut else ()
+
+
+def period_of(format: str, kind: str) -> tuple[str, int] | None:
+    """Return what a format of Stata counts from 1960 on, and how many of it are a year; ``None`` for other formats."""
+    return PERIODS.get(format[2:3]) if kind == "dta" and format.startswith("%t") else None
+
+
+def _periods(
+    name: str, numbers: NDArray[np.float64], format: str, what: str, of_year: int
+) -> tuple[Any, tuple[tuple[str, str, str], ...]]:
+    """Return the first day (n,) of each period, and a note; the numbers where they count no whole periods."""
+    present = numbers[~np.isnan(numbers)]
+    if not ((present == np.rint(present)) & (np.abs(present) < 1_800 * of_year)).all():
+        sentence = f"Column {name!r} holds no {what} of the calendar, though its format says so. It stays numbers."
+        return _plain(numbers), (("warning", sentence, "Correct its format in the file."),)
+    sentence = f"Column {name!r} holds {what} ({format}): each is shown by its first day."
+    return first_days(numbers, of_year), (("info", sentence, ""),)
+
+
+def first_days(numbers: NDArray[np.float64], of_year: int) -> NDArray[Any]:
+    """Return the first day (n,) of periods that are counted from 1960 on, ``of_year`` of them a year; a week has 7 days
+    from 1 January on, and the last of a year more."""
+    days = np.full(len(numbers), np.datetime64("NaT"), "datetime64[us]")
+    present = ~np.isnan(numbers)
+    years, within = np.divmod(numbers[present].astype(np.int64), of_year)
+    starts = (years - 10).astype("datetime64[Y]")
+    if of_year == 52:
+        days[present] = starts.astype("datetime64[D]") + 7 * within
+    else:
+        days[present] = starts.astype("datetime64[M]") + within * (12 // of_year)
+    return days
+
+
+def period_numbers(moments: NDArray[Any], of_year: int) -> NDArray[np.float64]:
+    """Return the periods (n,) in which moments lie, as :func:`first_days` counts them."""
+    years = moments.astype("datetime64[Y]").astype(np.int64)
+    if of_year == 52:
+        days = (moments.astype("datetime64[D]") - moments.astype("datetime64[Y]")).astype(np.int64)
+        within = np.minimum(days // 7, 51)
+    else:
+        within = moments.astype("datetime64[M]").astype(np.int64) % 12 // (12 // of_year)
+    numbers: NDArray[np.float64] = ((years + 10) * of_year + within).astype(np.float64)
+    numbers[np.isnat(moments)] = np.nan
+    return numbers
+
+
+def _words_of(code: Code, format: str, kind: str) -> str:
+    """Return a code of a column as its file shows it: a day or a moment where the format says so."""
+    if isinstance(code, str):
+        return code
+    moments, _ = _moments("", np.array([code]), format, kind)
+    return (
+        code_text(code)
+        if moments.dtype.kind != "M"
+        else str(moments.astype("datetime64[s]")[0]).removesuffix("T00:00:00")
+    )
 
 
 def moment_scale(format: str, kind: str) -> tuple[float, int] | None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from anonymizer.errors import ParameterError
 from anonymizer.labelled.forms import code_form, moment_form, number_form, screen_width, text_form
-from anonymizer.labelled.read import LabelledColumn, moment_scale, read_labelled
+from anonymizer.labelled.read import LabelledColumn, first_days, moment_scale, period_numbers, period_of, read_labelled
 from anonymizer.labelled.variable import Code, Variable
 
 FORMATS = ("sav", "dta", "xpt")
@@ -183,9 +183,12 @@ def _number_plan(name: str, variable: Variable, values: NDArray[Any], bare: Vari
     if values.dtype.kind == "M":
         present = values[~np.isnat(values)]
         days = bool((present == present.astype("datetime64[D]")).all())
-        form = moment_form(variable.format, format, days)
-        again = _moments(_numbers_of(values, form, format), form, format)
-        if not np.array_equal(again, values.astype("datetime64[us]"), equal_nan=True):
+        exact = values.astype("datetime64[us]")
+        for form in (moment_form(variable.format, format, days), moment_form("", format, days)):
+            again = _moments(_numbers_of(values, form, format), form, format)
+            if np.array_equal(again, exact, equal_nan=True):
+                break
+        else:
             raise _refusal(format, f"no times as exact as those of column {name!r}")
         return replace(bare, format=form, ranges=variable.ranges if format == "sav" else ())
     if values.dtype.kind not in "iufb":
@@ -328,6 +331,8 @@ def _file_code(code: Code, format: str) -> Any:
 
 def _numbers_of(values: NDArray[Any], form: str, format: str) -> NDArray[np.float64]:
     """Return moments as the numbers that a format has for them."""
+    if (period := period_of(form, format)) is not None:
+        return period_numbers(values.astype("datetime64[us]"), period[1])
     unit, epoch = moment_scale(form, format) or (1.0, 0)
     micro = values.astype("datetime64[us]").astype(np.int64)
     numbers = (micro - epoch) / unit
@@ -336,6 +341,8 @@ def _numbers_of(values: NDArray[Any], form: str, format: str) -> NDArray[np.floa
 
 
 def _moments(numbers: NDArray[np.float64], form: str, format: str) -> NDArray[Any]:
+    if (period := period_of(form, format)) is not None:
+        return first_days(numbers, period[1])
     unit, epoch = moment_scale(form, format) or (1.0, 0)
     moments = np.full(len(numbers), np.datetime64("NaT"), "datetime64[us]")
     here = ~np.isnan(numbers)

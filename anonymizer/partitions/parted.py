@@ -30,11 +30,11 @@ from anonymizer.reading.parse import (
     MOST_HEADS,
     Manner,
     TextColumn,
-    constant_problem,
     header_problems,
     type_column,
     with_decimal,
 )
+from anonymizer.reading.remarks import constant_problem, marks_problem
 from anonymizer.reading.stream import Text
 
 LARGE = 30_000_000
@@ -254,7 +254,8 @@ class Remarks:
             options = with_decimal(options, self.manner, self.questions)
         for name, column in columns.items():
             alike = len(column.codes) > 1 and column.values.nunique(dropna=False) == 1 and column.values.notna().all()
-            self.of_columns += constant_problem(name, alike)
+            records_of = np.bincount(column.codes, minlength=len(column.values))
+            self.of_columns += constant_problem(name) if alike else marks_problem(name, column.values, records_of)
         frame = pd.DataFrame({name: column.codes for name, column in columns.items()}, copy=False)
         distinct = {name: column.values for name, column in columns.items()}
         return Content(

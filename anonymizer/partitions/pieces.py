@@ -30,7 +30,7 @@ from anonymizer.partitions.places import (
 )
 from anonymizer.reading.delimited import BLOCK, repair_names
 from anonymizer.reading.options import Extent, ReadOptions, pieces_allowance, refuse_too_large, refuse_too_wide
-from anonymizer.reading.parquet import is_text
+from anonymizer.reading.parquet import is_text, texts_by_codes
 
 BATCH = 1 << 20
 """Most records that are unpacked at a time."""
@@ -116,7 +116,7 @@ class PartitionedTable:
                     yield batch
             return
         with unchanged(piece.path, piece.stamp), reading(piece.path), _parquet(piece.path) as source:
-            texts = [self.labels[name] for name in names if pa.types.is_string(self.types[name])]
+            texts = sorted(set(labels).intersection(texts_by_codes(pq.ParquetFile(source))))
             file = pq.ParquetFile(source, read_dictionary=texts, page_checksum_verification=True)
             rows = 0
             for batch in file.iter_batches(size, row_groups=list(piece.groups), columns=labels, use_threads=False):
@@ -181,6 +181,12 @@ def open_table(
 
 
 def _open_text(source: str | Path, paths: Sequence[File], options: ReadOptions) -> PartitionedTable:
+    if options.skip:
+        raise ReadError(
+            "Lines above the names of the columns are not left out of files in pieces.",
+            value=options.skip,
+            remedy="Take these lines out of the files.",
+        )
     layouts, pieces = [], []
     for path in paths:
         with reading(path):

@@ -232,10 +232,18 @@ def sample_risk(table: pd.DataFrame, schema: Schema, population: Population | No
         people = frequencies(codes[rows], weights=reach.weights[rows], wildcard=wildcard)
     else:
         people = frequencies(codes[rows], theirs, reach.counts.astype(float), wildcard=wildcard)
-    risk = risk_of(rows, f, people, class_sizes(codes[rows]), reach, households_of(table, schema))
+    sizes = sizes_like(f) if population.wildcard else class_sizes(codes[rows])
+    risk = risk_of(rows, f, people, sizes, reach, households_of(table, schema))
     if reach.exact or population.wildcard:
         return risk
     return replace(risk, log_linear=log_linear_risk(codes[rows], f, 1 / np.maximum(reach.weights[rows], 1.0)))
+
+
+def sizes_like(f: Floats) -> NDArray[np.int64]:
+    """Return the sizes of classes (u,) in which records have the frequencies ``f`` (r,), as nearly as whole classes
+    can: records that agree with each other by wildcards are in no classes of their own."""
+    sizes, records = np.unique(np.rint(f).astype(np.int64), return_counts=True)
+    return np.repeat(sizes, np.maximum(np.rint(records / sizes).astype(np.int64), 1))
 
 
 def risk_of(

@@ -30,9 +30,28 @@ GROUPED = r"^-?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?$"
 INFINITE = r"(?i)^[+-]?inf(inity)?$"
 ONLY_DIGITS = r"^-?[0-9]+$"
 TOO_LONG = rf"^-?[0-9]{{{LONGEST_INTEGER + 1},}}"
+TICKED = r"^[0-9]{1,2}(,[0-9]{1,2})?$"
 LIKE_A_CODE = r"^[0-9]+[eE][0-9]{1,2}$"
 TWO_FORMS = r"[eE]|[.][0-9]*0$|[.]$|^-?[.]|^-0$"
 MARKS = {".": "point", ",": "comma"}
+UNIT = r"\p{Sc}|%|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN"
+GAP = r"['’ \x{00A0}\x{2009}\x{202F}]"
+"""What stands between thousands where it is no comma and no point."""
+DRESSED = (
+    rf"^(?P<sign>[-−]?)[ \x{{00A0}}]?(?P<before>{UNIT})?[ \x{{00A0}}]?(?P<inner>[-−]?)"
+    rf"(?P<number>[0-9][0-9.,]*(?:[eE][+-]?[0-9]{{1,3}})?|\.[0-9]+|[1-9][0-9]{{0,2}}(?:{GAP}[0-9]{{3}})+(?:[.,][0-9]*)?)"
+    rf"[ \x{{00A0}}]?(?P<after>{UNIT})?$"
+)
+"""A number with a sign, a unit before or behind it, and blanks or apostrophes between thousands."""
+DRESSES = ("sign", "before", "inner", "number", "after")
+MOST_DIGITS = 12
+"""Digits of the longest number in whose thousands blanks are believed: longer ones are those of accounts."""
+
+
+def joined(*parts: Any, by: str = "") -> pa.Array:
+    """Return the texts of several columns, written one behind the other; missing where one of them is."""
+    kind = pa.large_string()
+    return pc.binary_join_element_wise(*(pc.cast(part, kind) for part in parts), pa.scalar(by, kind))
 
 
 def with_point(texts: pa.Array, mark: str) -> pa.Array:
@@ -60,6 +79,51 @@ def mark_of(texts: pa.Array) -> str:
         if not marks:
             break
     return "?" if len(marks) == 2 else marks
+
+
+def undress(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return the texts (n,) without units, as ``$``, ``EUR`` and ``%`` are, without blanks and apostrophes between
+    thousands, and with a hyphen for a minus; and the unit of each, "" for none. What is no such number stays."""
+    parts = pc.extract_regex(texts, DRESSED)
+    sign, before, inner, number, after = (pc.struct_field(parts, part) for part in DRESSES)
+    minus = pc.if_else(pc.equal(joined(sign, inner), ""), "", "-")
+    plain = joined(minus, pc.replace_substring_regex(number, GAP, ""))
+    twice = pc.or_(
+        pc.and_(pc.not_equal(before, ""), pc.not_equal(after, "")),
+        pc.and_(pc.not_equal(sign, ""), pc.not_equal(inner, "")),
+    )
+    plain = pc.if_else(pc.fill_null(twice, True), texts, plain.cast(texts.type))
+    units = pc.fill_null(joined(before, after), "")
+    return plain, units
+
+
+def dressed(name: str, texts: pa.Array) -> tuple[pa.Array, list[Problem]] | None:
+    """Return numbers with one unit, or with blanks or apostrophes between thousands, without them, and a note; ``None``
+    where the texts are no such numbers, or have several units."""
+    if not len(texts) or not pc.all(pc.match_substring_regex(texts.slice(0, 256), DRESSED)).as_py():
+        return None
+    plain, units = undress(texts)
+    mark = mark_of(plain)
+    grouped = pc.match_substring_regex(texts, f"[0-9]{GAP}[0-9]")
+    if (
+        not mark
+        or plain.equals(texts)
+        or len(units.unique()) > 1
+        or (pc.any(grouped).as_py() and _is_code(plain, grouped))
+    ):
+        return None
+    at = next((int(at) for at in np.flatnonzero(pc.not_equal(plain, texts).to_numpy(zero_copy_only=False))), 0)
+    text = f"The numbers of column {name!r} were read without what stands around them: {texts[at].as_py()!r} is "
+    return plain, [Problem("info", f"{text}{plain[at].as_py()}.", name)]
+
+
+def _is_code(plain: pa.Array, grouped: pa.Array) -> bool:
+    """Return whether digits in groups may be those of accounts or telephones: all have the same number, or too many."""
+    lengths = pc.utf8_length(pc.replace_substring_regex(plain, "[.,].*$|-", ""))
+    ends = pc.min_max(lengths).as_py()
+    return pc.any(grouped).as_py() and bool(
+        ends["max"] > MOST_DIGITS or (ends["min"] == ends["max"] and pc.all(grouped).as_py())
+    )
 
 
 def file_mark(columns: Iterable[pa.Array]) -> str | None:
@@ -109,6 +173,30 @@ def code_question(name: str, texts: pa.Array) -> Question | None:
         Answer("numbers", (("as_numbers", name),), tuple((text, f"{float(text):,.15g}") for text in sample)),
     )
     text = f"Column {name!r} holds {sample[0]!r}: is that a code or the number {float(sample[0]):,.15g}?"
+    return Question("numbers", text, answers, name)
+
+
+def list_question(name: str, texts: pa.Array, mark: str, decimal: str | None, delimiter: str | None) -> Question | None:
+    """Return the question whether ``1,3`` is a number or a list, such as options that were ticked; ``None`` where the
+    column's ``mark`` is in no doubt.
+
+    It is where other columns of the file have another one, ``decimal=None``, and where commas separate its fields, as
+    well as numbers of one or two digits in some of the values only.
+    """
+    some = pc.match_substring(texts, mark)
+    short = pc.all(pc.match_substring_regex(texts, TICKED)).as_py() and not pc.all(some).as_py()
+    ticked = delimiter == "," == mark and short
+    if not (ticked or (decimal is None and (mark == "," or delimiter != ","))):
+        return None
+    sample = [text.as_py() for text in texts.filter(some)[:SAMPLE]]
+    if not sample:
+        return None
+    number = "numbers with a decimal " + MARKS[mark]
+    answers = (
+        Answer(number, (("as_numbers", name),), tuple((text, f"{_number(text, mark):,.15g}") for text in sample)),
+        Answer("text, such as options ticked", (("as_text", name),), tuple((text, text) for text in sample)),
+    )
+    text = f"Column {name!r} holds {sample[0]!r}: is that the number {_number(sample[0], mark):g}, or a list?"
     return Question("numbers", text, answers, name)
 
 

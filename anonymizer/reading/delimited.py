@@ -6,7 +6,7 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -43,6 +43,18 @@ LIKELY = 0.9
 MOST_WORDS = 500
 """Words with letters beyond ASCII that are looked at."""
 
+SAMPLED = 1 << 16
+"""Bytes of a text by which its layout is told."""
+
+MOST_ABOVE, MOST_LINES = 20, 200
+"""Records that may stand above the names of the columns unasked, and lines that are looked at for it."""
+
+NUMBER_TEXT = re.compile(r"^[-+]?[0-9][0-9.,:/ -]*%?$")
+"""What is no name of a column: a number, a date or a time."""
+
+OTHER_MARKS = {None: "blanks", ":": "colons", "~": "tildes", "^": "carets", "/": "slashes", "#": "hash signs"}
+"""What may stand between fields, though it is not looked for, with its name; ``None``: any blanks."""
+
 UTF8 = ("utf-8", "utf-8-sig")
 """The encodings whose bytes are read as they are."""
 
@@ -55,20 +67,105 @@ _WORD = re.compile(rb"[A-Za-z\x80-\xff'-]+")
 
 
 def find_delimiter(text: bytes, name: str = "") -> str:
-    """Return the delimiter under which the first records are most alike; a comma for a single column."""
-    records = _sample(text)
+    """Return the delimiter under which the first records are most alike, but for lines above the names of the columns;
+    a comma for a single column."""
+    lines = _sample(text)
     best, best_score = ",", (0.0, 0, 0)
     for position, delimiter in enumerate(DELIMITERS):
-        counts = [len(record) for record in csv.reader(records, delimiter=delimiter) if record]
+        records = [record for record in csv.reader(lines, delimiter=delimiter) if record]
+        above = lines_above(records)
+        counts = [len(record) for record in records[above:]]
         if not counts or counts[0] < 2:
             continue
         usual, often = Counter(counts).most_common(1)[0]
-        alike = round(often / len(counts), 2) * (1.0 if counts[0] == usual else 0.5)
+        alike = round(often / len(counts), 2) * (1.0 if counts[0] == usual else 0.5) - 0.1 * (above > 0)
         named = name.lower().endswith(".tsv") and delimiter == "\t"
         score = (alike + (0.3 if named else 0.0), usual, -position)
         if usual > 1 and score > best_score:
             best, best_score = delimiter, score
     return best
+
+
+def lines_above(records: Sequence[Sequence[str]]) -> int:
+    """Return how many of the first records are no names of columns but stand above these, such as a title.
+
+    Names are told by the usual number of fields, all of them filled, different and no numbers. What stands above them
+    has fewer fields; where more than one of these is filled, numbers must stand below names, for it could be names.
+    """
+    widths = Counter(len(record) for record in records if any(map(str.strip, record)))
+    usual, often = widths.most_common(1)[0] if widths else (0, 0)
+    if usual < 2 or often < 2:
+        return 0
+    for at, record in enumerate(records[: MOST_ABOVE + 1]):
+        filled = sum(bool(field.strip()) for field in record)
+        if len(record) > usual or (len(record) == usual and filled > 1):
+            titles = all(_is_title(above, usual) for above in records[:at])
+            blank = not any(field.strip() for above in records[:at] for field in above)
+            names = len(record) == usual and not blank and _are_names(record)
+            return at if names and (titles or _numbers_below(record, records[at + 1 :])) else 0
+    return 0
+
+
+def _is_title(record: Sequence[str], usual: int) -> bool:
+    """Return whether a record cannot be names of columns: one field is filled, of more than two or too few."""
+    return sum(bool(field.strip()) for field in record) <= 1 and (len(record) < usual or usual > 2)
+
+
+def one_column_problem(text: bytes) -> list[Problem]:
+    """Return a problem where all lines of a text without any usual delimiter are divided alike by another mark."""
+    lines = [line.strip() for line in _sample(text)[:MOST_LINES]]
+    for mark, what in OTHER_MARKS.items():
+        counts = {len(line.split(mark)) for line in lines}
+        if len(lines) >= 3 and len(counts) == 1 and max(counts) > 1:
+            text_of = f"The table has one column, but every line has {max(counts):,} parts with {what} between them."
+            remedy = f"If they are columns, say that {what} separate the fields."
+            return [Problem("warning", text_of, remedy=remedy)]
+    return []
+
+
+def _are_names(record: Sequence[str]) -> bool:
+    """Return whether all fields are filled, different, and no numbers."""
+    names = [field.strip() for field in record]
+    return all(names) and len(set(names)) == len(names) and not any(map(NUMBER_TEXT.match, names))
+
+
+def _numbers_below(names: Sequence[str], records: Sequence[Sequence[str]]) -> bool:
+    """Return whether most values of some column are numbers."""
+    columns = zip(*(record for record in records if len(record) == len(names)), strict=False)
+    return any(2 * sum(bool(NUMBER_TEXT.match(field.strip())) for field in column) > len(column) for column in columns)
+
+
+def start_of_table(head: bytes, delimiter: str, skip: int | None, header: bool) -> tuple[int, int, list[Problem]]:
+    """Return the byte at which the names of the columns begin, the lines above it, and what is to be said of these.
+
+    ``skip``: how many there are; ``None``: they are looked for, where the table has a ``header``. Raises
+    :class:`ReadError` where the text has no more lines than these.
+    """
+    if skip is None:
+        lines = [line.decode("utf-8", "replace") for line in head[:SAMPLED].splitlines(keepends=True)[:MOST_LINES]]
+        reader = csv.reader(lines, delimiter=delimiter)
+        records, ends = [], [0]
+        with suppress(csv.Error):
+            for record in reader:
+                records.append(record)
+                ends.append(reader.line_num)
+        skip = ends[lines_above(records)] if header else 0
+    if not skip:
+        return 0, 0, []
+    lines_of_head = head.splitlines(keepends=True)
+    if skip >= len(lines_of_head):
+        raise ReadError(f"The text has no more than {skip:,} lines.", value=skip, remedy="Leave out fewer lines.")
+    above = b"".join(lines_of_head[:skip])
+    return len(above), skip, above_problem(skip, above.decode("utf-8", "replace"), "line")
+
+
+def above_problem(count: int, text: str, what: str) -> list[Problem]:
+    """Return what is said of lines or rows above the names of the columns that were left out."""
+    first = " ".join(text.split())
+    many = f"{count:,} {what}s" if count > 1 else f"The {what}"
+    text = f"{many} above the names of the columns {'were' if count > 1 else 'was'} left out: {first[:60]!r}"
+    remedy = f"If they belong to the table, say that 0 {what}s stand above its names."
+    return [Problem("warning", text + ("…." if len(first) > 60 else "."), remedy=remedy)]
 
 
 def read_columns(
@@ -185,7 +282,7 @@ def _parse(
     return names, chunks
 
 
-def _sample(text: bytes, size: int = 1 << 16) -> list[str]:
+def _sample(text: bytes, size: int = SAMPLED) -> list[str]:
     """Return the first whole lines, as text; quoted line breaks stay inside their list of lines."""
     head = text[:size].decode("utf-8", "replace")
     lines = io.TextIOWrapper(io.BytesIO(head.encode("utf-8")), "utf-8", newline="").readlines()
@@ -256,7 +353,8 @@ def _find_ragged(text: Text, delimiter: str, width: int) -> ReadError | None:
     return ReadError(
         f"Line {first[0]:,} has {first[1]:,} fields where {width:,} were expected{others}.",
         row=first[0] - 1,
-        remedy="Correct the line, put fields that hold the delimiter in quotes, or choose another delimiter.",
+        remedy="Correct the line, put fields that hold the delimiter in quotes, choose another delimiter, or say how "
+        "many lines to skip above the names of the columns.",
     )
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from anonymizer.alike import count_alike, nobodies
 from anonymizer.errors import check_headers
+from anonymizer.reading.parse import mostly
 from anonymizer.reading.patterns import pattern_of, shape_of
 from anonymizer.schema import Kind, kind_of
 from anonymizer.values import count_codes, count_numbers
@@ -117,7 +119,7 @@ def column_facts(
         texts = [_text(labels[position]) for position in _spread(len(labels))]
         order = np.argsort(-counts, kind="stable")[:TOP]
         top = tuple((_text(labels[position]), int(counts[position])) for position in order)
-        pattern = pattern_of(texts)
+        pattern = pattern_of(texts) or mostly(pa.array(texts, pa.large_string()))
         shape = "" if pattern else shape_of(texts)
         pattern = pattern or (f"codes like {shape}" if shape else "")
     else:

@@ -1,4 +1,5 @@
-"""Bring a table in: delimited text, Parquet, a spreadsheet or a statistician's file, from a path, bytes or a file.
+"""Bring a table in: delimited text, JSON, Parquet, a spreadsheet or a statistician's file, from a path, bytes or a
+file.
 
 Everything found out on the way (delimiter, encoding, decimal mark, what was taken as missing) comes back in
 :class:`Reading` and can be corrected by :class:`ReadOptions`. What cannot be read is a :class:`ReadError` that
@@ -25,7 +26,17 @@ import pyarrow.parquet as pq
 from anonymizer.errors import Progress, ReadError, no_progress
 from anonymizer.labelled.read import KINDS, read_labelled
 from anonymizer.labelled.variable import Variable
-from anonymizer.reading.delimited import DELIMITERS, ENCODINGS, decode, find_delimiter, read_columns, repair_names
+from anonymizer.reading.delimited import (
+    DELIMITERS,
+    ENCODINGS,
+    decode,
+    find_delimiter,
+    one_column_problem,
+    read_columns,
+    repair_names,
+    start_of_table,
+)
+from anonymizer.reading.json_rows import is_json, read_json
 from anonymizer.reading.options import (
     DEFAULT_MISSING,
     LEAST_MEMORY,
@@ -45,7 +56,6 @@ from anonymizer.reading.options import (
 from anonymizer.reading.parquet import parquet_extent, read_arrow, read_parquet
 from anonymizer.reading.parse import (
     TextColumn,
-    constant_columns,
     infinity_problems,
     manner_of,
     plain_text,
@@ -53,6 +63,7 @@ from anonymizer.reading.parse import (
     with_decimal,
 )
 from anonymizer.reading.place import Place, start_of, state_of, text_of
+from anonymizer.reading.remarks import table_remarks
 from anonymizer.reading.spreadsheet import read_spreadsheet
 from anonymizer.reading.stream import Text
 
@@ -171,7 +182,11 @@ def read_table(
                     content = read_statistics(place.path, name, options, stop, progress)
                 else:
                     content = read_delimited(place.text, name, options, stop, progress)
-        problems = content.problems + ([] if content.distinct else constant_columns(content.frame))
+        problems = (
+            unused_problems(options, kind)
+            + content.problems
+            + ([] if content.distinct else table_remarks(content.frame))
+        )
         pa.default_memory_pool().release_unused()  # what Arrow keeps for its next table is as large as this one
     except ReadError:
         raise
@@ -193,6 +208,19 @@ def read_table(
     )  # fmt: skip
 
 
+def unused_problems(options: ReadOptions, format: str) -> list[Problem]:
+    """Return a problem where options are named that say nothing of a file of this format."""
+    own = [name for name, value in vars(options).items() if value != getattr(ReadOptions(), name)]
+    unused = [name.replace("_", " ") for name in own if name not in USED.get(format, own)]
+    text = f"Of a {format} file these options say nothing, so they were not used: {', '.join(unused)}."
+    return [Problem("info", text)] if unused else []
+
+
+def endings() -> list[str]:
+    """Return the endings of files that can be brought, those of readers that were added too."""
+    return list(dict.fromkeys((*ENDINGS, *formats_by_name())))
+
+
 def formats_by_name() -> tuple[str, ...]:
     """Return the formats that no first bytes give away: their names are the endings of their files."""
     return tuple(kind for kind in READERS if kind not in SIGNATURES.values())
@@ -205,8 +233,10 @@ def _format_of(data: bytes, name: str) -> str:
     if kind := _signed(data):
         return kind
     kind = Path(name.lower().removesuffix(".gz")).suffix[1:]
-    if kind in formats_by_name():
+    if kind in formats_by_name() and kind != "csv":
         return kind
+    if is_json(data):
+        return "json"
     ending = Path(name).suffix.lower()
     if (
         ending in (".parquet", ".xlsx", ".xls", ".ods", ".gz", ".feather", *(f".{kind}" for kind in KINDS))
@@ -227,13 +257,16 @@ def read_delimited(
     problems, questions = list[Problem](), list[Question]()
     if isinstance(data, Text):
         delimiter = options.delimiter or find_delimiter(data.head, name)
-        text, used = data, replace(options, delimiter=delimiter, encoding="utf-8")
+        start, skip, problems = start_of_table(data.head, delimiter, options.skip, options.header)
+        text = data.after(start) if start else data
+        used = replace(options, delimiter=delimiter, encoding="utf-8", skip=skip)
     else:
         content, used, problems, questions = delimited_text(data, name, options)
         text = Text.of(content)
         del content
     delimiter = str(used.delimiter)
     names, columns, notes = read_columns(text, delimiter, options.header, stop, progress)
+    notes += one_column_problem(text.head) if len(names) == 1 and options.delimiter is None else []
     del text
     manner = manner_of(columns, options, delimiter)
     values: dict[str, Any] = {}
@@ -262,7 +295,9 @@ def delimited_text(
         delimiter = delimiter if delimiter.isascii() and delimiter not in '"\r\n' else None
     if delimiter is None:
         delimiter = find_delimiter(text, name)
-    return text, replace(options, delimiter=delimiter, encoding=encoding), problems, [question] if question else []
+    start, skip, above = start_of_table(text, delimiter, options.skip, options.header)
+    used = replace(options, delimiter=delimiter, encoding=encoding, skip=skip)
+    return text[start:], used, problems + above, [question] if question else []
 
 
 def read_statistics(
@@ -301,6 +336,7 @@ READERS: dict[str, Reader] = {
     "parquet": read_parquet,
     "spreadsheet": read_spreadsheet,
     "feather": read_arrow,
+    "json": read_json,
     **dict.fromkeys(KINDS, read_statistics),
 }
 """How each format is read: from bytes, a name, options, what stops a table that is too large, and progress.
@@ -321,6 +357,24 @@ SIGNATURES: dict[bytes, str] = {
     bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00\x09\xc7\x31\x8c\x18\x1f\x10\x11": "sas7bdat",
 }
 """The first bytes of formats that have such, and the format."""
+
+USED: dict[str, frozenset[str]] = {
+    "csv": frozenset(ReadOptions.__dataclass_fields__) - {"sheet"},
+    "spreadsheet": frozenset(ReadOptions.__dataclass_fields__) - {"delimiter", "encoding"},
+    "json": frozenset({"missing", "keep", "encoding", "dates", "as_text"}),
+    **dict.fromkeys(("parquet", "feather", "database"), frozenset({"missing", "keep"})),
+    **dict.fromkeys(KINDS, frozenset({"missing", "keep", "encoding", "as_text", "as_numbers"})),
+    "por": frozenset({"missing", "keep", "as_text", "as_numbers"}),
+    "sample": frozenset(),
+}
+"""The options of :class:`ReadOptions` that say anything of a file, by its format."""
+
+ENDINGS = (
+    "csv", "tsv", "tab", "psv", "txt", "dat", "data", "gz", "json", "jsonl", "ndjson", "parquet", "pq", "feather",
+    "arrow", "ipc", "xlsx", "xlsm", "xls", "xlsb", "ods", "sav", "zsav", "por", "dta", "sas7bdat", "xpt",
+)  # fmt: skip
+"""The usual endings of files that are read, without the point. What a file is, is told by its content; those that name
+their format alone are :func:`formats_by_name`."""
 
 START = 4096
 """First bytes by which a format is told."""

@@ -22,6 +22,9 @@ DEFAULT_MISSING = (
 )  # fmt: skip
 """Texts taken as "missing" when they are the whole cell."""
 
+MOST_SKIPPED = 1_000
+"""Lines above the names of the columns that can be left out."""
+
 MAX_COLUMNS = 2_000
 """Widest table that is read."""
 
@@ -34,7 +37,7 @@ class ReadOptions:
     mean "missing"; ``keep``: those among them that are real values in this file. ``sheet``: name of the sheet of
     a spreadsheet. ``header``: the first line holds the column names. ``dates``: "day" or "month", which of them comes
     first where a date does not show it. ``as_text``, ``as_numbers``: columns that are text, or numbers, though they may
-    look like the other.
+    look like the other. ``skip``: lines of text, or rows of a sheet, that stand above the names of the columns.
     """
 
     delimiter: str | None = None
@@ -47,6 +50,7 @@ class ReadOptions:
     dates: str | None = None
     as_text: tuple[str, ...] = ()
     as_numbers: tuple[str, ...] = ()
+    skip: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("missing", "keep", "as_text", "as_numbers"):
@@ -62,6 +66,12 @@ class ReadOptions:
                 f"The delimiter {self.delimiter!r} cannot be used.",
                 value=self.delimiter,
                 remedy="Choose one character, such as a comma, semicolon, tab or bar.",
+            )
+        if self.skip is not None and not 0 <= self.skip <= MOST_SKIPPED:
+            raise ReadError(
+                f"{self.skip:,} lines above the names of the columns cannot be left out.",
+                value=self.skip,
+                remedy=f"Choose a number from 0 to {MOST_SKIPPED:,}.",
             )
         if self.decimal not in (None, ".", ","):
             raise ReadError(f"The decimal mark {self.decimal!r} cannot be used.", remedy="Choose a point or a comma.")
@@ -105,6 +115,8 @@ class Answer:
         for name in ("as_text", "as_numbers"):
             if name in changes:
                 changes[name] = tuple(dict.fromkeys((*getattr(options, name), changes[name])))
+        if changes.get("sheet", options.sheet) != options.sheet:
+            changes["skip"] = None  # the rows above the names are those of the other sheet
         return replace(options, **changes)
 
     @property

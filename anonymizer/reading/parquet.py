@@ -32,6 +32,19 @@ def parquet_extent(file: pq.ParquetFile) -> Extent:
     return Extent(rows, columns, rows * columns, max(packed, rows * sum(widths)))
 
 
+CODED = frozenset(("PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"))
+"""The encodings of Parquet from which text is read by codes."""
+
+
+def texts_by_codes(file: pq.ParquetFile) -> list[str]:
+    """Return the columns of text that can be read by codes: those in no encoding such as DELTA_BYTE_ARRAY."""
+    metadata = file.metadata
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    chunks = [group.column(at) for group in groups for at in range(metadata.num_columns)]
+    other = {chunk.path_in_schema for chunk in chunks if not CODED.issuperset(chunk.encodings)}
+    return [field.name for field in file.schema_arrow if is_text(field.type) and field.name not in other]
+
+
 def read_parquet(
     data: bytes, name: str, options: ReadOptions, stop: Callable[[Extent], None], progress: Progress | None
 ) -> Content:
@@ -45,7 +58,7 @@ def read_parquet(
     refuse_too_wide(len(names), name)
     if not file.metadata.num_rows or not names:
         raise ReadError(f"{name} has no records.", remedy="Bring a table with at least one record.")
-    texts = [field.name for field in file.schema_arrow if is_text(field.type) and names.count(field.name) == 1]
+    texts = [name for name in texts_by_codes(file) if names.count(name) == 1]
     table = pq.ParquetFile(pa.BufferReader(data), read_dictionary=texts, page_checksum_verification=True).read()
     return arrow_content(table, options, progress)
 
@@ -120,8 +133,19 @@ def arrow_content(
     decimal numbers of any length."""
     names = table.column_names
     repaired, problems = repair_names(names)
+    left_out = [position for position, field in enumerate(table.schema) if not is_plain(field.type)]
+    problems += [left_out_problem(repaired[position], table.schema[position].type) for position in left_out]
+    if len(left_out) == len(names):
+        kind = table.schema[0].type
+        raise ReadError(
+            f"No column holds numbers, dates or text: column {repaired[0]!r} holds values of type {kind}.",
+            column=repaired[0],
+            remedy="Turn what is to be released into text or numbers.",
+        )
     values: dict[str, Any] = {}
     for position, label in enumerate(repaired):
+        if position in left_out:
+            continue
         column = table.column(position)
         values[label], notes = (
             _decimals(label, column) if position in decimals else column_values(label, column, options)
@@ -152,11 +176,25 @@ def column_values(name: str, column: pa.ChunkedArray, options: ReadOptions) -> t
     if pa.types.is_floating(kind):
         numbers = column.cast(pa.float64()).to_numpy().astype(np.float64)
         return numbers, infinity_problems(name, numbers)
-    raise ReadError(
-        f"Column {name!r} holds values of type {kind}, which are neither numbers, dates nor text.",
-        column=name,
-        remedy="Leave the column out, or turn it into text.",
-    )
+    if pa.types.is_time(kind):
+        text = plain_text(name, _text_column(column.cast(pa.string())), ("",) if column.null_count else ())
+        return text.values, text.problems
+    problem = left_out_problem(name, kind)
+    raise ReadError(problem.text, column=name, remedy=problem.remedy)
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    """Return True for every type of one number, date, time, truth or text, by codes or not."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    plain = (pa.types.is_null, pa.types.is_boolean, pa.types.is_date, pa.types.is_time, pa.types.is_timestamp,
+             pa.types.is_decimal, pa.types.is_integer, pa.types.is_floating, is_text)  # fmt: skip
+    return any(is_kind(kind) for is_kind in plain)
+
+
+def left_out_problem(name: str, kind: pa.DataType) -> Problem:
+    """Return the problem of a column of lists, records or bytes, which is left out."""
+    text = f"Column {name!r} holds values of type {kind}, which are neither numbers, dates nor text. It was left out."
+    return Problem("warning", text, name, remedy="Turn it into text in the file if it is to be released.")
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -5,7 +5,6 @@ texts, however long the table is. A column becomes numbers or dates only when *a
 is doubtful stays text, and a :class:`Problem` says why.
 """
 
-import calendar
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,32 +17,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from anonymizer.reading.days import Days, like_days, read_days, stamps_of, whole_days
 from anonymizer.reading.decimals import (
     INFINITE,
     INTEGER,
     LONGEST_INTEGER,
     ONLY_DIGITS,
-    SAMPLE,
     code_question,
     doubt,
+    dressed,
     file_mark,
+    list_question,
     mark_of,
     numbers_from,
     readable,
+    undress,
 )
-from anonymizer.reading.options import Answer, Problem, Question, ReadOptions
+from anonymizer.reading.options import Problem, Question, ReadOptions
 from anonymizer.values import count_codes, look_up, present_codes, share
 
 MOSTLY = 0.8
 """Share of number-like values from which a text column is reported as numbers with some text among them."""
 
-ZONE = "(?:Z|[+-][0-9]{2}:?[0-9]{2})"
-TIME = r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?"
-YEAR_FIRST = r"^[0-9]{4}([-/.])[0-9]{1,2}([-/.])[0-9]{1,2}" + TIME + ZONE + "?$"
-YEAR_LAST = r"^[0-9]{1,2}([-/.])[0-9]{1,2}([-/.])[0-9]{4}" + TIME + "$"
+LOOKED_AT = 1_000
+"""Different texts, evenly spread, by which it is told what a column may nearly be."""
 MOST_HEADS = 100
 """Columns whose names are compared with their values."""
-SHORT_YEAR = r"^[0-9]{1,2}([-/.])[0-9]{1,2}([-/.])[0-9]{2}$"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,26 +160,6 @@ def header_problems(names: list[str], columns: Sequence[TextColumn]) -> list[Pro
     return [Problem("warning", text, remedy="Say that the file has no header if that is so.")]
 
 
-def constant_problem(name: str, of_all: bool) -> list[Problem]:
-    """Return a problem for a column with one value ``of_all`` records."""
-    text = f"Column {name!r} has the same value in every record."
-    remedy = "It tells nobody apart; it may as well be left out."
-    return [Problem("info", text, name, remedy=remedy)] if of_all else []
-
-
-def constant_columns(frame: pd.DataFrame) -> list[Problem]:
-    """Return a problem for each column with one value in all records."""
-    problems = []
-    for name in frame.columns if len(frame) > 1 else ():
-        values = frame[name]
-        first = values.iloc[0]
-        same = len(values.cat.categories) == 1 if isinstance(values.dtype, pd.CategoricalDtype) else None
-        if same is None:
-            same = bool(values.iloc[-1] == first) and bool((values == first).all()) if pd.notna(first) else False
-        problems += constant_problem(str(name), same and not values.isna().any())
-    return problems
-
-
 def plain_text(name: str, column: TextColumn, marks: Iterable[str]) -> Typed:
     """Return the values of a column that its source says is text."""
     column, present, absent, problems = _present_texts(name, column, marks)
@@ -215,21 +194,26 @@ def _values(name: str, column: TextColumn, present: pa.Array, absent: NDArray[np
     if name in options.as_text:
         return Typed(as_text(column, absent))
     if _all_match(present, INTEGER):
-        return Typed(_spread_numbers(column, pc.cast(present, pa.int64()).to_numpy(), absent))
+        days = None if name in options.as_numbers else whole_days(name, present)
+        if days is not None and days.iso is not None:
+            return _as_days(name, column, absent, days)
+        numbers = pc.cast(present, pa.int64()).to_numpy()
+        return Typed(_spread_numbers(column, numbers, absent), list(days.problems) if days else [])
     if _all_match(present, ONLY_DIGITS):
-        return Typed(as_text(column, absent), [_digits_problem(name, present)])
+        days = whole_days(name, present)
+        return Typed(as_text(column, absent), list(days.problems) if days else [_digits_problem(name, present)])
     finite = present.filter(pc.invert(pc.match_substring_regex(present, INFINITE)))
     mark = mark_of(finite)
     if options.decimal is not None and mark:
         mark = options.decimal if readable(finite, options.decimal).all() else ""
     if mark:
         return _numbers(name, column, present, finite, absent, manner, mark)
-    if _all_match(present, YEAR_FIRST):
-        return _year_first(name, column, present, absent)
-    if _all_match(present, YEAR_LAST):
-        return _year_last(name, column, present, absent, options.dates)
-    decimal = options.decimal or manner.decimal or "."
-    return Typed(as_text(column, absent), _text_problems(name, column, present, absent, readable(present, decimal)))
+    if days := read_days(name, present, options.dates):
+        return _as_days(name, column, absent, days)
+    if bare := dressed(name, present):
+        typed = _values(name, column, bare[0], absent, manner)
+        return replace(typed, problems=bare[1] + typed.problems)
+    return Typed(as_text(column, absent), _text_problems(name, column, present, absent))
 
 
 def _numbers(
@@ -246,6 +230,8 @@ def _numbers(
     if mark == "?":
         mark, doubtful = doubt(name, finite, manner.decimal, manner.delimiter)
         question = question or doubtful
+    elif manner.options.decimal is None and name not in manner.options.as_numbers:
+        question = question or list_question(name, finite, mark, manner.decimal, manner.delimiter)
     if question is not None:
         return Typed(as_text(column, absent), [Problem("warning", f"{question.text} It stays text.", name)], question)
     numbers, problems = numbers_from(name, present, mark)
@@ -277,70 +263,19 @@ def _spread_numbers(column: TextColumn, numbers: NDArray[Any], absent: NDArray[n
     return column.spread(values)
 
 
-def _dates(name: str, column: TextColumn, texts: pa.Array, absent: NDArray[np.bool_], notes: list[Problem]) -> Typed:
-    """Return the column as dates, from its texts in the order year, month, day; as text when one of them is none."""
-    for _ in range(2):
-        texts = pc.replace_substring_regex(texts, r"-([0-9])(-|$|[T ])", r"-0\1\2")
-    stamps = pd.to_datetime(pd.Series(texts.to_pandas()), format="ISO8601", errors="coerce")
+def _as_days(name: str, column: TextColumn, absent: NDArray[np.bool_], days: Days) -> Typed:
+    """Return the column as dates; as text where one of its texts is none, or there is something to be asked."""
+    if days.iso is None:
+        return Typed(as_text(column, absent), list(days.problems), days.question)
+    stamps = stamps_of(days.iso)
     wrong = np.flatnonzero(stamps.isna().to_numpy())
     if len(wrong):
-        text = f"Column {name!r} looks like dates, but {texts[int(wrong[0])].as_py()!r} is none. It stays text."
+        text = f"Column {name!r} looks like dates, but {days.iso[int(wrong[0])].as_py()!r} is none. It stays text."
         warning = Problem("warning", text, name, remedy="Correct the date, or list it as a missing mark.")
         return Typed(as_text(column, absent), [warning])
     values = np.full(len(absent), np.datetime64("NaT"), dtype="datetime64[us]")
     values[~absent] = stamps.to_numpy(dtype="datetime64[us]")
-    return Typed(column.spread(values), notes)
-
-
-def _year_first(name: str, column: TextColumn, texts: pa.Array, absent: NDArray[np.bool_]) -> Typed:
-    plain = pc.replace_substring_regex(texts, ZONE + "$", "")
-    notes = []
-    zoned = pc.not_equal(plain, texts)
-    if _any(zoned):
-        zones = pc.replace_substring_regex(texts, f"^.*?({ZONE})?$", r"\1").unique()
-        text = f"The times of column {name!r} are those of the clock where they were written; the zone is left out."
-        notes.append(Problem("info" if len(zones) == 1 else "warning", text, name))
-    iso = pc.replace_substring_regex(plain, r"^([0-9]{4})[/.-]([0-9]{1,2})[/.-]", r"\1-\2-")
-    return _dates(name, column, iso, absent, notes)
-
-
-def _year_last(name: str, column: TextColumn, texts: pa.Array, absent: NDArray[np.bool_], dates: str | None) -> Typed:
-    """Return dates with the year at their end: the order that they show, or that was chosen, or a question."""
-    dashed = pc.replace_substring_regex(texts, "^([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]", r"\1-\2-")
-    day_first = _any(pc.match_substring_regex(dashed, "^(1[3-9]|[2-9][0-9])-"))
-    month_first = _any(pc.match_substring_regex(dashed, "^[0-9]{1,2}-(1[3-9]|[2-9][0-9])-"))
-    if day_first and month_first:
-        text = f"Column {name!r} looks like dates, but some can only be day first and others only month first."
-        warning = Problem("warning", text + " It stays text.", name, remedy="Write dates as year-month-day.")
-        return Typed(as_text(column, absent), [warning])
-    order = "day" if day_first else "month" if month_first else dates
-    if order is None and _all(pc.match_substring_regex(texts, r"^[0-9]{1,2}\.")):
-        order = "day"
-    orders = {"day": r"\3-\2-\1", "month": r"\3-\1-\2"}
-    by_order = {
-        first: pc.replace_substring_regex(dashed, "^([0-9]{1,2})-([0-9]{1,2})-([0-9]{4})", parts)
-        for first, parts in orders.items()
-    }
-    if order is None:
-        answers = tuple(
-            Answer(
-                f"{first} first",
-                (("dates", first),),
-                tuple(zip(texts[:SAMPLE].to_pylist(), map(_in_words, iso[:SAMPLE].to_pylist()), strict=True)),
-            )
-            for first, iso in by_order.items()
-        )
-        text = f"Column {name!r} holds {texts[0].as_py()!r}: nothing shows whether the day or the month comes first."
-        question = Question("dates", text, answers, name)
-        return Typed(as_text(column, absent), [Problem("warning", f"{text} It stays text.", name)], question)
-    note = Problem("info", f"The dates of column {name!r} were read {order} first.", name)
-    return _dates(name, column, by_order[order], absent, [note])
-
-
-def _in_words(iso: str) -> str:
-    """Return a date such as 2024-2-1 as 1 February 2024."""
-    year, month, day = (int(part) for part in iso.split("T")[0].split(" ")[0].split("-"))
-    return f"{day} {calendar.month_name[month] if 1 <= month <= 12 else f'in month {month}'} {year}"
+    return Typed(column.spread(values), list(days.problems))
 
 
 def _digits_problem(name: str, present: pa.Array) -> Problem:
@@ -360,25 +295,62 @@ def infinity_problems(name: str, values: NDArray[Any]) -> list[Problem]:
     return [Problem("warning", text, name, int(rows[0]), remedy)]
 
 
-def _text_problems(
-    name: str, column: TextColumn, present: pa.Array, absent: NDArray[np.bool_], numeric: NDArray[np.bool_]
-) -> list[Problem]:
-    """Return the problems of a column of text: numbers with some text among them, and dates with two-digit years."""
-    if _all_match(present, SHORT_YEAR):
-        text = f"Column {name!r} looks like dates with two-digit years. It stays text."
-        return [Problem("warning", text, name, remedy="Write dates as year-month-day with four-digit years.")]
-    counts = column.counts[~absent]
-    part = float(counts[numeric].sum() / max(1, counts.sum()))
-    if not MOSTLY <= part < 1:
+def _text_problems(name: str, column: TextColumn, present: pa.Array, absent: NDArray[np.bool_]) -> list[Problem]:
+    """Return the problems of a column of text of which nearly all values look like numbers, or like dates."""
+    what = almost(present.take(pa.array(np.linspace(0, len(present) - 1, min(len(present), LOOKED_AT)).astype(int))))
+    if not what:
         return []
-    positions = np.flatnonzero(~absent)[~numeric]
-    rows = sorted(column.first_row(int(position)) for position in positions[:5])
-    by_row = {column.first_row(int(position)): column.texts[int(position)].as_py() for position in positions[:5]}
-    sample = ", ".join(f"{_short(by_row[row])} (record {row + 1:,})" for row in rows)
-    more = f" and {len(positions) - 5:,} more" if len(positions) > 5 else ""
-    text = f"Column {name!r} is {share(part)} numbers, but also holds text: {sample}{more}. It stays text."
+    like = LIKENESS[what](present)
+    counts = column.counts[~absent]
+    part = float(counts[like].sum() / max(1, counts.sum()))
+    if part < MOSTLY:
+        return []
+    if like.all():
+        shapes = pc.replace_substring_regex(present, "[0-9]+", "9").dictionary_encode()
+        if len(shapes.dictionary) == 1:
+            return []
+        other = int(np.argmax(shapes.indices.to_numpy() > 0))
+        examples = " and ".join(_short(present[at].as_py()) for at in (0, other))
+        text = f"Column {name!r} holds {what} written in several ways, such as {examples}. It stays text."
+        return [Problem("warning", text, name, remedy="Write them in one way.")]
+    others: dict[str, int] = {}
+    for position in np.flatnonzero(~absent)[~like]:
+        others.setdefault(column.texts[int(position)].as_py(), column.first_row(int(position)))
+    rows = sorted((row, text) for text, row in list(others.items())[:5])
+    sample = ", ".join(f"{_short(text)} (record {row + 1:,})" for row, text in rows)
+    more = f" and {len(others) - 5:,} more" if len(others) > 5 else ""
+    text = f"Column {name!r} is {share(part)} {what}, but also holds text: {sample}{more}. It stays text."
     remedy = "Correct these values, or list them as missing marks."
-    return [Problem("warning", text, name, rows[0], remedy)]
+    return [Problem("warning", text, name, rows[0][0], remedy)]
+
+
+def almost(texts: pa.Array) -> str:
+    """Return what most of some different texts look like: "dates", "numbers", or "" for neither."""
+    shares = {what: float(like(texts).mean()) for what, like in LIKENESS.items()} if len(texts) else {"": 0.0}
+    most = max(shares, key=lambda what: shares[what])
+    return most if shares[most] >= 1 / 2 else ""
+
+
+def mostly(texts: pa.Array) -> str:
+    """Return "mostly dates" or "mostly numbers" of different texts that nearly all look so, numbers with a fraction or
+    a unit among them, for plain digits may be codes; "" for others."""
+    what = almost(texts)
+    if not what or LIKENESS[what](texts).mean() < MOSTLY:
+        return ""
+    measures = (
+        what == "dates" or pc.mean(pc.match_substring_regex(texts, r"[.,]|^[^0-9]+ ?[0-9]|[^0-9]$")).as_py() > 1 / 4
+    )
+    return f"mostly {what}" if measures else ""
+
+
+def like_numbers(texts: pa.Array) -> NDArray[np.bool_]:
+    """Return whether each text (n,) is a number with some decimal mark, with a unit or without."""
+    plain = undress(texts)[0]
+    return readable(plain, ".") | readable(plain, ",")
+
+
+LIKENESS: dict[str, Callable[[pa.Array], NDArray[np.bool_]]] = {"dates": like_days, "numbers": like_numbers}
+"""What a column of text may nearly be, and what says so of each of its texts."""
 
 
 def _missing_problem(name: str, column: TextColumn, absent: NDArray[np.bool_], is_text: bool) -> Problem:

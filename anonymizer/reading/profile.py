@@ -263,7 +263,7 @@ def _role(fact: ColumnFacts, kind: Kind, meanings: Sequence[Meaning], values: "p
             return Role.SENSITIVE, f"Speaks of {meaning.what}: a private matter."
         who = "others can see them" if meaning.what == "bodily features" else "others may know it"
         return Role.QUASI_IDENTIFYING, f"Speaks of {meaning.what}: {who}."
-    if kind is Kind.DATE:
+    if kind is Kind.DATE or fact.pattern == "mostly dates":
         return Role.QUASI_IDENTIFYING, "Who knows a date of a person can find the record."
     if fact.distinct <= FEW:
         return Role.QUASI_IDENTIFYING, f"{fact.distinct:,} values, as of a trait that others may know."
@@ -281,7 +281,7 @@ def _weight(fact: ColumnFacts) -> tuple[Role, str]:
 
 def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Series[Any]") -> str:
     """Return why the column identifies people directly; empty when it does not."""
-    if fact.pattern and not fact.pattern.startswith("codes"):
+    if fact.pattern and not fact.pattern.startswith(("codes", "mostly")):
         return f"Its values look like {fact.pattern}."
     words = header_phrases(fact.name)
     many = fact.distinct_share > 0.5 or fact.distinct > 50
@@ -306,7 +306,7 @@ def _identifying(fact: ColumnFacts, meanings: Sequence[Meaning], values: "pd.Ser
             return "It numbers the records one by one."
         if fact.present >= 100 and not meanings:
             return f"{unique}, so it is as good as a name."
-    if fact.kind is not Kind.CATEGORICAL or fact.present < 20:
+    if fact.kind is not Kind.CATEGORICAL or fact.present < 20 or fact.pattern.startswith("mostly"):
         return ""
     texts = fact.looked_at
     if share > 0.3 and sum(map(is_person_name, texts)) >= ENOUGH * len(texts):

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from python_calamine import CalamineSheet, CalamineWorkbook, SheetTypeEnum
+from python_calamine import CalamineSheet, CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
 from anonymizer.errors import Progress, ReadError
 from anonymizer.labelled.variable import LABEL_HEAD, LABEL_SHEET
-from anonymizer.reading.delimited import repair_names
+from anonymizer.reading.delimited import MOST_LINES, above_problem, lines_above, repair_names
 from anonymizer.reading.options import (
     MAX_COLUMNS,
     Answer,
@@ -26,9 +26,11 @@ from anonymizer.reading.options import (
     refuse_too_wide,
 )
 from anonymizer.reading.parse import Manner, TextColumn, Typed, infinity_problems, type_column
-from anonymizer.reading.workbook import Marks, column_letters, examine
+from anonymizer.reading.workbook import Marks, column_letters, examine, extents
 
 Outcome = TypeVar("Outcome")
+
+CHECK_HIDDEN = "Take it out of the file if it does not belong to the table."
 
 EXACT = 1e15
 """Numbers from here on are no longer exact in a spreadsheet."""
@@ -54,13 +56,19 @@ def read_spreadsheet(
     marks = _guard(lambda: examine(data, name, options.sheet, stop), name)
     book = _open(data, name)
     sheets = tuple(book.sheet_names)
-    title = options.sheet if options.sheet is not None or not sheets else sheets[0]
+    hidden = [one.name for one in book.sheets_metadata if one.visible != SheetVisibleEnum.Visible]
+    visible = [sheet for sheet in sheets if sheet not in hidden] or sheets
+    title = options.sheet if options.sheet is not None or not sheets else visible[0]
+    if options.sheet is None and sheets and title != sheets[0]:
+        marks = _guard(lambda: examine(data, name, title, stop), name)
     if title is None or title not in sheets:
         raise ReadError(f"{name} has no sheet {title!r}.", value=title, remedy=f"Its sheets are: {', '.join(sheets)}.")
     if progress is not None:
         progress(0.1, f"Reading the sheet {title}")
     sheet = _sheet(book, name, title)
     rows, places = _filled_rows(sheet)
+    skip, problems = _rows_above(rows, places, options)
+    rows, places = rows[skip:], places[skip:]
     width = max((len(row) for row in rows), default=0)
     refuse_too_wide(width, name)
     if len(rows) <= options.header:
@@ -70,8 +78,9 @@ def read_spreadsheet(
         )
     header = [_cell_text(cell) for cell in rows[0]] if options.header else []
     header += [""] * (width - len(header))
-    names, problems = repair_names(header if options.header else [f"column {j + 1}" for j in range(width)])
-    problems += _row_problems(title, places) + _cell_problems(title, names, marks, sheet)
+    names, repaired = repair_names(header if options.header else [f"column {j + 1}" for j in range(width)])
+    problems += repaired + _row_problems(title, places) + _cell_problems(title, names, marks, sheet)
+    problems += _hidden_problems(title, hidden, names, marks)
     records = rows[1:] if options.header else rows
     questions = _sheet_question(book, data, name, options)
     values: dict[str, Any] = {}
@@ -83,9 +92,8 @@ def read_spreadsheet(
         questions += [column_values.question] if column_values.question else []
         if progress is not None:
             progress(0.5 + 0.5 * position / width, f"Reading column {label}")
-    return Content(
-        pd.DataFrame(values, copy=False), replace(options, sheet=title), problems, sheets, one_each(questions)
-    )
+    used = replace(options, sheet=title, skip=places[0])
+    return Content(pd.DataFrame(values, copy=False), used, problems, sheets, one_each(questions))
 
 
 def _open(data: bytes, name: str) -> CalamineWorkbook:
@@ -117,6 +125,16 @@ def _filled_rows(sheet: CalamineSheet) -> tuple[list[list[Any]], list[int]]:
             rows.append(row)
             places.append(position)
     return rows, places
+
+
+def _rows_above(rows: list[list[Any]], places: list[int], options: ReadOptions) -> tuple[int, list[Problem]]:
+    """Return how many filled rows stand above the names of the columns, and what is said of them."""
+    if options.skip is None:
+        above = lines_above([list(map(_cell_text, row)) for row in rows[:MOST_LINES]]) if options.header else 0
+    else:
+        above = int(np.searchsorted(places, options.skip))
+    text = " ".join(_cell_text(cell) for row in rows[:above] for cell in row if cell != "")
+    return above, above_problem(above, text, "row") if above else []
 
 
 def _row_problems(sheet: str, places: list[int]) -> list[Problem]:
@@ -170,11 +188,16 @@ def _at(row: int, column: int) -> str:
 
 
 def _sheet_question(book: CalamineWorkbook, data: bytes, name: str, options: ReadOptions) -> list[Question]:
-    """Return the question which sheet is meant, when none was named and several hold something."""
-    titles = [sheet.name for sheet in book.sheets_metadata if sheet.typ == SheetTypeEnum.WorkSheet]
+    """Return the question which sheet is meant, when none was named and several that are shown hold something."""
+    titles = [
+        sheet.name
+        for sheet in book.sheets_metadata
+        if sheet.typ == SheetTypeEnum.WorkSheet and sheet.visible == SheetVisibleEnum.Visible
+    ]
     if options.sheet is not None or len(titles) < 2:
         return []
-    previews = {title: _preview(book, data, name, title) for title in titles[:MOST_SHEETS]}
+    reach = _guard(lambda: extents(data, name, titles[:MOST_SHEETS]), name)
+    previews = {title: _preview(book, name, title, reach.get(title)) for title in titles[:MOST_SHEETS]}
     if titles[1:] == [LABEL_SHEET] and (about := previews[LABEL_SHEET]) and about[1] == ", ".join(LABEL_HEAD):
         return []  # a release has the labels of its columns there
     answers = tuple(Answer(title, (("sheet", title),), (sample,)) for title, sample in previews.items() if sample)
@@ -183,21 +206,36 @@ def _sheet_question(book: CalamineWorkbook, data: bytes, name: str, options: Rea
     return [Question("sheet", f"{name} has {len(titles)} sheets: which one holds the table?", answers)]
 
 
-def _preview(book: CalamineWorkbook, data: bytes, name: str, title: str) -> tuple[str, str] | None:
+def _preview(book: CalamineWorkbook, name: str, title: str, reach: Extent | None) -> tuple[str, str] | None:
     """Return the number of rows of a sheet and what stands in the first; nothing of its cells when it is large."""
-    reach = Extent(0, 0, 0, 0)
-
-    def keep(extent: Extent) -> None:
-        nonlocal reach
-        reach = extent
-
-    _guard(lambda: examine(data, name, title, keep), name)
-    if reach.memory > LARGEST_PREVIEW:
+    if reach is not None and reach.memory > LARGEST_PREVIEW:
         return f"{reach.rows:,} rows", "(too large to be shown here)"
     sheet = _sheet(book, name, title)
     rows, _ = _filled_rows(sheet)
     first = ", ".join(_cell_text(cell) for cell in rows[0][:6] if cell != "") if rows else ""
     return (f"{len(rows):,} rows", first[:200]) if rows else None
+
+
+def _hidden_problems(title: str, hidden: list[str], names: list[str], marks: Marks | None) -> list[Problem]:
+    """Return a problem for sheets, rows and columns that the workbook does not show."""
+    problems = []
+    others = [sheet for sheet in hidden if sheet != title]
+    if title in hidden:
+        problems.append(Problem("warning", f"The sheet {title!r} is hidden in the workbook.", remedy=CHECK_HIDDEN))
+    if others:
+        many = f"{len(others):,} hidden sheets were" if len(others) > 1 else "A hidden sheet was"
+        text = f"{many} not read: {', '.join(map(repr, others[:5]))}{', …' if len(others) > 5 else ''}."
+        problems.append(Problem("info", text, remedy="Name the sheet if it holds the table."))
+    columns = [names[column] for column in marks.hidden_columns if column < len(names)] if marks else []
+    if marks and marks.hidden_rows:
+        rows = f"{marks.hidden_rows:,} rows" if marks.hidden_rows > 1 else "A row"
+        verb, they = ("are", "they were") if marks.hidden_rows > 1 else ("is", "it was")
+        text = f"{rows} of the sheet {title!r} {verb} hidden there; {they} read like the others."
+        problems.append(Problem("warning", text, remedy=CHECK_HIDDEN))
+    for column in columns:
+        text = f"Column {column!r} is hidden in the sheet {title!r}; it was read like the others."
+        problems.append(Problem("warning", text, column, remedy=CHECK_HIDDEN))
+    return problems
 
 
 def _cell_values(name: str, cells: list[Any], options: ReadOptions) -> Typed:

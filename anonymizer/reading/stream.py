@@ -29,6 +29,18 @@ class Text:
         lines = max(count_byte(data, b"\n"), count_byte(data, b"\r"))
         return cls(data, len(data), lines, count_byte(data, b'"'), lambda: io.BytesIO(data))
 
+    def after(self, start: int) -> "Text":
+        """Return the text from a byte of its head on."""
+        above = self.head[:start]
+
+        def opened() -> IO[bytes]:
+            file = self.open()
+            file.seek(start, io.SEEK_CUR)
+            return file
+
+        lines = self.lines - max(count_byte(above, b"\n"), count_byte(above, b"\r"))
+        return Text(self.head[start:], self.size - start, lines, self.quotes - count_byte(above, b'"'), opened)
+
 
 def count_byte(text: bytes, byte: bytes) -> int:
     """Return how often a byte stands in a text: as ``text.count`` does, in a third of the time where it is frequent."""

@@ -4,12 +4,14 @@ A reader of spreadsheets gives blanks for errors, for formulas that nobody compu
 the whole rectangle from A1 to the last cell. So the sheet's XML is looked through first, in pieces.
 """
 
+import html
 import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from xml.etree import ElementTree
 from xml.parsers import expat
 
@@ -31,6 +33,9 @@ LARGEST_INDEX = 16 << 20
 LONGEST_ROW = 64 << 20
 """Bytes of a row after which it is looked at in parts."""
 
+MOST_COLUMNS = 16_384
+"""Columns that a sheet of a workbook has."""
+
 MOST_NAMED = 20_000
 """Cells without a value whose places are kept."""
 
@@ -44,19 +49,27 @@ _UNCOMPUTED = re.compile(
     rb"<(?:\w+:)?c\s(?![^>]*\bt=[\"']str[\"'])[^>]*?" + _AT + rb">\s*" + _FORMULA
     + rb"\s*(?:<(?:\w+:)?v\s*/>\s*|<(?:\w+:)?v>\s*</(?:\w+:)?v>\s*)?</(?:\w+:)?c>"
 )  # fmt: skip
-_TAG = re.compile(rb"<(/?)(?:\w+:)?(table-row|covered-table-cell|table-cell)(?=[\s>/])([^>]*)>")
+_TAG = re.compile(rb"<(/?)(?:\w+:)?(table-row|covered-table-cell|table-cell|table-column|table)(?=[\s>/])([^>]*)>")
+_NAME = re.compile(rb"\bname=(?:\"([^\"]*)\"|'([^']*)')")
+_HIDDEN = re.compile(rb"visibility=[\"'](?:collapse|filter)[\"']")
+_HIDDEN_ROW = re.compile(rb"<(?:\w+:)?row\s[^>]*\bhidden=[\"'](?:1|true)[\"']")
+_HIDDEN_COLUMN = re.compile(rb"<(?:\w+:)?col\s(?=[^>]*\bhidden=[\"'](?:1|true)[\"'])[^>]*>")
+_SPAN = re.compile(rb"\b(min|max)=[\"']([0-9]{1,5})[\"']")
 _REPEATED = re.compile(rb"number-(?:columns|rows)-repeated=[\"']([0-9]{1,9})[\"']")
 
 
 @dataclass(frozen=True)
 class Marks:
-    """Cells of a sheet that show something, but hold no value.
+    """Cells of a sheet that show something, but hold no value; and what the sheet does not show.
 
-    ``errors``: each (row, column, its text), from 0; ``uncomputed``: formulas, each (row, column).
+    ``errors``: each (row, column, its text), from 0; ``uncomputed``: formulas, each (row, column). ``hidden_rows``: how
+    many rows are hidden; ``hidden_columns``: which columns, from 0.
     """
 
     errors: tuple[tuple[int, int, str], ...] = ()
     uncomputed: tuple[tuple[int, int], ...] = ()
+    hidden_rows: int = 0
+    hidden_columns: tuple[int, ...] = ()
 
 
 def examine(data: bytes, name: str, sheet: str | None, stop: Callable[[Extent], None]) -> Marks | None:
@@ -73,12 +86,30 @@ def examine(data: bytes, name: str, sheet: str | None, stop: Callable[[Extent], 
         if not parts & {"[Content_Types].xml", "content.xml", "mimetype"}:
             raise ReadError(f"{name} is a ZIP archive, not a table.", remedy="Unpack it, and bring the table itself.")
         if "content.xml" in parts:
-            return _examine_ods(_well_formed(_pieces(packed, "content.xml"), name), stop)
+            of_sheets = _examine_ods(_well_formed(_pieces(packed, "content.xml"), name), stop)
+            return of_sheets[sheet][1] if sheet in of_sheets else Marks()
         if "xl/workbook.xml" not in parts:
             return None
         sheets = _parts_of_sheets(packed)
         part = sheets.get(next(iter(sheets), "") if sheet is None else sheet, "")
         return _examine_xlsx(_pieces(packed, part), stop) if part in parts else None
+
+
+def extents(data: bytes, name: str, sheets: Sequence[str]) -> dict[str, Extent]:
+    """Return how far each of some sheets reaches, where the file says so; its XML is looked through once.
+
+    Raises what :func:`examine` raises.
+    """
+    reach: dict[str, Extent] = {}
+    if data[:2] != b"PK":
+        return reach
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        if "content.xml" in packed.namelist():
+            of_sheets = _examine_ods(_well_formed(_pieces(packed, "content.xml"), name), lambda extent: None)
+            return {sheet: of_sheets[sheet][0] for sheet in sheets if sheet in of_sheets}
+    for sheet in sheets:
+        examine(data, name, sheet, partial(reach.__setitem__, sheet))
+    return reach
 
 
 def _pieces(packed: zipfile.ZipFile, part: str) -> Iterator[bytes]:
@@ -126,6 +157,7 @@ def _examine_xlsx(pieces: Iterator[bytes], stop: Callable[[Extent], None]) -> Ma
     rows = columns = cells = 0
     errors: list[tuple[int, int, str]] = []
     uncomputed: list[tuple[int, int]] = []
+    hidden_rows, hidden_columns = 0, set[int]()
     for text in _whole(pieces, b"row>"):
         for row in text.split(b"row>")[:-1]:
             here = row.count(b"</c>") + row.count(b":c>")  # with a prefix, as some programs write them
@@ -140,9 +172,14 @@ def _examine_xlsx(pieces: Iterator[bytes], stop: Callable[[Extent], None]) -> Ma
         formulas = text.count(b"<f>") + text.count(b"<f ") + text.count(b":f>") + text.count(b":f ")
         if formulas > text.count(b"</f><v>") + text.count(b"/><v>") - text.count(b"<v></v>"):
             uncomputed += [place(at.decode()) for at in _UNCOMPUTED.findall(text)]
+        if b"hidden=" in text:
+            hidden_rows += len(_HIDDEN_ROW.findall(text))
+            for element in _HIDDEN_COLUMN.findall(text):
+                span = {end: int(number) for end, number in _SPAN.findall(element)}
+                hidden_columns.update(range(span.get(b"min", 1) - 1, min(span.get(b"max", 0), MOST_COLUMNS)))
         del errors[MOST_NAMED:], uncomputed[MOST_NAMED:]
         stop(_extent(rows, columns, cells))
-    return Marks(tuple(errors), tuple(uncomputed))
+    return Marks(tuple(errors), tuple(uncomputed), hidden_rows, tuple(sorted(hidden_columns)))
 
 
 def _whole(pieces: Iterator[bytes], end: bytes) -> Iterator[bytes]:
@@ -160,24 +197,75 @@ def _whole(pieces: Iterator[bytes], end: bytes) -> Iterator[bytes]:
     yield rest
 
 
-def _examine_ods(pieces: Iterator[bytes], stop: Callable[[Extent], None]) -> Marks:
-    rows = columns = cells = 0
-    row = width = filled = 0
-    repeat = 1
+def _examine_ods(pieces: Iterator[bytes], stop: Callable[[Extent], None]) -> dict[str | None, tuple[Extent, Marks]]:
+    """Return how far each sheet reaches and what is hidden there, by its name, and the first by ``None``, too.
+
+    ``stop``: called with the extent of all together, for they are read at once.
+    """
+    of_sheets: dict[str | None, tuple[Extent, Marks]] = {}
+    before, sheet, title = Extent(0, 0, 0, 0), _OdsSheet(), ""
     for text in _whole(pieces, b">"):
         for closing, tag, attributes in _TAG.findall(text):
-            if tag == b"table-row" and not closing:
-                width, filled, repeat = 0, 0, _times(attributes)
-            if tag == b"table-row" and (closing or attributes.endswith(b"/")):
-                row += repeat
-                if filled:
-                    rows, columns, cells = row, max(columns, filled), cells + filled * repeat
-            elif tag != b"table-row" and not closing:
-                width += _times(attributes)
-                if b"value-type=" in attributes or not attributes.endswith(b"/"):
-                    filled = width
-        stop(_extent(rows, columns, cells))
-    return Marks()
+            if tag != b"table":
+                sheet.take(tag, bool(closing), attributes)
+            elif closing:
+                of_sheets.setdefault(None, (sheet.extent, sheet.marks))
+                of_sheets.setdefault(title, (sheet.extent, sheet.marks))
+            else:
+                before, sheet = _both(before, sheet.extent), _OdsSheet()
+                name = _NAME.search(attributes)
+                title = html.unescape((name[1] or name[2] or b"").decode("utf-8", "replace")) if name else ""
+        stop(_both(before, sheet.extent))
+    return of_sheets
+
+
+def _both(one: Extent, other: Extent) -> Extent:
+    """Return the extent of two sheets that are read together."""
+    rows, columns = max(one.rows, other.rows), max(one.columns, other.columns)
+    return Extent(rows, columns, one.cells + other.cells, one.memory + other.memory)
+
+
+class _OdsSheet:
+    """What the elements of a sheet of OpenDocument say, one after the other."""
+
+    def __init__(self) -> None:
+        self.rows = self.columns = self.cells = 0
+        self.row = self.width = self.filled = self.column = 0
+        self.repeat, self.hidden = 1, False
+        self.hidden_rows, self.hidden_columns = 0, list[int]()
+
+    @property
+    def extent(self) -> Extent:
+        """How far it reaches."""
+        return _extent(self.rows, self.columns, self.cells)
+
+    @property
+    def marks(self) -> Marks:
+        """What it does not show."""
+        columns = tuple(column for column in self.hidden_columns if column < self.columns)
+        return Marks(hidden_rows=self.hidden_rows, hidden_columns=columns)
+
+    def take(self, tag: bytes, closing: bool, attributes: bytes) -> None:
+        """Take the next element."""
+        if tag == b"table-column" and not closing:
+            times = min(_times(attributes), MOST_COLUMNS)
+            if _HIDDEN.search(attributes):
+                self.hidden_columns += range(self.column, self.column + times)
+            self.column += times
+        elif tag == b"table-row":
+            if not closing:
+                self.width, self.filled, self.repeat = 0, 0, _times(attributes)
+                self.hidden = bool(_HIDDEN.search(attributes))
+            if closing or attributes.endswith(b"/"):
+                self.row += self.repeat
+                if self.filled:
+                    self.rows, self.columns = self.row, max(self.columns, self.filled)
+                    self.cells += self.filled * self.repeat
+                    self.hidden_rows += self.repeat * self.hidden
+        elif tag != b"table-column" and not closing:
+            self.width += _times(attributes)
+            if b"value-type=" in attributes or not attributes.endswith(b"/"):
+                self.filled = self.width
 
 
 def _times(attributes: bytes) -> int:

@@ -39,7 +39,7 @@ from anonymizer.reading.samples import SAMPLE_PREFIX
 from anonymizer.releasing.generalize import KEYED, NUMBERS, WRITINGS, Guarantee, guarantee_of
 from anonymizer.releasing.release import ORDERS
 from anonymizer.releasing.tiers import Made
-from anonymizer.schema import REASONS, Kind, Role, Schema, kind_of
+from anonymizer.schema import REASONS, Kind, Role, Schema, csv_names, kind_of
 from anonymizer.settings import SETTINGS, name_of
 from anonymizer.values import share
 from anonymizer.version import VERSION
@@ -339,6 +339,8 @@ def read_options(reading: Reading | None) -> dict[str, Any]:
             values[name] = list(getattr(options, name))
     if options.header != plain.header:
         values["header"] = options.header
+    if options.skip:
+        values["skip"] = options.skip
     return values
 
 
@@ -368,11 +370,11 @@ def command_line(
             ("--keep", schema.insensitive),
         ):
             if names:
-                words += [option, ",".join(names)]
+                words += [option, csv_names(names)]
         words += [f"--treat={c.name}={c.treat}" for c in schema.columns if c.treat]
         kinds = [f"{c.name}={c.kind}" for c in schema.columns if natural.get(c.name, c.kind) is not c.kind]
         if kinds:
-            words += ["--kinds", ",".join(kinds)]
+            words += ["--kinds", csv_names(kinds)]
         if schema.target and schema.target != schema.sensitive[0]:
             words += ["--target", schema.target]
     words += [*_reading_words(read_with), *_parameter_words(parameters)]
@@ -383,7 +385,7 @@ def command_line(
 
 def sayable(name: str) -> bool:
     """Return whether a column's name can stand in a list of names on the command line."""
-    return "," not in name and name == name.strip() and not name.startswith("-")
+    return name == " ".join(name.split()) and not name.startswith("-")
 
 
 def check_line(run: Provenance, released: str, report: str) -> str:

@@ -220,6 +220,8 @@ def _reading(value: JsonValue) -> ReadOptions | None:
             choices[name] = option.flag()
         elif name in ("missing", "keep", "as_text", "as_numbers"):
             choices[name] = tuple(item.text(LONGEST_COLUMN) for item in option.items(MOST_TEXTS))
+        elif name == "skip":
+            choices[name] = None if option.absent else option.whole()
         else:
             choices[name] = None if option.absent else option.text(LONGEST_NAME)
     return value.build(lambda: ReadOptions(**choices))

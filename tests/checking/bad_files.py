@@ -197,7 +197,7 @@ def swap(first: int, second: int, *columns: str) -> Change:
     return frame(change)
 
 
-MANNER = "written in more than one way"
+MANNER = "written in two ways|different numbers of digits|which a release writes as"
 OTHER = "is not written as those above"
 SPELLED = "has one spelling"
 BOOK = "workbook"

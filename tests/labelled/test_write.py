@@ -156,7 +156,7 @@ def test_spss__keeps_formats_widths_and_sides(tmp_path: Path) -> None:
         ("%td", "dta", "", "%td"),
         ("%tdDD/NN/CCYY", "dta", "", "%tdDD/NN/CCYY"),
         ("%12.0fc", "dta", "%12.0fc", "%td"),
-        ("%tm", "dta", "%tm", "%td"),
+        ("%ty", "dta", "%ty", "%td"),
         ("%td row 7 is Ada", "dta", "", "%td"),
         ("DATE11", "xpt", "", "DATE11"),
         ("DATE12", "xpt", "", "DATE9"),
@@ -175,6 +175,32 @@ def test_forms__of_one_program_stay_where_another_has_them(own: str, format: str
         _, about = READERS[format](io.BytesIO(data), metadataonly=True)
         assert not form or about.original_variable_types["a"] == form
         assert read_file(data).beside == ()
+
+
+@pytest.mark.parametrize(
+    ("form", "number", "day"),
+    [("%tm", 600, "2010-01-01"), ("%tq", 201, "2010-04-01"), ("%th", 101, "2010-07-01"), ("%tw", 2651, "2010-12-24"),
+     ("%tm", -1, "1959-12-01"), ("%tw", -1, "1959-12-24")],
+)  # fmt: skip
+def test_periods__are_their_first_days_and_are_written_as_periods_again(
+    form: str, number: int, day: str, tmp_path: Path
+) -> None:
+    pyreadstat.write_dta(pd.DataFrame({"a": [float(number), None]}), tmp_path / "t.dta", variable_format={"a": form})
+    reading = read_table(tmp_path / "t.dta")
+    assert str(reading.frame["a"][0].date()) == day
+    assert "each is shown by its first day" in reading.problems[0].text
+    column = LabelledColumn("a", reading.variables["a"], reading.frame["a"].to_numpy())
+    data = labelled_bytes(planned_table([column], "dta"), "dta")
+    frame, about = pyreadstat.read_dta(io.BytesIO(data), disable_datetime_conversion=True)
+    assert (frame["a"][0], about.original_variable_types["a"]) == (number, form)
+    assert read_file(data).beside == ()
+
+
+def test_periods__that_are_not_whole_stay_numbers(tmp_path: Path) -> None:
+    pyreadstat.write_dta(pd.DataFrame({"a": [600.5, 601.0]}), tmp_path / "t.dta", variable_format={"a": "%tm"})
+    reading = read_table(tmp_path / "t.dta")
+    assert reading.frame["a"].tolist() == [600.5, 601.0]
+    assert "It stays numbers" in reading.problems[0].text
 
 
 def test_forms_of_codes__have_room_for_each() -> None:

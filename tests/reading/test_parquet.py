@@ -121,10 +121,24 @@ def test_parquet__keep_a_mark_as_a_value() -> None:
     assert frame["s"].isna().tolist() == [False, True, False, False]
 
 
-def test_parquet__nested_column_is_refused_by_name() -> None:
+@pytest.mark.parametrize("nested", [[[1], [2]], [{"b": 1}, {"b": 2}], [b"x", b"y"]])
+def test_parquet__nested_column_is_left_out_and_said(nested: list[object]) -> None:
+    reading = read(parquet(pa.table({"a": nested, "age": [30, 40]})))
+    assert list(reading.frame) == ["age"]
+    assert [problem.column for problem in reading.problems if "It was left out" in problem.text] == ["a"]
+
+
+def test_parquet__only_nested_columns_are_refused_by_name() -> None:
     with pytest.raises(ReadError, match="'a' holds values of type list") as raised:
         read(parquet(pa.table({"a": [[1], [2]]})))
     assert raised.value.column == "a"
+
+
+def test_parquet__text_in_encodings_without_codes_is_read() -> None:
+    sink = io.BytesIO()
+    table = pa.table({"age": [20, 30, 40], "sex": ["m", "f", "m"]})
+    pq.write_table(table, sink, use_dictionary=False, column_encoding={"age": "PLAIN", "sex": "DELTA_BYTE_ARRAY"})
+    assert read(sink.getvalue()).frame["sex"].tolist() == ["m", "f", "m"]
 
 
 def test_parquet__no_records() -> None:

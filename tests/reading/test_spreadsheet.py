@@ -128,3 +128,63 @@ def test_spreadsheet__cut_off(workbook: bytes) -> None:
     for share in (0.2, 0.6, 0.95):
         with pytest.raises(ReadError):
             read(workbook[: int(len(workbook) * share)])
+
+
+def with_state(book: bytes, state: str) -> bytes:
+    """A workbook whose first sheet has a state."""
+    with zipfile.ZipFile(io.BytesIO(book)) as packed:
+        index = packed.read("xl/workbook.xml")
+    return with_part(book, "xl/workbook.xml", index.replace(b"<sheet ", b'<sheet state="%s" ' % state.encode(), 1))
+
+
+@pytest.mark.parametrize("state", ["hidden", "veryHidden"])
+def test_a_hidden_sheet__is_not_read_unless_it_is_named(state: str) -> None:
+    book = with_state(xlsx({"lists": [["x"], [1]], "people": [["age"], [30], [40]]}), state)
+    reading = read_table(book, name="t.xlsx")
+    assert reading.frame["age"].tolist() == [30, 40]
+    assert not reading.questions
+    assert "A hidden sheet was not read: 'lists'." in [problem.text for problem in reading.problems]
+    named = read_table(book, name="t.xlsx", options=ReadOptions(sheet="lists"))
+    assert named.frame["x"].tolist() == [1]
+    assert "The sheet 'lists' is hidden in the workbook." in warnings(named)
+
+
+def test_hidden_rows_and_columns__are_said() -> None:
+    part = "xl/worksheets/sheet1.xml"
+    book = xlsx({"people": [["age", "sex"], [30, "m"], [40, "f"], [50, "m"]]})
+    with zipfile.ZipFile(io.BytesIO(book)) as packed:
+        text = packed.read(part)
+    text = text.replace(b"<sheetData>", b'<cols><col min="2" max="2" hidden="1"/></cols><sheetData>')
+    text = text.replace(b'<row r="3"', b'<row r="3" hidden="1"')
+    words = warnings(read_table(with_part(book, part, text), name="t.xlsx"))
+    assert "A row of the sheet 'people' is hidden there; it was read like the others." in words
+    assert "Column 'sex' is hidden in the sheet 'people'; it was read like the others." in words
+
+
+def test_hidden_rows_and_columns__of_open_document_are_said() -> None:
+    book = ods({"age": [30, 40], "sex": ["m", "f"]})
+    with zipfile.ZipFile(io.BytesIO(book)) as packed:
+        text = packed.read("content.xml")
+    text = text.replace(
+        b'table:name="S">', b'table:name="S"><table:table-column/><table:table-column table:visibility="collapse"/>'
+    )
+    head, _, rest = text.rpartition(b"<table:table-row>")
+    text = head + b'<table:table-row table:visibility="filter">' + rest
+    words = warnings(read_table(with_part(book, "content.xml", text), name="t.ods"))
+    assert "A row of the sheet 'S' is hidden" in words
+    assert "Column 'sex' is hidden" in words
+
+
+def test_many_sheets__are_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from anonymizer.reading import workbook
+
+    book = ods({"age": [30, 40]})
+    with zipfile.ZipFile(io.BytesIO(book)) as packed:
+        text = packed.read("content.xml")
+    start, end = text.index(b"<table:table "), text.index(b"</table:table>") + len(b"</table:table>")
+    sheets = b"".join(text[start:end].replace(b'"S"', b'"S%d"' % at) for at in range(8))
+    passes, plain = [], workbook._examine_ods
+    monkeypatch.setattr(workbook, "_examine_ods", lambda pieces, stop: passes.append(1) or plain(pieces, stop))
+    reading = read_table(with_part(book, "content.xml", text[:start] + sheets + text[end:]), name="t.ods")
+    assert len(reading.questions[0].answers) == 8
+    assert len(passes) == 2

@@ -9,7 +9,7 @@ import streamlit as st
 from anonymizer.cli.files import look_how_large
 from anonymizer.errors import AnonymizerError, ReadError
 from anonymizer.partitions.places import DELIMITED, PARQUET
-from anonymizer.reading.files import formats_by_name
+from anonymizer.reading.files import endings
 from anonymizer.reading.samples import SAMPLES
 from ui.data.databases import from_database
 from ui.data.pieces import begin_opening, opening
@@ -17,10 +17,6 @@ from ui.data.progress import ReadingBar
 from ui.server.sessions import drop_uploads
 from ui.workspace import Workspace
 
-TYPES = (
-    "csv", "tsv", "txt", "gz", "parquet", "feather", "arrow", "xlsx", "xls", "ods", "sav", "zsav", "dta", "sas7bdat",
-    "xpt",
-)  # fmt: skip
 FOLDER_VARIABLE = "COPSE_DATA_FOLDER"
 MOST_LISTED = 500
 
@@ -41,15 +37,10 @@ def chooser(ws: Workspace, below: Callable[[], None] | None = None) -> None:
         samples(ws)
 
 
-def endings() -> list[str]:
-    """Return the endings of files that can be brought, those of readers that were added too."""
-    return list(dict.fromkeys((*TYPES, *formats_by_name())))
-
-
 def upload(ws: Workspace) -> None:
     """Draw where a file is dropped. The widget is replaced after each file, so that the bytes are held once only."""
     file = st.file_uploader(
-        "Drop a table here: CSV, Parquet, Excel, SPSS, Stata or SAS",
+        "Drop a table here: CSV, JSON, Parquet, Excel, SPSS, Stata or SAS",
         type=endings(),
         key=f"upload {ws.edition}",
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from anonymizer.reading.files import DEFAULT_MISSING, DELIMITERS, ENCODINGS, Problem, ReadOptions
-from anonymizer.reading.options import Answer
+from anonymizer.reading.options import MOST_SKIPPED, Answer
 from ui.controls import count, plain, plural
 from ui.data.progress import ReadingBar
 from ui.session import take_secret
@@ -41,7 +41,7 @@ def reading_form(ws: Workspace) -> None:
             options = delimited_options(used)
         elif reading.format == "spreadsheet":
             sheet = st.selectbox("Sheet", reading.sheets, index=reading.sheets.index(used.sheet or reading.sheets[0]))
-            options = replace(used, sheet=sheet, header=header_choice(used))
+            options = with_header(replace(used, sheet=sheet), used)
         else:
             options = used
         marks = sorted({*DEFAULT_MISSING, *used.missing, *used.keep})
@@ -114,12 +114,16 @@ def delimited_options(used: ReadOptions) -> ReadOptions:
         index=list(DECIMALS).index(used.decimal),
         format_func=lambda mark: DECIMALS[mark],
     )
-    return replace(used, delimiter=delimiter, encoding=encoding, decimal=decimal, header=header_choice(used))
+    return with_header(replace(used, delimiter=delimiter, encoding=encoding, decimal=decimal), used)
 
 
-def header_choice(used: ReadOptions) -> bool:
-    """Draw a box, and return whether the first row holds names."""
-    return st.checkbox("The first row holds the names of the columns", value=used.header)
+def with_header(options: ReadOptions, used: ReadOptions) -> ReadOptions:
+    """Draw where the names of the columns stand, as it was ``used``, and return the options with what was chosen."""
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    header = left.checkbox("The first row holds the names of the columns", value=used.header)
+    skip = right.number_input("Rows to leave out above it", 0, MOST_SKIPPED, value=used.skip or 0, step=1)
+    of_other_sheet = options.sheet != used.sheet and skip == (used.skip or 0)
+    return replace(options, header=header, skip=None if of_other_sheet else int(skip))
 
 
 def problems_found(problems: Sequence[Problem]) -> None:

@@ -1,5 +1,6 @@
 """A bound for everybody's posterior: the ways to keep it, what each costs, and the files of the tree."""
 
+import shlex
 from typing import Any
 
 import streamlit as st
@@ -10,6 +11,7 @@ from anonymizer.disclosure.pmml import Document
 from anonymizer.disclosure.publish import WRITERS, publish
 from anonymizer.disclosure.repair import Repair, repairs
 from anonymizer.errors import AnonymizerError
+from anonymizer.schema import csv_names
 from ui.controls import count, plain, share, slider_ends
 from ui.disclosure.state import DisclosureState
 from ui.job import answer_of_job
@@ -85,11 +87,9 @@ def files(ws: Workspace, way: Repair) -> None:
         st.caption(plain(str(unfit)))
     schema = ws.schema
     if schema is not None:
-        columns = ",".join(schema.quasi_identifying)
-        line = (
-            f"python -m anonymizer disclosure TABLE --quasi-identifying '{columns}' --target '{schema.target}' "
-            f"--tree {stem}-tree.json --bound {way.bound:g}"
-        )
+        words = ["python", "-m", "anonymizer", "disclosure", "TABLE", "--target", str(schema.target)]
+        words += ["--quasi-identifying", csv_names(schema.quasi_identifying)]
+        line = shlex.join([*words, "--tree", f"{stem}-tree.json", "--bound", f"{way.bound:g}"])
         with st.expander("Check the downloaded tree again", icon=":material/terminal:"):
             st.code(line, language="bash", wrap_lines=True)
 

@@ -12,6 +12,7 @@ from anonymizer.population.attackers import k_map_size
 from anonymizer.population.individual import fewest_alike
 from anonymizer.population.sample import COUNT, Population, SampleRisk, riskiest, sample_risk, special_of
 from anonymizer.reading.child import read_in_child
+from anonymizer.reading.files import endings
 from anonymizer.schema import Role
 from anonymizer.settings import SETTINGS
 from ui.controls import count, plain, plural, problem, share, without_midnight
@@ -95,7 +96,7 @@ def population_file(ws: Workspace) -> None:
     state = ws.state(WhatIfState)
     file = st.file_uploader(
         "The population: CSV, Parquet or Excel",
-        ["csv", "tsv", "gz", "parquet", "xlsx"],
+        endings(),
         key=f"sample file {ws.edition} {state.people_name}",
     )
     if file is not None:
