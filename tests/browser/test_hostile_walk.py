@@ -101,15 +101,18 @@ class Explorer:
         assert Listener.paths == [], where
 
     def each(self, where: str, locator: Any, then: str = "") -> None:
-        """Click each of the controls that are there, and look."""
+        """Click each of the controls that are there, and look: after each where it is closed by a key ``then``, else
+        after the last, for what they show stays on the page."""
         for number in range(locator.count()):
             control = locator.nth(number)
             if control.count() and control.is_visible() and control.is_enabled():
                 control.click()
-                self.look(f"{where} {number}")
                 if then:
+                    self.look(f"{where} {number}")
                     self.page.keyboard.press(then)
+                else:
                     settle(self.page)
+        self.look(where)
 
     def page_of(self, title: str) -> None:
         """Open a page, and all that can be opened on it."""
@@ -132,7 +135,7 @@ class Explorer:
         self.each(f"{where}: tab", page.get_by_role("tab"))
         self.each(f"{where}: popover", page.get_by_test_id("stPopover").locator("button"), then="Escape")
         self.each(f"{where}: list", page.get_by_test_id("stSelectbox").locator("input"), then="Escape")
-        for number in range(min(6, page.get_by_test_id("stTooltipHoverTarget").count())):
+        for number in range(min(3, page.get_by_test_id("stTooltipHoverTarget").count())):
             target = page.get_by_test_id("stTooltipHoverTarget").nth(number)
             with contextlib.suppress(TimeoutError):  # something else stands over it
                 target.hover(timeout=500)

@@ -238,6 +238,7 @@ def test_forget_it__drops_what_is_kept_of_its_table(app_server: str, page: Page,
     expect(page.get_by_text("was loaded again")).to_have_count(0)
 
 
+@pytest.mark.sweep(0)
 def test_switched_off__all_is_dropped_and_nothing_more_is_kept(app_server: str, page: Page, prompts: list[str]) -> None:
     open_page(page, app_server)
     bring(page)
@@ -260,6 +261,7 @@ def test_switched_off__all_is_dropped_and_nothing_more_is_kept(app_server: str, 
     assert contents(page) == []
 
 
+@pytest.mark.sweep(0)
 def test_what_is_kept__is_bounded_in_number_and_age(app_server: str, page: Page, prompts: list[str]) -> None:
     open_page(page, app_server)
     bring(page)

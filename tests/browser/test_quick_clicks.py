@@ -45,6 +45,7 @@ def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
         settle(page)
 
 
+@pytest.mark.sweep(0)
 def test_a_button_then_another_page(roles_page: Page) -> None:
     """Drawn a second time for the button, the page would come back in place of the one that was asked for."""
     page = roles_page

@@ -343,17 +343,20 @@ def test_first_sight__is_the_picture_its_sentence_and_one_line_of_figures(map_pa
     read_the_sentence(map_page)
 
 
+@pytest.mark.sweep(0)
 def test_map__moves_nothing_with_k_and_is_picked(map_page: Any) -> None:
     move_k(map_page)
     pick_and_look_into(map_page)
 
 
+@pytest.mark.sweep(0)
 def test_steps__play_and_the_grown_stands_over_the_released(map_page: Any) -> None:
     see_grown_and_released(map_page)
     show(map_page, "map")
     play(map_page)
 
 
+@pytest.mark.sweep(0)
 def test_fields__emptied_are_off_and_the_page_stays_where_it_is(map_page: Any) -> None:
     empty_a_limit(map_page)
     go_on_and_stay_where_it_is(map_page)

@@ -110,6 +110,7 @@ def test_a_run_that_is_stopped__leaves_nothing(folder: Path) -> None:
     assert sorted(os.listdir()) == ["in"]
 
 
+@pytest.mark.sweep(0)
 def test_verify__a_folder_that_unfolds_ends_in_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COPSE_READ_MEMORY", "350")
     (folder / "out").mkdir()

@@ -8,6 +8,7 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +86,7 @@ def test_any_shares_asked_twice__release_the_files_of_one_machine(
 
 @settings(max_examples=few(6, 2))
 @given(cuts(), st.integers(1, 4), st.sampled_from(WAYS))
+@pytest.mark.sweep(0)
 def test_pieces_of_any_form__release_the_files_of_one_machine(
     case: tuple[list[pa.Table], int], workers: int, way: dict[str, Any]
 ) -> None:

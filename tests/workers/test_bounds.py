@@ -149,7 +149,7 @@ def test_the_coding_of_shares__has_the_encodings_of_one_machine(two: Cluster, so
         assert there.table.records(at).tolist() == here.records(at).tolist()
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -180,7 +180,7 @@ def test_values_that_stay__are_released_as_on_one_machine(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0)
 @pytest.mark.parametrize("step", ["below", "ends", "contents"])
 def test_a_worker_that_is_killed__changes_nothing(tmp_path: Path, source: tuple[Path, Schema], step: str) -> None:
     folder, schema = source

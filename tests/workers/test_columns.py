@@ -87,7 +87,7 @@ def test_the_client__receives_no_histogram(three: Cluster, source: Any, monkeypa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0)
 @pytest.mark.parametrize("step", ["total", "whole", "choose", "route"])
 def test_a_worker_that_is_killed_with_sums__changes_nothing(
     tmp_path: Path, source: Any, step: str, monkeypatch: pytest.MonkeyPatch

@@ -58,6 +58,7 @@ def test_a_worker_that_is_killed__changes_nothing(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
+@pytest.mark.sweep(0)
 def test_a_worker_that_is_killed__costs_one_reading_of_its_share(
     tmp_path: Path, spill: Path, source: tuple[Path, Schema], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +72,7 @@ def test_a_worker_that_is_killed__costs_one_reading_of_its_share(
     assert sorted(Counter(log.read_text().split()).values()) == [1, 2]
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0)
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is of POSIX systems")
 @pytest.mark.parametrize("step", ["count", "write"])
 def test_a_scheduler_that_is_killed__is_started_again_once(

@@ -39,7 +39,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Schema]:
     return folder, visits_schema(whole_frame(whole), sensitive=["diagnosis", "ward"])
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(1)
 @pytest.mark.parametrize("changes", WAYS)
 def test_persons_on_a_cluster__are_released_as_on_one_machine(
     tmp_path: Path, two: Cluster, source: tuple[Path, Schema], changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -117,7 +117,7 @@ def test_fewer_persons_than_k_and_columns_that_repeat__are_said(
     assert [finding.key for finding in result.gate.open] == ["persons: patient_id"]
 
 
-@pytest.mark.sweep(1)
+@pytest.mark.sweep(0)
 @pytest.mark.parametrize("step", ["number", "lot", "ends", "classes"])
 def test_a_worker_that_is_killed_while_persons_are_counted__changes_nothing(
     tmp_path: Path, source: tuple[Path, Schema], step: str
