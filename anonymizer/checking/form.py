@@ -47,11 +47,14 @@ def records_check(rows: int, records: int, share: float, left_out: int | None) -
     return (Check("records left out", most, lacks, right, "", says),)
 
 
-def file_check(beside: Sequence[str] | None) -> tuple[Check, ...]:
+def file_check(beside: Sequence[str] | None, unjudged: str = "") -> tuple[Check, ...]:
     """Return the check that a file holds its rows and nothing else. ``beside``: what else it holds, a sentence each;
-    ``None`` when no file was read."""
+    ``None`` when no file was read. ``unjudged``: why that cannot be said for certain: then it is neither right nor
+    wrong."""
     if beside is None:
         return ()
+    if unjudged and not beside:
+        return (Check("file", 0, 0, None, "", unjudged),)
     sentence = " ".join(beside) or "The file holds its rows and nothing else, written in one way."
     return (Check("file", 0, len(beside), not beside, "", sentence),)
 

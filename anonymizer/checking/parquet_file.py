@@ -5,6 +5,7 @@ value that stands there, in a dictionary or as the end of a range, has to be the
 """
 
 import base64
+import io
 import re
 import struct
 from collections.abc import Iterable, Iterator
@@ -17,11 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from anonymizer.errors import ReadError
+from anonymizer.reading.parquet import parquet_writer
 
 MAGIC = b"PAR1"
 ARROW_SCHEMA = b"ARROW:schema"
 MAKER = r"[A-Za-z][A-Za-z-]{0,40}( version v?[0-9][0-9A-Za-z.+-]{0,30})?( \(build [0-9A-Za-z.-]{0,48}\))?"
 """What names the program that wrote a file, and has no room for anything else."""
+
+NOT_SAME = "The file has something beside its rows, or is not written as releases are."
 
 DEEPEST = 30
 Fields = dict[int, Any]
@@ -90,6 +94,8 @@ class ParquetRows:
         self.file = pq.ParquetFile(file, read_dictionary=texts, page_checksum_verification=True)
         self.names = names
         self.values: list[list[Any]] = [[] for _ in names]
+        self.again = SameBytes(self.data)
+        self.writer: pq.ParquetWriter | None = None
 
     def groups(self) -> Iterator[pa.Table]:
         """Yield the rows of each group of rows; text by codes, without levels that no row has."""
@@ -98,10 +104,22 @@ class ParquetRows:
             columns = [_compact(column.combine_chunks()) for column in table.columns]
             for values, column in zip(self.values, columns, strict=True):
                 values.append(_distinct(column))
-            yield pa.table(columns, names=self.names)
+            group = pa.table(columns, names=self.names)
+            self.writer = self.writer or parquet_writer(self.again, group.schema)
+            self.writer.write_table(group, row_group_size=max(1, len(group)))
+            yield group
+        if self.writer is not None:
+            self.writer.close()
 
     def beside(self) -> tuple[str, ...]:
-        """Return what the file holds beside the rows of its groups, in sentences; to be asked when they were read."""
+        """Return what the file holds beside the rows of its groups, in sentences; to be asked when they were read.
+
+        Nothing is where the rows, written again, are the same bytes.
+        """
+        if self.again.whole:
+            return ()
+        if self.as_releases_are:
+            return (NOT_SAME,)
         values = [_union(parts) for parts in self.values]
         try:
             return tuple(dict.fromkeys(_beside_rows(self.data, self.names, values)))
@@ -112,13 +130,56 @@ class ParquetRows:
                 remedy="Bring the file as it was written.",
             ) from error
 
+    @property
+    def as_releases_are(self) -> bool:
+        """Whether the file says that the library that is here wrote it in the way of releases."""
+        metadata = self.file.metadata
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        chunks = [group.column(at) for group in groups for at in range(metadata.num_columns)]
+        plain = not any(chunk.is_stats_set or chunk.compression != "ZSTD" for chunk in chunks)
+        return plain and not metadata.metadata and metadata.created_by == f"parquet-cpp-arrow version {pa.__version__}"
 
-def parquet_rows(data: bytes) -> tuple[pa.Table, tuple[str, ...]]:
-    """Return the rows of a Parquet file and what else it holds, as :class:`ParquetRows` does, all at once."""
+    @property
+    def unjudged(self) -> str:
+        """What is to be said of a file that another program or version wrote; "" where its bytes are judged."""
+        if self.again.whole or self.as_releases_are:
+            return ""
+        return (
+            f"The file has the rows that pyarrow {pa.__version__} reads of it. Another program wrote it, or it is not "
+            "written as releases are, so that what its bytes may hold beside the rows cannot be said for certain."
+        )
+
+
+class SameBytes(io.RawIOBase):
+    """What takes the bytes of a file that is written again, and keeps only whether they are those of another."""
+
+    def __init__(self, data: "bytes | FileBytes") -> None:
+        self.data, self.place, self.same = data, 0, True
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, more: Any) -> int:
+        """Compare some bytes with those that stand there in the other, and return how many they are."""
+        part = bytes(more)
+        self.same = self.same and self.data[self.place : self.place + len(part)] == part
+        self.place += len(part)
+        return len(part)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all bytes of the other came, and no more."""
+        return self.same and self.place == len(self.data)
+
+
+def parquet_rows(data: bytes) -> tuple[pa.Table, tuple[str, ...], str]:
+    """Return the rows of a Parquet file, what else it holds, and whether its bytes can be judged, as
+    :class:`ParquetRows` does, all at once."""
     file = ParquetRows(data)
     groups = list(file.groups())
     table = pa.concat_tables(groups).unify_dictionaries() if groups else file.file.read(use_pandas_metadata=False)
-    return table, file.beside()
+    return table, file.beside(), file.unjudged
 
 
 def _compact(column: Any) -> Any:

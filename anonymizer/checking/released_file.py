@@ -31,7 +31,7 @@ from anonymizer.reading.parquet import arrow_bytes, arrow_rows
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import numbers_of
 
-BESIDE = "warning"
+BESIDE, UNJUDGED = "warning", "unjudged"
 TYPED = "The columns have types."
 INDEX_NAME = "__index_level_"
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
@@ -48,17 +48,20 @@ MANNERS = tuple(
 @dataclass(frozen=True, eq=False)
 class ReleasedFile:
     """What was in a file. ``rows``: as a table; ``beside``: what else there is, a sentence each. ``texts``: whether all
-    of its cells are text, as in CSV, so that kept columns are values only :meth:`under` a schema."""
+    of its cells are text, as in CSV, so that kept columns are values only :meth:`under` a schema. ``unjudged``: why it
+    cannot be said for certain what else there is; "" where it can."""
 
     rows: pd.DataFrame
     beside: tuple[str, ...]
     texts: bool
+    unjudged: str = ""
 
     @classmethod
     def of_reading(cls, reading: Reading) -> "ReleasedFile":
         """Return what :func:`read_released` read in another process."""
         beside = tuple(problem.text for problem in reading.problems if problem.level == BESIDE)
-        return cls(reading.frame, beside, not any(problem.text == TYPED for problem in reading.problems))
+        unjudged = " ".join(problem.text for problem in reading.problems if problem.level == UNJUDGED)
+        return cls(reading.frame, beside, not any(problem.text == TYPED for problem in reading.problems), unjudged)
 
     def under(self, schema: Schema) -> "ReleasedFile":
         """Return the same with kept columns as values: numbers, dates, and text without its protecting quotes.
@@ -118,7 +121,8 @@ def read_released(
         if isinstance(rows[label].dtype, pd.DatetimeTZDtype):
             rows[label] = rows[label].dt.tz_convert("UTC").dt.tz_localize(None)
     typed = [] if file.texts else [Problem("info", TYPED)]
-    return Content(rows, options, [Problem(BESIDE, sentence) for sentence in file.beside] + typed)
+    unjudged = [Problem(UNJUDGED, file.unjudged)] if file.unjudged else []
+    return Content(rows, options, [Problem(BESIDE, sentence) for sentence in file.beside] + typed + unjudged)
 
 
 def _read(data: bytes, delimiter: str, encoding: str) -> ReleasedFile:
@@ -128,9 +132,9 @@ def _read(data: bytes, delimiter: str, encoding: str) -> ReleasedFile:
     if data[:4] in (b"PAR1", b"PARE"):
         from anonymizer.checking.parquet_file import parquet_rows
 
-        table, beside = parquet_rows(data)
+        table, beside, unjudged = parquet_rows(data)
         rows = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
-        return ReleasedFile(rows, (*index_columns(rows.columns), *beside), False)
+        return ReleasedFile(rows, (*index_columns(rows.columns), *beside), False, unjudged)
     kind = next((SIGNATURES[start] for start in SIGNATURES if data.startswith(start)), "csv")
     if kind in LABELLED_FORMATS:
         rows, others = read_written(data, kind)

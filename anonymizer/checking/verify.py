@@ -140,6 +140,7 @@ def verify(
     classes: LookAlikes | None = None,
     cells: Mapping[str, ColumnCells] | None = None,
     beside: Sequence[str] | None = None,
+    unjudged: str = "",
     population: Population | None = None,
     counts: NDArray[np.int64] | None = None,
     comparison: Consistency | None = None,
@@ -160,6 +161,7 @@ def verify(
     ``released`` on the quasi-identifiers (:func:`anonymizer.checking.linkage.look_alikes`), and ``cells``: of each of
     these columns (:func:`anonymizer.checking.released.read_cells`), when the caller has them. ``beside``: what the file
     holds beside its rows, when one was read (:func:`anonymizer.checking.released_file.read_file`): anything fails.
+    ``unjudged``: why that cannot be said for certain.
     ``population``: what is known of it beside the sampling weights of the original; limits on risk and k-map count by
     it.
     ``counts`` (n,): how many rows each of ``released`` stands for, where equal rows were put together; ``comparison``:
@@ -200,7 +202,7 @@ def verify(
     of_row = None if persons is None else persons.of_row
     evidence = evidence_of(released, schema, required, classes, counts, of_row)
     evidence = replace(evidence, comparison=comparison, persons=persons, sample=sample, lacks=lacks)
-    form = (*file_check(beside), in_order, *about_rows, *sensitive_check(released, schema, required))
+    form = (*file_check(beside, unjudged), in_order, *about_rows, *sensitive_check(released, schema, required))
     checks = (check for model in MODELS.values() for check in model(evidence))
     absent = lacks if original is not None else left_out or 0
     return Verification((*form, *checks), required.k, int(classes.sizes.sum()), absent, evidence.unchanged)

@@ -360,7 +360,8 @@ def run_verify(options: argparse.Namespace) -> int:
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
     verification = verify(
-        file.rows, schema, original=original, beside=file.beside, population=population_from(options),
+        file.rows, schema, original=original, beside=file.beside, unjudged=file.unjudged,
+        population=population_from(options),
         left_out=claim.left_out if claim else None, **limits,
     )  # fmt: skip
     differences = () if claim is None else claim.differences(content, len(file.rows), schema)

@@ -185,7 +185,7 @@ def _year_first(name: str, texts: pa.Array) -> Days:
     return Days(iso, tuple(notes))
 
 
-def _year_last(name: str, texts: pa.Array, chosen: str | None) -> Days:
+def _year_last(name: str, texts: pa.Array, preference: str | None) -> Days:
     """Return dates with the year at their end: the order that they show, or that was chosen, or a question."""
     dashed = pc.replace_substring_regex(texts, "^([0-9]{1,2})[/.-]([0-9]{1,2})[/.-]", r"\1-\2-")
     day_first = _some_match(dashed, "^(1[3-9]|[2-9][0-9])-")
@@ -194,7 +194,7 @@ def _year_last(name: str, texts: pa.Array, chosen: str | None) -> Days:
         text = f"Column {name!r} looks like dates, but some can only be day first and others only month first."
         remedy = "Write dates as year-month-day."
         return Days(None, (Problem("warning", text + " It stays text.", name, remedy=remedy),))
-    order = "day" if day_first else "month" if month_first else chosen
+    order = "day" if day_first else "month" if month_first else preference
     if order is None and _all_match(texts, r"^[0-9]{1,2}\."):
         order = "day"
     orders = {"day": r"\3-\2-\1", "month": r"\3-\1-\2"}

@@ -88,6 +88,38 @@ def read_arrow(
     return arrow_content(table, options, progress)
 
 
+def arrow_maker(values: "pd.Series[Any]") -> Callable[[slice], Any]:
+    """Return what makes an Arrow array of some rows of a column. Texts come by codes: those that these rows have, in
+    the order in which they first do."""
+    if not isinstance(values.dtype, pd.CategoricalDtype):
+        of_all = pa.Schema.from_pandas(values.to_frame("values"), preserve_index=False).field(0).type
+        if is_text(of_all):
+            return lambda rows: pa.Array.from_pandas(values.iloc[rows], type=of_all).dictionary_encode()
+        return lambda rows: pa.Array.from_pandas(values.iloc[rows], type=of_all)
+    codes, texts = values.array.codes, pa.Array.from_pandas(values.cat.categories)
+
+    def by_appearance(rows: slice) -> Any:
+        some = codes[rows]
+        other = np.append(True, some[1:] != some[:-1])[: len(some)]  # rows that are alike mostly stand together
+        first = np.flatnonzero(other)
+        runs = some[first]
+        present = pd.unique(runs)
+        present = present[present >= 0]
+        place = np.zeros(len(texts) + 1, np.int32)  # the last one is for missing, -1
+        place[present] = np.arange(len(present))
+        places = np.repeat(place.take(runs), np.diff(first, append=len(some)))
+        indices = pa.array(places, mask=some < 0 if some.min(initial=0) < 0 else None)
+        return pa.DictionaryArray.from_arrays(indices, texts.take(pa.array(present)))
+
+    return by_appearance
+
+
+def parquet_writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
+    """Return what writes the rows of a release to Parquet, and nothing else: no metadata, no statistics. Equal rows in
+    equal groups are equal files, by one version of the library."""
+    return pq.ParquetWriter(sink, schema, compression="zstd", store_schema=False, write_statistics=False)
+
+
 def arrow_bytes(frame: pd.DataFrame) -> bytes:
     """Return an Arrow IPC file of the rows of a table and nothing else: equal tables are equal files.
 

@@ -53,9 +53,9 @@ def marks_problem(name: str, values: "pd.Series[Any]", records_of: NDArray[np.in
     marks = far_values(values.to_numpy(), records_of)
     if not marks:
         return []
-    said = " and ".join(f"{_text(mark)} ({count:,} records)" for mark, count in marks)
+    values_text = " and ".join(f"{_text(mark)} ({count:,} records)" for mark, count in marks)
     verb = "is" if len(marks) == 1 else "are"
-    text = f"Column {name!r}: {said} {verb} far from all other values, or a usual mark. Does it mean missing?"
+    text = f"Column {name!r}: {values_text} {verb} far from all other values, or a usual mark. Does it mean missing?"
     remedy = "If so, list it among the texts that mean missing, or correct it in the file; else it stays a value."
     return [Problem("warning", text, name, remedy=remedy)]
 
@@ -73,8 +73,8 @@ def far_values(values: NDArray[Any], records_of: NDArray[np.int64] | None = None
     labels, place = np.unique(values, return_inverse=True)
     counts = np.bincount(place, weights).astype(np.int64)
     low, high = 0, len(labels)
-    while found := _far_end(labels[low:high], counts[low:high]):
-        low, high = low + max(found, 0), high + min(found, 0)
+    while count := _far_end(labels[low:high], counts[low:high]):
+        low, high = low + max(count, 0), high + min(count, 0)
     marks = [*range(low), *range(high, len(labels))]
     if labels.dtype.kind == "M" and not marks and len(labels) > LEAST_OTHERS:
         most = int(np.sort(counts)[-2])

@@ -16,9 +16,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import numpy as np
-import pandas as pd
-
 from anonymizer.errors import FolderExistsError, ParameterError
 
 if sys.platform != "win32":
@@ -258,32 +255,6 @@ def archive(members: Mapping[str, bytes]) -> bytes:
     except zipfile.LargeZipFile as error:
         raise ParameterError("The files are too large for one ZIP file.", remedy="Take them one by one.") from error
     return sink.getvalue()
-
-
-def arrow_maker(values: "pd.Series[Any]") -> Callable[[slice], Any]:
-    """Return what makes an Arrow array of some rows of a column. The texts of a categorical are those that these rows
-    have, in the order in which they first do."""
-    import pyarrow as pa
-
-    if not isinstance(values.dtype, pd.CategoricalDtype):
-        of_all = pa.Schema.from_pandas(values.to_frame("values"), preserve_index=False).field(0).type
-        return lambda rows: pa.Array.from_pandas(values.iloc[rows], type=of_all)
-    codes, texts = values.array.codes, pa.Array.from_pandas(values.cat.categories)
-
-    def by_appearance(rows: slice) -> Any:
-        some = codes[rows]
-        other = np.append(True, some[1:] != some[:-1])[: len(some)]  # rows that are alike mostly stand together
-        first = np.flatnonzero(other)
-        runs = some[first]
-        present = pd.unique(runs)
-        present = present[present >= 0]
-        place = np.zeros(len(texts) + 1, np.int32)  # the last one is for missing, -1
-        place[present] = np.arange(len(present))
-        places = np.repeat(place.take(runs), np.diff(first, append=len(some)))
-        indices = pa.array(places, mask=some < 0 if some.min(initial=0) < 0 else None)
-        return pa.DictionaryArray.from_arrays(indices, texts.take(pa.array(present)))
-
-    return by_appearance
 
 
 def require_different_files(inputs: Mapping[str, str | Path | None], outputs: Mapping[str, str | Path | None]) -> None:

@@ -23,8 +23,8 @@ from anonymizer.labelled.read import LabelledColumn
 from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import labelled_bytes, planned_table
-from anonymizer.reading.parquet import arrow_bytes
-from anonymizer.releasing.files import arrow_maker, write_hashed
+from anonymizer.reading.parquet import arrow_bytes, arrow_maker, parquet_writer
+from anonymizer.releasing.files import write_hashed
 from anonymizer.releasing.row_order import Key, sorted_rows
 from anonymizer.releasing.workbook import (
     EMPTY,
@@ -299,7 +299,6 @@ def _write_parquet(release: Release, sink: BinaryIO, group: int) -> None:
     """Write the rows and nothing else: a dictionary in the file has no level that no row has, in no order but that of
     the rows; no metadata, no statistics of columns."""
     import pyarrow as pa
-    import pyarrow.parquet
 
     names, columns = zip(*((column.name, column.series(shared=True)) for column in release.columns), strict=True)
     makers = [arrow_maker(cells) for cells in columns]
@@ -309,8 +308,7 @@ def _write_parquet(release: Release, sink: BinaryIO, group: int) -> None:
 
     pieces = map(piece_from, range(0, max(1, release.n_records), group))
     first = next(pieces)
-    options = {"compression": "zstd", "store_schema": False, "write_statistics": False}
-    with pa.parquet.ParquetWriter(sink, first.schema, **options) as writer:
+    with parquet_writer(sink, first.schema) as writer:
         for piece in chain([first], pieces):
             writer.write_table(piece)
 

@@ -7,7 +7,7 @@ from anywhere. The *external* packet is put together without anything internal, 
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import wrap
@@ -24,13 +24,24 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.reading.files import Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.releasing.files import archive, write_file
-from anonymizer.releasing.release import Release
-from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dcat, dictionary_text
+from anonymizer.releasing.release import ORDERS, Release
+from anonymizer.reporting.catalogue import MEDIA_TYPES, codebook, data_package, dcat, dictionary_text
 from anonymizer.reporting.claim import Claim, claim_from
 from anonymizer.reporting.dossier import AUDIENCES, approvals_of, document_of
 from anonymizer.reporting.findings import Findings, Statement
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.pdf import to_pdf
+from anonymizer.reporting.remade import (
+    LONGEST,
+    SCRIPT,
+    Facts,
+    entry_again,
+    is_by_content,
+    libraries,
+    recipient_text,
+    release_again,
+    report_text,
+)
 from anonymizer.reporting.report import ADD_UP, SHORT_PATH, digest, python_lines
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.values import numbers_of, value_text
@@ -96,31 +107,21 @@ def packet_of(
     document = document_of(findings, statement, audience)
     run = report.provenance
     reasons = {finding.key: finding.reason for finding in report.gate.findings if finding.reason}
-    script = (
-        python_lines(run.input_name, run.schema, run.parameters, run.read_with, reasons, REPORT)
-        if internal
-        else python_lines(SHORT_PATH, run.schema, run.parameters, {}, {}, REPORT)
-    )
+    script = {"name": run.input_name if internal else SHORT_PATH, "parameters": dict(run.parameters)}
+    script |= {"read_with": dict(run.read_with) if internal else {}, "reasons": reasons if internal else {}}
     progress(0.4, "Writing the report as PDF")
     pdf = to_pdf(document)
     progress(0.6, "Describing the columns")
-    media = {path: MEDIA_TYPES[format] for format, path in TABLES.items()}
     what = report.verification.describe() if internal or report.verification.passed else document.sections[0].blocks[0]
-    entry = Entry(release, tables, media, str(what), run.time, statement)
-    texts = {
-        "datapackage.json": data_package(entry),
-        "dcat.jsonld": dcat(entry),
-        "dictionary.md": dictionary_text(entry),
-        "repeat.py": f"{script}\n",
-        "report.html": to_html(document),
-        REPORT: report.to_json() if internal else report.to_recipient_json(),
-    }
+    facts = Facts.of(release, str(what), statement, script)
+    described = json.loads(report.to_json() if internal else report.to_recipient_json())
+    texts = {"report.html": to_html(document), REPORT: report_text(described | {"dictionary": facts.to_dict()})}
     if internal:
         texts["approvals.html"] = to_html(approvals_of(findings, statement))
         texts |= {"project.json": project} if project else {}
-    members = tables | {"ddi-codebook.xml": codebook(entry), "report.pdf": pdf}
-    members |= {path: text.encode() for path, text in texts.items()}
-    members["README.txt"] = _read_me(members, audience, formats).encode()
+    members = tables | {"report.pdf": pdf} | {path: text.encode() for path, text in texts.items()}
+    again = release_again(read_file(tables[TABLES["csv"]]).under(run.schema).rows, run.schema, facts)
+    members |= _made_again(again, facts, members, audience, run.time)
     members = dict(sorted(members.items()))
     manifest = _manifest(members, audience, run.time)
     progress(0.7, "Packing")
@@ -129,6 +130,24 @@ def packet_of(
     _require_whole(packet, set(tables), report.verification.passed)
     progress(1.0, "Done")
     return packet
+
+
+def _made_again(
+    release: Release, facts: Facts, members: Mapping[str, bytes], audience: str, time: str
+) -> dict[str, bytes]:
+    """Return the members of a packet that follow from its rows, its roles and the facts of its report."""
+    tables = {path: members[path] for path in TABLES.values() if path in members}
+    media = {path: MEDIA_TYPES[format] for format, path in TABLES.items()}
+    entry = entry_again(release, facts, tables, media, time)
+    name, parameters, read_with, reasons = (facts.script[part] for part in SCRIPT)
+    again = {
+        "datapackage.json": data_package(entry).encode(),
+        "dcat.jsonld": dcat(entry).encode(),
+        "ddi-codebook.xml": codebook(entry),
+        "dictionary.md": dictionary_text(entry).encode(),
+        "repeat.py": f"{python_lines(name, parameters, read_with, reasons, REPORT)}\n".encode(),
+    }
+    return again | {"README.txt": _read_me({*members, *again}, audience, packet_formats(release)).encode()}
 
 
 def _require_whole(packet: bytes, tables: set[str], passes: bool) -> None:
@@ -153,8 +172,8 @@ def packet_formats(release: Release) -> tuple[str, ...]:
     return tuple(TABLES) if any(column.variable != Variable() for column in release.columns) else PLAIN
 
 
-def _read_me(members: Mapping[str, bytes], audience: str, formats: Sequence[str]) -> str:
-    names = sorted([*members, "README.txt"])
+def _read_me(members: Collection[str], audience: str, formats: Sequence[str]) -> str:
+    names = sorted({*members, "README.txt"} & {*MEMBERS, *INTERNAL})
     whom = "For the recipient." if audience == "external" else "Internal: keep it with the original."
     lines = [f"A release packet, made by Copse {VERSION}. {whom}", ""]
     lines += [f"{name:<22}{(MEMBERS | INTERNAL)[name]}" for name in names]
@@ -165,10 +184,12 @@ def _read_me(members: Mapping[str, bytes], audience: str, formats: Sequence[str]
     return "\n".join(lines)
 
 
-def _manifest(members: Mapping[str, bytes], audience: str, time: str) -> str:
+def _manifest(members: Mapping[str, bytes], audience: str, time: str, own: JsonValue | None = None) -> str:
+    """Return the manifest of a packet, made with the libraries that are here, or that its ``own`` manifest names."""
+    versions = libraries() if own is None else own.field("software").field("libraries").value
     described = {
         "copse_packet": LAYOUT,
-        "software": {"name": "Copse", "version": VERSION},
+        "software": {"name": "Copse", "version": VERSION, "libraries": versions},
         "audience": audience,
         "time": time,
         "members": [
@@ -198,7 +219,11 @@ class PacketCheck:
     def sentence(self) -> str:
         """Whether the packet is whole, in one sentence."""
         if not self.differences:
-            return f"This packet ({self.audience}) is whole: every file is the one of its manifest and report."
+            return (
+                f"This packet ({self.audience}) is whole: every file is the one of its manifest and report, and what "
+                "follows from its rows was made again and is the same. Not read: HTML, PDF and the project. Nobody "
+                "signed the manifest, so it does not tell who made it."
+            )
         more = f" ({len(self.differences) - 1:,} more)" if len(self.differences) > 1 else ""
         return f"This packet is not as it was made: {self.differences[0]}{more}"
 
@@ -253,12 +278,13 @@ def check_packet(
     members, sentences = unfold(data)
     if MANIFEST not in members:
         raise ReadError("This is no release packet: it has no manifest.", remedy=REMEDY)
-    manifest = parse(members.pop(MANIFEST), "manifest", REMEDY)
+    text = members.pop(MANIFEST)
+    manifest = parse(text, "manifest", REMEDY)
     manifest.field("copse_packet").whole(LAYOUT, LAYOUT)
     audience = manifest.field("audience").one_of(AUDIENCES)
     allowed = MEMBERS | (INTERNAL if audience == "internal" else {})
     sentences = [*sentences, *_differences(members, manifest, allowed)]
-    claim, tables, rows = None, {}, None
+    claim, tables, files = None, {}, dict[str, ReleasedFile]()
     try:
         claim = claim_from(members.get(REPORT, b""))
     except ReadError as error:
@@ -271,14 +297,61 @@ def check_packet(
         try:
             file = read(members[path]).under(claim.schema)
             tables[path] = _verify(file, claim, original, limits)
-            if len(file.rows) != claim.rows or not (rows is None or _same_rows(rows, file.rows, claim.schema)):
+            first = next(iter(files.values()), file)
+            if len(file.rows) != claim.rows or not _same_rows(first.rows, file.rows, claim.schema):
                 sentences.append(f"{path} does not have the rows that it should.")
-            rows = file.rows
+            files[format] = file
         except AnonymizerError as error:
             sentences.append(f"{path}: {error.problem}")
     if claim is not None and set(claim.outputs) != {format for format, path in TABLES.items() if path in members}:
         sentences.append("The report speaks of other tables than those that are here.")
+    if claim is not None and not sentences:
+        sentences += _not_as_made(members, text, manifest, claim, files, audience)
     return PacketCheck(audience, tuple(sentences), tables, claim)
+
+
+def _not_as_made(
+    members: Mapping[str, bytes],
+    manifest_text: bytes,
+    manifest: JsonValue,
+    claim: Claim,
+    files: Mapping[str, ReleasedFile],
+    audience: str,
+) -> list[str]:
+    """Return what in a packet does not follow from its rows, its roles and the facts of its report, a sentence each."""
+    version = manifest.field("software").field("version").text()
+    if version != VERSION:
+        return [
+            f"It was made by Copse {short_text(version)}, and this is {VERSION}, which cannot make it again to compare."
+        ]
+    try:
+        report = parse(members[REPORT], "report", REMEDY)
+        facts = Facts.from_value(report.field("dictionary"))
+        time = report.field("provenance").field("time").time()
+        releases = {format: release_again(file.rows, claim.schema, facts) for format, file in files.items()}
+        again = _made_again(releases["csv"], facts, members, audience, time)
+        if audience == "external":
+            again[REPORT] = recipient_text(report.value, facts).encode()
+        order = report.field("provenance").field("row_order").text(LONGEST)
+    except (AnonymizerError, KeyError, TypeError, AttributeError, ValueError) as error:
+        what = error.problem if isinstance(error, AnonymizerError) else f"its part {short_text(str(error))} is amiss."
+        return [f"{REPORT} does not describe what is here: {what}"]
+    sentences = [
+        f"{path} is not what follows from the table and the report: something in it was changed or added."
+        for path, content in again.items()
+        if members[path] != content
+    ]
+    if _manifest(members, audience, time, manifest).encode() != manifest_text:
+        sentences.append(f"{MANIFEST} is not written as it should be: something in it was changed or added.")
+    if order == ORDERS["content"] and not is_by_content(releases["csv"]):
+        sentences.append("The rows do not stand in the order that the report says: their places can tell something.")
+    if manifest.field("software").field("libraries").value == libraries():
+        sentences += [
+            f"{TABLES[format]} has something beside its rows, or is not written as releases are."
+            for format, release in releases.items()
+            if release.to_bytes(format) != members[TABLES[format]]
+        ]
+    return sentences
 
 
 def _differences(members: Mapping[str, bytes], manifest: JsonValue, allowed: Mapping[str, str]) -> list[str]:
@@ -308,7 +381,14 @@ def _verify(file: ReleasedFile, claim: Claim, original: pd.DataFrame | None, lim
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
     about: dict[str, Any] = {"suppression": claim.suppression, "left_out": claim.left_out}
-    return verify(file.rows, schema, original=original, beside=file.beside, **{**claim.limits, **about, **limits})
+    return verify(
+        file.rows,
+        schema,
+        original=original,
+        beside=file.beside,
+        unjudged=file.unjudged,
+        **{**claim.limits, **about, **limits},
+    )
 
 
 def _same_rows(first: pd.DataFrame, second: pd.DataFrame, schema: Schema) -> bool:

@@ -315,7 +315,7 @@ def provenance(
         schema=schema,
         parameters=parameters,
         command=command_line(name, schema, parameters, read_with, natural or {}, reasons or {}),
-        python=python_lines(name, schema, parameters, read_with, reasons or {}),
+        python=python_lines(name, parameters, read_with, reasons or {}),
         versions={"python": platform.python_version(), **{package: version_of(package) for package in PACKAGES}},
         time=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -434,7 +434,6 @@ WITHOUT_KEY = (
 
 def python_lines(
     name: str,
-    schema: Schema,
     parameters: Mapping[str, Any],
     read_with: Mapping[str, Any],
     reasons: Mapping[str, str],

@@ -144,5 +144,4 @@ def test_wildcards__leave_nobody_alone_in_the_population_where_nobody_is_unique(
 ) -> None:
     Path("k.csv").write_text("A,B\n1,1\n1,1\n1,1\n,1\n")
     assert main(["risk", "k.csv", "--quasi-identifying", "A", "--wildcard"]) == 0
-    said = capsys.readouterr().out
-    assert "About 0 of 4 people are alone in the population" in said
+    assert "About 0 of 4 people are alone in the population" in capsys.readouterr().out

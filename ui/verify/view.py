@@ -68,7 +68,9 @@ def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     reading = read_in_child(content, name=name, reader=read_released)
     PLACES.require(ws.owner, name, size_of(reading.frame))
     file = ReleasedFile.of_reading(reading).under(claim.schema)
-    verification = verify(file.rows, claim.schema, beside=file.beside, left_out=claim.left_out, **claim.held_to)
+    verification = verify(
+        file.rows, claim.schema, beside=file.beside, unjudged=file.unjudged, left_out=claim.left_out, **claim.held_to
+    )
     differences = claim.differences(reading.sha256, len(file.rows), claim.schema)
     return Verdict(name, not differences, differences or (SAME_FILE,), {name: verification}, words_of(claim))
 
