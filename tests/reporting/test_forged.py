@@ -28,9 +28,9 @@ def fitting(members: Members, **more: Any) -> Members:
     text = (json.dumps(report, ensure_ascii=False, indent=2) + "\n").encode()
     members = members | {"report.json": text if b'\n  "so' in members["report.json"] else members["report.json"]}
     manifest = json.loads(members[MANIFEST])
-    known = {item["path"]: item["what"] for item in manifest["members"]}
+    words_of = {item["path"]: item["what"] for item in manifest["members"]}
     manifest["members"] = [
-        {"path": path, "what": known.get(path, ""), "bytes": len(content), "sha256": digest(content)}
+        {"path": path, "what": words_of.get(path, ""), "bytes": len(content), "sha256": digest(content)}
         for path, content in members.items()
         if path != MANIFEST
     ]
