@@ -6,11 +6,12 @@ that no row has, a comment, an index, a line that is written unlike the others, 
 
 import csv
 import io
+import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -18,10 +19,12 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.cells import is_date, is_number, kept_text, kept_value, parse_cell
+from anonymizer.checking.labels import label_problems
 from anonymizer.checking.released import is_plain
 from anonymizer.checking.workbook_file import refuse_workbook, workbook_rows
 from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
-from anonymizer.json_value import short_text
+from anonymizer.json_value import parse, short_text
+from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import read_written
 from anonymizer.reading.files import SIGNATURES, Reading
@@ -31,11 +34,15 @@ from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import numbers_of
 
 BESIDE = "warning"
+STORED, LABELS, FORMAT = NOTES = ("stored", "labels", "format")
+"""Levels of what is told of a file beside its rows and is no fault."""
 TYPED = "The columns have types."
 INDEX_NAME = "__index_level_"
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 LARGEST_ARCHIVE = 4 << 30
 """Bytes that the members of an archive may have together."""
+GZIP_LEVELS, GZIP_SYSTEMS = (0, 2, 4), (3, 255)
+"""What the header of a packed file may say: how hard it was packed, and that nobody knows where, or on Unix."""
 QUOTE = '"'
 MARK = b"\xef\xbb\xbf"
 MANNERS = tuple(
@@ -47,32 +54,57 @@ MANNERS = tuple(
 @dataclass(frozen=True, eq=False)
 class ReleasedFile:
     """What was in a file. ``rows``: as a table; ``beside``: what else there is, a sentence each. ``texts``: whether all
-    of its cells are text, as in CSV, so that kept columns are values only :meth:`under` a schema."""
+    of its cells are text, as in CSV, so that kept columns are values only :meth:`under` a schema. ``stored``: of a
+    workbook, how the filled cells of each column are stored, "number", "text" or "both"; ``variables``: what a file of
+    the kind ``format`` with labels says of each column."""
 
     rows: pd.DataFrame
     beside: tuple[str, ...]
     texts: bool
+    stored: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    format: str = ""
 
     @classmethod
     def of_reading(cls, reading: Reading) -> "ReleasedFile":
         """Return what :func:`read_released` read in another process."""
         beside = tuple(problem.text for problem in reading.problems if problem.level == BESIDE)
-        return cls(reading.frame, beside, not any(problem.text == TYPED for problem in reading.problems))
+        notes = {level: {p.column or "": p.text for p in reading.problems if p.level == level} for level in NOTES}
+        variables = {
+            name: Variable.from_value(parse(text, "file", "Bring it as it was downloaded."))
+            for name, text in notes[LABELS].items()
+        }
+        typed = any(problem.text == TYPED for problem in reading.problems)
+        return cls(reading.frame, beside, not typed, notes[STORED], variables, notes[FORMAT].get("", ""))
 
-    def under(self, schema: Schema) -> "ReleasedFile":
+    def under(self, schema: Schema, labels: bool = False) -> "ReleasedFile":
         """Return the same with kept columns as values: numbers, dates, and text without its protecting quotes.
+        ``labels``: the schema has those that the columns should have.
 
         Raises :class:`ReadError` when a kept column does not hold what its kind says.
         """
+        if self.format and labels:
+            others = label_problems(self.variables, self.rows, schema, self.format)
+            return replace(self, beside=(*self.beside, *others))
         if not self.texts:
             return self
-        rows, beside = self.rows.copy(deep=False), list(self.beside)
+        rows, beside = self.rows.copy(deep=False), [*self.beside, *stored_otherwise(self.stored, schema)]
         for column in schema.columns:
             if column.name in rows.columns and column.role is not Role.QUASI_IDENTIFYING:
                 rows[column.name], written_twice = _kept_values(rows[column.name], column)
                 if written_twice:
                     beside.append(f"Column {column.name!r} has values that are written in more than one way.")
-        return ReleasedFile(rows, tuple(beside), False)
+        return replace(self, rows=rows, beside=tuple(beside), texts=False)
+
+
+def stored_otherwise(stored: Mapping[str, str], schema: Schema) -> Iterator[str]:
+    """Yield which columns of a workbook hold numbers as text, or text as numbers. ``stored``: as of
+    :class:`ReleasedFile`."""
+    for column in schema.columns:
+        numbers = column.kind is Kind.NUMERIC and column.role is not Role.QUASI_IDENTIFYING
+        if stored.get(column.name, "number" if numbers else "text") != ("number" if numbers else "text"):
+            what = "numbers that are stored as text" if numbers else "text that is stored as a number"
+            yield f"Column {column.name!r} has {what}."
 
 
 def read_file(source: str | Path | bytes | BinaryIO) -> ReleasedFile:
@@ -117,14 +149,17 @@ def read_released(
     for label in rows.columns:
         if isinstance(rows[label].dtype, pd.DatetimeTZDtype):
             rows[label] = rows[label].dt.tz_convert("UTC").dt.tz_localize(None)
-    typed = [] if file.texts else [Problem("info", TYPED)]
-    return Content(rows, options, [Problem(BESIDE, sentence) for sentence in file.beside] + typed)
+    notes = [] if file.texts else [Problem("info", TYPED)]
+    notes += [Problem(STORED, how, name) for name, how in file.stored.items()]
+    notes += [Problem(LABELS, json.dumps(one.to_dict()), name) for name, one in file.variables.items()]
+    notes += [Problem(FORMAT, file.format)] if file.format else []
+    return Content(rows, options, [Problem(BESIDE, sentence) for sentence in file.beside] + notes)
 
 
 def _read(data: bytes) -> ReleasedFile:
     if data.startswith(WORKBOOKS):
-        rows, sentences = _read_workbook(data)
-        return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), True)
+        rows, sentences, stored = _read_workbook(data)
+        return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), True, stored)
     if data[:4] in (b"PAR1", b"PARE"):
         from anonymizer.checking.parquet_file import parquet_rows
 
@@ -133,8 +168,9 @@ def _read(data: bytes) -> ReleasedFile:
         return ReleasedFile(rows, (*index_columns(rows.columns), *beside), False)
     kind = next((SIGNATURES[start] for start in SIGNATURES if data.startswith(start)), "csv")
     if kind in LABELLED_FORMATS:
-        rows, others = read_written(data, kind)
-        return ReleasedFile(rows, (*index_columns(rows.columns), *others), False)
+        rows, others, variables = read_written(data, kind)
+        beside = (*index_columns(rows.columns), *others)
+        return ReleasedFile(rows, beside, False, variables=variables, format=kind)
     if kind == "feather":
         rows = arrow_rows(data)
         other = "The file holds something beside its rows, or is not written as releases are."
@@ -148,8 +184,9 @@ def _read(data: bytes) -> ReleasedFile:
     return ReleasedFile(rows, (*packing, *index_columns(rows.columns), *_beside_lines(data)), True)
 
 
-def _read_workbook(data: bytes) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of a workbook that has nothing but plain cells and their labels; refuse any other."""
+def _read_workbook(data: bytes) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
+    """Return what :func:`workbook_rows` does of a workbook that has nothing but plain cells and their labels; refuse
+    any other."""
     try:
         members, beside = read_archive(data)
     except ReadError:
@@ -206,8 +243,10 @@ def index_columns(columns: Iterable[object]) -> list[str]:
 def _unpacked(data: bytes) -> tuple[bytes, list[str]]:
     """Return the text of a gzip file, and what else it holds."""
     beside = []
-    if data[3] & 0b11100:
+    if data[3]:
         beside.append("The packed file has a name, a comment or other notes in its header.")
+    elif any(data[4:8]) or data[8] not in GZIP_LEVELS or data[9] not in GZIP_SYSTEMS:
+        beside.append("The header of the packed file says when or where it was packed.")
     unpack = zlib.decompressobj(wbits=31)
     text = unpack.decompress(data) + unpack.flush()
     if not unpack.eof:
