@@ -220,18 +220,29 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:
                     "<4s4B4H3L5H2L", b"PK\1\2", 20, 3, 20, 0, *fields[1:5], *fields[5:8], len(name), 0, 0, 0, 0,
                     0o100644 << 16, at,
                 ) + name  # fmt: skip
-                unpack = zlib.decompressobj(-zlib.MAX_WBITS)
-                content = unpack.decompress(body, info.file_size + 1)
-                whole = unpack.eof and not unpack.unused_data and len(content) == info.file_size
-                if not whole or zlib.crc32(content) != info.CRC:
-                    beside.append(f"{short_text(info.filename)} is damaged.")
-                members[info.filename] = content
+                if info.extra or info.comment:
+                    beside.append(f"Something is noted beside {short_text(info.filename)} in the archive.")
+                content = _unfolded(body, info)
+                if content is None:
+                    beside.append(f"{short_text(info.filename)} is damaged, or not packed as Copse packs it.")
+                members[info.filename] = content or b""
     except (zipfile.BadZipFile, zlib.error, struct.error, ValueError, NotImplementedError, EOFError) as error:
         raise ReadError("This archive is damaged or cut off.", remedy="Bring the file as it was downloaded.") from error
     ending = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(infos), len(infos), len(directory), len(start), 0)
     if start + directory + ending != data:
         beside.append("Something stands between or behind the members of the archive, or is noted in it.")
     return members, beside
+
+
+def _unfolded(body: bytes, info: zipfile.ZipInfo) -> bytes | None:
+    """Return the content of a member of an archive; ``None`` where it is not what the archive says."""
+    unpack = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        content = unpack.decompress(body, info.file_size + 1)
+    except zlib.error:
+        return None
+    whole = unpack.eof and not unpack.unused_data and len(content) == info.file_size
+    return content if whole and zlib.crc32(content) == info.CRC else None
 
 
 def index_columns(columns: Iterable[object]) -> list[str]:

@@ -255,6 +255,8 @@ def check_packet(
         manifest.field("copse_packet").refuse(f"a packet of this version of Copse has {LAYOUT} there")
     audience = manifest.field("audience").one_of(AUDIENCES)
     sentences += _differences(members, manifest, MEMBERS | (INTERNAL if audience == "internal" else {}))
+    if list(members) != sorted(members):
+        sentences.append("The files do not stand in the order of their names.")
     if not sentences:
         again = manifest_text(dict(sorted(members.items())), audience, manifest.field("time").time())
         sentences += _other_json(MANIFEST, content, again.encode())
