@@ -172,7 +172,9 @@ def first_difference(found: Any, expected: Any, place: str = "") -> str:
         if missing := [name for name in expected if name not in found]:
             return f"{at}{missing[0]} is missing"
         parts = [first_difference(found[name], expected[name], f"{at}{name}") for name in expected]
-        return next(filter(None, parts), "" if list(found) == list(expected) else f"{place or 'it'} is in another order")
+        return next(
+            filter(None, parts), "" if list(found) == list(expected) else f"{place or 'it'} is in another order"
+        )
     if isinstance(found, list) and isinstance(expected, list):
         if len(found) != len(expected):
             return f"{place} has {len(found):,} entries, and should have {len(expected):,}"

@@ -22,9 +22,7 @@ WORDS = {
 OTHERS = "The file does not show its columns as the report says: labels, widths or formats are others."
 
 
-def label_problems(
-    variables: Mapping[str, Variable], rows: pd.DataFrame, schema: Schema, format: str
-) -> list[str]:
+def label_problems(variables: Mapping[str, Variable], rows: pd.DataFrame, schema: Schema, format: str) -> list[str]:
     """Return how labels in a file are not those that its columns have in a schema, a sentence for each column.
     ``variables``: what the file says of them; ``format``: of the file."""
     names = [str(name) for name in rows.columns]

@@ -77,9 +77,10 @@ class ReleasedFile:
         typed = any(problem.text == TYPED for problem in reading.problems)
         return cls(reading.frame, beside, not typed, notes[STORED], variables, notes[FORMAT].get("", ""))
 
-    def under(self, schema: Schema, labels: bool = False) -> "ReleasedFile":
+    def under(self, schema: Schema, *, labels: bool = False, stored: bool = True) -> "ReleasedFile":
         """Return the same with kept columns as values: numbers, dates, and text without its protecting quotes.
-        ``labels``: the schema has those that the columns should have.
+        ``labels``: the schema has those that the columns should have; ``stored``: its kinds were told, so that they
+        say how a workbook has to store each column.
 
         Raises :class:`ReadError` when a kept column does not hold what its kind says.
         """
@@ -88,7 +89,10 @@ class ReleasedFile:
             return replace(self, beside=(*self.beside, *others))
         if not self.texts:
             return self
-        rows, beside = self.rows.copy(deep=False), [*self.beside, *stored_otherwise(self.stored, schema)]
+        rows, beside = (
+            self.rows.copy(deep=False),
+            [*self.beside, *(stored_otherwise(self.stored, schema) if stored else ())],
+        )
         for column in schema.columns:
             if column.name in rows.columns and column.role is not Role.QUASI_IDENTIFYING:
                 rows[column.name], written_twice = _kept_values(rows[column.name], column)

@@ -54,7 +54,10 @@ def book_parts(labels: bool) -> dict[str, str]:
 
 def workbook_rows(members: Mapping[str, bytes]) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
     """Return the rows of a workbook by its parts, what is in its sheet of labels that no row needs, a sentence each,
-    and how the filled cells of each column are stored: "number", "text" or "both". Raises :class:`ReadError` for a workbook of another form."""
+    and how the filled cells of each column are stored: "number", "text" or "both".
+
+    Raises :class:`ReadError` for a workbook of another form.
+    """
     sheets = {name: members[name].decode("utf-8", "replace") for name in (SHEET, SECOND) if name in members}
     parts = {name: content.decode("utf-8", "replace") for name, content in members.items() if name not in sheets}
     if SHEET not in sheets or parts != book_parts(SECOND in sheets):

@@ -280,8 +280,8 @@ def labelled_bytes(columns: Sequence[LabelledColumn], format: str) -> bytes:
 
 
 def read_written(data: bytes, format: str) -> tuple[pd.DataFrame, tuple[str, ...], dict[str, Variable]]:
-    """Return the rows of a file that :func:`labelled_bytes` wrote, what else it holds, a sentence each, and what it says
-    of its columns.
+    """Return the rows of a file that :func:`labelled_bytes` wrote, what else it holds, a sentence each, and what it
+    says of its columns.
 
     Raises :class:`ReadError` for a file that cannot be read.
     """

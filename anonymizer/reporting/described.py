@@ -1,9 +1,8 @@
-"""What the report of a packet says of its table beside roles and limits: words and domains of columns, and why it leaves.
+"""What the report of a packet says of its table beside roles and limits: words and domains of columns, and what for.
 
 With the table and the report, all other files of a packet follow from it, and so whoever checks one makes them again.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,14 +21,6 @@ from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.reporting.findings import Statement
 from anonymizer.schema import MOST_COLUMNS, Column, Kind, Role, Schema
 from anonymizer.values import numbers_of, value_text
-
-
-OUT_OF_ORDER = "The rows do not stand in the order that the report says: they are not sorted by their own cells."
-
-
-def in_order(release: Release) -> bool:
-    """Return whether the rows of a release stand as their own cells sort."""
-    return bool((release.by_content().order == release.order).all())
 
 
 @dataclass(frozen=True)

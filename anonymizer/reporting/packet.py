@@ -23,13 +23,24 @@ from anonymizer.reading.files import Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.releasing.files import archive, write_file
 from anonymizer.releasing.release import Release
+from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.claim import Claim, claim_in
-from anonymizer.reporting.described import OUT_OF_ORDER, Described, in_order
+from anonymizer.reporting.described import Described
 from anonymizer.reporting.dossier import AUDIENCES, approvals_of, document_of
 from anonymizer.reporting.findings import Findings, Statement
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.packet_files import (
-    INTERNAL, LAYOUT, MANIFEST, MEMBERS, REPORT, TABLES, book_again, following, formats_of, manifest_text, read_me,
+    INTERNAL,
+    LAYOUT,
+    MANIFEST,
+    MEMBERS,
+    REPORT,
+    TABLES,
+    book_again,
+    following,
+    formats_of,
+    manifest_text,
+    read_me,
     recipient_again,
 )  # fmt: skip
 from anonymizer.reporting.pdf import to_pdf
@@ -179,7 +190,6 @@ class PacketCheck:
         more = f" ({len(self.differences) - 1:,} more)" if len(self.differences) > 1 else ""
         return f"This packet is not as it was made: {self.differences[0]}{more}"
 
-
     @property
     def notes(self) -> tuple[str, ...]:
         """What the check of a whole packet did not look at, and what it cannot say, a sentence each."""
@@ -315,16 +325,19 @@ def _others_that_follow(
     the CSV, as it stands and under the schema; ``found``: what the checker says of it."""
     plain, file = first
     release = report.release(file)
-    sentences = [f"{REPORT}: {one}" for one in report.described.problems(release, report.schema, report.claim.left_out or 0)]
-    if report.claim.order == "content" and not in_order(release):
-        sentences.append(f"{TABLES['csv']}: {OUT_OF_ORDER}")
+    sentences = [
+        f"{REPORT}: {one}" for one in report.described.problems(release, report.schema, report.claim.left_out or 0)
+    ]
+    sentences += [f"{TABLES['csv']}: {one}" for one in other_than_said(file.rows, report.claim)]
     contents = {path: members[path] for path in TABLES.values() if path in members}
     again = report.following(release, found, contents, audience)
     formats = formats_of(report.described.variables.values())
     again["README.txt"] = read_me([path for path in members if path in MEMBERS | INTERNAL], audience, formats).encode()
     for path, content in sorted(again.items()):
         if path in members and members[path] != content:
-            sentences += _other_json(path, members[path], content) if "json" in path else [_other(path, members, content)]
+            sentences += (
+                _other_json(path, members[path], content) if "json" in path else [_other(path, members, content)]
+            )
     book = TABLES["xlsx"]
     if book in members:
         there, expected = unfold(members[book])[0], read_archive(book_again(plain.rows, release))[0]

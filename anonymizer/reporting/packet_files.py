@@ -104,7 +104,7 @@ def recipient_again(document: JsonValue, claim: Claim, described: Described) -> 
 
 
 def book_again(rows: pd.DataFrame, release: Release) -> bytes:
-    """Return the workbook of a table. ``rows``: its cells as a CSV file has them; ``release``: the same as a release."""
+    """Return the workbook of a table. ``rows``: its cells as in a CSV file; ``release``: the same as a release."""
     columns, labels = [], []
     for column in release.columns:
         cells = rows[column.name]
@@ -143,5 +143,3 @@ def manifest_text(members: Mapping[str, bytes], audience: str, time: str) -> str
         ],
     }
     return json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-

@@ -1,4 +1,5 @@
-"""Forged packets: whatever was put into one, and however well its manifest was made to fit, the check names the file."""
+"""Forged packets: whatever was put into one, and however well its manifest was made to fit, the check names the file.
+"""
 
 import io
 import json
@@ -132,9 +133,10 @@ def in_sheet(change: Callable[[str], str], members: Members) -> Members:
 
 def relabelled(members: Members, **labels: Any) -> Members:
     """The files of a packet with other labels of columns in its file of SPSS."""
+    from dataclasses import replace
+
     from anonymizer.labelled.read import read_labelled
     from anonymizer.labelled.write import labelled_bytes, planned_table
-    from dataclasses import replace
 
     columns = read_labelled(members[TABLES["sav"]], "sav", "t", stop=lambda rows, width: None)
     columns = [
@@ -172,13 +174,13 @@ FORGED: dict[str, tuple[str, Callable[[Members], Members], str]] = {
     "another title in the data package": (
         "csv", P(changed, "datapackage.json", set_to(WORD, "title")), "datapackage.json is not .* title"),
     "blanks in the data package": (
-        "csv", lambda m: m | {"datapackage.json": m["datapackage.json"] + b"   "}, "datapackage.json is not .* written"),
+        "csv", lambda m: m | {"datapackage.json": m["datapackage.json"] + b"   "}, "datapackage.json is .* written"),
     "a level in the data package": (
         "csv", P(replaced, "datapackage.json", '"Asthma",', f'"Asthma", "{WORD}",'), "datapackage.json is not"),
     "a note in the codebook": (
         "csv", P(replaced, "ddi-codebook.xml", "</var>", f"<notes>{WORD}</notes></var>"), "ddi-codebook.xml is not"),
     "a comment in the codebook": (
-        "csv", P(replaced, "ddi-codebook.xml", "</codeBook>", f"<!-- {WORD} --></codeBook>"), "ddi-codebook.xml is not"),
+        "csv", P(replaced, "ddi-codebook.xml", "</codeBook>", f"<!-- {WORD} --></codeBook>"), "ddi-codebook.xml is"),
     "another publisher in the catalogue": (
         "csv", P(changed, "dcat.jsonld", set_to({"foaf:name": WORD}, "dct:publisher")),
         "dcat.jsonld is not .* 'dct:publisher' has no place there"),
@@ -303,12 +305,18 @@ def commented(members: Members) -> bytes:
 
 ARCHIVES: dict[str, tuple[Callable[[Members], bytes], str]] = {
     "a comment of a file": (partial(zipped, comment=WORD.encode()), "Something is noted beside 'report.pdf'"),
-    "an extra field": (partial(zipped, extra=struct.pack("<2H", 0xCAFE, 4) + b"Anna"), "Something is noted beside 'report.pdf'"),
+    "an extra field": (
+        partial(zipped, extra=struct.pack("<2H", 0xCAFE, 4) + b"Anna"),
+        "Something is noted beside 'report.pdf'",
+    ),
     "a time": (partial(zipped, date_time=(2024, 5, 17, 1, 2, 4)), "Something stands between or behind"),
     "rights": (partial(zipped, external_attr=0o100777 << 16), "Something stands between or behind"),
     "a comment": (commented, "Something stands between or behind"),
     "a member twice": (twice, "'README.txt' is there twice"),
-    "other order": (lambda m: archive(dict([*list(m.items())[:1], *reversed(list(m.items())[1:])])), "in the order of their names"),
+    "other order": (
+        lambda m: archive(dict([*list(m.items())[:1], *reversed(list(m.items())[1:])])),
+        "in the order of their names",
+    ),
     "something behind": (lambda m: archive(m) + WORD.encode(), "Something stands between or behind"),
 }
 """What is forged in the ZIP file around the members, and what the check says then."""

@@ -23,7 +23,7 @@ ROLES = [
     "--reason=follows: occupation, age=nobody in this table lives",
     "--reason=unchanged: occupation, days_of_stay=nobody in this table lives",
 ]  # fmt: skip
-CHECKED = ROLES[:4]
+CHECKED = [*ROLES[:4], "--keep", "occupation"]
 TABLE = hospital(300, 6)
 Capture = pytest.CaptureFixture[str]
 
