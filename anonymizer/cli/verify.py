@@ -125,8 +125,8 @@ def under_schema(
     told = bool(options.schema) or (claim is not None and not options.quasi_identifying)
     labels = told and (any(one.variable != Variable() for one in schema.columns) or bool(claim and claim.is_internal))
     said = []
-    if not told:
-        require_roles(file.rows, schema, [name for name in options.keep if name in schema.insensitive], "verify")
+    if not told and claim is None:
+        require_roles(file.rows, schema, options.keep, "verify")
         unnamed = [name for name in schema.insensitive if name not in options.keep]
         said += [f"Nobody named {', '.join(unnamed)}: taken as insensitive. {NAME_THEM}"] if unnamed else []
         said += [] if beside_original else stored_otherwise(file.stored, schema)
@@ -156,7 +156,7 @@ def released_schema(
                 f"There is no column {name!r} in the original.", column=name, remedy="Name one of its own."
             )
     roles = schema_of(released, argparse.Namespace(**{**vars(options), **dict.fromkeys(ONCE_OPTIONS)}))
-    named = {*options.quasi_identifying, *options.sensitive, *options.kinds}
+    named = {*options.quasi_identifying, *options.sensitive, *options.kinds, *options.keep}
     columns = []
     for column in roles.columns:
         role = column.role

@@ -1,5 +1,4 @@
-"""Forged packets: whatever was put into one, and however well its manifest was made to fit, the check names the file.
-"""
+"""Forged packets: whatever was put into one, however well its manifest was made to fit, the check names the file."""
 
 import io
 import json
