@@ -163,6 +163,27 @@ def read_json(path: str | Path, document: str, remedy: str) -> JsonValue:
     return parse(content, document, remedy)
 
 
+def first_difference(found: Any, expected: Any, place: str = "") -> str:
+    """Return where a value of JSON is not the one that was expected, in words; "" where both are the same."""
+    at = f"{place}, " if place else ""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        if others := [name for name in found if name not in expected]:
+            return f"{at}{short_text(others[0])} has no place there"
+        if missing := [name for name in expected if name not in found]:
+            return f"{at}{missing[0]} is missing"
+        parts = [first_difference(found[name], expected[name], f"{at}{name}") for name in expected]
+        return next(
+            filter(None, parts), "" if list(found) == list(expected) else f"{place or 'it'} is in another order"
+        )
+    if isinstance(found, list) and isinstance(expected, list):
+        if len(found) != len(expected):
+            return f"{place} has {len(found):,} entries, and should have {len(expected):,}"
+        pairs = enumerate(zip(found, expected, strict=True), 1)
+        return next(filter(None, (first_difference(*pair, f"{place} {at}") for at, pair in pairs)), "")
+    same = type(found) is type(expected) and found == expected
+    return "" if same else f"{place or 'it'} is not what follows"
+
+
 def short_text(value: Any) -> str:
     """Return a value in a sentence, cut when it is long."""
     if isinstance(value, int) and abs(value) > LARGEST:

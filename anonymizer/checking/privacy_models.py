@@ -248,6 +248,11 @@ def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
     return tuple(checks)
 
 
+CONTAINED = "Every cell contains its person's original value, and the kept columns are unchanged."
+CONTAINED_BUT = CONTAINED.replace("cell", "cell but the means and medians", 1)
+"""What is said where every cell fits, and where some need not."""
+
+
 def containment(evidence: Evidence) -> tuple[Check, ...]:
     """Return the check that people can be assigned to rows one to one so that all cells contain their values and kept
     columns agree.
@@ -259,8 +264,7 @@ def containment(evidence: Evidence) -> tuple[Check, ...]:
         return estimate_checks
     worst = ""
     if comparison.contained:
-        but = " but the means and medians" if estimate_checks else ""
-        sentence = f"Every cell{but} contains its person's original value, and the kept columns are unchanged."
+        sentence = CONTAINED_BUT if estimate_checks else CONTAINED
     elif comparison.contained is None:
         sentence = f"Whether every cell contains its original value was not computed: {comparison.reason}."
     else:

@@ -6,11 +6,12 @@ that no row has, a comment, an index, a line that is written unlike the others, 
 
 import csv
 import io
+import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -18,10 +19,12 @@ import numpy as np
 import pandas as pd
 
 from anonymizer.cells import is_date, is_number, kept_text, kept_value, parse_cell
+from anonymizer.checking.labels import label_problems
 from anonymizer.checking.released import is_plain
 from anonymizer.checking.workbook_file import refuse_workbook, workbook_rows
 from anonymizer.errors import AnonymizerError, CellError, Progress, ReadError
-from anonymizer.json_value import short_text
+from anonymizer.json_value import parse, short_text
+from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
 from anonymizer.labelled.write import read_written
 from anonymizer.reading.delimited import decode
@@ -31,12 +34,16 @@ from anonymizer.reading.parquet import arrow_bytes, arrow_rows
 from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.values import numbers_of
 
-BESIDE, UNJUDGED = "warning", "unjudged"
+BESIDE = "warning"
+STORED, LABELS, FORMAT, UNJUDGED = NOTES = ("stored", "labels", "format", "unjudged")
+"""Levels of what is told of a file beside its rows and is no fault."""
 TYPED = "The columns have types."
 INDEX_NAME = "__index_level_"
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 LARGEST_ARCHIVE = 4 << 30
 """Bytes that the members of an archive may have together."""
+GZIP_LEVELS, GZIP_SYSTEMS = (0, 2, 4), (3, 255)
+"""What the header of a packed file may say: how hard it was packed, and that nobody knows where, or on Unix."""
 QUOTE = '"'
 MARK = b"\xef\xbb\xbf"
 MANNERS = tuple(
@@ -48,34 +55,70 @@ MANNERS = tuple(
 @dataclass(frozen=True, eq=False)
 class ReleasedFile:
     """What was in a file. ``rows``: as a table; ``beside``: what else there is, a sentence each. ``texts``: whether all
-    of its cells are text, as in CSV, so that kept columns are values only :meth:`under` a schema. ``unjudged``: why it
-    cannot be said for certain what else there is; "" where it can."""
+    of its cells are text, as in CSV, so that kept columns are values only :meth:`under` a schema. ``stored``: of a
+    workbook, how the filled cells of each column are stored, "number", "text" or "both"; ``variables``: what a file of
+    the kind ``format`` with labels says of each column. ``unjudged``: why it cannot be said for certain what else there
+    is; "" where it can."""
 
     rows: pd.DataFrame
     beside: tuple[str, ...]
     texts: bool
+    stored: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    format: str = ""
     unjudged: str = ""
 
     @classmethod
     def of_reading(cls, reading: Reading) -> "ReleasedFile":
         """Return what :func:`read_released` read in another process."""
         beside = tuple(problem.text for problem in reading.problems if problem.level == BESIDE)
-        unjudged = " ".join(problem.text for problem in reading.problems if problem.level == UNJUDGED)
-        return cls(reading.frame, beside, not any(problem.text == TYPED for problem in reading.problems), unjudged)
+        notes = {level: {p.column or "": p.text for p in reading.problems if p.level == level} for level in NOTES}
+        variables = {
+            name: Variable.from_value(parse(text, "file", "Bring it as it was downloaded."))
+            for name, text in notes[LABELS].items()
+        }
+        typed = any(problem.text == TYPED for problem in reading.problems)
+        return cls(
+            reading.frame,
+            beside,
+            not typed,
+            notes[STORED],
+            variables,
+            notes[FORMAT].get("", ""),
+            notes[UNJUDGED].get("", ""),
+        )
 
-    def under(self, schema: Schema) -> "ReleasedFile":
+    def under(self, schema: Schema, *, labels: bool = False, stored: bool = True) -> "ReleasedFile":
         """Return the same with kept columns as values: numbers, dates, and text without its protecting quotes.
+        ``labels``: the schema has those that the columns should have; ``stored``: its kinds were told, so that they
+        say how a workbook has to store each column.
 
         Raises :class:`ReadError` when a kept column does not hold what its kind says.
         """
+        if self.format and labels:
+            others = label_problems(self.variables, self.rows, schema, self.format)
+            return replace(self, beside=(*self.beside, *others))
         if not self.texts:
             return self
-        rows, beside = self.rows.copy(deep=False), list(self.beside)
+        rows, beside = (
+            self.rows.copy(deep=False),
+            [*self.beside, *(stored_otherwise(self.stored, schema) if stored else ())],
+        )
         for column in schema.columns:
             if column.name in rows.columns and column.role is not Role.QUASI_IDENTIFYING:
                 rows[column.name], otherwise = _kept_values(rows[column.name], column)
                 beside += [otherwise] if otherwise else []
-        return ReleasedFile(rows, tuple(beside), False)
+        return replace(self, rows=rows, beside=tuple(beside), texts=False)
+
+
+def stored_otherwise(stored: Mapping[str, str], schema: Schema) -> Iterator[str]:
+    """Yield which columns of a workbook hold numbers as text, or text as numbers. ``stored``: as of
+    :class:`ReleasedFile`."""
+    for column in schema.columns:
+        numbers = column.kind is Kind.NUMERIC and column.role is not Role.QUASI_IDENTIFYING
+        if stored.get(column.name, "number" if numbers else "text") != ("number" if numbers else "text"):
+            what = "numbers that are stored as text" if numbers else "text that is stored as a number"
+            yield f"Column {column.name!r} has {what}."
 
 
 def read_file(source: str | Path | bytes | BinaryIO, delimiter: str = ",", encoding: str = "utf-8") -> ReleasedFile:
@@ -120,25 +163,29 @@ def read_released(
     for label in rows.columns:
         if isinstance(rows[label].dtype, pd.DatetimeTZDtype):
             rows[label] = rows[label].dt.tz_convert("UTC").dt.tz_localize(None)
-    typed = [] if file.texts else [Problem("info", TYPED)]
-    unjudged = [Problem(UNJUDGED, file.unjudged)] if file.unjudged else []
-    return Content(rows, options, [Problem(BESIDE, sentence) for sentence in file.beside] + typed + unjudged)
+    notes = [] if file.texts else [Problem("info", TYPED)]
+    notes += [Problem(STORED, how, name) for name, how in file.stored.items()]
+    notes += [Problem(LABELS, json.dumps(one.to_dict()), name) for name, one in file.variables.items()]
+    notes += [Problem(FORMAT, file.format)] if file.format else []
+    notes += [Problem(UNJUDGED, file.unjudged)] if file.unjudged else []
+    return Content(rows, options, [Problem(BESIDE, sentence) for sentence in file.beside] + notes)
 
 
 def _read(data: bytes, delimiter: str, encoding: str) -> ReleasedFile:
     if data.startswith(WORKBOOKS):
-        rows, sentences = _read_workbook(data)
-        return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), True)
+        rows, sentences, stored = _read_workbook(data)
+        return ReleasedFile(rows, (*index_columns(rows.columns), *sentences), True, stored)
     if data[:4] in (b"PAR1", b"PARE"):
         from anonymizer.checking.parquet_file import parquet_rows
 
         table, beside, unjudged = parquet_rows(data)
         rows = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
-        return ReleasedFile(rows, (*index_columns(rows.columns), *beside), False, unjudged)
+        return ReleasedFile(rows, (*index_columns(rows.columns), *beside), False, unjudged=unjudged)
     kind = next((SIGNATURES[start] for start in SIGNATURES if data.startswith(start)), "csv")
     if kind in LABELLED_FORMATS:
-        rows, others = read_written(data, kind)
-        return ReleasedFile(rows, (*index_columns(rows.columns), *others), False)
+        rows, others, variables = read_written(data, kind)
+        beside = (*index_columns(rows.columns), *others)
+        return ReleasedFile(rows, beside, False, variables=variables, format=kind)
     if kind == "feather":
         rows = arrow_rows(data)
         other = "The file holds something beside its rows, or is not written as releases are."
@@ -153,8 +200,9 @@ def _read(data: bytes, delimiter: str, encoding: str) -> ReleasedFile:
     return ReleasedFile(rows, (*packing, *index_columns(rows.columns), *_beside_lines(data, delimiter)), True)
 
 
-def _read_workbook(data: bytes) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of a workbook that has nothing but plain cells and their labels; refuse any other."""
+def _read_workbook(data: bytes) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
+    """Return what :func:`workbook_rows` does of a workbook that has nothing but plain cells and their labels; refuse
+    any other."""
     try:
         members, beside = read_archive(data)
     except ReadError:
@@ -188,18 +236,29 @@ def read_archive(data: bytes) -> tuple[dict[str, bytes], list[str]]:
                     "<4s4B4H3L5H2L", b"PK\1\2", 20, 3, 20, 0, *fields[1:5], *fields[5:8], len(name), 0, 0, 0, 0,
                     0o100644 << 16, at,
                 ) + name  # fmt: skip
-                unpack = zlib.decompressobj(-zlib.MAX_WBITS)
-                content = unpack.decompress(body, info.file_size + 1)
-                whole = unpack.eof and not unpack.unused_data and len(content) == info.file_size
-                if not whole or zlib.crc32(content) != info.CRC:
-                    beside.append(f"{short_text(info.filename)} is damaged.")
-                members[info.filename] = content
+                if info.extra or info.comment:
+                    beside.append(f"Something is noted beside {short_text(info.filename)} in the archive.")
+                content = _unfolded(body, info)
+                if content is None:
+                    beside.append(f"{short_text(info.filename)} is damaged, or not packed as Copse packs it.")
+                members[info.filename] = content or b""
     except (zipfile.BadZipFile, zlib.error, struct.error, ValueError, NotImplementedError, EOFError) as error:
         raise ReadError("This archive is damaged or cut off.", remedy="Bring the file as it was downloaded.") from error
     ending = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(infos), len(infos), len(directory), len(start), 0)
     if start + directory + ending != data:
         beside.append("Something stands between or behind the members of the archive, or is noted in it.")
     return members, beside
+
+
+def _unfolded(body: bytes, info: zipfile.ZipInfo) -> bytes | None:
+    """Return the content of a member of an archive; ``None`` where it is not what the archive says."""
+    unpack = zlib.decompressobj(-zlib.MAX_WBITS)
+    try:
+        content = unpack.decompress(body, info.file_size + 1)
+    except zlib.error:
+        return None
+    whole = unpack.eof and not unpack.unused_data and len(content) == info.file_size
+    return content if whole and zlib.crc32(content) == info.CRC else None
 
 
 def index_columns(columns: Iterable[object]) -> list[str]:
@@ -211,8 +270,10 @@ def index_columns(columns: Iterable[object]) -> list[str]:
 def _unpacked(data: bytes) -> tuple[bytes, list[str]]:
     """Return the text of a gzip file, and what else it holds."""
     beside = []
-    if data[3] & 0b11100:
+    if data[3]:
         beside.append("The packed file has a name, a comment or other notes in its header.")
+    elif any(data[4:8]) or data[8] not in GZIP_LEVELS or data[9] not in GZIP_SYSTEMS:
+        beside.append("The header of the packed file says when or where it was packed.")
     unpack = zlib.decompressobj(wbits=31)
     text = unpack.decompress(data) + unpack.flush()
     if not unpack.eof:

@@ -52,14 +52,18 @@ def book_parts(labels: bool) -> dict[str, str]:
     }
 
 
-def workbook_rows(members: Mapping[str, bytes]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows of a workbook by its parts, and what is in its sheet of labels that no row needs, a sentence
-    each. Raises :class:`ReadError` for a workbook of another form."""
+def workbook_rows(members: Mapping[str, bytes]) -> tuple[pd.DataFrame, list[str], dict[str, str]]:
+    """Return the rows of a workbook by its parts, what is in its sheet of labels that no row needs, a sentence each,
+    and how the filled cells of each column are stored: "number", "text" or "both".
+
+    Raises :class:`ReadError` for a workbook of another form.
+    """
     sheets = {name: members[name].decode("utf-8", "replace") for name in (SHEET, SECOND) if name in members}
     parts = {name: content.decode("utf-8", "replace") for name, content in members.items() if name not in sheets}
     if SHEET not in sheets or parts != book_parts(SECOND in sheets):
         refuse_workbook()
-    head, *rows = _rows(sheets[SHEET])
+    stored: list[set[str]] = []
+    head, *rows = _rows(sheets[SHEET], stored)
     if len(set(head)) != len(head) or None in head:
         refuse_workbook()
     columns = {
@@ -67,19 +71,29 @@ def workbook_rows(members: Mapping[str, bytes]) -> tuple[pd.DataFrame, list[str]
         for name, cells in zip(head, zip(*rows, strict=True) if rows else [()] * len(head), strict=True)
     }
     frame = pd.DataFrame(columns)
-    return frame, _beside_labels(_rows(sheets[SECOND]), frame) if SECOND in sheets else []
+    ways = {name: "both" if len(way) > 1 else way.pop() for name, way in zip(columns, stored, strict=True) if way}
+    return frame, _beside_labels(_rows(sheets[SECOND], []), frame) if SECOND in sheets else [], ways
 
 
-def _rows(sheet: str) -> list[list[str | None]]:
-    """Return the rows of a sheet of plain cells, at least one, all of one width."""
+def _rows(sheet: str, stored: list[set[str]]) -> list[list[str | None]]:
+    """Return the rows of a sheet of plain cells, at least one, all of one width. ``stored``: takes how the cells of
+    each column below the head are stored."""
     if not (sheet.startswith(SHEET_START) and sheet.endswith(SHEET_END)):
         refuse_workbook()
-    rows, place, end = [], len(SHEET_START), len(sheet) - len(SHEET_END)
+    rows: list[list[str | None]] = []
+    place, end = len(SHEET_START), len(sheet) - len(SHEET_END)
     while place < end:
         row = _ROW.match(sheet, place, end)
         if row is None:
             refuse_workbook()
-        rows.append([_cell_text(number, text) for number, text in _CELL.findall(row[1])])
+        cells = _CELL.findall(row[1])
+        if not rows:
+            stored += [set() for _ in cells]
+        else:
+            for ways, (number, text) in zip(stored, cells, strict=False):
+                if number or text:
+                    ways.add("number" if number else "text")
+        rows.append([_cell_text(number, text) for number, text in cells])
         place = row.end()
     if not rows or len({len(row) for row in rows}) != 1:
         refuse_workbook()

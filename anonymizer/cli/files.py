@@ -19,12 +19,12 @@ from anonymizer.cli.options import (
     settings_of,
 )
 from anonymizer.cli.reports import print_gate
-from anonymizer.cli.typed import with_typed
+from anonymizer.cli.typed import typed_roles, with_typed
 from anonymizer.databases.address import Address
 from anonymizer.engines import IN_PIECES, anonymize_files
 from anonymizer.errors import ParameterError, Progress
 from anonymizer.gate.finding import Severity
-from anonymizer.partitions.check import verify_folder
+from anonymizer.partitions.check import look_through, verify_folder
 from anonymizer.partitions.folder import dictionary_schema, read_manifest, released_place
 from anonymizer.partitions.pieces import open_table
 from anonymizer.partitions.places import is_delimited, is_remote, local_source
@@ -36,6 +36,7 @@ from anonymizer.releasing.files import remove_halves, write_file
 from anonymizer.releasing.release import FORMATS
 from anonymizer.reporting.claim import claim_from, roles_text, same_text
 from anonymizer.reporting.report import schema_digest, schema_from
+from anonymizer.schema import Schema
 from anonymizer.settings import RUN, name_of
 from anonymizer.values import plural
 
@@ -223,8 +224,6 @@ def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
         raise ParameterError("A folder is checked alone.", remedy="Leave --original out: the run compared them.")
     place = released_place(options.input)
     manifest = read_manifest(place)
-    if options.quasi_identifying:
-        raise ParameterError("A folder's dictionary says its roles.", remedy="Give others as --schema.")
     own, whose = (schema_from(options.schema), "schema") if options.schema else (None, "report" if claim else "folder")
     schema = with_typed(own or (claim.schema if claim is not None else dictionary_schema(place)), options, whose)
     limits, others = limits_of(options, claim)
@@ -232,9 +231,12 @@ def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
         raise ParameterError("No folder leaves records out.", remedy="Leave --suppression out.")
     verification = verify_folder(place, schema, manifest=manifest, progress=progress, **limits)
     differences = () if claim is None else claim.differences(manifest.sha256, manifest.rows, schema)
+    others_found, said = look_through(place, manifest, schema, claim)
+    differences = differences or others_found
+    said += own_roles(schema, options) if whose == "folder" else []
     passed = verification.passed and not differences
     if options.json:
-        described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed}
+        described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed, "said": said}
         if claim is not None:
             described |= {"is_the_reported_file": not differences, "differences": list(differences)}
             described |= {"limits_not_the_reported": others}
@@ -244,4 +246,19 @@ def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
     print(roles_text(schema))
     if claim is not None:
         print(same_text("folder", differences, others))
+    for sentence in said:
+        print(sentence)
     return 0 if passed else 1
+
+
+def own_roles(schema: Schema, options: argparse.Namespace) -> list[str]:
+    """Return which columns of a folder have roles that only its own dictionary says, in a sentence; none where each was
+    typed."""
+    typed = typed_roles(options)
+    names = [name for name in schema.released if name not in typed]
+    if not names:
+        return []
+    return [
+        f"Only the folder's own dictionary says what these columns are: {', '.join(names)}. Bring its report "
+        "(--report), or name each with --quasi-identifying, --sensitive or --keep."
+    ]

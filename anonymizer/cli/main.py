@@ -10,10 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-import pandas as pd
-
-from anonymizer.checking.released_file import ReleasedFile, kind_of_cells, read_file, read_released
-from anonymizer.checking.verify import verify
 from anonymizer.cli.app import add_app
 from anonymizer.cli.disclosure import add_disclosure
 from anonymizer.cli.earlier import add_earlier, earlier_of
@@ -32,21 +28,17 @@ from anonymizer.cli.options import (
     ask_password,
     close_output,
     escape_unwritable,
-    first_bytes,
-    limits_of,
     names,
     population_from,
     print_checks,
     print_json,
-    read_apart,
-    read_options,
     reading_of,
     require_roles,
     schema_of,
     settings_of,
     take_addresses,
 )
-from anonymizer.cli.packet import add_packet, packet_paths, verify_packet, write_packets
+from anonymizer.cli.packet import add_packet, packet_paths, write_packets
 from anonymizer.cli.project import open_project, print_changes, print_then_and_now
 from anonymizer.cli.reports import (
     add_gate,
@@ -60,27 +52,20 @@ from anonymizer.cli.reports import (
     write_reports,
 )
 from anonymizer.cli.risk import add_risk
-from anonymizer.cli.typed import ONCE_OPTIONS, READING, typed_in, with_typed
+from anonymizer.cli.typed import typed_in
+from anonymizer.cli.verify import add_verify
 from anonymizer.cli.warm import compile_loops, is_compiled
 from anonymizer.databases.address import Address, redacted
-from anonymizer.databases.read import read_rows
-from anonymizer.databases.write import require_place, rows_bytes, write_release
+from anonymizer.databases.write import require_place, write_release
 from anonymizer.drawing.surveys import interval_text, overlap_text
-from anonymizer.errors import AnonymizerError, ParameterError, SchemaError
+from anonymizer.errors import AnonymizerError, ParameterError
 from anonymizer.flow import Flow
 from anonymizer.gate.finding import Severity
 from anonymizer.measuring.named_regression import NamedRegression
-from anonymizer.partitions.folder import is_archive
 from anonymizer.pipeline import Result, run_flow
-from anonymizer.reading.options import ReadOptions
-from anonymizer.reading.patterns import meanings_of
 from anonymizer.releasing.files import require_different_files, write_file
 from anonymizer.releasing.release import ENDINGS, FORMATS
-from anonymizer.reporting.claim import Claim, claim_from, roles_text, same_text
-from anonymizer.reporting.packet import is_packet
-from anonymizer.reporting.report import digest, schema_digest, schema_from
-from anonymizer.schema import Column, Kind, Role, Schema, kind_of
-from anonymizer.settings import RUN, Limits, in_text, name_of, setting_names
+from anonymizer.settings import RUN, in_text, name_of, setting_names
 from anonymizer.version import VERSION
 
 BAD_INPUT = 2
@@ -190,16 +175,7 @@ def commands() -> argparse.ArgumentParser:
         writes=("out", "report", "internal", "external", "packet", "internal_packet"),
     )  # fmt: skip
 
-    check = subparsers.add_parser("verify", help="check a release, from the file alone or beside the original")
-    check.add_argument("input", help=f"the released file ({ENDINGS}), folder or packet, or the address of a table")
-    add_roles(check)
-    add_reading(check)
-    check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
-    check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
-    add_settings(check, *Limits().required, "suppression")
-    add_population(check)
-    check.add_argument("--json", action="store_true", help="print the checks as JSON")
-    check.set_defaults(run=run_verify)
+    add_verify(subparsers)
     ready = subparsers.add_parser("compile", help="compile now, so that no command has to wait for it later")
     ready.set_defaults(run=run_compile)
     add_forest(subparsers)
@@ -334,105 +310,6 @@ def show_compiling() -> None:
     show = ProgressBar()
     compile_loops(show)
     show.end()
-
-
-def run_verify(options: argparse.Namespace) -> int:
-    """Run ``verify``: print every check; return 1 when a required one fails."""
-    table = options.input if isinstance(options.input, Address) else None
-    first = first_bytes(options.input, 100) if table is None and Path(options.input).is_file() else b""
-    if table is None and (Path(options.input).is_dir() or is_archive(first)):
-        return run_apart(options)
-    if is_packet(first):
-        return verify_packet(options, Path(options.input).read_bytes())
-    claim = claim_from(options.report) if options.report else None
-    limits, others = limits_of(options, claim)
-    own = released_options(options)
-    if table is None:
-        released = read_apart(options.input, options=own, reader=read_released)
-        file, content = ReleasedFile.of_reading(released), released.sha256
-    else:
-        rows = rows_bytes(ask_password(table, read_rows))
-        file, content = read_file(rows), digest(rows)
-    reading = reading_of(options.original, options) if options.original else None
-    original = None if reading is None else reading.frame
-    schema = released_schema(file.rows, original, options, claim)
-    file = file.under(schema)
-    if original is not None:
-        original = original[[column.name for column in schema.columns if column.name in original.columns]]
-    verification = verify(
-        file.rows, schema, original=original, beside=file.beside, unjudged=file.unjudged,
-        population=population_from(options),
-        left_out=claim.left_out if claim else None, **limits,
-    )  # fmt: skip
-    differences = () if claim is None else claim.differences(content, len(file.rows), schema)
-    same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
-    passed = verification.passed and not differences and same is not False
-    if options.json:
-        described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed}
-        if claim is not None:
-            described |= {"is_the_reported_file": not differences, "differences": list(differences)}
-            described |= {"is_the_reported_original": same, "limits_not_the_reported": others}
-        print_json(described)
-    else:
-        print_checks(verification)
-        print(roles_text(schema))
-        if claim is not None:
-            print(same_text("file", differences, others))
-        if about:
-            print(about)
-    return 0 if passed else 1
-
-
-def released_options(options: argparse.Namespace) -> ReadOptions:
-    """Return how the released file is read: as releases are, or, where no original is named, which options of reading
-    speak of then, as a file from elsewhere with another delimiter or encoding.
-
-    Raises :class:`ParameterError` for other options of reading without an original.
-    """
-    if options.original:
-        return ReadOptions()
-    unused = sorted(options.typed.intersection(READING) - {"delimiter", "encoding"})
-    if unused:
-        name = "no-header" if unused[0] == "header" else unused[0].replace("_", "-")
-        raise ParameterError(f"--{name} speaks of the original, and none is named.", remedy="Add --original.")
-    return read_options(options)
-
-
-def released_schema(
-    released: pd.DataFrame, original: pd.DataFrame | None, options: argparse.Namespace, claim: Claim | None
-) -> Schema:
-    """Return the schema of a released file: from a file, or of the options, with kinds from its cells, or from the
-    original where a column was kept. A column that the original does not have, or that none of the options names and
-    whose header speaks of people's names or numbers, is none that may be there."""
-    if options.schema:
-        return with_typed(schema_from(options.schema), options, "schema")
-    if claim is not None and not options.quasi_identifying:
-        return with_typed(claim.schema, options, "report")
-    once = {name: role for option, role in ONCE_OPTIONS.items() if (name := getattr(options, option)) is not None}
-    for name in once:
-        if original is not None and name not in original.columns:
-            raise SchemaError(
-                f"There is no column {name!r} in the original.", column=name, remedy="Name one of its own."
-            )
-    roles = schema_of(released, argparse.Namespace(**{**vars(options), **dict.fromkeys(ONCE_OPTIONS)}))
-    named = {*options.quasi_identifying, *options.sensitive, *options.kinds}
-    columns = []
-    for column in roles.columns:
-        role = column.role
-        if original is not None and column.name not in original.columns:
-            continue
-        if column.name not in named and any(one.role is Role.IDENTIFYING for one in meanings_of(column.name)):
-            role = Role.IDENTIFYING
-        if column.name in options.kinds:
-            kind = column.kind
-        elif role is not Role.QUASI_IDENTIFYING and original is not None:
-            kind = kind_of(original[column.name])
-        else:
-            kind = kind_of_cells(released[column.name], role)
-        columns.append(Column(column.name, role, kind))
-    columns = [column for column in columns if column.name not in once]
-    columns += [Column(name, role, Kind.CATEGORICAL) for name, role in once.items()]
-    return Schema(tuple(columns), roles.target)
 
 
 def print_result(result: Result) -> None:

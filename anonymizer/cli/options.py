@@ -412,9 +412,9 @@ def described(schema: Schema, table: pd.DataFrame, options: argparse.Namespace) 
     return schema.with_target(target) if target in schema.sensitive else schema
 
 
-def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> None:
-    """Raise :class:`SchemaError` when a column would leave as it is that nobody mentioned and that looks as if it told
-    people apart. ``keep``: columns that are to leave so."""
+def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str], command: str = "anonymize") -> None:
+    """Raise :class:`SchemaError` when a column would leave as it is, or has left so, that nobody mentioned and that
+    looks as if it told people apart. ``keep``: columns that are to leave so; ``command``: that is run."""
     for name in keep:
         if name not in schema.insensitive:
             raise SchemaError(
@@ -429,7 +429,9 @@ def require_roles(table: pd.DataFrame, schema: Schema, keep: Sequence[str]) -> N
         reasons = "; ".join(f"{column.name!r} looks {column.role} ({column.reason})" for column in open_[:5])
         more = f"; and {len(open_) - 5:,} more" if len(open_) > 5 else ""
         raise SchemaError(
-            f"Nobody said what to do with {len(open_):,} columns, which would leave as they are: {reasons}{more}.",
+            f"Nobody said what to do with {len(open_):,} columns, which would leave as they are: {reasons}{more}."
+            if command == "anonymize"
+            else f"Nobody said what these columns of the release are: {reasons}{more}.",
             column=open_[0].name,
             remedy="Give them roles, or keep them as they are: --keep "
             f"{shlex.quote(csv_names([column.name for column in open_]))}.",

@@ -92,6 +92,7 @@ def verify_packet(options: argparse.Namespace, data: bytes) -> int:
     if options.json:
         tables = {path: table.to_dict() for path, table in check.tables.items()}
         described = {"passed": passed, "audience": check.audience, "differences": list(check.differences)}
+        described |= {"notes": list(check.notes)}
         print_json(described | {"is_the_reported_original": same, "limits_not_the_reported": others, "tables": tables})
         return 0 if passed else 1
     print_packet(check)
@@ -105,6 +106,8 @@ def print_packet(check: PacketCheck) -> None:
     print(check.sentence)
     if check.differences:
         return
+    for note in check.notes:
+        print(note)
     for path, table in check.tables.items():
         print(f"{path}: {table.describe()}")
         for failed in table.failed:

@@ -282,8 +282,9 @@ def labelled_bytes(columns: Sequence[LabelledColumn], format: str) -> bytes:
     return _aligned(data, [sides[name] for name in frame]) if format == "sav" else data
 
 
-def read_written(data: bytes, format: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the rows of a file that :func:`labelled_bytes` wrote, and what else it holds, a sentence each.
+def read_written(data: bytes, format: str) -> tuple[pd.DataFrame, tuple[str, ...], dict[str, Variable]]:
+    """Return the rows of a file that :func:`labelled_bytes` wrote, what else it holds, a sentence each, and what it
+    says of its columns.
 
     Raises :class:`ReadError` for a file that cannot be read.
     """
@@ -303,7 +304,8 @@ def read_written(data: bytes, format: str) -> tuple[pd.DataFrame, tuple[str, ...
         same = False
     if not same and not beside:
         beside.append("The file holds something beside its rows and their labels, or is not written as releases are.")
-    return pd.DataFrame({column.name: column.values for column in columns}, copy=False), tuple(beside)
+    rows = pd.DataFrame({column.name: column.values for column in columns}, copy=False)
+    return rows, tuple(beside), {column.name: column.variable for column in columns}
 
 
 def _cells(column: LabelledColumn, format: str) -> Any:

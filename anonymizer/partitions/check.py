@@ -18,6 +18,7 @@ from anonymizer.checking.candidates import OriginalColumn, allowed_codes, origin
 from anonymizer.checking.consistency import Consistency
 from anonymizer.checking.linkage import classes_of, sizes_of
 from anonymizer.checking.parquet_file import ParquetRows
+from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import index_columns
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, CellError, ParameterError, Progress, ReadError, no_progress
@@ -27,13 +28,15 @@ from anonymizer.partitions.folder import (
     Manifest,
     Part,
     beside_parts,
+    dictionary_schema,
     part_of,
     read_manifest,
     released_place,
 )
 from anonymizer.partitions.pieces import refuse_too_many
 from anonymizer.partitions.values import in_order
-from anonymizer.reporting.claim import claim_from
+from anonymizer.reporting.against import other_than_said
+from anonymizer.reporting.claim import Claim, claim_from
 from anonymizer.schema import Column, Role, Schema
 from anonymizer.settings import Limits
 from anonymizer.values import value_text
@@ -124,7 +127,7 @@ def verify_folder(
 
     rows = DistinctRows()
     wrong: set[str] = set()
-    beside = list(beside_parts(folder, manifest))
+    beside = [*beside_parts(folder, manifest), *other_roles_there(folder, schema)]
     for number, piece in enumerate(in_order(check, range(len(manifest.parts))) if checked is None else checked):
         name = manifest.parts[number].name
         progress(number / len(manifest.parts), f"Checking {name}")
@@ -150,7 +153,44 @@ def archive_checks(data: bytes, words: dict[str, Any], progress: Progress) -> di
     archive = Archive.of(data, words["name"])
     manifest = read_manifest(archive)
     verification = verify_folder(archive, claim.schema, manifest=manifest, progress=progress, **claim.limits)
-    return verification.to_dict() | {"differences": claim.differences(manifest.sha256, manifest.rows, claim.schema)}
+    differences = claim.differences(manifest.sha256, manifest.rows, claim.schema)
+    differences = differences or look_through(archive, manifest, claim.schema, claim)[0]
+    return verification.to_dict() | {"differences": differences}
+
+
+def other_roles_there(folder: Path | Archive, schema: Schema) -> list[str]:
+    """Return how the dictionary of a folder gives columns other roles or kinds than a schema, a sentence each."""
+    own = {column.name: column for column in schema.columns}
+    try:
+        there = dictionary_schema(folder).columns
+    except ReadError:
+        return ["The dictionary cannot be read."]
+    return [
+        f"The dictionary says that column {column.name!r} is {word}, and it is {expected}."
+        for column in there
+        if column.name in own
+        for word, expected in ((column.role, own[column.name].role), (column.kind, own[column.name].kind))
+        if word is not expected
+    ]
+
+
+def look_through(
+    folder: Path | Archive, manifest: Manifest, schema: Schema, claim: Claim | None
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return how the rows of a folder are not ordered or written as its report says, a sentence each, and the rare
+    forms among their values, by part. ``claim``: what the report says; ``None`` where there is none."""
+    said: list[str] = []
+    last: pd.DataFrame | None = None
+    for part in manifest.parts:
+        with part_of(folder, part) as source, _readable(part):
+            for table in ParquetRows(source).groups():
+                rows = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
+                said += [f"{part.name}: {sentence}" for sentence in rare_forms(rows, schema)]
+                together = rows if last is None else pd.concat([last, rows], ignore_index=True)
+                if claim is not None and (others := other_than_said(together, claim)):
+                    return tuple(f"{part.name}: {sentence}" for sentence in others), said
+                last = rows.tail(1)
+    return (), said
 
 
 def _part_rows(folder: Path | Archive, part: Part, before: "_Before | None", start: int) -> PartRows:

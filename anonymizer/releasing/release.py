@@ -6,6 +6,7 @@ where a row came from. :func:`read_release` gives back what :meth:`Release.write
 
 import gzip
 import io
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from anonymizer.cells import Cell, kept_text, kept_value
 from anonymizer.checking.released_file import read_file
-from anonymizer.errors import GuaranteeError, ParameterError
+from anonymizer.errors import EncodeError, GuaranteeError, ParameterError
 from anonymizer.labelled.read import LabelledColumn
 from anonymizer.labelled.variable import Variable
 from anonymizer.labelled.write import FORMATS as LABELLED_FORMATS
@@ -35,10 +36,10 @@ from anonymizer.releasing.workbook import (
     sheet_cell,
     workbook_bytes,
 )
-from anonymizer.schema import Kind, Role, Schema
+from anonymizer.schema import Column, Kind, Role, Schema
 from anonymizer.settings import offer
 from anonymizer.treatments import note_of
-from anonymizer.values import value_text
+from anonymizer.values import numbers_of, value_text
 
 FORMATS = ("csv", "csv.gz", "parquet", "feather", "xlsx", *LABELLED_FORMATS)
 """What a release can be written as; also the file endings."""
@@ -264,20 +265,25 @@ class Release:
 
 def ranks_of(column: ReleasedColumn, rows: NDArray[np.int64] | slice = slice(None)) -> Key:
     """Return the place of each cell among the distinct ones of its column: numbers and dates as such, an interval by
-    its ends, all else by its text, missing last. ``rows``: those that are asked for."""
+    its ends, all else by its text, missing last; so it follows from what a file says, whatever types the table had.
+    ``rows``: those that are asked for."""
     if column.index is not None:
         keys = [_cell_key(cell) for cell in column.cells]
         place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
         ranks = np.array([place[key] for key in keys], np.min_scalar_type(len(place)))
         return ranks[column.index[rows]], max(1, len(place))
-    values = column.series().iloc[rows]
-    if values.dtype == object:  # of any types, which need not compare
-        values = values.map(_kept_cell, na_action="ignore")
-    codes, distinct = pd.factorize(values)
-    rank = np.empty(len(distinct) + 1, np.min_scalar_type(len(distinct)))
-    rank[np.argsort(np.asarray(distinct), kind="stable")] = np.arange(len(distinct))
-    rank[-1] = len(distinct)
-    return rank[codes], len(rank)
+    codes, distinct = pd.factorize(column.series().iloc[rows])
+    present, places = np.unique(_kept_keys(column, distinct), return_inverse=True)
+    rank = np.append(places, len(present)).astype(np.min_scalar_type(len(present)))
+    return rank[codes], len(present) + 1
+
+
+def _kept_keys(column: ReleasedColumn, distinct: Any) -> NDArray[Any]:
+    """Return what distinct kept values are sorted by (d,): numbers and dates as such, all else by its text."""
+    if column.kind is not Kind.CATEGORICAL:
+        with suppress(EncodeError):  # what is of another kind than was said stands by its text
+            return numbers_of(pd.Series(distinct), Column(column.name, column.role, column.kind))[0]
+    return np.array(list(map(value_text, distinct)), dtype=object)
 
 
 def _cell_key(cell: Cell) -> tuple[bool, bool, float, float, str]:

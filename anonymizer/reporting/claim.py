@@ -1,15 +1,16 @@
 """What a report claims of a release, so that a file can be held against it: which file, which columns, which limits."""
 
 import hmac
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from anonymizer.json_value import JsonValue, parse, read_json
+from anonymizer.releasing.release import ORDERS
 from anonymizer.reporting.report import commitment, schema_digest
 from anonymizer.schema import LEFT_OUT, Role, Schema
-from anonymizer.settings import OF_POPULATION, Limits
+from anonymizer.settings import OF_POPULATION, SETTINGS, Limits
 from anonymizer.treatments import words_of
 
 REMEDY = "Give the report that was written with the file."
@@ -22,7 +23,9 @@ class Claim:
     """``schema``: roles, kinds and domains; ``outputs``: the digests of the file in each format; ``rows``; ``limits``:
     what the release has to keep, by name; ``suppression``: the largest share of records that may be left out, and
     ``left_out``: how many are, ``None`` where that is not said. ``commitment`` to the original, and its ``key``, which
-    only the internal report has; "" when it is not there."""
+    only the internal report has; "" when it is not there. ``order``: in which the rows stand, a key of ``ORDERS``, ""
+    where that is not said; ``settings``: of the run, by name; ``is_internal``: the report is the steward's, and says
+    what labels the columns have."""
 
     schema: Schema
     outputs: Mapping[str, str]
@@ -32,6 +35,9 @@ class Claim:
     key: str = ""
     suppression: float = 0.0
     left_out: int | None = None
+    order: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    is_internal: bool = False
 
     @property
     def held_to(self) -> dict[str, Any]:
@@ -105,7 +111,13 @@ def claim_from(source: str | Path | bytes) -> Claim:
     Raises :class:`ReadError` when it cannot be read, speaks of no file, or its roles are not those that
     it states the digest of.
     """
-    document = parse(source, "report", REMEDY) if isinstance(source, bytes) else read_json(source, "report", REMEDY)
+    if isinstance(source, bytes):
+        return claim_in(parse(source, "report", REMEDY))
+    return claim_in(read_json(source, "report", REMEDY))
+
+
+def claim_in(document: JsonValue) -> Claim:
+    """Return what a report claims that was parsed. Raises :class:`ReadError` as :func:`claim_from` does."""
     run = document.field("provenance")
     outputs = {name: value.sha256() for name, value in run.field("output_sha256").fields().items()}
     if not outputs:
@@ -123,6 +135,9 @@ def claim_from(source: str | Path | bytes) -> Claim:
         limits=_limits(run.field("parameters")),
         commitment=_digest_or_none(run.field("input").field("commitment")),
         key=_digest_or_none(run.field("input").field("key")),
+        order=next((order for order, text in ORDERS.items() if text == run.field("row_order").value), ""),
+        settings=_settings(run.field("parameters")),
+        is_internal=not run.field("command").absent,
     )
 
 
@@ -132,6 +147,18 @@ def _digest_or_none(value: JsonValue) -> str:
 
 def _share(value: JsonValue) -> float:
     return 0.0 if value.absent else float(value.number(0, 1))
+
+
+def _settings(parameters: JsonValue) -> dict[str, Any]:
+    """Return the settings that a report states, in their order; none whose name is not known here."""
+    parts: dict[str, Callable[[JsonValue], Any]] = {
+        "count": JsonValue.whole,
+        "number": JsonValue.number,
+        "name": JsonValue.text,
+        "text": JsonValue.text,
+    }
+    stated = {name: parameters.field(name) for name in SETTINGS if name in parameters.fields()}
+    return {name: None if value.absent else parts[SETTINGS[name].kind](value) for name, value in stated.items()}
 
 
 def _limits(parameters: JsonValue) -> dict[str, Any]:

@@ -5,12 +5,11 @@ A packet is checked from its bytes before anybody gets it, by the same :func:`ch
 from anywhere. The *external* packet is put together without anything internal, not cleaned of it afterwards.
 """
 
-import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -19,60 +18,38 @@ import pandas as pd
 from anonymizer.checking.released_file import BESIDE, ReleasedFile, read_archive, read_file
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
-from anonymizer.json_value import JsonValue, parse, short_text
-from anonymizer.labelled.variable import Variable
+from anonymizer.json_value import JsonValue, first_difference, parse, short_text
 from anonymizer.reading.files import Reading
 from anonymizer.reading.options import Content, Extent, Problem, ReadOptions
 from anonymizer.releasing.files import archive, write_file
-from anonymizer.releasing.release import ORDERS, Release
-from anonymizer.reporting.catalogue import MEDIA_TYPES, codebook, data_package, dcat, dictionary_text
-from anonymizer.reporting.claim import Claim, claim_from
+from anonymizer.releasing.release import Release
+from anonymizer.reporting.against import other_than_said
+from anonymizer.reporting.claim import Claim, claim_in
+from anonymizer.reporting.described import Described
 from anonymizer.reporting.dossier import AUDIENCES, approvals_of, document_of
 from anonymizer.reporting.findings import Findings, Statement
 from anonymizer.reporting.html import to_html
+from anonymizer.reporting.packet_files import (
+    INTERNAL,
+    LAYOUT,
+    MANIFEST,
+    MEMBERS,
+    REPORT,
+    TABLES,
+    book_again,
+    following,
+    formats_of,
+    manifest_text,
+    read_me,
+    recipient_again,
+)  # fmt: skip
 from anonymizer.reporting.pdf import to_pdf
-from anonymizer.reporting.remade import (
-    LONGEST,
-    SCRIPT,
-    Facts,
-    entry_again,
-    is_by_content,
-    libraries,
-    recipient_text,
-    release_again,
-    report_text,
-)
-from anonymizer.reporting.report import ADD_UP, SHORT_PATH, digest, python_lines
+from anonymizer.reporting.report import digest
 from anonymizer.schema import Kind, Role, Schema
 from anonymizer.values import numbers_of, value_text
-from anonymizer.version import VERSION
 
-LAYOUT = 1
-"""Version of a packet's layout."""
 MOST_MEMBERS = 1_000
-MANIFEST, REPORT = "manifest.json", "report.json"
 REMEDY = "Bring the packet as it was made."
-PLAIN = ("csv", "parquet", "xlsx")
-"""What every packet has the table as; one that came with words of its columns has it in the other formats, too."""
-TABLES = {format: f"data/release.{format}" for format in (*PLAIN, "feather", "sav", "dta", "xpt")}
-MEMBERS = {
-    "README.txt": "what is in here, and how to check it",
-    **{path: f"the table as {path.rpartition('.')[2]}" for path in TABLES.values()},
-    "datapackage.json": "the data dictionary as a Frictionless Data Package with its Table Schema",
-    "dcat.jsonld": "the entry for a data catalogue, DCAT",
-    "ddi-codebook.xml": "the data dictionary as DDI-Codebook 2.5",
-    "dictionary.md": "the data dictionary in plain words",
-    "repeat.py": "the script that makes a release like it from the original",
-    "report.html": "the report, with pictures",
-    REPORT: "the report for machines: roles, limits, digests of the table",
-    "report.pdf": "the report to print and to sign",
-}
-"""Everything that a packet for the recipient may hold beside its manifest, and what it is."""
-INTERNAL = {
-    "approvals.html": "the reasons that were given, and lines to sign",
-    "project.json": "the project: every decision, to be opened with next year's table",
-}
-"""What only the internal packet holds."""
 
 
 def packet_of(
@@ -94,7 +71,7 @@ def packet_of(
     should, and :class:`ParameterError` for an unknown audience.
     """
     tables = {}
-    formats = packet_formats(release)
+    formats = formats_of(column.variable for column in release.columns)
     for number, format in enumerate(formats):
         progress(0.3 * number / len(formats), f"Writing the table as {format}")
         if format in release.formats:
@@ -105,25 +82,21 @@ def packet_of(
     internal = audience == "internal"
     progress(0.3, "Writing the report")
     document = document_of(findings, statement, audience)
-    run = report.provenance
-    reasons = {finding.key: finding.reason for finding in report.gate.findings if finding.reason}
-    script = {"name": run.input_name if internal else SHORT_PATH, "parameters": dict(run.parameters)}
-    script |= {"read_with": dict(run.read_with) if internal else {}, "reasons": reasons if internal else {}}
+    described = Described.of(release, report.verification, statement)
+    text = (report.to_json if internal else report.to_recipient_json)(described.to_dict())
     progress(0.4, "Writing the report as PDF")
-    pdf = to_pdf(document)
-    progress(0.6, "Describing the columns")
-    what = report.verification.describe() if internal or report.verification.passed else document.sections[0].blocks[0]
-    facts = Facts.of(release, str(what), statement, script)
-    described = json.loads(report.to_json() if internal else report.to_recipient_json())
-    texts = {"report.html": to_html(document), REPORT: report_text(described | {"dictionary": facts.to_dict()})}
+    members = tables | {"report.html": to_html(document).encode(), "report.pdf": to_pdf(document)}
+    members[REPORT] = text.encode()
     if internal:
-        texts["approvals.html"] = to_html(approvals_of(findings, statement))
-        texts |= {"project.json": project} if project else {}
-    members = tables | {"report.pdf": pdf} | {path: text.encode() for path, text in texts.items()}
-    again = release_again(read_file(tables[TABLES["csv"]]).under(run.schema).rows, run.schema, facts)
-    members |= _made_again(again, facts, members, audience, run.time)
+        members["approvals.html"] = to_html(approvals_of(findings, statement)).encode()
+        members |= {"project.json": project.encode()} if project else {}
+    progress(0.6, "Describing the columns")
+    said = _Report.of(members[REPORT])
+    read_back = said.release(read_file(tables[TABLES["csv"]]).under(said.schema))
+    members |= said.following(read_back, report.verification, tables, audience)
+    members["README.txt"] = read_me(members, audience, formats).encode()
     members = dict(sorted(members.items()))
-    manifest = _manifest(members, audience, run.time)
+    manifest = manifest_text(members, audience, report.provenance.time)
     progress(0.7, "Packing")
     packet = archive({MANIFEST: manifest.encode(), **members})
     progress(0.8, "Reading it back and checking it")
@@ -132,22 +105,46 @@ def packet_of(
     return packet
 
 
-def _made_again(
-    release: Release, facts: Facts, members: Mapping[str, bytes], audience: str, time: str
-) -> dict[str, bytes]:
-    """Return the members of a packet that follow from its rows, its roles and the facts of its report."""
-    tables = {path: members[path] for path in TABLES.values() if path in members}
-    media = {path: MEDIA_TYPES[format] for format, path in TABLES.items()}
-    entry = entry_again(release, facts, tables, media, time)
-    name, parameters, read_with, reasons = (facts.script[part] for part in SCRIPT)
-    again = {
-        "datapackage.json": data_package(entry).encode(),
-        "dcat.jsonld": dcat(entry).encode(),
-        "ddi-codebook.xml": codebook(entry),
-        "dictionary.md": dictionary_text(entry).encode(),
-        "repeat.py": f"{python_lines(name, parameters, read_with, reasons, REPORT)}\n".encode(),
-    }
-    return again | {"README.txt": _read_me({*members, *again}, audience, packet_formats(release)).encode()}
+@dataclass(frozen=True, eq=False)
+class _Report:
+    """The report of a packet as it was read: ``document``, what it claims, and what it says of the columns. ``schema``:
+    the claimed one, with the labels that columns have."""
+
+    document: JsonValue
+    claim: Claim
+    described: Described
+    schema: Schema
+
+    @classmethod
+    def of(cls, content: bytes) -> "_Report":
+        """Return what a report says. Raises :class:`ReadError` for what is none."""
+        document = parse(content, "report", REMEDY)
+        claim, described = claim_in(document), Described.from_value(document.field("described"))
+        schema, columns = claim.schema, document.field("described").field("columns")
+        if sorted(described.variables) != sorted(schema.released):
+            columns.refuse("they are not the columns that are released")
+        columns.build(lambda: [schema[name] for name in described.variables])
+        for name, variable in described.variables.items():
+            schema = schema.with_column(name, variable=variable)
+        return cls(document, claim, described, schema)
+
+    def release(self, file: ReleasedFile) -> Release:
+        """Return the release that a file of it is, read under the schema. Raises :class:`CellError` for what is no
+        cell."""
+        return self.described.release(file.rows, self.schema, str(self.claim.settings.get("numbers", "")))
+
+    def following(
+        self, release: Release, found: Verification, tables: Mapping[str, bytes], audience: str
+    ) -> dict[str, bytes]:
+        """Return the other files that follow: see :func:`anonymizer.reporting.packet_files.following`."""
+        return following(self.document, self.claim, self.described, release, found, tables, audience)
+
+    def differences(self, content: bytes, audience: str) -> list[str]:
+        """Return how the file of the recipient's report is not written as Copse writes it. The steward's is not made
+        again, for most of it follows from the original."""
+        if audience == "internal":
+            return []
+        return _other_json(REPORT, content, recipient_again(self.document, self.claim, self.described).encode())
 
 
 def _require_whole(packet: bytes, tables: set[str], passes: bool) -> None:
@@ -165,39 +162,6 @@ def write_packet(path: str | Path, packet: bytes) -> None:
     write_file(path, packet)
     if Path(path).is_file() and Path(path).read_bytes() != packet:
         raise GuaranteeError(f"{path} does not hold what was written.", remedy="Write it to another disk.")
-
-
-def packet_formats(release: Release) -> tuple[str, ...]:
-    """Return the formats in which the table of a packet stands where it fits into them."""
-    return tuple(TABLES) if any(column.variable != Variable() for column in release.columns) else PLAIN
-
-
-def _read_me(members: Collection[str], audience: str, formats: Sequence[str]) -> str:
-    names = sorted({*members, "README.txt"} & {*MEMBERS, *INTERNAL})
-    whom = "For the recipient." if audience == "external" else "Internal: keep it with the original."
-    lines = [f"A release packet, made by Copse {VERSION}. {whom}", ""]
-    lines += [f"{name:<22}{(MEMBERS | INTERNAL)[name]}" for name in names]
-    missing = [format for format in formats if TABLES[format] not in members]
-    lines += [f"{'':<22}(the table does not fit into a file of the kind {format})" for format in missing]
-    lines += [f"{MANIFEST:<22}size and SHA-256 of every file", "", "To check all of it: copse verify PACKET.zip", ""]
-    lines += [*wrap(ADD_UP, 100), ""]
-    return "\n".join(lines)
-
-
-def _manifest(members: Mapping[str, bytes], audience: str, time: str, own: JsonValue | None = None) -> str:
-    """Return the manifest of a packet, made with the libraries that are here, or that its ``own`` manifest names."""
-    versions = libraries() if own is None else own.field("software").field("libraries").value
-    described = {
-        "copse_packet": LAYOUT,
-        "software": {"name": "Copse", "version": VERSION, "libraries": versions},
-        "audience": audience,
-        "time": time,
-        "members": [
-            {"path": path, "what": (MEMBERS | INTERNAL)[path], "bytes": len(content), "sha256": digest(content)}
-            for path, content in members.items()
-        ],
-    }
-    return json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,12 +184,29 @@ class PacketCheck:
         """Whether the packet is whole, in one sentence."""
         if not self.differences:
             return (
-                f"This packet ({self.audience}) is whole: every file is the one of its manifest and report, and what "
-                "follows from its rows was made again and is the same. Not read: HTML, PDF and the project. Nobody "
-                "signed the manifest, so it does not tell who made it."
+                f"This packet ({self.audience}) is whole: every file is the one of its manifest, and those that follow "
+                "from the table and the report were made again and are the same."
             )
         more = f" ({len(self.differences) - 1:,} more)" if len(self.differences) > 1 else ""
         return f"This packet is not as it was made: {self.differences[0]}{more}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the check of a whole packet did not look at, and what it cannot say, a sentence each."""
+        unread = f"{', '.join(UNREAD[self.audience][:-1])} and {UNREAD[self.audience][-1]}"
+        return (
+            f"Not read: {unread}. Their bytes are those of the manifest, and what they say was not compared.",
+            "Nobody signed the manifest: it shows damage, and changes that do not fit, but not who made the packet.",
+        )
+
+
+UNREAD = {
+    "external": ("report.html", "report.pdf"),
+    "internal": (
+        "report.html", "report.pdf", "approvals.html", "project.json", f"the figures of {REPORT} beside its limits",
+    ),
+}  # fmt: skip
+"""What of a packet is not made again, by its audience."""
 
 
 def is_packet(data: bytes) -> bool:
@@ -278,80 +259,111 @@ def check_packet(
     members, sentences = unfold(data)
     if MANIFEST not in members:
         raise ReadError("This is no release packet: it has no manifest.", remedy=REMEDY)
-    text = members.pop(MANIFEST)
-    manifest = parse(text, "manifest", REMEDY)
-    manifest.field("copse_packet").whole(LAYOUT, LAYOUT)
+    content = members.pop(MANIFEST)
+    manifest = parse(content, "manifest", REMEDY)
+    if manifest.field("copse_packet").whole(1) != LAYOUT:
+        manifest.field("copse_packet").refuse(f"a packet of this version of Copse has {LAYOUT} there")
     audience = manifest.field("audience").one_of(AUDIENCES)
-    allowed = MEMBERS | (INTERNAL if audience == "internal" else {})
-    sentences = [*sentences, *_differences(members, manifest, allowed)]
-    claim, tables, files = None, {}, dict[str, ReleasedFile]()
+    sentences += _differences(members, manifest, MEMBERS | (INTERNAL if audience == "internal" else {}))
+    if list(members) != sorted(members):
+        sentences.append("The files do not stand in the order of their names.")
+    if not sentences:
+        again = manifest_text(dict(sorted(members.items())), audience, manifest.field("time").time())
+        sentences += _other_json(MANIFEST, content, again.encode())
     try:
-        claim = claim_from(members.get(REPORT, b""))
+        report = _Report.of(members.get(REPORT, b""))
+        sentences += report.differences(members[REPORT], audience)
     except ReadError as error:
-        sentences.append(error.problem)
+        return PacketCheck(audience, (*sentences, f"{REPORT}: {error.problem}"), {}, None)
+    if report.document.field("provenance").field("time").value != manifest.field("time").value:
+        sentences.append(f"{MANIFEST} does not have the time of the report.")
+    tables, first = _tables(members, report, read, original, limits, sentences)
+    if first is not None:
+        more = original is not None or any(value is not None for value in limits.values())
+        found = _verify(first[1], report.claim, None, {}) if more else tables[TABLES["csv"]]
+        sentences += _others_that_follow(members, report, first, found, audience, unfold)
+    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim)
+
+
+def _tables(
+    members: Mapping[str, bytes], report: _Report, read: Callable[[bytes], ReleasedFile],
+    original: pd.DataFrame | None, limits: Mapping[str, Any], sentences: list[str],
+) -> tuple[dict[str, Verification], tuple[ReleasedFile, ReleasedFile] | None]:  # fmt: skip
+    """Return what the checker finds of each table, by path, and the first of them, as it stands and under the schema.
+    ``sentences``: takes what is wrong with them."""
+    claim, first = report.claim, None
+    tables: dict[str, Verification] = {}
     for format, path in TABLES.items():
-        if claim is None or path not in members:
+        if path not in members:
             continue
         if claim.outputs.get(format) != digest(members[path]):
             sentences.append(f"{path} is not the table that the report speaks of: its SHA-256 is another.")
         try:
-            file = read(members[path]).under(claim.schema)
+            plain = read(members[path])
+            file = plain.under(report.schema, labels=True)
             tables[path] = _verify(file, claim, original, limits)
-            first = next(iter(files.values()), file)
-            if len(file.rows) != claim.rows or not _same_rows(first.rows, file.rows, claim.schema):
-                sentences.append(f"{path} does not have the rows that it should.")
-            files[format] = file
         except AnonymizerError as error:
             sentences.append(f"{path}: {error.problem}")
-    if claim is not None and set(claim.outputs) != {format for format, path in TABLES.items() if path in members}:
-        sentences.append("The report speaks of other tables than those that are here.")
-    if claim is not None and not sentences:
-        sentences += _not_as_made(members, text, manifest, claim, files, audience)
-    return PacketCheck(audience, tuple(sentences), tables, claim)
+            continue
+        sentences += [f"{path}: {sentence}" for sentence in file.beside]
+        if list(file.rows.columns) != list(report.described.variables):
+            sentences.append(f"{path} does not have the columns that the report describes, in their order.")
+        elif len(file.rows) != claim.rows or not (first is None or _same_rows(first[1].rows, file.rows, claim.schema)):
+            sentences.append(f"{path} does not have the rows that it should.")
+        else:
+            first = first or (plain, file)
+    if set(claim.outputs) != {format for format, path in TABLES.items() if path in members}:
+        sentences.append(f"{REPORT} speaks of other tables than those that are here.")
+    return tables, first if TABLES["csv"] in tables else None
 
 
-def _not_as_made(
-    members: Mapping[str, bytes],
-    manifest_text: bytes,
-    manifest: JsonValue,
-    claim: Claim,
-    files: Mapping[str, ReleasedFile],
-    audience: str,
-) -> list[str]:
-    """Return what in a packet does not follow from its rows, its roles and the facts of its report, a sentence each."""
-    version = manifest.field("software").field("version").text()
-    if version != VERSION:
-        return [
-            f"It was made by Copse {short_text(version)}, and this is {VERSION}, which cannot make it again to compare."
-        ]
-    try:
-        report = parse(members[REPORT], "report", REMEDY)
-        facts = Facts.from_value(report.field("dictionary"))
-        time = report.field("provenance").field("time").time()
-        releases = {format: release_again(file.rows, claim.schema, facts) for format, file in files.items()}
-        again = _made_again(releases["csv"], facts, members, audience, time)
-        if audience == "external":
-            again[REPORT] = recipient_text(report.value, facts).encode()
-        order = report.field("provenance").field("row_order").text(LONGEST)
-    except (AnonymizerError, KeyError, TypeError, AttributeError, ValueError) as error:
-        what = error.problem if isinstance(error, AnonymizerError) else f"its part {short_text(str(error))} is amiss."
-        return [f"{REPORT} does not describe what is here: {what}"]
+def _others_that_follow(
+    members: Mapping[str, bytes], report: _Report, first: tuple[ReleasedFile, ReleasedFile],
+    found: Verification, audience: str, unfold: Unfold,
+) -> list[str]:  # fmt: skip
+    """Return how the files that follow from a packet's tables and report are not those that are made again. ``first``:
+    the CSV, as it stands and under the schema; ``found``: what the checker says of it."""
+    plain, file = first
+    release = report.release(file)
     sentences = [
-        f"{path} is not what follows from the table and the report: something in it was changed or added."
-        for path, content in again.items()
-        if members[path] != content
+        f"{REPORT}: {one}" for one in report.described.problems(release, report.schema, report.claim.left_out or 0)
     ]
-    if _manifest(members, audience, time, manifest).encode() != manifest_text:
-        sentences.append(f"{MANIFEST} is not written as it should be: something in it was changed or added.")
-    if order == ORDERS["content"] and not is_by_content(releases["csv"]):
-        sentences.append("The rows do not stand in the order that the report says: their places can tell something.")
-    if manifest.field("software").field("libraries").value == libraries():
-        sentences += [
-            f"{TABLES[format]} has something beside its rows, or is not written as releases are."
-            for format, release in releases.items()
-            if release.to_bytes(format) != members[TABLES[format]]
-        ]
+    sentences += [f"{TABLES['csv']}: {one}" for one in other_than_said(file.rows, report.claim)]
+    contents = {path: members[path] for path in TABLES.values() if path in members}
+    again = report.following(release, found, contents, audience)
+    formats = formats_of(report.described.variables.values())
+    again["README.txt"] = read_me([path for path in members if path in MEMBERS | INTERNAL], audience, formats).encode()
+    for path, content in sorted(again.items()):
+        if path in members and members[path] != content:
+            sentences += (
+                _other_json(path, members[path], content) if "json" in path else [_other(path, members, content)]
+            )
+    book = TABLES["xlsx"]
+    if book in members:
+        there, expected = unfold(members[book])[0], read_archive(book_again(plain.rows, release))[0]
+        if others := [name for name in expected if there.get(name) != expected[name]]:
+            sentences.append(f"{book} is not what the rows and labels make: its part {others[0]} is another.")
     return sentences
+
+
+def _other(path: str, members: Mapping[str, bytes], expected: bytes) -> str:
+    """Return the sentence on a text that is not the one that was made again: the line in which it differs first."""
+    lines, others = members[path].split(b"\n"), expected.split(b"\n")
+    pairs = zip_longest(lines, others)
+    line = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), 0)
+    return f"{path} is not what follows from the table and the report: line {line:,} is another."
+
+
+def _other_json(path: str, found: bytes, expected: bytes) -> list[str]:
+    """Return the sentence on a file of JSON that is not the one that was made again; none where it is."""
+    if found == expected:
+        return []
+    try:
+        values = [parse(content, "file", REMEDY).value for content in (found, expected)]
+    except ReadError:
+        return [f"{path} is no JSON that can be read."]
+    where = first_difference(*values) or "it is not written as Copse writes it"
+    return [f"{path} is not what follows from the table and the report: {where}."]
 
 
 def _differences(members: Mapping[str, bytes], manifest: JsonValue, allowed: Mapping[str, str]) -> list[str]:

@@ -178,30 +178,61 @@ class Report:
         """Return the report of what left: the file's digest in each format, and the reason when a check had failed."""
         return replace(self, provenance=replace(self.provenance, output=dict(output)), override=override)
 
-    def to_json(self) -> str:
-        """Return the report as JSON text: for the steward."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    def to_json(self, described: Mapping[str, Any] | None = None) -> str:
+        """Return the report as JSON text: for the steward. ``described``: what the other files of a packet say of the
+        columns."""
+        report = self.to_dict() | ({} if described is None else {"described": dict(described)})
+        return json.dumps(report, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
-    def to_recipient_json(self) -> str:
-        """Return what the recipient of a release needs to check it, as JSON text: which file, roles and limits; neither
-        the key of the original's commitment, nor where figures are worst, nor how its file is called."""
-        run = self.provenance.to_dict()
-        columns = [{k: v for k, v in c.items() if k not in (*REASONS, "variable")} for c in run["schema"]["columns"]]
-        described = {
-            "software": {"name": "Copse", "version": VERSION},
-            "verification": {name: getattr(self.verification, name) for name in ("passed", "rows", "left_out")},
-            "override": self.override or None,
-            "provenance": {
-                "input": {"commitment": self.provenance.input_commitment},
-                "output_sha256": run["output_sha256"],
-                "schema": run["schema"] | {"columns": columns},
-                "schema_sha256": run["schema_sha256"],
-                "parameters": {name: value for name, value in run["parameters"].items() if SETTINGS[name].checked},
-                "time": run["time"],
-                "row_order": run["row_order"],
-            },
-        }
-        return json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    def to_recipient_json(self, described: Mapping[str, Any] | None = None) -> str:
+        """Return what the recipient of a release needs to check it, as JSON text: which file, roles, settings; neither
+        the key of the original's commitment, nor where figures are worst, nor how its file is called. ``described``:
+        what the other files of a packet say of the columns."""
+        run, found = self.provenance, self.verification
+        return recipient_json(
+            passed=found.passed, rows=found.rows, left_out=found.left_out, override=self.override,
+            commitment=run.input_commitment, output=run.output, schema=run.schema, parameters=run.parameters,
+            time=run.time, row_order=run.row_order, described=described,
+        )  # fmt: skip
+
+
+def recipient_json(
+    *,
+    passed: bool,
+    rows: int,
+    left_out: int,
+    override: str,
+    commitment: str,
+    output: Mapping[str, str],
+    schema: Schema,
+    parameters: Mapping[str, Any],
+    time: str,
+    row_order: str,
+    described: Mapping[str, Any] | None,
+) -> str:
+    """Return the recipient's report as JSON text, made of the fields that it has and of no others: the same whether a
+    release is at hand, or a report that is made again to be compared."""
+    columns = json.loads(schema.to_json())
+    columns["columns"] = [
+        {name: value for name, value in column.items() if name not in (*REASONS, "variable")}
+        for column in columns["columns"]
+    ]
+    report = {
+        "software": {"name": "Copse", "version": VERSION},
+        "verification": {"passed": passed, "rows": rows, "left_out": left_out},
+        "override": override or None,
+        "provenance": {
+            "input": {"commitment": commitment},
+            "output_sha256": dict(output),
+            "schema": columns,
+            "schema_sha256": schema_digest(schema),
+            "parameters": dict(parameters),
+            "time": time,
+            "row_order": row_order,
+        },
+    }
+    report |= {} if described is None else {"described": dict(described)}
+    return json.dumps(report, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def report_of(
@@ -315,7 +346,7 @@ def provenance(
         schema=schema,
         parameters=parameters,
         command=command_line(name, schema, parameters, read_with, natural or {}, reasons or {}),
-        python=python_lines(name, parameters, read_with, reasons or {}),
+        python=python_lines(name, schema, parameters, read_with, reasons or {}),
         versions={"python": platform.python_version(), **{package: version_of(package) for package in PACKAGES}},
         time=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -434,6 +465,7 @@ WITHOUT_KEY = (
 
 def python_lines(
     name: str,
+    schema: Schema,
     parameters: Mapping[str, Any],
     read_with: Mapping[str, Any],
     reasons: Mapping[str, str],

@@ -8,7 +8,7 @@ import pytest
 
 from anonymizer.cli.main import main
 from anonymizer.releasing.files import archive
-from anonymizer.reporting.packet import INTERNAL, MANIFEST
+from anonymizer.reporting.packet_files import INTERNAL, MANIFEST
 from tests.cli.test_main import Capture, files, folder, make
 from tests.reporting.test_packet import WITHOUT_WORDS
 

@@ -18,6 +18,7 @@ from anonymizer.databases.address import (
 )
 from anonymizer.errors import ReadError
 from anonymizer.reporting.report import python_lines
+from anonymizer.schema import Schema
 from anonymizer.version import how_to_install
 
 
@@ -111,7 +112,7 @@ def test_drivers__that_are_absent_are_named(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_script__that_repeats_says_what_must_be_filled_in(name: str, line: str) -> None:
-    script = python_lines(name, {}, {}, {})
+    script = python_lines(name, Schema(()), {}, {}, {})
     assert f"table = {line}" in script
     assert outline(name) in script
 

@@ -6,6 +6,7 @@ the key (PKCE). ``fault`` has it answer wrongly, in one of :data:`FAULTS`.
 
 import base64
 import hashlib
+import hmac
 import json
 import secrets
 import threading
@@ -17,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from joserfc import jwt
-from joserfc.jwk import OctKey, RSAKey
+from joserfc.jwk import RSAKey
 
 CLIENT, SECRET = "copse", "the-secret-of-the-client-of-the-tests"
 PEOPLE: dict[str, dict[str, Any]] = {
@@ -48,6 +49,8 @@ class Provider:
     def __init__(self) -> None:
         self.fault = ""
         self.issuer = ""
+        self.tokens = 0
+        """How many signed tokens it answered with."""
         self.signed_out: list[dict[str, str]] = []
         self.codes: dict[str, dict[str, str]] = {}
         self.key = RSAKey.generate_key(2048, parameters={"kid": "one", "use": "sig", "alg": "RS256"})
@@ -78,7 +81,10 @@ class Provider:
                 + "."
             )
         if self.fault == "public key as secret":
-            return jwt.encode({"alg": "HS256", "kid": "one"}, claims, OctKey.import_key(self.key.as_pem(private=False)))
+            parts = ({"alg": "HS256", "kid": "one"}, claims)
+            text = ".".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
+            proof = hmac.digest(self.key.as_pem(private=False), text.encode(), "sha256")
+            return f"{text}.{base64.urlsafe_b64encode(proof).decode().rstrip('=')}"
         key = self.foreign_key if self.fault == "signature" else self.key
         return jwt.encode({"alg": "RS256", "kid": "one"}, claims, key)
 
@@ -133,6 +139,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         token = self.provider.token(dict(parse_qsl(body)), self.headers.get("Authorization", ""))
         self.answer(*(200, json.dumps(token)) if token else (400, '{"error": "invalid_grant"}'), "application/json")
+        self.provider.tokens += token is not None
 
     def redirect(self, address: str) -> None:
         self.send_response(302)

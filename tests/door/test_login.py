@@ -2,7 +2,9 @@
 
 import http.client
 import json
+import os
 import re
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,7 +17,8 @@ from websockets.sync.client import connect
 from anonymizer.errors import ParameterError
 from tests.door.provider import CLIENT, FAULTS, SECRET, run_provider
 from tests.door.signing_in import LOGIN, Guarded, login_file, serve_guarded, sign_in
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
+from ui.door.doors import with_its_life
 from ui.door.login import LASTS, Login, Person, read_login
 
 FILE = Login("https://copse.example.org", "https://id.example.org", "copse", "s", ("ana@example.org",))
@@ -138,7 +141,56 @@ def test_read_login__says_what_is_wrong_and_no_value(text: str, reason: str, tmp
     assert refused.value.__cause__ is None
 
 
+@pytest.mark.skipif(os.name != "posix", reason="rights of files are of POSIX systems")
+@pytest.mark.parametrize(
+    ("secret", "rights", "fine"),
+    [(True, 0o600, True), (True, 0o640, False), (True, 0o604, False), (False, 0o644, True), (False, 0o664, False),
+     (False, 0o646, False)],
+)  # fmt: skip
+def test_read_login__of_a_file_that_others_can_read_or_change(
+    secret: bool, rights: int, fine: bool, tmp_path: Path
+) -> None:
+    text = LOGIN + 'client_secret = "very secret"\n' * secret
+    file = login_file(tmp_path, "https://copse.example.org", "https://id.example.org", text)
+    file.chmod(rights)
+    if fine:
+        assert read_login(file, "s").client_id == CLIENT
+        return
+    with pytest.raises(ParameterError, match="Others on this computer can .*chmod 600"):
+        read_login(file, "s")
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        (b"_streamlit_user=x; Max-Age=2592000; Path=/", b"_streamlit_user=x; Max-Age=43200; Path=/"),
+        (b"_streamlit_user_tokens=x; max-age=2592000", b"_streamlit_user_tokens=x; Max-Age=43200"),
+        (b"_streamlit_user=; Max-Age=0", b"_streamlit_user=; Max-Age=0"),
+        (b"other=x; Max-Age=2592000", b"other=x; Max-Age=2592000"),
+    ],
+)
+def test_identity_cookies__live_as_long_as_a_sign_in_holds(header: bytes, value: bytes) -> None:
+    assert with_its_life((b"set-cookie", header)) == (b"set-cookie", value)
+
+
 # A real server and a real provider.
+
+
+def test_escape_sequences_of_a_stranger__do_not_reach_the_log(guarded: Guarded) -> None:
+    before = guarded.log.read_bytes()
+    query = "error=%1b%5b31mred%1b%5b0m%0aforged&error_description=%c2%9b31m%e2%80%aemalicious"
+    httpx.get(f"{guarded.address}/oauth2callback?{query}", timeout=PATIENCE)
+    more = wait_until(lambda: guarded.log.read_bytes()[len(before) :])
+    assert b"\\x1b[31mred" in more
+    assert not re.search(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae", more)
+    assert not re.search(rb"^forged", more, re.MULTILINE)
+
+
+def test_identity_cookie__lives_twelve_hours_in_the_browser(guarded: Guarded) -> None:
+    client, _ = sign_in(guarded, "ana")
+    lives = [cookie.expires - time.time() for cookie in client.cookies.jar if cookie.name.startswith("_streamlit_user")]
+    assert lives
+    assert all(LASTS - 600 < life <= LASTS for life in lives)
 
 
 def test_stranger__gets_one_sentence_and_reaches_nothing(guarded: Guarded) -> None:
@@ -178,11 +230,12 @@ def test_person_not_on_the_list__gets_one_sentence_and_reaches_nothing(guarded: 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_token_that_is_wrong__lets_nobody_in(guarded: Guarded, fault: str) -> None:
-    guarded.provider.fault = fault
+    guarded.provider.fault, before = fault, guarded.provider.tokens
     try:
         client, answer = sign_in(guarded, "ana")
     finally:
         guarded.provider.fault = ""
+    assert guarded.provider.tokens == before + 1, "the provider answered with a token, and that was refused"
     assert answer.status_code in (401, 403)
     assert client.get(guarded.address).status_code == 401
     assert shake_hands(guarded.address, cookies_of(client)) == 403

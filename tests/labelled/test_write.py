@@ -28,7 +28,8 @@ from anonymizer.reading.profile import suggest
 from anonymizer.releasing.files import archive
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.findings import Statement, findings_of
-from anonymizer.reporting.packet import PLAIN, check_packet, packet_of
+from anonymizer.reporting.packet import check_packet, packet_of
+from anonymizer.reporting.packet_files import PLAIN
 from anonymizer.schema import Role, Schema
 from anonymizer.settings import Settings
 from tests.labelled.test_read import ANSWERS, SEXES, sav, survey

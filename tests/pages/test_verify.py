@@ -17,7 +17,8 @@ from anonymizer.reading.profile import suggest
 from anonymizer.reading.samples import hospital
 from anonymizer.releasing.files import archive
 from anonymizer.reporting.findings import Statement, findings_of
-from anonymizer.reporting.packet import MANIFEST, packet_of
+from anonymizer.reporting.packet import packet_of
+from anonymizer.reporting.packet_files import MANIFEST
 from anonymizer.reporting.report import digest, schema_digest
 from tests.pages.test_data import SHELL
 from tests.pages.test_release import plain_text

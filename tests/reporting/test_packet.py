@@ -29,17 +29,8 @@ from anonymizer.releasing.release import read_release
 from anonymizer.reporting.catalogue import DDI
 from anonymizer.reporting.document import Picture
 from anonymizer.reporting.findings import Findings, Statement, findings_of
-from anonymizer.reporting.packet import (
-    INTERNAL,
-    MANIFEST,
-    MEMBERS,
-    PLAIN,
-    TABLES,
-    PacketCheck,
-    check_packet,
-    packet_of,
-    write_packet,
-)
+from anonymizer.reporting.packet import PacketCheck, check_packet, packet_of, write_packet
+from anonymizer.reporting.packet_files import INTERNAL, MANIFEST, MEMBERS, PLAIN, TABLES, manifest_text
 from anonymizer.reporting.pictures import LARGEST, pictures_of
 from anonymizer.reporting.report import SHORT_PATH, digest
 from anonymizer.schema import Schema
@@ -99,10 +90,8 @@ def members_of(data: bytes) -> dict[str, bytes]:
 def with_manifest(members: dict[str, bytes]) -> bytes:
     """A packet of other members, whose manifest was made to fit."""
     manifest = json.loads(members[MANIFEST])
-    manifest["members"] = [
-        {"path": name, "bytes": len(text), "sha256": digest(text)} for name, text in members.items() if name != MANIFEST
-    ]
-    return archive({MANIFEST: json.dumps(manifest).encode(), **{n: t for n, t in members.items() if n != MANIFEST}})
+    rest = {name: text for name, text in sorted(members.items()) if name != MANIFEST}
+    return archive({MANIFEST: manifest_text(rest, manifest["audience"], manifest["time"]).encode(), **rest})
 
 
 @pytest.mark.parametrize("audience", ["internal", "external"])

@@ -6,6 +6,7 @@ else: somebody whom it refuses starts no script, opens no WebSocket and reaches 
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_N
 from anonymizer.cli.app import I_KNOW, is_loopback, refusal
 from anonymizer.errors import ParameterError
 from anonymizer.version import how_to_install
-from ui.door.login import Identities, Login, Person, login
+from ui.door.login import LASTS, Identities, Login, Person, login
 from ui.door.notices import link, notice
 from ui.server.browsers import browser_of
 from ui.server.listed import require_listed
@@ -151,19 +152,29 @@ class Doors:
             await self.app(scope, receive, send)
 
     def marking(self, send: Send) -> Send:
-        """Return a way to answer in which no cookie goes without TLS, where browsers reach this server by it."""
-        if self.login is None or not self.login.secure:
+        """Return a way to answer in which the identity cookie lives no longer than a sign-in holds, and no cookie goes
+        without TLS where browsers reach this server by it."""
+        if self.login is None:
             return send
+        secure = self.login.secure
 
         async def marked(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [
-                    (name, value + b"; Secure" if is_open_cookie(name, value) else value)
-                    for name, value in message["headers"]
+                    (name, value + b"; Secure" if secure and is_open_cookie(name, value) else value)
+                    for name, value in map(with_its_life, message["headers"])
                 ]
             await send(message)
 
         return marked
+
+
+def with_its_life(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    """Return a header; of an identity cookie, one that a browser keeps no longer than a sign-in holds."""
+    name, value = header
+    if name.lower() != b"set-cookie" or not value.startswith(USER_COOKIE_NAME.encode()):
+        return header
+    return name, re.sub(rb"(?i)max-age=(\d+)", lambda age: b"Max-Age=%d" % min(int(age[1]), int(LASTS)), value)
 
 
 def is_open_cookie(name: bytes, value: bytes) -> bool:

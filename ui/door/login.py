@@ -128,7 +128,7 @@ def read_login(path: Path, client_secret: str = "") -> Login:
     """Return what the operator's file says.
 
     ``client_secret``: used where the file has none. Raises :class:`ParameterError` for what is absent, unknown or
-    unsafe; no message repeats a value of the file.
+    unsafe, and for a file that others can write, or read the secret in; no message repeats a value of the file.
     """
     remedy = "docs/OPERATING.md shows what it holds."
     try:
@@ -136,6 +136,12 @@ def read_login(path: Path, client_secret: str = "") -> Login:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no TOML"
         raise ParameterError(f"The login file {path} cannot be read: {reason}.", remedy=remedy) from None
+    if os.name == "posix" and (rights := path.stat().st_mode & (0o077 if "client_secret" in content else 0o022)):
+        what = "read the client's secret in" if rights & 0o044 else "change"
+        raise ParameterError(
+            f"Others on this computer can {what} the login file {path}.",
+            remedy=f"Keep it to yourself: chmod 600 {path}",
+        )
     content = {"client_secret": client_secret, "operators": [], **content}
     if unknown := sorted(set(content) - KEYS):
         raise ParameterError(f"The login file has keys that mean nothing: {', '.join(unknown)}.", remedy=remedy)

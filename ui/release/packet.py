@@ -11,7 +11,8 @@ import streamlit as st
 from anonymizer.pipeline import part_of
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.findings import findings_of, riskiest_of
-from anonymizer.reporting.packet import packet_formats, packet_of
+from anonymizer.reporting.packet import packet_of
+from anonymizer.reporting.packet_files import formats_of
 from anonymizer.reporting.pictures import pictures_of
 from anonymizer.reporting.report import Report
 from anonymizer.whatif.project import outward, to_json
@@ -83,7 +84,8 @@ def noted(take: Callable[[], None], packet: bytes) -> bytes:
 
 def table_formats(release: Release) -> str:
     """Return the names of the formats in which a packet has the table."""
-    return ", ".join(KINDS[format][0] for format in packet_formats(release) if format in release.formats)
+    formats = formats_of(column.variable for column in release.columns)
+    return ", ".join(KINDS[format][0] for format in formats if format in release.formats)
 
 
 def made(ws: Workspace, release: Release, report: Report, reason: str, audience: str) -> bytes | None:

@@ -12,7 +12,7 @@ from anonymizer.cli.app import OVERWRITING
 from ui import warm
 from ui.door import operator
 from ui.door.doors import Doors
-from ui.server import browsers, files, sessions, uploads
+from ui.server import browsers, files, log, sessions, uploads
 from ui.server.headers import Headers
 from ui.server.health import Health
 from ui.server.origins import Origins
@@ -24,6 +24,7 @@ MIDDLEWARE = tuple(map(Middleware, (Headers, Origins, Doors, browsers.Browsers, 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Run what goes on for as long as the server runs."""
+    log.escape()
     browsers.require_binding()
     operator.say_key()
     uploads.keep_in_memory()

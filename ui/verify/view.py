@@ -110,7 +110,7 @@ def verdict_on_packet(ws: Workspace, name: str, content: bytes) -> Verdict:
     answer = check_packet(content, unfold=unfold, read=read)
     roles = "" if answer.claim is None else words_of(answer.claim)
     if not answer.differences:
-        return Verdict(name, True, (answer.sentence,), answer.tables, roles)
+        return Verdict(name, True, (answer.sentence, *answer.notes), answer.tables, roles)
     more = len(answer.differences) - MOST_SENTENCES
     sentences = answer.differences[:MOST_SENTENCES] + ((f"And {more:,} more.",) if more > 0 else ())
     return Verdict(name, False, ("This packet is not as it was made.", *sentences), {}, roles)

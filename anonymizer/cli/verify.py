@@ -1,0 +1,194 @@
+"""``copse verify``: a released file, folder, packet, or table of a database, checked from the terminal."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from anonymizer.checking.labels import labels_text
+from anonymizer.checking.rare_forms import rare_forms
+from anonymizer.checking.released_file import ReleasedFile, kind_of_cells, read_file, read_released, stored_otherwise
+from anonymizer.checking.verify import Verification, verify
+from anonymizer.checking.written import written_otherwise
+from anonymizer.cli.files import run_apart
+from anonymizer.cli.options import (
+    add_population,
+    add_reading,
+    add_roles,
+    add_settings,
+    ask_password,
+    first_bytes,
+    limits_of,
+    names,
+    population_from,
+    print_checks,
+    print_json,
+    read_apart,
+    read_options,
+    reading_of,
+    require_roles,
+    schema_of,
+)
+from anonymizer.cli.packet import verify_packet
+from anonymizer.cli.typed import ONCE_OPTIONS, READING, with_typed
+from anonymizer.databases.address import Address
+from anonymizer.databases.read import read_rows
+from anonymizer.databases.write import rows_bytes
+from anonymizer.errors import ParameterError, SchemaError
+from anonymizer.labelled.variable import Variable
+from anonymizer.partitions.folder import is_archive
+from anonymizer.reading.options import ReadOptions
+from anonymizer.reading.patterns import meanings_of
+from anonymizer.releasing.release import ENDINGS
+from anonymizer.reporting.against import other_than_said
+from anonymizer.reporting.claim import Claim, claim_from, roles_text, same_text
+from anonymizer.reporting.packet import is_packet
+from anonymizer.reporting.report import digest, schema_digest, schema_from
+from anonymizer.schema import Column, Kind, Role, Schema, kind_of
+from anonymizer.settings import Limits
+
+
+def add_verify(subparsers: "argparse._SubParsersAction[Any]") -> None:
+    """Add the command."""
+    check = subparsers.add_parser("verify", help="check a release, from the file alone or beside the original")
+    check.add_argument("input", help=f"the released file ({ENDINGS}), folder or packet, or the address of a table")
+    add_roles(check)
+    add_reading(check)
+    check.add_argument(
+        "--keep", type=names, default=[], metavar="K", help="columns that others neither know nor must not learn"
+    )
+    check.add_argument("--report", metavar="JSON", help="its report: checks that file and roles are those it speaks of")
+    check.add_argument("--original", help="the table it was made from: checks cells and linking as well")
+    add_settings(check, *Limits().required, "suppression")
+    add_population(check)
+    check.add_argument("--json", action="store_true", help="print the checks as JSON")
+    check.set_defaults(run=run_verify)
+
+
+def run_verify(options: argparse.Namespace) -> int:
+    """Run ``verify``: print every check; return 1 when a required one fails."""
+    table = options.input if isinstance(options.input, Address) else None
+    first = first_bytes(options.input, 100) if table is None and Path(options.input).is_file() else b""
+    if table is None and (Path(options.input).is_dir() or is_archive(first)):
+        return run_apart(options)
+    if is_packet(first):
+        return verify_packet(options, Path(options.input).read_bytes())
+    claim = claim_from(options.report) if options.report else None
+    limits, others = limits_of(options, claim)
+    if table is None:
+        released = read_apart(options.input, options=released_options(options), reader=read_released)
+        file, content = ReleasedFile.of_reading(released), released.sha256
+    else:
+        rows = rows_bytes(ask_password(table, read_rows))
+        file, content = read_file(rows), digest(rows)
+    reading = reading_of(options.original, options) if options.original else None
+    original = None if reading is None else reading.frame
+    schema = released_schema(file.rows, original, options, claim)
+    file, said = under_schema(file, schema, options, claim, original is not None)
+    if original is not None:
+        original = original[[column.name for column in schema.columns if column.name in original.columns]]
+    verification = verify(
+        file.rows, schema, original=original, beside=file.beside, unjudged=file.unjudged,
+        population=population_from(options),
+        left_out=claim.left_out if claim else None, **limits,
+    )  # fmt: skip
+    differences = () if claim is None else claim.differences(content, len(file.rows), schema)
+    if claim is not None and not differences:
+        differences = other_than_said(file.rows, claim, is_file=table is None)
+    same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
+    passed = verification.passed and not differences and same is not False
+    if options.json:
+        described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed, "said": said}
+        if claim is not None:
+            described |= {"is_the_reported_file": not differences, "differences": list(differences)}
+            described |= {"is_the_reported_original": same, "limits_not_the_reported": others}
+        print_json(described)
+    else:
+        same_file = "" if claim is None else same_text("file", differences, others)
+        print_found(verification, schema, (same_file, about, *said))
+    return 0 if passed else 1
+
+
+def released_options(options: argparse.Namespace) -> ReadOptions:
+    """Return how the released file is read: as releases are, or, where no original is named, which options of reading
+    speak of then, as a file from elsewhere with another delimiter or encoding.
+
+    Raises :class:`ParameterError` for other options of reading without an original.
+    """
+    if options.original:
+        return ReadOptions()
+    unused = sorted(options.typed.intersection(READING) - {"delimiter", "encoding"})
+    if unused:
+        name = "no-header" if unused[0] == "header" else unused[0].replace("_", "-")
+        raise ParameterError(f"--{name} speaks of the original, and none is named.", remedy="Add --original.")
+    return read_options(options)
+
+
+def print_found(verification: Verification, schema: Schema, said: Sequence[str]) -> None:
+    """Print every check, the roles, and what else is said."""
+    print_checks(verification)
+    print(roles_text(schema))
+    for sentence in filter(None, said):
+        print(sentence)
+
+
+def under_schema(
+    file: ReleasedFile, schema: Schema, options: argparse.Namespace, claim: Claim | None, beside_original: bool
+) -> tuple[ReleasedFile, list[str]]:
+    """Return a file read under a schema, and what is said of it that is no check, a sentence each: columns that nobody
+    named, labels and kinds that only the file gives, and rare forms of values where no original is at hand. Raises
+    :class:`SchemaError` for a column that nobody named and that looks as if it told people apart."""
+    told = bool(options.schema) or (claim is not None and not options.quasi_identifying)
+    labels = told and (any(one.variable != Variable() for one in schema.columns) or bool(claim and claim.is_internal))
+    said = []
+    if not told and claim is None:
+        require_roles(file.rows, schema, options.keep, "verify")
+        unnamed = [name for name in schema.insensitive if name not in options.keep]
+        said += [f"Nobody named {', '.join(unnamed)}: taken as insensitive. {NAME_THEM}"] if unnamed else []
+        said += [] if beside_original else stored_otherwise(file.stored, schema)
+    said += [] if labels else filter(None, [labels_text(file.variables)])
+    file = file.under(schema, labels=labels, stored=told or beside_original)
+    said += [] if claim is not None else written_otherwise(file.rows, schema, {})
+    return file, [*said, *([] if beside_original else rare_forms(file.rows, schema))]
+
+
+NAME_THEM = "Name each with --quasi-identifying, --sensitive or --keep."
+
+
+def released_schema(
+    released: pd.DataFrame, original: pd.DataFrame | None, options: argparse.Namespace, claim: Claim | None
+) -> Schema:
+    """Return the schema of a released file: from a file, or of the options, with kinds from its cells, or from the
+    original where a column was kept. A column that the original does not have, or that none of the options names and
+    whose header speaks of people's names or numbers, is none that may be there."""
+    if options.schema:
+        return with_typed(schema_from(options.schema), options, "schema")
+    if claim is not None and not options.quasi_identifying:
+        return with_typed(claim.schema, options, "report")
+    once = {name: role for option, role in ONCE_OPTIONS.items() if (name := getattr(options, option)) is not None}
+    for name in once:
+        if original is not None and name not in original.columns:
+            raise SchemaError(
+                f"There is no column {name!r} in the original.", column=name, remedy="Name one of its own."
+            )
+    roles = schema_of(released, argparse.Namespace(**{**vars(options), **dict.fromkeys(ONCE_OPTIONS)}))
+    named = {*options.quasi_identifying, *options.sensitive, *options.kinds, *options.keep}
+    columns = []
+    for column in roles.columns:
+        role = column.role
+        if original is not None and column.name not in original.columns:
+            continue
+        if column.name not in named and any(one.role is Role.IDENTIFYING for one in meanings_of(column.name)):
+            role = Role.IDENTIFYING
+        if column.name in options.kinds:
+            kind = column.kind
+        elif role is not Role.QUASI_IDENTIFYING and original is not None:
+            kind = kind_of(original[column.name])
+        else:
+            kind = kind_of_cells(released[column.name], role)
+        columns.append(Column(column.name, role, kind))
+    columns = [column for column in columns if column.name not in once]
+    columns += [Column(name, role, Kind.CATEGORICAL) for name, role in once.items()]
+    return Schema(tuple(columns), roles.target)

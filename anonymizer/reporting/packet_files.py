@@ -1,0 +1,145 @@
+"""The files of a release packet that follow from its tables and its report: description, script, README, manifest.
+
+Whoever makes a packet and whoever checks one call the same :func:`following`, so a file that holds anything else is
+found.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import wrap
+
+import numpy as np
+import pandas as pd
+
+from anonymizer.cells import kept_value
+from anonymizer.checking.verify import Verification
+from anonymizer.json_value import JsonValue
+from anonymizer.labelled.variable import Variable
+from anonymizer.releasing.release import ORDERS, Release
+from anonymizer.releasing.workbook import EMPTY, label_rows, sheet_cell, workbook_bytes
+from anonymizer.reporting.catalogue import MEDIA_TYPES, Entry, codebook, data_package, dcat, dictionary_text
+from anonymizer.reporting.claim import Claim
+from anonymizer.reporting.described import Described
+from anonymizer.reporting.report import ADD_UP, SHORT_PATH, digest, python_lines, recipient_json
+from anonymizer.schema import Kind
+from anonymizer.version import VERSION
+
+LAYOUT = 2
+"""Version of a packet's layout."""
+MANIFEST, REPORT = "manifest.json", "report.json"
+PLAIN = ("csv", "parquet", "xlsx")
+"""What every packet has the table as; one that came with words of its columns has it in the other formats, too."""
+TABLES = {format: f"data/release.{format}" for format in (*PLAIN, "feather", "sav", "dta", "xpt")}
+MEMBERS = {
+    "README.txt": "what is in here, and how to check it",
+    **{path: f"the table as {path.rpartition('.')[2]}" for path in TABLES.values()},
+    "datapackage.json": "the data dictionary as a Frictionless Data Package with its Table Schema",
+    "dcat.jsonld": "the entry for a data catalogue, DCAT",
+    "ddi-codebook.xml": "the data dictionary as DDI-Codebook 2.5",
+    "dictionary.md": "the data dictionary in plain words",
+    "repeat.py": "the script that makes a release like it from the original",
+    "report.html": "the report, with pictures",
+    REPORT: "the report for machines: roles, limits, digests of the table",
+    "report.pdf": "the report to print and to sign",
+}
+"""Everything that a packet for the recipient may hold beside its manifest, and what it is."""
+INTERNAL = {
+    "approvals.html": "the reasons that were given, and lines to sign",
+    "project.json": "the project: every decision, to be opened with next year's table",
+}
+"""What only the internal packet holds."""
+
+
+def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:
+    """Return the formats in which the table of a packet stands where it fits into them. ``variables``: what a file
+    says of its columns."""
+    return tuple(TABLES) if any(variable != Variable() for variable in variables) else PLAIN
+
+
+def following(
+    document: JsonValue, claim: Claim, described: Described, release: Release, found: Verification,
+    tables: Mapping[str, bytes], audience: str,
+) -> dict[str, bytes]:  # fmt: skip
+    """Return the files that follow, by path, the README not among them. ``document``: the report, which ``claim`` and
+    ``described`` were read from; ``release``: the table as the CSV has it; ``found``: what the checker says of it."""
+    media = {path: MEDIA_TYPES[format] for format, path in TABLES.items()}
+    what, time = described.what(found, claim.suppression), document.field("provenance").field("time").time()
+    entry = Entry(release, tables, media, what, time, described.statement)
+    texts = {
+        "datapackage.json": data_package(entry),
+        "dcat.jsonld": dcat(entry),
+        "dictionary.md": dictionary_text(entry),
+        "repeat.py": f"{_script(document, claim, audience)}\n",
+    }
+    return {path: text.encode() for path, text in texts.items()} | {"ddi-codebook.xml": codebook(entry)}
+
+
+def _script(document: JsonValue, claim: Claim, audience: str) -> str:
+    """Return the script that repeats the run; that of the recipient names no file, nor how it was read, nor why it may
+    leave."""
+    if audience != "internal":
+        return python_lines(SHORT_PATH, claim.schema, claim.settings, {}, {}, REPORT)
+    source = document.field("provenance").field("input")
+    findings = document.field("gate").field("findings").items()
+    reasons = {
+        finding.field("key").text(): finding.field("reason").text()
+        for finding in findings
+        if not finding.field("reason").absent
+    }
+    read_with = {name: value.value for name, value in source.field("read_with").fields().items()}
+    return python_lines(source.field("name").text(), claim.schema, claim.settings, read_with, reasons, REPORT)
+
+
+def recipient_again(document: JsonValue, claim: Claim, described: Described) -> str:
+    """Return the recipient's report made again of what was read from one. Raises :class:`ReadError` for what does not
+    fit."""
+    override = document.field("override")
+    return recipient_json(
+        passed=not described.failed, rows=claim.rows, left_out=claim.left_out or 0,
+        override="" if override.absent else override.text(), commitment=claim.commitment,
+        output={format: claim.outputs[format] for format in TABLES if format in claim.outputs}, schema=claim.schema,
+        parameters=claim.settings, time=document.field("provenance").field("time").time(),
+        row_order=ORDERS.get(claim.order, ""), described=described.to_dict(),
+    )  # fmt: skip
+
+
+def book_again(rows: pd.DataFrame, release: Release) -> bytes:
+    """Return the workbook of a table. ``rows``: its cells as in a CSV file; ``release``: the same as a release."""
+    columns, labels = [], []
+    for column in release.columns:
+        cells = rows[column.name]
+        as_number = column.kind is Kind.NUMERIC and not column.generalized
+        texts = list(cells.cat.categories)
+        ways = np.array([*(sheet_cell(text, as_number) for text in texts), EMPTY], dtype=object)
+        columns.append(list(ways[cells.array.codes]))
+        labels += label_rows(column.name, column.variable, set(map(kept_value, texts)))
+    return workbook_bytes([column.name for column in release.columns], columns, labels)
+
+
+def read_me(paths: Iterable[str], audience: str, formats: Sequence[str]) -> str:
+    """Return the text that says what is in a packet. ``paths``: its other files; ``formats``: those in which the table
+    is there, or does not fit."""
+    names = sorted({*paths, "README.txt"})
+    whom = "For the recipient." if audience == "external" else "Internal: keep it with the original."
+    lines = [f"A release packet, made by Copse {VERSION}. {whom}", ""]
+    lines += [f"{name:<22}{(MEMBERS | INTERNAL)[name]}" for name in names]
+    missing = [format for format in formats if TABLES[format] not in names]
+    lines += [f"{'':<22}(the table does not fit into a file of the kind {format})" for format in missing]
+    lines += [f"{MANIFEST:<22}size and SHA-256 of every file", "", "To check all of it: copse verify PACKET.zip", ""]
+    lines += [*wrap(ADD_UP, 100), ""]
+    return "\n".join(lines)
+
+
+def manifest_text(members: Mapping[str, bytes], audience: str, time: str) -> str:
+    """Return the manifest of a packet of these files, in their order."""
+    described = {
+        "copse_packet": LAYOUT,
+        "software": {"name": "Copse", "version": VERSION},
+        "audience": audience,
+        "time": time,
+        "members": [
+            {"path": path, "what": (MEMBERS | INTERNAL)[path], "bytes": len(content), "sha256": digest(content)}
+            for path, content in members.items()
+        ],
+    }
+    return json.dumps(described, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
