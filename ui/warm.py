@@ -8,6 +8,7 @@ of the collection of garbage.
 import gc
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ class WarmUp:
 WARM_UP = WarmUp()
 """That of this process."""
 
+AGAIN_AFTER = 30.0
+"""Seconds after which a warm-up that failed is tried again."""
+
 PAUSE = 5.0
 """Seconds after a drawing until garbage is collected."""
 
@@ -52,16 +56,19 @@ COLLECTION = threading.Lock()
 
 
 def begin() -> None:
-    """Load the libraries and compile, and note whether that worked."""
-    try:
-        load()
-        WARM_UP.done = True
-    except Exception as error:  # of whatever kind: nothing but this note would say that no tree can be grown
-        logging.getLogger(__name__).exception("The warm-up failed")
-        WARM_UP.failure = (
-            f"No tree can be grown: Copse's compiled code could not be loaded ({type(error).__name__}: {error}). "
-            "Start Copse anew; if that does not help, install it anew."
-        )
+    """Load the libraries and compile, and note whether that worked; where it did not, try again after a while."""
+    while not WARM_UP.done:
+        try:
+            load()
+            WARM_UP.done, WARM_UP.failure = True, ""
+        except Exception as error:  # of whatever kind: nothing but this note would say that no tree can be grown
+            if not WARM_UP.failure:
+                logging.getLogger(__name__).exception("The warm-up failed; it is tried again")
+            WARM_UP.failure = (
+                f"No tree can be grown: Copse's compiled code could not be loaded ({type(error).__name__}: {error}). "
+                "Start Copse anew; if that does not help, install it anew."
+            )
+            time.sleep(AGAIN_AFTER)
 
 
 def load() -> None:

@@ -36,6 +36,7 @@ def login_file(folder: Path, address: str, issuer: str, text: str = LOGIN) -> Pa
     file = folder / "login.toml"
     values = {"ADDRESS": address, "ISSUER": issuer, "CLIENT": CLIENT}
     file.write_text(re.sub("|".join(values), lambda match: values[match[0]], text), "utf-8")
+    file.chmod(0o600)
     return file
 
 

@@ -12,13 +12,15 @@ from anonymizer.cli.app import OVERWRITING
 from ui import warm
 from ui.door import operator
 from ui.door.doors import Doors
-from ui.server import browsers, files, log, sessions, uploads
+from ui.server import browsers, files, heads, log, sessions, uploads
 from ui.server.headers import Headers
 from ui.server.health import Health
 from ui.server.origins import Origins
 
 MIDDLEWARE = tuple(map(Middleware, (Headers, Origins, Doors, browsers.Browsers, Health)))
 """From the outermost: what all answers say, which pages may ask, who may come in, what is whose, how the server is."""
+
+heads.guard()  # before the server takes its first connection
 
 
 @asynccontextmanager
