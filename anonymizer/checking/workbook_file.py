@@ -80,7 +80,8 @@ def _rows(sheet: str, stored: list[set[str]]) -> list[list[str | None]]:
     each column below the head are stored."""
     if not (sheet.startswith(SHEET_START) and sheet.endswith(SHEET_END)):
         refuse_workbook()
-    rows, place, end = [], len(SHEET_START), len(sheet) - len(SHEET_END)
+    rows: list[list[str | None]] = []
+    place, end = len(SHEET_START), len(sheet) - len(SHEET_END)
     while place < end:
         row = _ROW.match(sheet, place, end)
         if row is None:

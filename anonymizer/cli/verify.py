@@ -123,7 +123,7 @@ def under_schema(
     named, labels and kinds that only the file gives, and rare forms of values where no original is at hand. Raises
     :class:`SchemaError` for a column that nobody named and that looks as if it told people apart."""
     told = bool(options.schema) or (claim is not None and not options.quasi_identifying)
-    labels = told and (any(one.variable != Variable() for one in schema.columns) or bool(claim and claim.is_internal))
+    labels = told and (any(one.variable != Variable() for one in schema.columns) or bool(claim and claim.knows_labels))
     said = []
     if not told and claim is None:
         require_roles(file.rows, schema, options.keep, "verify")

@@ -3,6 +3,7 @@
 With the table and the report, all other files of a packet follow from it, and so whoever checks one makes them again.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -132,22 +133,6 @@ class Described:
         checks += records_check(found.rows, found.rows + found.left_out, suppression, found.left_out)
         return replace(found, checks=tuple(checks)).describe()
 
-    def release(self, rows: pd.DataFrame, schema: Schema, numbers: str) -> Release:
-        """Return the release that a table of these rows is, as :meth:`ReleasedFile.under` a schema gives them.
-        ``numbers``: how they are written. Raises :class:`CellError` for what is no cell."""
-        columns = []
-        for words in self.columns:
-            column = schema[words.name]
-            about = words.name, column.role, column.kind, words.domain, words.may_miss
-            more = {"variable": words.variable, "declared": words.declared, "treat": column.treat}
-            if column.role is not Role.QUASI_IDENTIFYING:
-                columns.append(ReleasedColumn(*about, values=rows[words.name], **more))
-                continue
-            index, texts = texts_of(rows[words.name])
-            cells = tuple(parse_column_cell(text, column) for text in texts)
-            columns.append(ReleasedColumn(*about, cells, index, **more))
-        return Release(tuple(columns), np.arange(len(rows)), "", numbers=numbers)
-
     def problems(self, release: Release, schema: Schema, left_out: int) -> list[str]:
         """Return how the columns of a release are not what is said of them, a sentence each. ``left_out``: how many
         records are in no row; what these held can be in domains then."""
@@ -157,6 +142,25 @@ class Described:
             for column in release.columns
             if (problem := judge[column.generalized](column, schema[column.name], bool(left_out)))
         ]
+
+
+def release_from(rows: pd.DataFrame, schema: Schema, columns: Sequence[DescribedColumn], numbers: str = "") -> Release:
+    """Return the release that a table of these rows is, as :meth:`ReleasedFile.under` a schema gives them. ``columns``:
+    what is said of each; ``numbers``: how they are written. Raises :class:`CellError` for what is no cell."""
+    released = []
+    for words in columns:
+        column = schema[words.name]
+        plain = ReleasedColumn(
+            words.name, column.role, column.kind, words.domain, words.may_miss, variable=words.variable,
+            declared=words.declared, treat=column.treat,
+        )  # fmt: skip
+        if column.role is Role.QUASI_IDENTIFYING:
+            index, texts = texts_of(rows[words.name])
+            cells = tuple(parse_column_cell(text, column) for text in texts)
+            released.append(replace(plain, cells=cells, index=index))
+        else:
+            released.append(replace(plain, values=rows[words.name]))
+    return Release(tuple(released), np.arange(len(rows)), "", numbers=numbers)
 
 
 def _wrong_cells(column: ReleasedColumn, of: Column, lacks: bool) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import BESIDE, ReleasedFile, read_archive, read_file
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
@@ -25,11 +26,12 @@ from anonymizer.releasing.files import archive, write_file
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.claim import Claim, claim_in
-from anonymizer.reporting.described import Described
+from anonymizer.reporting.described import Described, release_from
 from anonymizer.reporting.dossier import AUDIENCES, approvals_of, document_of
 from anonymizer.reporting.findings import Findings, Statement
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.packet_files import (
+    FIELDS,
     INTERNAL,
     LAYOUT,
     MANIFEST,
@@ -131,7 +133,7 @@ class _Report:
     def release(self, file: ReleasedFile) -> Release:
         """Return the release that a file of it is, read under the schema. Raises :class:`CellError` for what is no
         cell."""
-        return self.described.release(file.rows, self.schema, str(self.claim.settings.get("numbers", "")))
+        return release_from(file.rows, self.schema, self.described.columns, str(self.claim.settings.get("numbers", "")))
 
     def following(
         self, release: Release, found: Verification, tables: Mapping[str, bytes], audience: str
@@ -140,10 +142,14 @@ class _Report:
         return following(self.document, self.claim, self.described, release, found, tables, audience)
 
     def differences(self, content: bytes, audience: str) -> list[str]:
-        """Return how the file of the recipient's report is not written as Copse writes it. The steward's is not made
-        again, for most of it follows from the original."""
+        """Return how the file of the report is not written as Copse writes it. Most of the steward's follows from the
+        original: of that, the fields are compared and no figures."""
         if audience == "internal":
-            return []
+            return [
+                f"{REPORT}: {place or 'it'} does not have the fields that it should."
+                for place, names in FIELDS.items()
+                if set(self.document.field(place).fields() if place else self.document.fields()) != set(names)
+            ]
         return _other_json(REPORT, content, recipient_again(self.document, self.claim, self.described).encode())
 
 
@@ -167,12 +173,14 @@ def write_packet(path: str | Path, packet: bytes) -> None:
 @dataclass(frozen=True, eq=False)
 class PacketCheck:
     """What came of checking a packet. ``differences``: how it is not what it says, a sentence each; ``tables``: the
-    checker's findings of each table in it, by path; ``claim``: of its report, ``None`` where that cannot be read."""
+    checker's findings of each table in it, by path; ``claim``: of its report, ``None`` where that cannot be read;
+    ``rare``: rare forms among the values, a sentence each, where no original is at hand."""
 
     audience: str
     differences: tuple[str, ...]
     tables: Mapping[str, Verification]
     claim: Claim | None
+    rare: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -197,6 +205,7 @@ class PacketCheck:
         return (
             f"Not read: {unread}. Their bytes are those of the manifest, and what they say was not compared.",
             "Nobody signed the manifest: it shows damage, and changes that do not fit, but not who made the packet.",
+            *self.rare,
         )
 
 
@@ -282,7 +291,8 @@ def check_packet(
         more = original is not None or any(value is not None for value in limits.values())
         found = _verify(first[1], report.claim, None, {}) if more else tables[TABLES["csv"]]
         sentences += _others_that_follow(members, report, first, found, audience, unfold)
-    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim)
+    rare = () if original is not None or first is None else rare_forms(first[1].rows, report.schema)
+    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim, rare)
 
 
 def _tables(

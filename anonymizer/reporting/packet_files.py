@@ -50,6 +50,19 @@ INTERNAL = {
 """What only the internal packet holds."""
 
 
+FIELDS = {
+    "": (
+        "software", "passed", "what_it_is", "method", "notes", "override", "gate", "verification", "worst_groups",
+        "linking_risk", "isolation", "utility", "provenance", "described",
+    ),
+    "provenance": (
+        "input", "output_sha256", "schema", "schema_sha256", "parameters", "command", "python", "versions", "time",
+        "row_order",
+    ),
+}  # fmt: skip
+"""The fields of the steward's report in a packet, by where they stand."""
+
+
 def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:
     """Return the formats in which the table of a packet stands where it fits into them. ``variables``: what a file
     says of its columns."""
