@@ -3,7 +3,6 @@ They are listed, not judged: a name may well have them."""
 
 import re
 import unicodedata
-from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -33,14 +32,14 @@ def rare_forms(rows: pd.DataFrame, schema: Schema) -> tuple[str, ...]:
             continue
         index, distinct = texts_of(rows[column.name])
         texts = [text or "" for text in distinct]
-        found = {
+        forms = {
             "letters that nobody sees": [text for text in texts if not text.isascii() and any(map(_is_unseen, text))],
             "letters of two scripts in one word": [text for text in texts if _is_mixed(text)],
             "more digits than the others": _with_more_digits(column, texts, index),
         }
         sentences += [
             f"Column {column.name!r} has {plural(len(values), 'value')} with {what}: {_listed(values)}."
-            for what, values in found.items()
+            for what, values in forms.items()
             if values
         ]
     return tuple(sentences)
@@ -63,7 +62,6 @@ def _is_mixed(text: str) -> bool:
     return any(len({_script(letter) for letter in word} - {""}) > 1 for word in re.findall(r"\w+", text))
 
 
-@lru_cache(maxsize=1 << 16)
 def _script(letter: str) -> str:
     """Return the script of a letter, as its name begins; "" for what is none, or stands beside any."""
     first = unicodedata.name(letter, "").partition(" ")[0] if letter.isalpha() else ""

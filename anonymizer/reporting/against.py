@@ -18,12 +18,12 @@ def other_than_said(rows: pd.DataFrame, claim: Claim, is_file: bool = True) -> t
     ``is_file``: they stand in a file; those of a database have no order."""
     if any(name not in rows.columns for name in claim.schema.released):
         return ()
-    written = written_otherwise(rows, claim.schema, claim.settings)
+    others = written_otherwise(rows, claim.schema, claim.settings)
     try:
         in_order = not is_file or claim.order != "content" or _stands_sorted(rows, claim.schema)
     except CellError:
-        return tuple(written)
-    return (*written, *([] if in_order else [OUT_OF_ORDER]))
+        return tuple(others)
+    return (*others, *([] if in_order else [OUT_OF_ORDER]))
 
 
 def _stands_sorted(rows: pd.DataFrame, schema: Schema) -> bool:

@@ -68,15 +68,15 @@ class Described:
     persons: int | None = None
 
     @classmethod
-    def of(cls, release: Release, found: Verification, statement: Statement) -> "Described":
-        """Return what is said of a release, which was ``found`` to be so beside its original."""
-        containment, persons = found.get("containment"), found.get("k persons")
+    def of(cls, release: Release, verification: Verification, statement: Statement) -> "Described":
+        """Return what is said of a release. ``verification``: of it beside its original."""
+        containment, persons = verification.get("containment"), verification.get("k persons")
         return cls(
             tuple(
                 DescribedColumn(column.name, tuple(column.domain), column.declared, column.may_miss, column.variable)
                 for column in release.columns
             ),
-            statement.purpose, statement.prepared_by, tuple(check.name for check in found.failed),
+            statement.purpose, statement.prepared_by, tuple(check.name for check in verification.failed),
             containment is not None and containment.passed is True,
             None if persons is None or not persons.passed else int(persons.achieved or 0),
         )  # fmt: skip
@@ -116,22 +116,24 @@ class Described:
         """What the steward says of the release in a catalogue."""
         return Statement(purpose=self.purpose, prepared_by=self.prepared_by)
 
-    def what(self, found: Verification, suppression: float) -> str:
-        """Return what the release is, in the checker's words. ``found``: of the table, alone or beside the original;
-        ``suppression``: the largest share of records that may be left out."""
+    def what(self, verification: Verification, suppression: float) -> str:
+        """Return what the release is, in the checker's words. ``verification``: of the table, alone or beside the
+        original; ``suppression``: the largest share of records that may be left out."""
         if self.failed:
             return f"This release fails required checks: {', '.join(self.failed)}."
-        counted = found.get("k persons") is not None
+        counted = verification.get("k persons") is not None
         others = ("k persons", "containment", "records left out")
-        checks = [check for check in found.checks if check.name not in others]
+        checks = [check for check in verification.checks if check.name not in others]
         if counted or self.persons is not None:
-            enough = None if self.persons is None else self.persons >= found.k
-            checks.append(Check("k persons", found.k, self.persons, enough, "", "Persons were not counted."))
+            enough = None if self.persons is None else self.persons >= verification.k
+            checks.append(Check("k persons", verification.k, self.persons, enough, "", "Persons were not counted."))
         if self.contained:
-            sentence = CONTAINED if found.get("means and medians") is None else CONTAINED_BUT
+            sentence = CONTAINED if verification.get("means and medians") is None else CONTAINED_BUT
             checks.append(Check("containment", None, None, True, "", sentence))
-        checks += records_check(found.rows, found.rows + found.left_out, suppression, found.left_out)
-        return replace(found, checks=tuple(checks)).describe()
+        checks += records_check(
+            verification.rows, verification.rows + verification.left_out, suppression, verification.left_out
+        )
+        return replace(verification, checks=tuple(checks)).describe()
 
     def problems(self, release: Release, schema: Schema, left_out: int) -> list[str]:
         """Return how the columns of a release are not what is said of them, a sentence each. ``left_out``: how many

@@ -70,13 +70,13 @@ def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:
 
 
 def following(
-    document: JsonValue, claim: Claim, described: Described, release: Release, found: Verification,
+    document: JsonValue, claim: Claim, described: Described, release: Release, verification: Verification,
     tables: Mapping[str, bytes], audience: str,
 ) -> dict[str, bytes]:  # fmt: skip
     """Return the files that follow, by path, the README not among them. ``document``: the report, which ``claim`` and
-    ``described`` were read from; ``release``: the table as the CSV has it; ``found``: what the checker says of it."""
+    ``described`` were read from; ``release``: the table as the CSV has it; ``verification``: of it."""
     media = {path: MEDIA_TYPES[format] for format, path in TABLES.items()}
-    what, time = described.what(found, claim.suppression), document.field("provenance").field("time").time()
+    what, time = described.what(verification, claim.suppression), document.field("provenance").field("time").time()
     entry = Entry(release, tables, media, what, time, described.statement)
     texts = {
         "datapackage.json": data_package(entry),

@@ -67,8 +67,8 @@ def fitted(members: Members, before: Members) -> Members:
     try:
         manifest = manifest_text(rest, stated["audience"], stated["time"])
     except KeyError:  # a file that has no place there
-        known = {path: content for path, content in rest.items() if path != "notes.txt"}
-        manifest = manifest_text(known, stated["audience"], stated["time"])
+        others = {path: content for path, content in rest.items() if path != "notes.txt"}
+        manifest = manifest_text(others, stated["audience"], stated["time"])
     return {MANIFEST: manifest.encode(), **rest}
 
 

@@ -248,7 +248,7 @@ def test_rare_forms__are_listed_without_the_original(capsys: Capture) -> None:
     assert r"'\u202ecalm'" in printed
     assert "Column 'cost' has 1 value with more digits than the others: '6.5000123'." in printed
     main(["verify", "t.csv", *roles, "--k", "5", "--json"])
-    assert len([one for one in json.loads(capsys.readouterr().out)["said"] if one.startswith("Column")]) == 3
+    assert len([one for one in json.loads(capsys.readouterr().out)["remarks"] if one.startswith("Column")]) == 3
 
 
 def test_a_folder__is_not_believed_what_its_columns_are(tmp_path: Path, capsys: Capture) -> None:
