@@ -163,24 +163,22 @@ def read_json(path: str | Path, document: str, remedy: str) -> JsonValue:
     return parse(content, document, remedy)
 
 
-def first_difference(found: Any, expected: Any, place: str = "") -> str:
+def first_difference(here: Any, expected: Any, place: str = "") -> str:
     """Return where a value of JSON is not the one that was expected, in words; "" where both are the same."""
     at = f"{place}, " if place else ""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        if others := [name for name in found if name not in expected]:
+    if isinstance(here, dict) and isinstance(expected, dict):
+        if others := [name for name in here if name not in expected]:
             return f"{at}{short_text(others[0])} has no place there"
-        if missing := [name for name in expected if name not in found]:
+        if missing := [name for name in expected if name not in here]:
             return f"{at}{missing[0]} is missing"
-        parts = [first_difference(found[name], expected[name], f"{at}{name}") for name in expected]
-        return next(
-            filter(None, parts), "" if list(found) == list(expected) else f"{place or 'it'} is in another order"
-        )
-    if isinstance(found, list) and isinstance(expected, list):
-        if len(found) != len(expected):
-            return f"{place} has {len(found):,} entries, and should have {len(expected):,}"
-        pairs = enumerate(zip(found, expected, strict=True), 1)
+        parts = [first_difference(here[name], expected[name], f"{at}{name}") for name in expected]
+        return next(filter(None, parts), "" if list(here) == list(expected) else f"{place or 'it'} is in another order")
+    if isinstance(here, list) and isinstance(expected, list):
+        if len(here) != len(expected):
+            return f"{place} has {len(here):,} entries, and should have {len(expected):,}"
+        pairs = enumerate(zip(here, expected, strict=True), 1)
         return next(filter(None, (first_difference(*pair, f"{place} {at}") for at, pair in pairs)), "")
-    same = type(found) is type(expected) and found == expected
+    same = type(here) is type(expected) and here == expected
     return "" if same else f"{place or 'it'} is not what follows"
 
 

@@ -29,16 +29,16 @@ def label_problems(variables: Mapping[str, Variable], rows: pd.DataFrame, schema
     own = {column.name: column.variable for column in schema.columns}
     try:
         here = planned_table([_column(rows, name, variables.get(name, Variable())) for name in names], format)
-        given = planned_table(
+        expected = planned_table(
             [_column(rows, name, own.get(name, Variable())) for name in names], format, schema.quasi_identifying
         )
-        if labelled_bytes(here, format) == labelled_bytes(given, format):
+        if labelled_bytes(here, format) == labelled_bytes(expected, format):
             return []
     except ParameterError:
         return [OTHERS]
     return [
         f"Column {one.name!r} has {WORDS[part]} than the report gives."
-        for one, other in zip(here, given, strict=True)
+        for one, other in zip(here, expected, strict=True)
         for part in [part for part in WORDS if getattr(one.variable, part) != getattr(other.variable, part)][:1]
     ] or [OTHERS]
 

@@ -32,14 +32,14 @@ def rare_forms(rows: pd.DataFrame, schema: Schema) -> tuple[str, ...]:
             continue
         index, distinct = texts_of(rows[column.name])
         texts = [text or "" for text in distinct]
-        found = {
+        forms = {
             "letters that nobody sees": [text for text in texts if not text.isascii() and any(map(_is_unseen, text))],
             "letters of two scripts in one word": [text for text in texts if _is_mixed(text)],
             "more digits than the others": _with_more_digits(column, texts, index),
         }
         sentences += [
             f"Column {column.name!r} has {plural(len(values), 'value')} with {what}: {_listed(values)}."
-            for what, values in found.items()
+            for what, values in forms.items()
             if values
         ]
     return tuple(sentences)

@@ -231,12 +231,16 @@ def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
         raise ParameterError("No folder leaves records out.", remedy="Leave --suppression out.")
     verification = verify_folder(place, schema, manifest=manifest, progress=progress, **limits)
     differences = () if claim is None else claim.differences(manifest.sha256, manifest.rows, schema)
-    others_found, said = look_through(place, manifest, schema, claim)
+    others_found, remarks = look_through(place, manifest, schema, claim)
     differences = differences or others_found
-    said += own_roles(schema, options) if whose == "folder" else []
+    remarks += own_roles(schema, options) if whose == "folder" else []
     passed = verification.passed and not differences
     if options.json:
-        described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed, "said": said}
+        described = verification.to_dict() | {
+            "schema_sha256": schema_digest(schema),
+            "passed": passed,
+            "remarks": remarks,
+        }
         if claim is not None:
             described |= {"is_the_reported_file": not differences, "differences": list(differences)}
             described |= {"limits_not_the_reported": others}
@@ -246,7 +250,7 @@ def run_verify_folder(options: argparse.Namespace, progress: Progress) -> int:
     print(roles_text(schema))
     if claim is not None:
         print(same_text("folder", differences, others))
-    for sentence in said:
+    for sentence in remarks:
         print(sentence)
     return 0 if passed else 1
 

@@ -86,7 +86,7 @@ def run_verify(options: argparse.Namespace) -> int:
     reading = reading_of(options.original, options) if options.original else None
     original = None if reading is None else reading.frame
     schema = released_schema(file.rows, original, options, claim)
-    file, said = under_schema(file, schema, options, claim, original is not None)
+    file, remarks = under_schema(file, schema, options, claim, original is not None)
     if original is not None:
         original = original[[column.name for column in schema.columns if column.name in original.columns]]
     verification = verify(
@@ -100,14 +100,18 @@ def run_verify(options: argparse.Namespace) -> int:
     same, about = (None, "") if claim is None or reading is None else claim.original(reading.sha256)
     passed = verification.passed and not differences and same is not False
     if options.json:
-        described = verification.to_dict() | {"schema_sha256": schema_digest(schema), "passed": passed, "said": said}
+        described = verification.to_dict() | {
+            "schema_sha256": schema_digest(schema),
+            "passed": passed,
+            "remarks": remarks,
+        }
         if claim is not None:
             described |= {"is_the_reported_file": not differences, "differences": list(differences)}
             described |= {"is_the_reported_original": same, "limits_not_the_reported": others}
         print_json(described)
     else:
         same_file = "" if claim is None else same_text("file", differences, others)
-        print_found(verification, schema, (same_file, about, *said))
+        print_found(verification, schema, (same_file, about, *remarks))
     return 0 if passed else 1
 
 
@@ -126,11 +130,11 @@ def released_options(options: argparse.Namespace) -> ReadOptions:
     return read_options(options)
 
 
-def print_found(verification: Verification, schema: Schema, said: Sequence[str]) -> None:
+def print_found(verification: Verification, schema: Schema, remarks: Sequence[str]) -> None:
     """Print every check, the roles, and what else is said."""
     print_checks(verification)
     print(roles_text(schema))
-    for sentence in filter(None, said):
+    for sentence in filter(None, remarks):
         print(sentence)
 
 
@@ -140,18 +144,20 @@ def under_schema(
     """Return a file read under a schema, and what is said of it that is no check, a sentence each: columns that nobody
     named, labels and kinds that only the file gives, and rare forms of values where no original is at hand. Raises
     :class:`SchemaError` for a column that nobody named and that looks as if it told people apart."""
-    told = bool(options.schema) or (claim is not None and not options.quasi_identifying)
-    labels = told and (any(one.variable != Variable() for one in schema.columns) or bool(claim and claim.is_internal))
-    said = []
-    if not told and claim is None:
+    has_roles = bool(options.schema) or (claim is not None and not options.quasi_identifying)
+    labels = has_roles and (
+        any(one.variable != Variable() for one in schema.columns) or bool(claim and claim.knows_labels)
+    )
+    remarks = []
+    if not has_roles and claim is None:
         require_roles(file.rows, schema, options.keep, "verify")
         unnamed = [name for name in schema.insensitive if name not in options.keep]
-        said += [f"Nobody named {', '.join(unnamed)}: taken as insensitive. {NAME_THEM}"] if unnamed else []
-        said += [] if beside_original else stored_otherwise(file.stored, schema)
-    said += [] if labels else filter(None, [labels_text(file.variables)])
-    file = file.under(schema, labels=labels, stored=told or beside_original)
-    said += [] if claim is not None else written_otherwise(file.rows, schema, {})
-    return file, [*said, *([] if beside_original else rare_forms(file.rows, schema))]
+        remarks += [f"Nobody named {', '.join(unnamed)}: taken as insensitive. {NAME_THEM}"] if unnamed else []
+        remarks += [] if beside_original else stored_otherwise(file.stored, schema)
+    remarks += [] if labels else filter(None, [labels_text(file.variables)])
+    file = file.under(schema, labels=labels, stored=has_roles or beside_original)
+    remarks += [] if claim is not None else written_otherwise(file.rows, schema, {})
+    return file, [*remarks, *([] if beside_original else rare_forms(file.rows, schema))]
 
 
 NAME_THEM = "Name each with --quasi-identifying, --sensitive or --keep."

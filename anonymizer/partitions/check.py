@@ -179,18 +179,18 @@ def look_through(
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return how the rows of a folder are not ordered or written as its report says, a sentence each, and the rare
     forms among their values, by part. ``claim``: what the report says; ``None`` where there is none."""
-    said: list[str] = []
+    remarks: list[str] = []
     last: pd.DataFrame | None = None
     for part in manifest.parts:
         with part_of(folder, part) as source, _readable(part):
             for table in ParquetRows(source).groups():
                 rows = table.to_pandas(strings_to_categorical=True, date_as_object=False, ignore_metadata=True)
-                said += [f"{part.name}: {sentence}" for sentence in rare_forms(rows, schema)]
+                remarks += [f"{part.name}: {sentence}" for sentence in rare_forms(rows, schema)]
                 together = rows if last is None else pd.concat([last, rows], ignore_index=True)
                 if claim is not None and (others := other_than_said(together, claim)):
-                    return tuple(f"{part.name}: {sentence}" for sentence in others), said
+                    return tuple(f"{part.name}: {sentence}" for sentence in others), remarks
                 last = rows.tail(1)
-    return (), said
+    return (), remarks
 
 
 def _part_rows(folder: Path | Archive, part: Part, before: "_Before | None", start: int) -> PartRows:

@@ -1,16 +1,13 @@
 """A released table held against what its report says of it beside roles and limits: the order of its rows, and how its
 cells are written."""
 
-import numpy as np
 import pandas as pd
 
-from anonymizer.cells import parse_column_cell
-from anonymizer.checking.released import texts_of
 from anonymizer.checking.written import written_otherwise
 from anonymizer.errors import CellError
-from anonymizer.releasing.release import Release, ReleasedColumn
 from anonymizer.reporting.claim import Claim
-from anonymizer.schema import Role, Schema
+from anonymizer.reporting.described import DescribedColumn, release_from
+from anonymizer.schema import Schema
 
 OUT_OF_ORDER = "The rows do not stand in the order that the report says: they are not sorted by their own cells."
 
@@ -21,25 +18,16 @@ def other_than_said(rows: pd.DataFrame, claim: Claim, is_file: bool = True) -> t
     ``is_file``: they stand in a file; those of a database have no order."""
     if any(name not in rows.columns for name in claim.schema.released):
         return ()
-    written = written_otherwise(rows, claim.schema, claim.settings)
+    others = written_otherwise(rows, claim.schema, claim.settings)
     try:
         in_order = not is_file or claim.order != "content" or _stands_sorted(rows, claim.schema)
     except CellError:
-        return tuple(written)
-    return (*written, *([] if in_order else [OUT_OF_ORDER]))
+        return tuple(others)
+    return (*others, *([] if in_order else [OUT_OF_ORDER]))
 
 
 def _stands_sorted(rows: pd.DataFrame, schema: Schema) -> bool:
     """Return whether rows stand as their own cells sort. Raises :class:`CellError` for what is no cell."""
-    columns = []
-    for name in schema.released:
-        column = schema[name]
-        about = name, column.role, column.kind, (), True
-        if column.role is Role.QUASI_IDENTIFYING:
-            index, texts = texts_of(rows[name])
-            cells = tuple(parse_column_cell(text, column) for text in texts)
-            columns.append(ReleasedColumn(*about, cells, index))
-        else:
-            columns.append(ReleasedColumn(*about, values=rows[name]))
-    order = np.arange(len(rows))
-    return bool((Release(tuple(columns), order, "").by_content().order == order).all())
+    columns = [DescribedColumn(name, (), declared=False, may_miss=True) for name in schema.released]
+    release = release_from(rows, schema, columns)
+    return bool((release.by_content().order == release.order).all())

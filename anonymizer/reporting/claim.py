@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from anonymizer.json_value import JsonValue, parse, read_json
+from anonymizer.labelled.variable import Variable
 from anonymizer.releasing.release import ORDERS
 from anonymizer.reporting.report import commitment, schema_digest
 from anonymizer.schema import LEFT_OUT, Role, Schema
@@ -24,8 +25,7 @@ class Claim:
     what the release has to keep, by name; ``suppression``: the largest share of records that may be left out, and
     ``left_out``: how many are, ``None`` where that is not said. ``commitment`` to the original, and its ``key``, which
     only the internal report has; "" when it is not there. ``order``: in which the rows stand, a key of ``ORDERS``, ""
-    where that is not said; ``settings``: of the run, by name; ``is_internal``: the report is the steward's, and says
-    what labels the columns have."""
+    where that is not said; ``settings``: of the run, by name; ``is_internal``: the report is the steward's."""
 
     schema: Schema
     outputs: Mapping[str, str]
@@ -38,6 +38,11 @@ class Claim:
     order: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     is_internal: bool = False
+
+    @property
+    def knows_labels(self) -> bool:
+        """Whether the labels of columns are known that a file of SPSS, Stata or SAS should have."""
+        return self.is_internal or any(column.variable != Variable() for column in self.schema.columns)
 
     @property
     def held_to(self) -> dict[str, Any]:
@@ -152,11 +157,8 @@ def _share(value: JsonValue) -> float:
 def _settings(parameters: JsonValue) -> dict[str, Any]:
     """Return the settings that a report states, in their order; none whose name is not known here."""
     parts: dict[str, Callable[[JsonValue], Any]] = {
-        "count": JsonValue.whole,
-        "number": JsonValue.number,
-        "name": JsonValue.text,
-        "text": JsonValue.text,
-    }
+        "count": JsonValue.whole, "number": JsonValue.number, "name": JsonValue.text, "text": JsonValue.text,
+    }  # fmt: skip
     stated = {name: parameters.field(name) for name in SETTINGS if name in parameters.fields()}
     return {name: None if value.absent else parts[SETTINGS[name].kind](value) for name, value in stated.items()}
 

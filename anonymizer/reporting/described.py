@@ -3,6 +3,7 @@
 With the table and the report, all other files of a packet follow from it, and so whoever checks one makes them again.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,15 +68,15 @@ class Described:
     persons: int | None = None
 
     @classmethod
-    def of(cls, release: Release, found: Verification, statement: Statement) -> "Described":
-        """Return what is said of a release, which was ``found`` to be so beside its original."""
-        containment, persons = found.get("containment"), found.get("k persons")
+    def of(cls, release: Release, verification: Verification, statement: Statement) -> "Described":
+        """Return what is said of a release. ``verification``: of it beside its original."""
+        containment, persons = verification.get("containment"), verification.get("k persons")
         return cls(
             tuple(
                 DescribedColumn(column.name, tuple(column.domain), column.declared, column.may_miss, column.variable)
                 for column in release.columns
             ),
-            statement.purpose, statement.prepared_by, tuple(check.name for check in found.failed),
+            statement.purpose, statement.prepared_by, tuple(check.name for check in verification.failed),
             containment is not None and containment.passed is True,
             None if persons is None or not persons.passed else int(persons.achieved or 0),
         )  # fmt: skip
@@ -115,40 +116,24 @@ class Described:
         """What the steward says of the release in a catalogue."""
         return Statement(purpose=self.purpose, prepared_by=self.prepared_by)
 
-    def what(self, found: Verification, suppression: float) -> str:
-        """Return what the release is, in the checker's words. ``found``: of the table, alone or beside the original;
-        ``suppression``: the largest share of records that may be left out."""
+    def what(self, verification: Verification, suppression: float) -> str:
+        """Return what the release is, in the checker's words. ``verification``: of the table, alone or beside the
+        original; ``suppression``: the largest share of records that may be left out."""
         if self.failed:
             return f"This release fails required checks: {', '.join(self.failed)}."
-        counted = found.get("k persons") is not None
+        counted = verification.get("k persons") is not None
         others = ("k persons", "containment", "records left out")
-        checks = [check for check in found.checks if check.name not in others]
+        checks = [check for check in verification.checks if check.name not in others]
         if counted or self.persons is not None:
-            enough = None if self.persons is None else self.persons >= found.k
-            checks.append(Check("k persons", found.k, self.persons, enough, "", "Persons were not counted."))
+            enough = None if self.persons is None else self.persons >= verification.k
+            checks.append(Check("k persons", verification.k, self.persons, enough, "", "Persons were not counted."))
         if self.contained:
-            sentence = CONTAINED if found.get("means and medians") is None else CONTAINED_BUT
+            sentence = CONTAINED if verification.get("means and medians") is None else CONTAINED_BUT
             checks.append(Check("containment", None, None, True, "", sentence))
-        checks += records_check(found.rows, found.rows + found.left_out, suppression, found.left_out)
-        return replace(found, checks=tuple(checks)).describe()
-
-    def release(self, rows: pd.DataFrame, schema: Schema, numbers: str) -> Release:
-        """Return the release that a table of these rows is, as :meth:`ReleasedFile.under` a schema gives them.
-        ``numbers``: how they are written. Raises :class:`CellError` for what is no cell."""
-        columns = []
-        for words in self.columns:
-            column = schema[words.name]
-            bare = ReleasedColumn(
-                words.name, column.role, column.kind, words.domain, words.may_miss,
-                variable=words.variable, declared=words.declared, treat=column.treat,
-            )  # fmt: skip
-            if column.role is not Role.QUASI_IDENTIFYING:
-                columns.append(replace(bare, values=rows[words.name]))
-                continue
-            index, texts = texts_of(rows[words.name])
-            cells = tuple(parse_column_cell(text, column) for text in texts)
-            columns.append(replace(bare, cells=cells, index=index))
-        return Release(tuple(columns), np.arange(len(rows)), "", numbers=numbers)
+        checks += records_check(
+            verification.rows, verification.rows + verification.left_out, suppression, verification.left_out
+        )
+        return replace(verification, checks=tuple(checks)).describe()
 
     def problems(self, release: Release, schema: Schema, left_out: int) -> list[str]:
         """Return how the columns of a release are not what is said of them, a sentence each. ``left_out``: how many
@@ -159,6 +144,25 @@ class Described:
             for column in release.columns
             if (problem := judge[column.generalized](column, schema[column.name], bool(left_out)))
         ]
+
+
+def release_from(rows: pd.DataFrame, schema: Schema, columns: Sequence[DescribedColumn], numbers: str = "") -> Release:
+    """Return the release that a table of these rows is, as :meth:`ReleasedFile.under` a schema gives them. ``columns``:
+    what is said of each; ``numbers``: how they are written. Raises :class:`CellError` for what is no cell."""
+    released = []
+    for words in columns:
+        column = schema[words.name]
+        plain = ReleasedColumn(
+            words.name, column.role, column.kind, words.domain, words.may_miss, variable=words.variable,
+            declared=words.declared, treat=column.treat,
+        )  # fmt: skip
+        if column.role is Role.QUASI_IDENTIFYING:
+            index, texts = texts_of(rows[words.name])
+            cells = tuple(parse_column_cell(text, column) for text in texts)
+            released.append(replace(plain, cells=cells, index=index))
+        else:
+            released.append(replace(plain, values=rows[words.name]))
+    return Release(tuple(released), np.arange(len(rows)), "", numbers=numbers)
 
 
 def _wrong_cells(column: ReleasedColumn, of: Column, lacks: bool) -> str:

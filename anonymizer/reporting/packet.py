@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import BESIDE, ReleasedFile, read_archive, read_file
 from anonymizer.checking.verify import Verification, verify
 from anonymizer.errors import AnonymizerError, GuaranteeError, Progress, ReadError, no_progress
@@ -25,11 +26,12 @@ from anonymizer.releasing.files import archive, write_file
 from anonymizer.releasing.release import Release
 from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.claim import Claim, claim_in
-from anonymizer.reporting.described import Described
+from anonymizer.reporting.described import Described, release_from
 from anonymizer.reporting.dossier import AUDIENCES, approvals_of, document_of
 from anonymizer.reporting.findings import Findings, Statement
 from anonymizer.reporting.html import to_html
 from anonymizer.reporting.packet_files import (
+    FIELDS,
     INTERNAL,
     LAYOUT,
     MANIFEST,
@@ -91,9 +93,9 @@ def packet_of(
         members["approvals.html"] = to_html(approvals_of(findings, statement)).encode()
         members |= {"project.json": project.encode()} if project else {}
     progress(0.6, "Describing the columns")
-    said = _Report.of(members[REPORT])
-    read_back = said.release(read_file(tables[TABLES["csv"]]).under(said.schema))
-    members |= said.following(read_back, report.verification, tables, audience)
+    about = _Report.of(members[REPORT])
+    read_back = about.release(read_file(tables[TABLES["csv"]]).under(about.schema))
+    members |= about.following(read_back, report.verification, tables, audience)
     members["README.txt"] = read_me(members, audience, formats).encode()
     members = dict(sorted(members.items()))
     manifest = manifest_text(members, audience, report.provenance.time)
@@ -131,19 +133,23 @@ class _Report:
     def release(self, file: ReleasedFile) -> Release:
         """Return the release that a file of it is, read under the schema. Raises :class:`CellError` for what is no
         cell."""
-        return self.described.release(file.rows, self.schema, str(self.claim.settings.get("numbers", "")))
+        return release_from(file.rows, self.schema, self.described.columns, str(self.claim.settings.get("numbers", "")))
 
     def following(
-        self, release: Release, found: Verification, tables: Mapping[str, bytes], audience: str
+        self, release: Release, verification: Verification, tables: Mapping[str, bytes], audience: str
     ) -> dict[str, bytes]:
         """Return the other files that follow: see :func:`anonymizer.reporting.packet_files.following`."""
-        return following(self.document, self.claim, self.described, release, found, tables, audience)
+        return following(self.document, self.claim, self.described, release, verification, tables, audience)
 
     def differences(self, content: bytes, audience: str) -> list[str]:
-        """Return how the file of the recipient's report is not written as Copse writes it. The steward's is not made
-        again, for most of it follows from the original."""
+        """Return how the file of the report is not written as Copse writes it. Most of the steward's follows from the
+        original: of that, the fields are compared and no figures."""
         if audience == "internal":
-            return []
+            return [
+                f"{REPORT}: {place or 'it'} does not have the fields that it should."
+                for place, names in FIELDS.items()
+                if set(self.document.field(place).fields() if place else self.document.fields()) != set(names)
+            ]
         return _other_json(REPORT, content, recipient_again(self.document, self.claim, self.described).encode())
 
 
@@ -167,12 +173,14 @@ def write_packet(path: str | Path, packet: bytes) -> None:
 @dataclass(frozen=True, eq=False)
 class PacketCheck:
     """What came of checking a packet. ``differences``: how it is not what it says, a sentence each; ``tables``: the
-    checker's findings of each table in it, by path; ``claim``: of its report, ``None`` where that cannot be read."""
+    checker's findings of each table in it, by path; ``claim``: of its report, ``None`` where that cannot be read;
+    ``rare``: rare forms among the values, a sentence each, where no original is at hand."""
 
     audience: str
     differences: tuple[str, ...]
     tables: Mapping[str, Verification]
     claim: Claim | None
+    rare: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -197,6 +205,7 @@ class PacketCheck:
         return (
             f"Not read: {unread}. Their bytes are those of the manifest, and what they say was not compared.",
             "Nobody signed the manifest: it shows damage, and changes that do not fit, but not who made the packet.",
+            *self.rare,
         )
 
 
@@ -280,9 +289,10 @@ def check_packet(
     tables, first = _tables(members, report, read, original, limits, sentences)
     if first is not None:
         more = original is not None or any(value is not None for value in limits.values())
-        found = _verify(first[1], report.claim, None, {}) if more else tables[TABLES["csv"]]
-        sentences += _others_that_follow(members, report, first, found, audience, unfold)
-    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim)
+        verification = _verify(first[1], report.claim, None, {}) if more else tables[TABLES["csv"]]
+        sentences += _others_that_follow(members, report, first, verification, audience, unfold)
+    rare = () if original is not None or first is None else rare_forms(first[1].rows, report.schema)
+    return PacketCheck(audience, tuple(dict.fromkeys(sentences)), tables, report.claim, rare)
 
 
 def _tables(
@@ -319,10 +329,10 @@ def _tables(
 
 def _others_that_follow(
     members: Mapping[str, bytes], report: _Report, first: tuple[ReleasedFile, ReleasedFile],
-    found: Verification, audience: str, unfold: Unfold,
+    verification: Verification, audience: str, unfold: Unfold,
 ) -> list[str]:  # fmt: skip
     """Return how the files that follow from a packet's tables and report are not those that are made again. ``first``:
-    the CSV, as it stands and under the schema; ``found``: what the checker says of it."""
+    the CSV, as it stands and under the schema; ``verification``: what the checker says of it."""
     plain, file = first
     release = report.release(file)
     sentences = [
@@ -330,7 +340,7 @@ def _others_that_follow(
     ]
     sentences += [f"{TABLES['csv']}: {one}" for one in other_than_said(file.rows, report.claim)]
     contents = {path: members[path] for path in TABLES.values() if path in members}
-    again = report.following(release, found, contents, audience)
+    again = report.following(release, verification, contents, audience)
     formats = formats_of(report.described.variables.values())
     again["README.txt"] = read_me([path for path in members if path in MEMBERS | INTERNAL], audience, formats).encode()
     for path, content in sorted(again.items()):
@@ -354,12 +364,12 @@ def _other(path: str, members: Mapping[str, bytes], expected: bytes) -> str:
     return f"{path} is not what follows from the table and the report: line {line:,} is another."
 
 
-def _other_json(path: str, found: bytes, expected: bytes) -> list[str]:
+def _other_json(path: str, content: bytes, expected: bytes) -> list[str]:
     """Return the sentence on a file of JSON that is not the one that was made again; none where it is."""
-    if found == expected:
+    if content == expected:
         return []
     try:
-        values = [parse(content, "file", REMEDY).value for content in (found, expected)]
+        values = [parse(text, "file", REMEDY).value for text in (content, expected)]
     except ReadError:
         return [f"{path} is no JSON that can be read."]
     where = first_difference(*values) or "it is not written as Copse writes it"

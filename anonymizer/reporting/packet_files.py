@@ -50,6 +50,19 @@ INTERNAL = {
 """What only the internal packet holds."""
 
 
+FIELDS = {
+    "": (
+        "software", "passed", "what_it_is", "method", "notes", "override", "gate", "verification", "worst_groups",
+        "linking_risk", "isolation", "utility", "provenance", "described",
+    ),
+    "provenance": (
+        "input", "output_sha256", "schema", "schema_sha256", "parameters", "command", "python", "versions", "time",
+        "row_order",
+    ),
+}  # fmt: skip
+"""The fields of the steward's report in a packet, by where they stand."""
+
+
 def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:
     """Return the formats in which the table of a packet stands where it fits into them. ``variables``: what a file
     says of its columns."""
@@ -57,13 +70,13 @@ def formats_of(variables: Iterable[Variable]) -> tuple[str, ...]:
 
 
 def following(
-    document: JsonValue, claim: Claim, described: Described, release: Release, found: Verification,
+    document: JsonValue, claim: Claim, described: Described, release: Release, verification: Verification,
     tables: Mapping[str, bytes], audience: str,
 ) -> dict[str, bytes]:  # fmt: skip
     """Return the files that follow, by path, the README not among them. ``document``: the report, which ``claim`` and
-    ``described`` were read from; ``release``: the table as the CSV has it; ``found``: what the checker says of it."""
+    ``described`` were read from; ``release``: the table as the CSV has it; ``verification``: of it."""
     media = {path: MEDIA_TYPES[format] for format, path in TABLES.items()}
-    what, time = described.what(found, claim.suppression), document.field("provenance").field("time").time()
+    what, time = described.what(verification, claim.suppression), document.field("provenance").field("time").time()
     entry = Entry(release, tables, media, what, time, described.statement)
     texts = {
         "datapackage.json": data_package(entry),

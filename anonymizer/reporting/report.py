@@ -188,9 +188,9 @@ class Report:
         """Return what the recipient of a release needs to check it, as JSON text: which file, roles, settings; neither
         the key of the original's commitment, nor where figures are worst, nor how its file is called. ``described``:
         what the other files of a packet say of the columns."""
-        run, found = self.provenance, self.verification
+        run, checks = self.provenance, self.verification
         return recipient_json(
-            passed=found.passed, rows=found.rows, left_out=found.left_out, override=self.override,
+            passed=checks.passed, rows=checks.rows, left_out=checks.left_out, override=self.override,
             commitment=run.input_commitment, output=run.output, schema=run.schema, parameters=run.parameters,
             time=run.time, row_order=run.row_order, described=described,
         )  # fmt: skip

@@ -96,8 +96,8 @@ def test_a_report_binds_roles_and_file(capsys: pytest.CaptureFixture[str]) -> No
     fewer = ["--quasi-identifying", "sex", "--sensitive", "illness"]
     assert main(["verify", "out.csv", *fewer, "--k", "3"]) == 2
     assert "Nobody said what these columns of the release are: 'age' looks" in capsys.readouterr().err
-    kept = [*fewer, "--keep", "age,seen,job,ward,pay"]
-    assert main(["verify", "out.csv", *kept, "--k", "3"]) == 0
+    more = [*fewer, "--keep", "age,seen,job,ward,pay"]
+    assert main(["verify", "out.csv", *more, "--k", "3"]) == 0
     assert stated not in capsys.readouterr().out
     assert main(["verify", "out.csv", *fewer, "--k", "3", "--report", "report.json"]) == 1
     assert "'age' was quasi-identifying, and is insensitive here" in capsys.readouterr().out

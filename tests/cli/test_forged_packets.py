@@ -20,7 +20,7 @@ from anonymizer.reading.samples import hospital
 from anonymizer.releasing.files import archive
 from anonymizer.releasing.release import read_release
 from anonymizer.reporting.claim import claim_from
-from anonymizer.reporting.described import Described
+from anonymizer.reporting.described import Described, release_from
 from anonymizer.reporting.packet_files import MANIFEST, REPORT, TABLES, manifest_text
 from anonymizer.reporting.report import digest
 from tests.cli.test_main import ROLES, Capture
@@ -67,8 +67,8 @@ def fitted(members: Members, before: Members) -> Members:
     try:
         manifest = manifest_text(rest, stated["audience"], stated["time"])
     except KeyError:  # a file that has no place there
-        known = {path: content for path, content in rest.items() if path != "notes.txt"}
-        manifest = manifest_text(known, stated["audience"], stated["time"])
+        others = {path: content for path, content in rest.items() if path != "notes.txt"}
+        manifest = manifest_text(others, stated["audience"], stated["time"])
     return {MANIFEST: manifest.encode(), **rest}
 
 
@@ -109,7 +109,7 @@ def turned(members: Members) -> Members:
     document = json.loads(members[REPORT])
     claim, described = claim_from(members[REPORT]), _described(document)
     rows = read_release(members[TABLES["csv"]], claim.schema)
-    release = described.release(rows, claim.schema, claim.settings["numbers"])
+    release = release_from(rows, claim.schema, described.columns, claim.settings["numbers"])
     order = [len(rows) - 1, *range(len(rows) - 1)]
     other = release.take(pd.array(order, dtype="int64").to_numpy())
     return members | {TABLES[format]: other.to_bytes(format) for format in ("csv", "parquet", "xlsx")}
@@ -215,6 +215,10 @@ FORGED: dict[str, tuple[str, Callable[[Members], Members], str]] = {
         "csv", lambda m: m | {REPORT: m[REPORT].replace(b'": ', b'":  ', 1)}, "report.json is not .* written"),
     "a field twice in the report": (
         "csv", P(replaced, REPORT, '"override": null', '"override": null, "override": null'), "report.json: "),
+    "a key in the report of the steward": (
+        "own", P(changed, REPORT, put()), "report.json: it does not have the fields that it should"),
+    "a field of the run in the report of the steward": (
+        "own", P(changed, REPORT, put("provenance")), "report.json: provenance does not have the fields"),
     "a level that no row has": (
         "csv", P(changed, REPORT, lambda v: next(
             c for c in v["described"]["columns"] if c["name"] == "diagnosis")["domain"].append(WORD)),

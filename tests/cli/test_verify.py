@@ -81,17 +81,14 @@ def rows_as(ending: str, rows: pd.DataFrame, before: bytes) -> bytes:
         head, first, rest = parts[SHEET].split(b"</row>\n", 2)
         body, end = rest.rsplit(b"</row>\n", 1)
         return archive(parts | {SHEET: b"</row>\n".join([head, body, first, end])})
-    from anonymizer.reading.parquet import arrow_bytes
+    from anonymizer.reading.parquet import arrow_bytes, arrow_maker, parquet_writer
 
     if ending == "feather":
         return arrow_bytes(rows.apply(lambda c: c.cat.remove_unused_categories() if c.dtype == "category" else c))
-    import pyarrow.parquet
-
     sink = io.BytesIO()
-    pyarrow.parquet.write_table(
-        pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None), sink, compression="zstd",
-        store_schema=False, write_statistics=False,
-    )  # fmt: skip
+    table = pa.table({name: arrow_maker(rows[name])(slice(None)) for name in rows})
+    with parquet_writer(sink, table.schema) as writer:
+        writer.write_table(table)
     return sink.getvalue()
 
 
@@ -248,7 +245,7 @@ def test_rare_forms__are_listed_without_the_original(capsys: Capture) -> None:
     assert r"'\u202ecalm'" in printed
     assert "Column 'cost' has 1 value with more digits than the others: '6.5000123'." in printed
     main(["verify", "t.csv", *roles, "--k", "5", "--json"])
-    assert len([one for one in json.loads(capsys.readouterr().out)["said"] if one.startswith("Column")]) == 3
+    assert len([one for one in json.loads(capsys.readouterr().out)["remarks"] if one.startswith("Column")]) == 3
 
 
 def test_a_folder__is_not_believed_what_its_columns_are(tmp_path: Path, capsys: Capture) -> None:

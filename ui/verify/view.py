@@ -2,12 +2,14 @@
 
 import streamlit as st
 
+from anonymizer.checking.rare_forms import rare_forms
 from anonymizer.checking.released_file import ReleasedFile, read_released
 from anonymizer.checking.verify import Check, Verification, verify
 from anonymizer.errors import AnonymizerError
 from anonymizer.partitions.check import archive_checks
 from anonymizer.partitions.folder import is_archive
 from anonymizer.reading.child import call_in_child, read_in_child
+from anonymizer.reporting.against import other_than_said
 from anonymizer.reporting.claim import Claim, claim_from, roles_text
 from anonymizer.reporting.packet import check_packet, members_of, read_members
 from ui.controls import plain, plural, problem
@@ -67,12 +69,13 @@ def check(ws: Workspace, name: str, content: bytes, report: bytes) -> Verdict:
     claim = claim_from(report)
     reading = read_in_child(content, name=name, reader=read_released)
     PLACES.require(ws.owner, name, size_of(reading.frame))
-    file = ReleasedFile.of_reading(reading).under(claim.schema)
+    file = ReleasedFile.of_reading(reading).under(claim.schema, labels=claim.knows_labels)
     verification = verify(
         file.rows, claim.schema, beside=file.beside, unjudged=file.unjudged, left_out=claim.left_out, **claim.held_to
     )
-    differences = claim.differences(reading.sha256, len(file.rows), claim.schema)
-    return Verdict(name, not differences, differences or (SAME_FILE,), {name: verification}, words_of(claim))
+    differences = claim.differences(reading.sha256, len(file.rows), claim.schema) or other_than_said(file.rows, claim)
+    sentences = differences or (SAME_FILE, *rare_forms(file.rows, claim.schema))
+    return Verdict(name, not differences, sentences, {name: verification}, words_of(claim))
 
 
 def words_of(claim: Claim) -> str:
