@@ -89,9 +89,9 @@ def _table(data: bytes) -> Iterator[Description]:
 
 def _domain(text: str, kind: str) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return the two ends, or the levels with what they mean, of a domain as CSV has it."""
-    ends = re.fullmatch(r"([^|=\\]+?)\.\.([^|=\\]+)", text) if kind not in ("categorical", "ordered") else None
-    if ends is not None:
-        return (ends[1].strip(), ends[2].strip()), ()
+    at = text.find("..", 1)
+    if kind not in ("categorical", "ordered") and 0 < at < len(text) - 2 and not set("|=\\") & set(text):
+        return (text[:at].strip(), text[at + 2 :].strip()), ()
     levels = []
     for part in re.findall(r"(?:\\.|[^|\\])+", text, re.DOTALL):
         value, _, meaning = re.sub(r"\\(.)|=", lambda m: m[1] or "\0", part, flags=re.DOTALL).partition("\0")
