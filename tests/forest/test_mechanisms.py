@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anonymizer.errors import ParameterError
+from anonymizer.forest import mechanisms
 from anonymizer.forest.mechanisms import (
     GRID,
     Budget,
@@ -166,3 +167,30 @@ def test_ledger__adds_up_to_what_was_asked(amounts: list[float]) -> None:
     assert math.fsum(entry.epsilon * entry.queries for entry in ledger.entries) == pytest.approx(ledger.spent)
     assert "spent" in ledger.text()
     assert ledger.to_dict()["spent"] == ledger.spent
+
+
+class Dearer:
+    """OpenDP with a mechanism whose own account is more than was asked for."""
+
+    def __getattr__(self, name: str) -> "Dearer":
+        return self
+
+    def __call__(self, *_: object, **__: object) -> "Dearer":
+        return self
+
+    def map(self, _: object) -> float:
+        return 1.01
+
+
+@pytest.mark.parametrize("ask", [lambda n: n.laplace([1], 1.0), lambda n: n.discrete_laplace([1], 1.0),
+                                 lambda n: n.noisy_max([1, 2], 1.0, 1)])  # fmt: skip
+def test_opendp_s_own_account__is_looked_at_before_noise_is_drawn(ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    for mechanism in (mechanisms._laplace, mechanisms._noisy_max):
+        mechanism.cache_clear()
+    monkeypatch.setattr(mechanisms, "_opendp", Dearer)
+    try:
+        with pytest.raises(BudgetError, match="would cost 1.01"):
+            ask(SecureNoise())
+    finally:
+        for mechanism in (mechanisms._laplace, mechanisms._noisy_max):
+            mechanism.cache_clear()

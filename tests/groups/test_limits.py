@@ -1,6 +1,7 @@
 """What groups must satisfy: every limit against a plain computation, and the largest pruning against brute force."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anonymizer.errors import ParameterError
-from anonymizer.groups.limits import distances, margins
+from anonymizer.groups.limits import distances, margins, people_of_nodes
 from anonymizer.groups.prune import CRITERIA, prune
 from anonymizer.groups.risk import annotate
 from anonymizer.growing.encode import encode
@@ -150,3 +151,10 @@ def test_passes__forgives_rounding_only():
 def test_impossible_limits__are_refused(wrong):
     with pytest.raises(ParameterError):
         Limits(**wrong)
+
+
+def test_people_of_nodes__are_never_fewer_than_its_own_persons() -> None:
+    """Weights below one, or a population table that lacks somebody, cannot make a group of the table smaller."""
+    persons = SimpleNamespace(n=np.array([3, 0, 7]))
+    assert people_of_nodes(SimpleNamespace(persons=persons, people=None)).tolist() == [3, 1, 7]
+    assert people_of_nodes(SimpleNamespace(persons=persons, people=np.array([2.0, 0.5, 9.5]))).tolist() == [3, 1, 9.5]

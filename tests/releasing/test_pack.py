@@ -279,3 +279,16 @@ def test_secret_numbers__follow_from_the_values_alone_and_of_another_secret_are_
     assert not set(other.numbers(encoded.codes.columns, 300).tolist()) & set(whole.tolist())
     ranks = np.argsort(np.argsort(whole[first]))
     assert abs(np.corrcoef(ranks, np.arange(len(first)))[0, 1]) < 0.2
+
+
+def test_the_secret_weights__are_of_the_secret_and_move_groups() -> None:
+    """Who knows the table and all but the weights of the columns cannot lay the line again."""
+    encoded = encoded_table(11, 240)
+    one, other = (Secret.of(encoded.encodings, np.random.default_rng(seed)) for seed in (1, 2))
+    assert not np.allclose(one.weight, other.weight)
+    assert not np.allclose(one.weight, 1.0)
+    region = np.zeros(encoded.n_records, np.int64)
+    lines = [Lines(encoded, Secret(weight, one.digests)).line(region) for weight in (one.weight, other.weight)]
+    plain = Lines(encoded, Secret(np.ones(len(encoded.encodings)), one.digests)).line(region)
+    assert not np.array_equal(lines[0].order, lines[1].order)
+    assert not np.array_equal(lines[0].order, plain.order)
