@@ -79,7 +79,12 @@ def read_spreadsheet(
     header = [_cell_text(cell) for cell in rows[0]] if options.header else []
     header += [""] * (width - len(header))
     names, repaired = repair_names(header if options.header else [f"column {j + 1}" for j in range(width)])
-    problems += repaired + _row_problems(title, places) + _cell_problems(title, names, marks, sheet)
+    problems += (
+        repaired
+        + _row_problems(title, places)
+        + _error_rows(title, places, marks)
+        + _cell_problems(title, names, marks, sheet)
+    )
     problems += _hidden_problems(title, hidden, names, marks)
     records = rows[1:] if options.header else rows
     questions = _sheet_question(book, data, name, options)
@@ -147,6 +152,18 @@ def _row_problems(sheet: str, places: list[int]) -> list[Problem]:
     text = f"{left_out:,} rows of the sheet {sheet!r} hold nothing and were left out, the first of them row "
     text += f"{places[int(gaps[0])] + 2:,}; the last row with a value is row {places[-1] + 1:,}."
     return [Problem("warning", text, remedy="Check that what stands below an empty row belongs to the table.")]
+
+
+def _error_rows(sheet: str, places: list[int], marks: Marks | None) -> list[Problem]:
+    """Return a problem for rows in which errors stand and no value: they are left out like rows that hold nothing."""
+    rows = sorted({row for row, _, _ in marks.errors if row > places[0]} - set(places)) if marks else []
+    if not rows:
+        return []
+    many = f"{len(rows):,} rows" if len(rows) > 1 else "A row"
+    verb = "hold" if len(rows) > 1 else "holds"
+    text = f"{many} of the sheet {sheet!r} {verb} errors only and {'were' if len(rows) > 1 else 'was'} left out"
+    text += f", the first of them row {rows[0] + 1:,}." if len(rows) > 1 else f": row {rows[0] + 1:,}."
+    return [Problem("warning", text, remedy="Correct them in the file, or take them out.")]
 
 
 def _cell_problems(sheet_name: str, names: list[str], marks: Marks | None, sheet: CalamineSheet) -> list[Problem]:

@@ -188,3 +188,15 @@ def test_many_sheets__are_looked_through_once(monkeypatch: pytest.MonkeyPatch) -
     reading = read_table(with_part(book, "content.xml", text[:start] + sheets + text[end:]), name="t.ods")
     assert len(reading.questions[0].answers) == 8
     assert len(passes) == 2
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_rows_of_errors_only__are_said(last: bool) -> None:
+    good = b'<row r="%d"><c r="A%d"><v>1</v></c><c r="B%d"><v>2</v></c></row>'
+    bad = b'<row r="3"><c r="A3" t="e"><v>#REF!</v></c><c r="B3" t="e"><v>#REF!</v></c></row>'
+    rows = good % (2, 2, 2) + bad + (b"" if last else good % (4, 4, 4))
+    reading = read_rows(rows)
+    assert len(reading.frame) == (1 if last else 2)
+    assert "A row of the sheet 'Sheet1' holds errors only and was left out: row 3." in warnings(reading).replace(
+        "'S'", "'Sheet1'"
+    )
