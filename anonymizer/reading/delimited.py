@@ -33,6 +33,27 @@ ENCODINGS = (
 )  # fmt: skip
 """The encodings that can be chosen."""
 
+OTHER_NAMES = {
+    "ansi": "cp1252", "windows": "cp1252", "western": "cp1252", "utf-8-bom": "utf-8-sig", "utf8-bom": "utf-8-sig",
+    "utf-8-with-bom": "utf-8-sig", "unicode": "utf-16", "ucs-2": "utf-16", "dos": "cp850", "oem": "cp437",
+    "mac": "mac-roman", "x-mac-roman": "mac-roman", "x-sjis": "shift_jis", "sjis": "shift_jis", "gb": "gb18030",
+}  # fmt: skip
+"""What programs call encodings, beside the names that Python knows."""
+NO_CHARSETS = frozenset(
+    (
+        "idna",
+        "punycode",
+        "raw-unicode-escape",
+        "raw_unicode_escape",
+        "unicode-escape",
+        "unicode_escape",
+        "undefined",
+        "utf-7",
+        "mbcs",
+    )
+)
+"""What Python decodes text by and no file is in."""
+
 CANDIDATES = ("cp1250", "cp1251", "cp1253", "cp1254", "gb18030", "shift_jis", "big5", "euc_kr", "koi8-r", "mac-roman",
               "cp850")  # fmt: skip
 """The encodings that a file without any mark may be in, beside UTF-8 and cp1252, the likelier first."""
@@ -450,11 +471,13 @@ def _bytes_shown(raw: bytes) -> str:
 
 def codec_of(encoding: str) -> str:
     """Return the name of an encoding here. Raises :class:`ReadError` for one that is not known."""
+    plain = "-".join(encoding.lower().split())
     try:
-        codec = codecs.lookup(encoding).name
-    except LookupError:
-        codec = ""
-    if codec not in {codecs.lookup(name).name for name in (*ENCODINGS, "utf-8-sig", "ascii")}:
+        info = codecs.lookup(OTHER_NAMES.get(plain, plain))
+    except (LookupError, ValueError):
+        info = None
+    codec = info.name if info is not None and info._is_text_encoding else ""  # type: ignore[attr-defined]
+    if not codec or codec in NO_CHARSETS:
         raise ReadError(
             f"The encoding {encoding!r} is not known here.", remedy=f"Choose one of: {', '.join(ENCODINGS)}."
         )

@@ -29,6 +29,7 @@ from anonymizer.labelled.variable import Variable
 from anonymizer.reading.delimited import (
     DELIMITERS,
     ENCODINGS,
+    codec_of,
     decode,
     find_delimiter,
     one_column_problem,
@@ -311,7 +312,8 @@ def read_statistics(
 
     kind = _signed(data if isinstance(data, bytes) else start_of(data, START)) or "por"
     columns = read_labelled(
-        data, kind, name, stop=reach, encoding=options.encoding, as_numbers=options.as_numbers,
+        data, kind, name, stop=reach, encoding=options.encoding and codec_of(options.encoding),
+        as_numbers=options.as_numbers,
         as_text=options.as_text, progress=progress or no_progress,
     )  # fmt: skip
     names, problems = repair_names([column.name for column in columns])

@@ -1,9 +1,14 @@
 """Letters beyond ASCII in a file that is not UTF-8: one reading, or a question with the words under each."""
 
+from pathlib import Path
+
+import pandas as pd
+import pyreadstat
 import pytest
 
 from anonymizer.errors import ReadError
 from anonymizer.reading import delimited as encodings
+from anonymizer.reading.delimited import codec_of
 from anonymizer.reading.files import ReadOptions, read_table
 from tests.reading.texts import notes, read
 
@@ -79,3 +84,46 @@ def test_read__bad_byte_behind_a_block_border_is_located(monkeypatch: pytest.Mon
     monkeypatch.setattr(encodings, "BLOCK", 16)
     with pytest.raises(ReadError, match="Line 10, character 1: byte 0xFF"):
         read(b"a,b\n" + "ééé,12\n".encode() * 8 + b"\xff,2\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "codec"),
+    [("ansi", "cp1252"), ("UTF8", "utf-8"), ("utf-8 with BOM", "utf-8-sig"), ("Windows 1252", "cp1252"),
+     ("latin1", "iso8859-1"), ("ISO_8859-15", "iso8859-15"), ("macintosh", "mac-roman"), 
+     ("iso-8859-2", "iso8859-2"), ("Unicode", "utf-16")],
+)  # fmt: skip
+def test_names_of_encodings__are_those_that_programs_use(name: str, codec: str) -> None:
+    assert codec_of(name) == codec
+    assert read("city\nKöln\n".encode(codec), encoding=name).frame["city"].tolist() == ["Köln"]
+
+
+@pytest.mark.parametrize("name", ["rot13", "base64", "idna", "unicode_escape", "utf-7", "undefined", "x\x00y", "hex"])
+@pytest.mark.parametrize("ending", ["csv", "sav"])
+def test_what_is_no_encoding_of_a_file__is_refused_by_name(name: str, ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t.{ending}"
+    path.write_text("a\n1\n")
+    if ending == "sav":
+        pyreadstat.write_sav(pd.DataFrame({"a": [1.0, 2.0]}), path)
+    with pytest.raises(ReadError, match="not known here"):
+        read_table(path, options=ReadOptions(encoding=name))
+
+
+@pytest.mark.parametrize("name", [None, "latin-1", "ansi", "utf-8", "cp850", "euc_jp", "macintosh"])
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+def test_a_statistician_s_file__is_read_in_any_encoding_that_fits(
+    name: str | None, ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"t.{ending}"
+    write = {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta, "xpt": pyreadstat.write_xport}[ending]
+    write(pd.DataFrame({"age": [20.0, 30.0], "sex": ["m", "f"]}), path)
+    assert read_table(path, options=ReadOptions(encoding=name)).frame["sex"].tolist() == ["m", "f"]
+
+
+def test_text_that_is_not_in_the_encoding_its_file_names__is_read_and_said(tmp_path: Path) -> None:
+    pyreadstat.write_sav(pd.DataFrame({"age": [20.0, 30.0], "city": ["Kxln", "Ulm"]}), tmp_path / "t.sav")
+    data = (tmp_path / "t.sav").read_bytes().replace(b"Kxln", b"K\xf6ln")
+    reading = read_table(data, name="t.sav")
+    assert reading.frame["city"].tolist() == ["Köln", "Ulm"]
+    assert any("is not in the encoding that the file names" in problem.text for problem in reading.problems)
+    with pytest.raises(ReadError, match="is not in the encoding"):
+        read_table(data, name="t.sav", options=ReadOptions(encoding="utf-8"))
