@@ -3,6 +3,7 @@ They are listed, not judged: a name may well have them."""
 
 import re
 import unicodedata
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ RARE = 100
 """Numbers have more digits than the others where at most one row in so many has as many."""
 UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | frozenset(map(chr, range(0xFE00, 0xFE10)))
 """Letters and marks that take no room, beside those of the categories of Unicode that do not."""
+LATIN = "LATIN"
 TOGETHER = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "KATAKANA-HIRAGANA": "CJK", "HANGUL": "CJK", "BOPOMOFO": "CJK"}
 """Scripts that are written in one word, by what they are together."""
 ANY = frozenset(("MICRO", "OHM", "KELVIN", "ANGSTROM", "FEMININE", "MASCULINE", "MODIFIER", "SUPERSCRIPT"))
@@ -32,9 +34,12 @@ def rare_forms(rows: pd.DataFrame, schema: Schema) -> tuple[str, ...]:
             continue
         index, distinct = texts_of(rows[column.name])
         texts = [text or "" for text in distinct]
+        letters = set().union(*(text for text in texts if not text.isascii()))
+        unseen, scripts = set(filter(_is_unseen, letters)), {letter: _script(letter) for letter in letters}
+        is_mixed = len(set(scripts.values()) - {"", LATIN}) > 0
         forms = {
-            "letters that nobody sees": [text for text in texts if not text.isascii() and any(map(_is_unseen, text))],
-            "letters of two scripts in one word": [text for text in texts if _is_mixed(text)],
+            "letters that nobody sees": [text for text in texts if unseen and not unseen.isdisjoint(text)],
+            "letters of two scripts in one word": [text for text in texts if is_mixed and _is_mixed(text, scripts)],
             "more digits than the others": _with_more_digits(column, texts, index),
         }
         sentences += [
@@ -55,11 +60,12 @@ def _is_unseen(letter: str) -> bool:
     return letter in UNSEEN or unicodedata.category(letter) in ("Cf", "Cc", "Co", "Cn")
 
 
-def _is_mixed(text: str) -> bool:
-    """Return whether a word of a text has letters of two scripts."""
+def _is_mixed(text: str, scripts: Mapping[str, str]) -> bool:
+    """Return whether a word of a text has letters of two scripts. ``scripts``: of each letter of the column that is not
+    plain."""
     if text.isascii():
         return False
-    return any(len({_script(letter) for letter in word} - {""}) > 1 for word in re.findall(r"\w+", text))
+    return any(len({scripts[letter] for letter in word} - {""}) > 1 for word in re.findall(r"\w+", text))
 
 
 def _script(letter: str) -> str:

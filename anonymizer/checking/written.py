@@ -1,6 +1,7 @@
 """Whether cells are written as was said: on the declared grid, in the way that levels and numbers are written."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -27,20 +28,21 @@ def written_otherwise(rows: pd.DataFrame, schema: Schema, settings: Mapping[str,
     are passed over: the check of cells names them.
     """
     sentences = []
-    for name in schema.quasi_identifying:
-        for text in texts_of(rows[name])[1] if name in rows.columns else ():
-            try:
-                cell = parse_column_cell(text, schema[name])
-            except CellError:
-                continue
-            if problem := _problem(cell, schema[name], settings):
+    for name in (name for name in schema.quasi_identifying if name in rows.columns):
+        column, cells = schema[name], {}
+        for text in texts_of(rows[name])[1]:
+            with suppress(CellError):
+                cells[text] = parse_column_cell(text, column)
+        levels = set(map(str, column.domain or ())) or {level for cell in cells.values() for level in cell.levels}
+        for text, cell in cells.items():
+            if problem := _problem(cell, column, levels, settings):
                 sentences.append(f"Cells of column {name!r} are not as was said: {short_text(text)} {problem}.")
                 break
     return sentences
 
 
-def _problem(cell: Cell, column: Column, settings: Mapping[str, Any]) -> str:
-    """Return what is wrong with how a cell is written; "" where nothing is."""
+def _problem(cell: Cell, column: Column, levels: set[str], settings: Mapping[str, Any]) -> str:
+    """Return what is wrong with how a cell is written; "" where nothing is. ``levels``: those that the column has."""
     numbers, writing = settings.get("numbers"), settings.get("writing")
     if cell.estimate and numbers is not None and numbers not in ESTIMATES:
         return f"is a mean or median, and numbers are written as {numbers}"
@@ -50,7 +52,7 @@ def _problem(cell: Cell, column: Column, settings: Mapping[str, Any]) -> str:
         return f"is not how levels are written as {writing}"
     if writing == "groups" and several and column.groups is not None:
         inside = set(cell.levels)
-        if any(inside & set(group) and set(group) - inside for group in column.groups):
+        if any(inside & set(group) and (set(group) & levels) - inside for group in column.groups):
             return "is not made of whole public groups"
     on_grid = numbers in (None, "public") and column.grid is not None and not column.cuts and cell.ends is not None
     return "does not end where the declared grid does" if on_grid and not _on_grid(cell, column) else ""

@@ -476,7 +476,7 @@ def codec_of(encoding: str) -> str:
         info = codecs.lookup(OTHER_NAMES.get(plain, plain))
     except (LookupError, ValueError):
         info = None
-    codec = info.name if info is not None and info._is_text_encoding else ""  # type: ignore[attr-defined]
+    codec = info.name if info is not None and info._is_text_encoding else ""
     if not codec or codec in NO_CHARSETS:
         raise ReadError(
             f"The encoding {encoding!r} is not known here.", remedy=f"Choose one of: {', '.join(ENCODINGS)}."

@@ -215,6 +215,13 @@ FORGED: dict[str, tuple[str, Callable[[Members], Members], str]] = {
         "csv", lambda m: m | {REPORT: m[REPORT].replace(b'": ', b'":  ', 1)}, "report.json is not .* written"),
     "a field twice in the report": (
         "csv", P(replaced, REPORT, '"override": null', '"override": null, "override": null'), "report.json: "),
+    "another purpose in the report": (
+        "csv", P(changed, REPORT, set_to(WORD, "described", "purpose")), "datapackage.json is not .* description"),
+    "another number of persons": (
+        "csv", P(changed, REPORT, set_to(7, "described", "persons")), "is not what follows from the table"),
+    "a level in the domain of a generalized column": (
+        "csv", P(changed, REPORT, lambda v: next(
+            c for c in v["described"]["columns"] if c["name"] == "sex")["domain"].append(WORD)), "is not what follows"),
     "a key in the report of the steward": (
         "own", P(changed, REPORT, put()), "report.json: it does not have the fields that it should"),
     "a field of the run in the report of the steward": (

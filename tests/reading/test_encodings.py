@@ -89,7 +89,7 @@ def test_read__bad_byte_behind_a_block_border_is_located(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("name", "codec"),
     [("ansi", "cp1252"), ("UTF8", "utf-8"), ("utf-8 with BOM", "utf-8-sig"), ("Windows 1252", "cp1252"),
-     ("latin1", "iso8859-1"), ("ISO_8859-15", "iso8859-15"), ("macintosh", "mac-roman"), 
+     ("latin1", "iso8859-1"), ("ISO_8859-15", "iso8859-15"), ("macintosh", "mac-roman"),
      ("iso-8859-2", "iso8859-2"), ("Unicode", "utf-16")],
 )  # fmt: skip
 def test_names_of_encodings__are_those_that_programs_use(name: str, codec: str) -> None:
