@@ -40,9 +40,15 @@ def outline(name: str) -> str:
     return f"{kind}://{where}?{'query=SELECT …' if what == 'query' else f'table={what}'}"
 
 
+def _without_password(word: re.Match[str]) -> str:
+    """Return a word in which no password stands between an account and a place."""
+    before, at, place = word[0].rpartition("@")
+    return re.sub(r"(?i)\b([a-z][a-z0-9+]{0,40}://[^:/@?]*):.*", r"\1:…", before, count=1) + at + place
+
+
 def redacted(text: str) -> str:
     """Return a text in which no address holds a password any more."""
-    text = re.sub(r"(?i)\b([a-z][a-z0-9+]*://[^\s:/@?]*):\S*@", r"\1:…@", text)
+    text = re.sub(r"\S+", _without_password, text)
     return re.sub(r"(?i)([?&](?:password|passwd|pwd|sslpassword)=)[^&\s]*", r"\1…", text)
 
 

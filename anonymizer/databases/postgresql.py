@@ -216,9 +216,9 @@ def _not_connected(error: Any, address: Address) -> ReadError:
             f"The database at {address.place} asks{account} for a password.", value=PASSWORD,
             remedy="Type it when asked, or give it in PGPASSWORD or ~/.pgpass.",
         )  # fmt: skip
-    if re.search(r'database ".*" does not exist', text):
+    if re.search(r'database "[^"]*" does not exist', text):
         return ReadError(f"There is no database {address.database!r} at {address.place}.", remedy="Check its name.")
-    if getattr(error.pgconn, "used_password", False) or re.search(r'authentication failed|role ".*" does not', text):
+    if getattr(error.pgconn, "used_password", False) or re.search(r'authentication failed|role "[^"]*" does not', text):
         return ReadError(
             f"The server at {address.place} did not let you in{account}: the password or the account is wrong.",
             remedy="Check both.",

@@ -13,7 +13,7 @@ import struct
 import zipfile
 from dataclasses import dataclass, field
 from tokenize import TokenError
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -336,8 +336,31 @@ def _width(entry: list[tuple[int, Any]]) -> int | None:
 
 # The text that print() gives of an rpart object.
 
-_RPART = re.compile(r"^\s*(\d{1,18})\)\s+(.*)\s+(\d+)\s+(\d+(?:\.\d+)?)\s+(.+?)\s+\(([-+.\deE ]+)\)\s*(\*)?\s*$")
 _ASKS = re.compile(r"^(.*?)(<=|>=|<|>|=)(.*)$")
+
+
+class _Row(NamedTuple):
+    """What a line of rpart says of a node: what was asked above it, its label, and whether it is a leaf."""
+
+    question: str
+    label: str
+    is_leaf: bool
+
+
+def _rpart_row(line: str) -> tuple[int, _Row] | None:
+    """Return the number of a node and what its line says: ``number) question n loss label (shares) *``; ``None`` for
+    another line."""
+    number, _, rest = line.strip().partition(")")
+    text_of_node, _, shares = rest.removesuffix("*").rstrip().rpartition("(")
+    words = list(re.finditer(r"\S+", text_of_node))
+    if not re.fullmatch(r"[0-9]{1,18}", number) or not re.fullmatch(r"[-+.0-9eE ]+\)", shares):
+        return None
+    for at in range(len(words) - 3, 0, -1):
+        loss = words[at + 1][0]
+        if re.fullmatch(r"[0-9]+", words[at][0]) and re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", loss):
+            question = text_of_node[: words[at].start()].strip()
+            return int(number), _Row(question, text_of_node[words[at + 2].start() :].strip(), rest.endswith("*"))
+    return None
 
 
 def from_rpart(text: str) -> Sketch:
@@ -350,24 +373,24 @@ def from_rpart(text: str) -> Sketch:
         refuse(form, "it predicts a number, and classes were expected")
     if len(lines) > 2 * MOST_NODES:
         refuse(form, "it has too many nodes")
-    rows: dict[int, re.Match[str]] = {}
+    rows: dict[int, _Row] = {}
     for line in lines[head + 1 :]:
-        match = _RPART.match(line) if len(line) <= 20_000 else None
-        if match is None:
+        row = _rpart_row(line)
+        if row is None:
             if line.strip() and "denotes terminal node" not in line:
                 refuse(form, "a line is not understood")
             continue
-        rows[int(match[1])] = match
+        rows[row[0]] = row[1]
     if 1 not in rows:
         refuse(form, "it has no root")
     place = {number: position for position, number in enumerate(rows)}
     nodes = []
-    for number, match in rows.items():
+    for number, node in rows.items():
         below = [child for child in (2 * number, 2 * number + 1) if child in rows]
-        if match[7] or not below:
-            nodes.append(SketchNode(label=match[5]))
+        if node.is_leaf or not below:
+            nodes.append(SketchNode(label=node.label))
             continue
-        asks = [_ASKS.match(rows[child][2]) for child in below]
+        asks = [_ASKS.match(rows[child].question) for child in below]
         if len(below) != 2 or asks[0] is None or asks[1] is None or asks[0][1] != asks[1][1]:
             refuse(form, f"the question of node {number} is not understood")
         branches = tuple(_rpart_branch(place[child], ask) for child, ask in zip(below, asks, strict=True) if ask)

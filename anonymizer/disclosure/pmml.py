@@ -293,5 +293,5 @@ def predicate_of(element: Element, branch: Branch, dates: set[str]) -> str:
 
 def texts_of_array(text: str) -> list[str]:
     """Return the values of an array of PMML: divided by blanks, quoted where they hold some."""
-    parts = re.findall(r'"((?:[^"\\]|\\.)*)"|([^\s"]+)', text)
+    parts = re.findall(r'"((?:[^"\\]|\\.)*+)(?:"|\\?\Z)|([^\s"]+)', text, re.DOTALL)
     return [re.sub(r"\\(.)", r"\1", quoted) if quoted or not bare else bare for quoted, bare in parts]

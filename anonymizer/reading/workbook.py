@@ -40,13 +40,13 @@ MOST_NAMED = 20_000
 """Cells without a value whose places are kept."""
 
 _REFERENCE = re.compile(rb" r=[\"']([A-Z]{0,3})([0-9]{1,7})[\"']")
-_AT = rb"\br=[\"']([A-Z]{1,3}[0-9]{1,7})[\"'][^>]*"
-_FORMULA = rb"<(?:\w+:)?f(?:\s[^>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)"
+_AT = rb"(?>[^<>]*?\br=[\"']([A-Z]{1,3}[0-9]{1,7})[\"'][^<>]*)"
+_FORMULA = rb"<(?:\w+:)?f(?:\s[^<>]*)?(?:/>|>[^<]*</(?:\w+:)?f>)"
 _ERROR = re.compile(
-    rb"<(?:\w+:)?c\s(?=[^>]*\bt=[\"']e[\"'])[^>]*?" + _AT + rb">(?:\s*" + _FORMULA + rb")?\s*<(?:\w+:)?v>([^<]*)<"
+    rb"<(?:\w+:)?c\s(?=[^<>]*\bt=[\"']e[\"'])" + _AT + rb">(?:\s*" + _FORMULA + rb")?\s*<(?:\w+:)?v>([^<]*)<"
 )
 _UNCOMPUTED = re.compile(
-    rb"<(?:\w+:)?c\s(?![^>]*\bt=[\"']str[\"'])[^>]*?" + _AT + rb">\s*" + _FORMULA
+    rb"<(?:\w+:)?c\s(?![^<>]*\bt=[\"']str[\"'])" + _AT + rb">\s*" + _FORMULA
     + rb"\s*(?:<(?:\w+:)?v\s*/>\s*|<(?:\w+:)?v>\s*</(?:\w+:)?v>\s*)?</(?:\w+:)?c>"
 )  # fmt: skip
 _TAG = re.compile(rb"<(/?)(?:\w+:)?(table-row|covered-table-cell|table-cell|table-column|table)(?=[\s>/])([^>]*)>")

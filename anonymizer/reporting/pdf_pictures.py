@@ -4,7 +4,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-NUMBER = re.compile(r"-?[0-9]*\.?[0-9]+(?:e-?[0-9]+)?")
+NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:e-?[0-9]+)?")
 STEP = re.compile(r"([MLCZ])([^MLCZ]*)", re.IGNORECASE)
 TRANSFORM = re.compile(r"(scale|rotate|translate)\(([^)]*)\)")
 WITHOUT = ("none", "transparent")
