@@ -45,7 +45,7 @@ def overview(ws: Workspace) -> None:
     if reading is None:
         return
     st.title(plain(ws.title), anchor=False)
-    st.markdown("This is how the table was read: mend what is wrong here, then say what each column is.")
+    st.markdown("This is how the table was read: correct what is wrong here, then say what each column is.")
     with st.container(horizontal=True, gap="large"):
         st.metric("Records", count(reading.n_records))
         st.metric("Columns", count(len(reading.names)))

@@ -101,7 +101,7 @@ MODES: dict[str, Mode] = {
         choose,
     ),
     "paper-strict": Mode(
-        "Fletcher and Islam's algorithm, mended",
+        "Fletcher and Islam's algorithm, corrected",
         True,
         _PROVED + " The paper's algorithm with a choice of attributes whose sensitivity holds for every table.",
         partial(grow_trees, grow=forest_growth.paper_strict, prunes=True),

@@ -94,7 +94,7 @@ def codebook_outcome(columns: int, changes: tuple[Change, ...]) -> None:
         return
     with st.container(border=True, key="codebook"):
         number = plural(len(changes), "thing")
-        st.markdown(f":material/menu_book: **{verdict}, but for {number}.** Look at them, and mend them on *Roles*.")
+        st.markdown(f":material/menu_book: **{verdict}, but for {number}.** Look at them, and correct them on *Roles*.")
         for change in changes[:MOST_SAID]:
             st.markdown(f":gray-badge[{plain(change.what)}] {plain(change.in_full)}")
         if len(changes) > MOST_SAID:
