@@ -89,9 +89,11 @@ def packet_of_the_page(page: Page) -> bytes:
     """The packet, made by the keyboard, so that what has the focus is looked at as well."""
     page.set_viewport_size({"width": WIDTHS[0], "height": HEIGHT})
     page.get_by_role("button", name="Make the packet").press("Enter")
-    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
-    assert faults(page, dark=False) == []
-    expect(page.get_by_role("button", name="Download the packet")).to_be_focused()
+    cancel, done = (page.get_by_role("button", name=name) for name in ("Cancel", "Download the packet"))
+    expect(cancel.or_(done)).to_be_focused()  # a small packet is soon made
+    if cancel.count():
+        assert faults(page, dark=False) == []
+    expect(done).to_be_focused()
     settle(page)
     assert faults(page) == []
     with page.expect_download() as waiting:

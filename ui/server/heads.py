@@ -34,7 +34,7 @@ def wait(line: H11Protocol) -> None:
     """Begin to wait for a head, and end the oldest connection of the address where it has too many."""
     others = WAITING.setdefault(address_of(line), {})
     if line not in others:
-        others[line] = line.loop.call_later(HEAD_SECONDS, line.transport.abort)
+        others[line] = line.loop.call_later(HEAD_SECONDS, line.transport.close)
     if len(others) > MOST_OF_ADDRESS:
         oldest = next(iter(others))
         stop(oldest)
