@@ -56,19 +56,24 @@ COLLECTION = threading.Lock()
 
 
 def begin() -> None:
-    """Load the libraries and compile, and note whether that worked; where it did not, try again after a while."""
-    while not WARM_UP.done:
-        try:
-            load()
-            WARM_UP.done, WARM_UP.failure = True, ""
-        except Exception as error:  # of whatever kind: nothing but this note would say that no tree can be grown
-            if not WARM_UP.failure:
-                logging.getLogger(__name__).exception("The warm-up failed; it is tried again")
-            WARM_UP.failure = (
-                f"No tree can be grown: Copse's compiled code could not be loaded ({type(error).__name__}: {error}). "
-                "Start Copse anew; if that does not help, install it anew."
-            )
-            time.sleep(AGAIN_AFTER)
+    """Warm up; where that did not work, try again after a while."""
+    while not warmed_up():
+        time.sleep(AGAIN_AFTER)
+
+
+def warmed_up() -> bool:
+    """Load the libraries and compile, and return whether that worked, which is noted."""
+    try:
+        load()
+        WARM_UP.done, WARM_UP.failure = True, ""
+    except Exception as error:  # of whatever kind: nothing but this note would say that no tree can be grown
+        if not WARM_UP.failure:
+            logging.getLogger(__name__).exception("The warm-up failed; it is tried again")
+        WARM_UP.failure = (
+            f"No tree can be grown: Copse's compiled code could not be loaded ({type(error).__name__}: {error}). "
+            "Start Copse anew; if that does not help, install it anew."
+        )
+    return WARM_UP.done
 
 
 def load() -> None:

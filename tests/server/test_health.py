@@ -68,12 +68,11 @@ def test_health__is_503_with_the_reason_when_the_warm_up_failed(
 
     monkeypatch.setattr("anonymizer.cli.warm.load_loops", fail)
     monkeypatch.setattr(warm, "sweep", lambda: None)
-    warm.begin()
+    assert not warm.warmed_up()
     status, words, _ = answer_of()
     assert status == 503
     assert "No tree can be grown" in words
     assert "OSError: no file that can be executed" in words
-    assert not warm_up.done
 
 
 def test_health__a_browser_is_let_in_to_read_the_reason(warm_up: WarmUp) -> None:
