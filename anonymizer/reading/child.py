@@ -176,6 +176,7 @@ def _answer(
         **what,
         "name": called,
         "path": None if path is None else str(path.absolute()),
+        "folder": str(Path().absolute()),  # the one that waits may have begun elsewhere
         "size": size,
         "readers": {kind: (each.__module__, each.__qualname__) for kind, each in READERS.items()},
         "allowance": asdict(allowance),
@@ -390,6 +391,8 @@ def main(question: IO[bytes]) -> None:
     if not line:
         return
     request = json.loads(line)
+    with suppress(OSError):
+        os.chdir(request["folder"])
     limit(Allowance(**request["allowance"]), request["size"], bool(request.get("writes")))
     from_database = str((request.get("reader") or [""])[0]).startswith("anonymizer.databases")
     if not (request.get("writes") or from_database):  # what writes may be a run on other machines

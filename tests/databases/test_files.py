@@ -14,6 +14,7 @@ from anonymizer.databases.address import address_from
 from anonymizer.databases.driver import quoted
 from anonymizer.databases.read import read_database
 from anonymizer.errors import ReadError
+from anonymizer.reading.child import _take, prepare
 from tests.databases.here import read_here
 
 HOSTILE = ['a"; drop table people; --', "![x](http://evil.example/a.png)", "名前 ü 🌳", "100% o'clock", "<b>x</b>"]
@@ -55,6 +56,16 @@ def url(path: Path, after: str) -> str:
     kind = "duckdb" if path.suffix == ".duckdb" else "sqlite"
     name = str(path).replace("%", "%25").replace("?", "%3F").replace("#", "%23")
     return f"{kind}:///{name}?{after}"
+
+
+def test_a_path__is_meant_from_where_the_caller_is(duck: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The child that waits for a table may have begun in another folder."""
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(elsewhere)
+    _take().kill()
+    prepare()
+    monkeypatch.chdir(tmp_path)
+    assert len(read_database(address_from(f"duckdb:///{duck.name}?table=people")).frame) == 2
 
 
 def test_sqlite__comes_without_loss(lite: Path) -> None:
