@@ -110,7 +110,7 @@ def judge(output: str, errors: str) -> tuple[int, str]:
         return 1, f"The packages could not be audited: {errors.strip()[-2000:]}"
     weak = [
         f"{package['name']} {package.get('version', '')}: {flaw['id']}"
-        + (f", mended in {', '.join(flaw['fix_versions'])}" if flaw["fix_versions"] else "")
+        + (f", fixed in {', '.join(flaw['fix_versions'])}" if flaw["fix_versions"] else "")
         for package in packages
         for flaw in package.get("vulns", ())
     ]

@@ -123,7 +123,7 @@ def what_if(page: Any, address: str, table: Path, generalizer: str) -> None:
     page.get_by_role("button", name="Next: give roles").click()
     page.get_by_role("button", name="Accept suggestions").click()
     idle(page)
-    page.get_by_role("button", name="All others quasi-identifying").click()
+    page.get_by_role("button", name="Make the rest quasi-identifiers").click()
     idle(page)
     page.get_by_test_id("stTopNavSection").filter(has_text="Explore").click()
     page.get_by_test_id("stTopNavDropdownLink").filter(has_text="What if").click()

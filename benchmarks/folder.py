@@ -98,7 +98,7 @@ def walk(page: Any, watch: Watch, rows: int, moves: int) -> None:
         page.get_by_role("button", name="Next: grow the tree").wait_for()
         idle(page)
     with watch.step("Roles, all others known"):
-        page.get_by_role("button", name="All others quasi-identifying").click()
+        page.get_by_role("button", name="Make the rest quasi-identifiers").click()
         page.wait_for_timeout(1000)
         idle(page)
     with watch.step("Tree, grown and drawn"):

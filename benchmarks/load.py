@@ -25,7 +25,7 @@ from benchmarks._mouse import Served, chromium, serve
 from benchmarks.flow import ADULT
 from tests.server.visitor import HEALTH, Refusal, Visitor
 
-K = "k: fewest"
+K = "Group size, k"
 MOVES = (11, 14, 17, 20, 25, 19, 13, 10)
 PACES = (0.0, 2.0, 5.0)
 """Seconds between two moves of a session: of a program that never pauses, and of hands."""
@@ -43,7 +43,7 @@ def bring(visitor: Visitor) -> float:
     visitor.upload(ADULT.read_bytes(), ADULT.name)
     visitor.open("roles")
     visitor.click("Accept suggestions")
-    visitor.click("All others")
+    visitor.click("Make the rest")
     visitor.choose("Which sensitive column", "income")
     return visitor.open("tree")
 

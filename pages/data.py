@@ -1,4 +1,4 @@
-"""Data page: bring a table, see how it was read, and mend what was read wrongly."""
+"""Data page: bring a table, see how it was read, and fix what was read wrongly."""
 
 import pandas as pd
 import streamlit as st
@@ -19,7 +19,7 @@ from ui.workspace import Workspace
 
 def welcome() -> None:
     """Draw what Copse does, before there is any data."""
-    st.title("Bring a table of people", anchor=False)
+    st.title("Release a table about people, safely", anchor=False)
     st.markdown(
         "Copse groups people who look alike and makes what an attacker could know just coarse enough, "
         "while a column of your choice stays worth studying."
@@ -92,7 +92,7 @@ def main() -> None:
             problem(ws.failure)
         offer(ws)
         questions_form(ws)
-        with st.expander("Bring another file instead", icon=":material/upload_file:", key=f"instead {ws.edition}"):
+        with st.expander("Choose another file", icon=":material/upload_file:", key=f"instead {ws.edition}"):
             chooser(ws)
         return
     if ws.reading is None:
@@ -109,7 +109,7 @@ def main() -> None:
         problem(ws.failure, "The table you had before is still here.")
     paper_panel(ws)
     details(ws)
-    with st.expander("Bring another table", icon=":material/upload_file:", key=f"another {ws.edition}"):
+    with st.expander("Open another table", icon=":material/upload_file:", key=f"another {ws.edition}"):
         chooser(ws)
     decisions(ws)
     next_step("roles", "Next: give roles")

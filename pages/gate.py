@@ -1,4 +1,4 @@
-"""Ready to leave? What stands between the tree and the release: what was kept by mistake, and what undoes a box."""
+"""Ready: what stands between the tree and the release: what was kept by mistake, and what undoes a box."""
 
 import streamlit as st
 
@@ -15,7 +15,7 @@ from ui.warm import wait_text
 def main() -> None:
     ws = workspace()
     text = "What would leave is looked at once a table is here and each of its columns has a role."
-    if lacks(ws, "Nothing can leave yet", text):
+    if lacks(ws, "Not ready to release", text):
         return
     if ws.in_pieces:
         if tree_ready(ws):
@@ -27,7 +27,7 @@ def main() -> None:
         with st.spinner(wait_text("Making the release and looking at what would leave…"), show_time=True):
             ws.flow.compute("judgement", "after", "utility")
     except AnonymizerError as error:
-        st.title("Ready to leave?", anchor=False)
+        st.title("Ready", anchor=False)
         problem(error, "Nothing can be released like this.")
         return
     gate = ws.flow.gate

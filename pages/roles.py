@@ -26,10 +26,10 @@ def quick_choices(ws: Workspace) -> None:
         on_click=lambda: ws.set_schema(ws.suggest()),
     )
     st.button(
-        "All others quasi-identifying",
+        "Make the rest quasi-identifiers",
         icon=":material/groups:",
         type="tertiary",
-        help="Every insensitive column becomes quasi-identifying; sensitive ones stay: safe when in doubt",
+        help="Makes every unprotected column a quasi-identifier. The safe choice when in doubt.",
         on_click=lambda: ws.set_schema(others_quasi_identifying(ws.schema or ws.suggest())),
     )
 

@@ -9,5 +9,5 @@ from ui.what_if.view import explore
 ws = workspace()
 st.title("What if", anchor=False)
 if not lacks(ws, "Nothing to try out yet", "Settings are tried out on a table whose columns have their roles."):
-    st.markdown("Move a choice, and see at once what a release would risk and lose with it. Nothing leaves from here.")
+    st.markdown("Try settings. Nothing is released here.")
     explore(ws)

@@ -68,7 +68,7 @@ FLAW = {"id": "PYSEC-2026-1", "fix_versions": ["2.0"], "aliases": [], "descripti
     ("packages", "status", "words"),
     [
         ([{"name": "a", "version": "1", "vulns": []}], 0, "No weakness is known of the 1 packages"),
-        ([{"name": "a", "version": "1", "vulns": [FLAW]}], 1, "a 1: PYSEC-2026-1, mended in 2.0"),
+        ([{"name": "a", "version": "1", "vulns": [FLAW]}], 1, "a 1: PYSEC-2026-1, fixed in 2.0"),
         ([{"name": "a", "version": "1", "vulns": []}, {"name": "b", "skip_reason": "not there"}], 1, "b: not there"),
         ([{"name": "a", "skip_reason": "not there"}], 0, "they were not audited"),
     ],

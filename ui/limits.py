@@ -1,4 +1,4 @@
-"""Limits besides k: what every group must keep, of sensitive columns and of the population, each with what it promises
+"""Other limits: what every group must keep, of sensitive columns and of the population, each with what it promises
 and what it does not.
 
 They steer the grouping (:mod:`anonymizer.groups.limits`), and the checker requires them of the release again.
@@ -15,7 +15,7 @@ from ui.session import set_at_once, widget_state
 from ui.visit import at_first
 from ui.workspace import Workspace
 
-TITLE = "Limits besides k"
+TITLE = "Other limits"
 OF_CATEGORIES = ("l", "entropy_l", "t")
 OF_NUMBERS = ("rsd_min", "spread_min")
 SHARE = "share_max"

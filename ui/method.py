@@ -38,7 +38,7 @@ def k_slider(ws: Workspace, page: str) -> None:
     largest = max(10, ws.k, min(LARGEST_K, records))
     title, least = SETTINGS["k"].title, int(SETTINGS["k"].least)
     k = st.slider(title, least, largest, ws.k, key=f"{page} k", help=meaning("k"))
-    slider_ends("more detail, more risk", "less of both")
+    slider_ends("more detail", "less risk")
     ws.set(k=int(k))
 
 

@@ -13,7 +13,7 @@ STEPS = (
     ("data", "Data", "Bring a table"),
     ("roles", "Roles", "Say what each column is"),
     ("tree", "Tree", "See which records are merged, and why"),
-    ("gate", "Ready to leave?", "See what stands in the way"),
+    ("gate", "Ready", "See what stands in the way"),
     ("release", "Release", DOWNLOAD),
 )
 """The way to a release: each page's name, its title, and what is done there."""

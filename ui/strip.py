@@ -75,7 +75,7 @@ def figures(ws: Workspace) -> list[Figure]:
     if result is not None:
         loss = share(sum(result.loss.values()) / len(result.loss))
     return [
-        Figure("Ready to leave?", readiness(ws, fewest), READY),
+        Figure("Ready", readiness(ws, fewest), READY),
         Figure("Records", records, "Records in the table, and in the release."),
         Figure(MEASURE["groups"], groups, "Groups of look-alike records in the release."),
         Figure(MEASURE["smallest"], smallest, f"{unit.capitalize()}s in the smallest group. You ask for k = {ws.k}."),

@@ -35,7 +35,7 @@ CARDS = {
     "release": (
         "Every promise was checked from the released cells, by code that did not make them. Rows before and after "
         "stand side by side.",
-        "Download the table and its report. Your own table is next: *Bring another table*, on the Data page.",
+        "Download the table and its report. Your own table is next: *Open another table*, on the Data page.",
     ),
 }
 """What is seen on the page of each step, and what can be done there."""
@@ -50,7 +50,7 @@ class TourState:
 
 def offer_tour(ws: Workspace) -> None:
     """Draw the button that begins the tour."""
-    if st.button("Show me in a minute", icon=":material/tour:", help="Opens a sample and leads over the five steps"):
+    if st.button("One-minute tour", icon=":material/tour:", help="Opens a sample and leads over the five steps"):
         with st.spinner("Making the sample …"):
             ws.bring_sample(SAMPLE)
         ws.state(TourState).goes_on = ws.reading is not None

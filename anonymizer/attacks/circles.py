@@ -19,7 +19,7 @@ FEWEST_SAME_LEVELS = 6
 """Columns that make a block when only their levels are the same."""
 
 WORDS: dict[tuple[Role, str], tuple[str, str]] = {
-    (Role.IDENTIFYING, ""): ("Point at a person by themselves", "Left out of every release."),
+    (Role.IDENTIFYING, ""): ("Identify a person", "Left out of every release."),
     (Role.PERSON, ""): ("Who the row is of", "Left out; equal values are one person."),
     (Role.WEIGHT, ""): ("How many people a row stands for", "Left out; estimates of the population use it."),
     (Role.HOUSEHOLD, ""): ("Who lives together", "Left out; the risk of a household uses it."),
@@ -34,7 +34,7 @@ WORDS: dict[tuple[Role, str], tuple[str, str]] = {
         "A register or a search engine could tell", "What is looked up about a person whose name is known.",
     ),
     (Role.QUASI_IDENTIFYING, ""): (
-        "Nothing says who knows these", "Guarded as if others knew them. Say so if they are harmless, or private.",
+        "Not sure who knows these", "Treated as quasi-identifiers. Change the role if nobody knows them.",
     ),
     (Role.SENSITIVE, "registers"): ("On record with the police or a court", "What must not be learnt about a person."),
     (Role.SENSITIVE, "outcome"): ("The outcome under study", "What must not be learnt about a person."),

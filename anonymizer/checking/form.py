@@ -128,7 +128,7 @@ def cells_check(
             worst = worst or f"{column.name} {excerpt}"
             sentences.append(f"{rows_text(count)} of {column.name} ({excerpt}: {problems[place]}).")
     if not wrong:
-        return Check("cells", 0, 0, True, "", "Every cell is written in its one way and within the domain."), True
+        return Check("cells", 0, 0, True, "", "Every cell has the expected format."), True
     return Check("cells", 0, wrong, False, worst, f"Cells are not in order: {' '.join(sentences)}"), readable
 
 

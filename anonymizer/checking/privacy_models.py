@@ -248,7 +248,7 @@ def homogeneity(evidence: Evidence) -> tuple[Check, ...]:
     return tuple(checks)
 
 
-CONTAINED = "Every cell contains its person's original value, and the kept columns are unchanged."
+CONTAINED = "Every released cell covers the original value; unchanged columns are exact."
 CONTAINED_BUT = CONTAINED.replace("cell", "cell but the means and medians", 1)
 """What is said where every cell fits, and where some need not."""
 

@@ -130,7 +130,7 @@ def keys_from(options: argparse.Namespace, reading: Reading) -> Keys:
     table = reading.frame
     if options.rows is not None:
         if options.rows < 1:
-            raise ParameterError("--rows must be at least 1.", remedy="Leave it out to use all.")
+            raise ParameterError("--rows must be at least 1.", remedy="Omit it to use all.")
         table = table.head(options.rows)
     schema = Schema.of(
         table,

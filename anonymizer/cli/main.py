@@ -246,7 +246,7 @@ def run_anonymize(options: argparse.Namespace) -> int:
         elif (options.out or others) and not passed:
             print('Not written, because a check failed. To write it all the same: --override "the reason".')
         if is_open:
-            print("Nothing may leave yet." if not (options.out or others) else "Not written: nothing may leave yet.")
+            print("Not ready to release." if not (options.out or others) else "Not written: not ready to release.")
     return 0 if passed and not is_open else 1
 
 

@@ -257,16 +257,15 @@ def together(findings: Iterable[Finding]) -> tuple[Several, ...]:
 
 
 def verdict_of(stopping: int, reasons: int = 0, *, failed: bool = False) -> str:
-    """Return whether a release may leave: how many things stand in the way, and for how many a reason was given.
+    """Return whether a table may be released: how many risks are open, and for how many a reason was given.
 
     ``failed``: a check, which keeps it only until the reason is stated where the release is taken away.
     """
     if stopping:
-        numbers = ("", "One thing stands", "Two things stand", "Three things stand", "Four things stand")
-        return (numbers[stopping] if stopping < len(numbers) else f"{stopping:,} things stand") + " in the way"
+        return "1 risk is open" if stopping == 1 else f"{stopping:,} risks are open"
     if failed:
         return "A check failed: it may leave for a stated reason alone"
-    return "Nothing stands in the way" + (f": {reasons:,} reason{'s' * (reasons != 1)} given" if reasons else "")
+    return "Ready to release" + (f": {reasons:,} reason{'s' * (reasons != 1)} given" if reasons else "")
 
 
 def is_reason(text: str) -> bool:

@@ -96,7 +96,7 @@ def test_forget_it__leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> 
     files = walk(page, alone, tmp_path)
     assert scan.in_memory(alone.process, MARK) >= PEOPLE, "the scan has to see what is there"
     page.get_by_role("button", name="Forget it").click()
-    expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
+    expect(page.get_by_role("heading", name="Release a table about people, safely")).to_be_visible()
     assert_gone(alone)
     fetched = "async addresses => (await Promise.all(addresses.map(a => fetch(a)))).filter(a => a.ok).length"
     wait_until(lambda: page.evaluate(fetched, files) == 0)
@@ -113,12 +113,12 @@ def test_another_table_and_a_stopped_reading__leave_nothing(alone: Alone, page: 
     open_page(page, alone.address)
     drop(page, canaries(), "people.csv")
     expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
-    page.get_by_text("Bring another table").click()
+    page.get_by_text("Open another table").click()
     drop(page, b"age,income\n" + b"30,low\n40,high\n" * 10, "other.csv")
     expect(page.get_by_role("heading", name="other.csv")).to_be_visible()
     assert_gone(alone)
     settle(page)
-    page.get_by_text("Bring another table").click()
+    page.get_by_text("Open another table").click()
     settle(page)
     for waiting in readers(alone.process):
         os.kill(waiting, signal.SIGSTOP)

@@ -178,7 +178,7 @@ def test_reload__asks_explains_and_gives_all_back(alone: Alone, page: Page, prom
     bring(page, b"a,b\n1,x\n2,y\n", "other.csv")
     expect(page.get_by_text("This is another file than the one before")).to_be_visible()
     expect(page.get_by_role("button", name="Take them up")).to_have_count(0)
-    page.get_by_text("Bring another table").click()
+    page.get_by_text("Open another table").click()
     bring(page, PEOPLE, "under another name.csv")
     take_up(page)
     step(page, "What if").click()
@@ -229,7 +229,7 @@ def test_forget_it__drops_what_is_kept_of_its_table(app_server: str, page: Page,
     decide(page)
     assert len(contents(page)) == 1
     page.get_by_role("button", name="Forget it").click()
-    expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
+    expect(page.get_by_role("heading", name="Release a table about people, safely")).to_be_visible()
     settle(page)
     wait_until(lambda: contents(page) == [])
     page.reload()

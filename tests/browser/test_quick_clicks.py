@@ -50,7 +50,7 @@ def test_a_button_then_another_page(roles_page: Page) -> None:
     """Drawn a second time for the button, the page would come back in place of the one that was asked for."""
     page = roles_page
     for turn, pause in enumerate(2 * PAUSES):
-        page.get_by_role("button", name=("Accept suggestions", "All others quasi-identifying")[turn % 2]).click()
+        page.get_by_role("button", name=("Accept suggestions", "Make the rest quasi-identifiers")[turn % 2]).click()
         page.wait_for_timeout(pause)
         step(page, "Release").click()
         expect(page.get_by_role("heading", name="Check and download")).to_be_visible()

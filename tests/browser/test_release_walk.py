@@ -48,7 +48,7 @@ def roles(page: Page, table: pd.DataFrame, sensitive: str) -> None:
         left += (role is Role.QUASI_IDENTIFYING) - (column.role is Role.QUASI_IDENTIFYING)
         give_role(page, column.name, ROLE_NAMES[role], left)
     settle(page)
-    page.get_by_role("button", name="All others quasi-identifying").click()
+    page.get_by_role("button", name="Make the rest quasi-identifiers").click()
     expect(page.get_by_text(known_text(len(table.columns) - 1)).first).to_be_visible()
 
 

@@ -84,7 +84,7 @@ def test_fifty_columns__to_a_download_in_sixteen_clicks_and_four_pages(
     click(clicks, page.get_by_role("button", name="Next: grow the tree"))
     expect(page.locator(".stage svg g.node").first).to_be_visible()
     settle(page)
-    click(clicks, page.get_by_role("button", name="Next: check and release"))
+    click(clicks, page.get_by_role("button", name="Next: Ready"))
     expect(page.get_by_text(re.compile("^This release is 10-anonymous"))).to_be_visible()
     settle(page)
     give_reason(page, clicks)
@@ -119,14 +119,14 @@ def test_fifty_columns__to_a_download_in_sixteen_clicks_and_four_pages(
 def give_reason(page: Page, clicks: list[str]) -> None:
     """What stands in the way is seen to where the release would be taken away: a share of one person is limited, and
     that whoever knows all drugs of a person finds the row has a reason."""
-    expect(page.get_by_text("Two things stand in the way").first).to_be_visible()
+    expect(page.get_by_text("2 risks are open").first).to_be_visible()
     click(clicks, page.get_by_role("button", name="Let nobody own more than 1 in 10"))
-    expect(page.get_by_text("One thing stands in the way").first).to_be_visible()
+    expect(page.get_by_text("1 risk is open").first).to_be_visible()
     settle(page)
     expect(page.get_by_role("button", name="Make the packet")).to_be_disabled()
     click(clicks, page.get_by_role("button", name="Give a reason…").first)
     settle(page)
-    page.get_by_label("Why may it leave all the same?").fill("the hospital lists them")
+    page.get_by_label("Why release it?").fill("the hospital lists them")
     page.keyboard.press("Enter")
     settle(page)
 

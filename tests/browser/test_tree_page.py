@@ -86,7 +86,7 @@ def see_most_of_the_picture(page: Any) -> None:
 
 
 def make_the_window_narrow(page: Any) -> None:
-    page.get_by_role("button", name="Next: check and release").click()
+    page.get_by_role("button", name="Next: Ready").click()
     expect(number(page, "Two-way tables off")).to_be_visible()
     page.get_by_test_id("stTopNavLink").filter(has_text="Tree").click()
     page.locator(".stage svg g.node").first.wait_for()
@@ -118,7 +118,7 @@ def move_k(page: Any) -> None:
     before, groups = boxes(page), page.locator(".stage g.group[id]").count()
     hatched = page.locator(".stage g.gone[id]").count()
     assert hatched > groups
-    page.get_by_role("slider", name="k: fewest").press("PageUp")
+    page.get_by_role("slider", name="Group size, k").press("PageUp")
     expect(number(page, "Smallest group")).not_to_have_text("10")
     settle(page)
     assert boxes(page) == before
@@ -220,12 +220,12 @@ def go_on_and_stay_where_it_is(page: Any) -> None:
     scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
     page.set_viewport_size({"width": 900, "height": 700})
     assert page.evaluate(scrolled) == 0
-    page.get_by_role("button", name="Next: check and release").click()
+    page.get_by_role("button", name="Next: Ready").click()
     expect(page.get_by_role("heading", name="Check and download")).to_be_visible()
     settle(page)
     assert page.evaluate(scrolled) == 0
     page.set_viewport_size({"width": 900, "height": 420})
-    page.get_by_text("What it says beside").click()
+    page.get_by_text("Purpose, recipient, signatures").click()
     purpose = page.get_by_role("textbox", name="Purpose")
     purpose.scroll_into_view_if_needed()
     purpose.fill("research")
@@ -237,7 +237,7 @@ def go_on_and_stay_where_it_is(page: Any) -> None:
 def empty_a_limit(page: Any) -> None:
     groups = number(page, "Groups")
     free = groups.inner_text()
-    page.get_by_role("button", name="Limits besides k").click()
+    page.get_by_role("button", name="Other limits").click()
     field = page.get_by_role("spinbutton", name="l: different values")
     field.fill("6")
     field.press("Enter")

@@ -32,7 +32,7 @@ def test_folder_in__folder_out_and_checked(folder: Path, tmp_path: Path, capsys:
     assert "read in pieces" in output.err
     assert "This release is 5-anonymous" in output.out
     assert f"Written: {out}, 1 file; manifest" in output.out
-    assert "Every cell contains its person's original value" in output.out
+    assert "Every released cell covers the original value" in output.out
     assert "Person Number" not in output.out + output.err + report.read_text()
     assert json.loads(report.read_text())["provenance"]["input"]["files"] == 2
     assert run("verify", out, "--k", 5, "--report", report) == 0

@@ -44,8 +44,8 @@ def test_names_kept_by_mistake__are_written_for_a_typed_reason_only(capsys: Capt
     output = capsys.readouterr().out
     assert not files()
     assert "“name” is released unchanged, and its values look like names of people." in output
-    assert "Two things stand in the way." in output
-    assert "Not written: nothing may leave yet." in output
+    assert "2 risks are open." in output
+    assert "Not written: not ready to release." in output
     options = [shlex.split(line.partition("; or ")[2])[0] for line in output.splitlines() if "=WHY" in line]
     assert options == [f"--reason={key}=WHY" for key in KEYS]
     assert make("--out", "out.csv", options[0].replace("WHY", WHY)) == 1
@@ -77,7 +77,7 @@ def test_check__prints_every_finding_and_writes_nothing(capsys: Capture) -> None
     assert [f["key"] for f in described["findings"] if f["severity"] == "stands in the way"] == KEYS
     reasons = [f"--reason={key}={WHY}" for key in KEYS]
     assert make("--check", *reasons) == 0
-    assert "Nothing stands in the way: 2 reasons given." in capsys.readouterr().out
+    assert "Ready to release: 2 reasons given." in capsys.readouterr().out
     words = [word.replace("email,", "name,email,") for word in ROLES if word not in ("--keep", "name")]
     assert main(["anonymize", "people.csv", *words, "--k", "5", "--check"]) == 0
 

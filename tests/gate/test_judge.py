@@ -93,7 +93,7 @@ def check_repairs(flow: Flow, finding: Finding) -> None:
 def test_nothing_to_see_to__leaves() -> None:
     flow = flow_of(people(), grouping="median-mondrian")
     assert [finding.key for finding in flow.judgement.findings if finding.severity is not Severity.FINE] == []
-    assert flow.gate.verdict == "Nothing stands in the way"
+    assert flow.gate.verdict == "Ready to release"
     assert flow.leaving.to_bytes() == flow.release.by_content().to_bytes()
 
 
@@ -233,7 +233,7 @@ def test_promise__is_the_checkers() -> None:
     assert failed.judgement["promise"].severity is Severity.LOOK
     assert failed.gate.failed
     assert not failed.gate.open
-    assert "Nothing stands" not in failed.gate.verdict
+    assert "Ready" not in failed.gate.verdict
 
 
 # Reasons.
@@ -257,7 +257,7 @@ def test_names_kept_by_mistake__cannot_be_written_without_a_reason(tmp_path: obj
             part.release.to_bytes()
     done = anonymize(table, schema, k=5, generalizer="uniform", reasons=dict.fromkeys(keys, f"  {WHY}\n"))
     assert done.gate.open == ()
-    assert done.gate.verdict == "Nothing stands in the way: 2 reasons given"
+    assert done.gate.verdict == "Ready to release: 2 reasons given"
     assert len(done.release.to_bytes().splitlines()) == N + 1
     report = json.loads(done.report.to_json())
     assert [f["reason"] for f in report["gate"]["findings"] if f["key"] in keys] == [WHY, WHY]
@@ -292,8 +292,8 @@ def test_reason__is_a_few_words(text: str, enough: bool) -> None:
 
 def test_verdict__counts() -> None:
     assert [verdict_of(n) for n in (0, 1, 2, 7)] == [
-        "Nothing stands in the way", "One thing stands in the way", "Two things stand in the way",
-        "7 things stand in the way",
+        "Ready to release", "1 risk is open", "2 risks are open",
+        "7 risks are open",
     ]  # fmt: skip
     assert verdict_of(2, failed=True) == verdict_of(2)
     assert verdict_of(0, failed=True) == "A check failed: it may leave for a stated reason alone"

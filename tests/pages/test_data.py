@@ -48,7 +48,7 @@ def texts(app: AppTest) -> str:
 def test_empty__says_what_to_do_and_what_happens_to_the_data() -> None:
     app = open_page()
     assert not app.exception
-    assert "Bring a table" in app.title[0].value
+    assert "Release a table about people" in app.title[0].value
     assert "written to disk" in texts(app)
     assert {f"sample {name}" for name in SAMPLES} <= {button.key for button in app.button}
     assert not app.metric
@@ -181,7 +181,7 @@ def test_forget__drops_the_table() -> None:
     assert session_of(app).table is None
     assert session_of(app).source is None
     assert session_of(app).edition > edition
-    assert "Bring a table" in app.title[0].value
+    assert "Release a table about people" in app.title[0].value
 
 
 def test_folder__is_off_by_default(monkeypatch: pytest.MonkeyPatch) -> None:

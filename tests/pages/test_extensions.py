@@ -97,7 +97,7 @@ def test_what_if__takes_the_own_methods() -> None:
     app, ws = open_page("what_if")
     app.selectbox(key="what if 0 grouping").set_value("own-pruning")
     app.selectbox(key="what if 0 generalizer").set_value("own-boxes")
-    next(item for item in app.toggle if item.label == "Limits besides k").set_value(True).run()
+    next(item for item in app.toggle if item.label == "Other limits").set_value(True).run()
     app.number_input(key="what if 0 top_share").set_value(0.9).run()
     assert not app.exception
     assert ws.settings.of("limit")["top_share"] == 0.9

@@ -1,4 +1,4 @@
-"""Ready to leave? without a browser: the verdict, a card for each finding, repairs that close it, reasons that open."""
+"""Ready, without a browser: the verdict, a card for each finding, repairs that close it, reasons that open."""
 
 import json
 import re
@@ -65,14 +65,14 @@ def locked(app: AppTest) -> set[bool]:
 def test_empty__leads_to_the_data_page() -> None:
     app = open_page(None)
     assert not app.exception
-    assert "Nothing can leave yet" in app.header[0].value
+    assert "Not ready to release" in app.header[0].value
 
 
 def test_page__says_every_finding_and_its_verdict_first(ws: Workspace) -> None:
     app = open_page(ws)
     assert not app.exception
     gate = ws.flow.gate
-    assert app.title[0].value == "Two things stand in the way"
+    assert app.title[0].value == "2 risks are open"
     words = text_of(app)
     for finding in gate.findings:
         assert finding.figure in words
@@ -89,7 +89,7 @@ def test_repair__closes_what_it_repairs(ws: Workspace) -> None:
     assert not app.exception
     assert ws.schema is not None
     assert ws.schema["name"].role is Role.IDENTIFYING
-    assert app.title[0].value == "Nothing stands in the way"
+    assert app.title[0].value == "Ready to release"
     assert not app.button(key="next release").disabled
     assert readiness(ws) == "Yes"
 
@@ -98,9 +98,9 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> 
     app = open_page(ws, "release")
     assert not app.exception
     assert locked(app) == {True}
-    assert "Two things stand in the way" in app.error[0].value
+    assert "2 risks are open" in app.error[0].value
     words = "\n".join([text_of(app), *(error.value for error in app.error)])
-    assert words.count("stand in the way") == 1
+    assert words.count("risks are open") == 1
     app = open_page(ws)
     for finding in ws.flow.gate.open:
         app = press(app, "Give a reason…")
@@ -109,13 +109,13 @@ def test_names_kept_by_mistake__leave_for_a_typed_reason_only(ws: Workspace) -> 
         assert finding.key not in ws.reasons
         app = app.text_input[0].set_value(f"  {WHY} ").run()
         assert ws.reasons[finding.key] == WHY
-    assert app.title[0].value == "Nothing stands in the way: 2 reasons given".replace(":", "\\:")
+    assert app.title[0].value == "Ready to release: 2 reasons given".replace(":", "\\:")
     assert f"Your reason: {WHY}" in text_of(app)
     assert locked(open_page(ws, "release")) == {False}
     document = json.loads(report_text(ws.flow.leaving, ws.flow.report, ""))
     assert [f["reason"] for f in document["gate"]["findings"] if f["severity"] == Severity.STOPS] == [WHY, WHY]
     app = press(open_page(ws), "Take it back")
-    assert app.title[0].value == "One thing stands in the way"
+    assert app.title[0].value == "1 risk is open"
     assert locked(open_page(ws, "release")) == {True}
 
 
@@ -168,14 +168,14 @@ def test_check_failed__no_page_says_that_nothing_stands_in_the_way() -> None:
     for page in ("gate", "release"):
         app = open_page(ws, page)
         words = text_of(app)
-        assert "Nothing stands in the way" not in words
+        assert "Ready to release" not in words
         assert "A check failed" in words
-        assert "Needs a reason" in [metric.value for metric in app.metric if metric.label == "Ready to leave?"]
+        assert "Needs a reason" in [metric.value for metric in app.metric if metric.label == "Ready"]
 
 
 def test_tree__tells_the_verdict_at_first_sight(ws: Workspace) -> None:
     app = open_page(ws, "tree")
-    assert "1 open so far" in [metric.value for metric in app.metric if metric.label == "Ready to leave?"]
+    assert "1 open so far" in [metric.value for metric in app.metric if metric.label == "Ready"]
 
 
 def test_project__keeps_reasons_for_its_own_table(ws: Workspace) -> None:
@@ -221,7 +221,7 @@ def test_repairs_of_persons__close_what_they_repair() -> None:
     for label in ("Count them as one", "These are nobody", "Let nobody own more than 1 in 10"):
         app = press(app, label)
         assert not app.exception
-    assert app.title[0].value == "Nothing stands in the way"
+    assert app.title[0].value == "Ready to release"
     assert ws.schema is not None
     assert (ws.schema["patient"].alike, ws.schema["patient"].nobody) == (True, ("unknown",))
     assert ws.settings.share_max == 0.1

@@ -124,7 +124,7 @@ def test_release_of_a_scenario__that_takes_long_is_made_in_the_background(monkey
     monkeypatch.setitem(GENERALIZERS, "polish", slowly)
     ws = hospital()
     ws.scenarios = (replace(current_scenario(ws, "slow", ""), parameters={**ws.settings, "generalizer": "polish"}),)
-    app = open_view(ws, "What if I knew…")
+    app = open_view(ws, "Who knows less")
     app.toggle(key="knowledge of scenarios").set_value(True).run()
     assert not app.exception
     assert begun.wait(PATIENCE)

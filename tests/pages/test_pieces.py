@@ -29,7 +29,7 @@ from ui.what_if.state import WhatIfState
 from ui.workspace import Workspace
 
 __all__ = ["places"]
-SMALLER = ("Frontier", "What if I knew…", "As a sample")
+SMALLER = ("Frontier", "Who knows less", "As a sample")
 """Views that say what takes a smaller table."""
 
 
@@ -84,7 +84,7 @@ def test_a_setting__is_kept_with_the_figures_of_its_groups(places: tuple[Path, P
     first, second = ws.scenarios
     assert sorted(first.figures) == ["error", "gcp", "groups", "risk", "smallest"]
     assert not second.figures
-    assert "no figures are known" in texts(app)
+    assert "No figures: this scenario was saved" in texts(app)
 
 
 def test_the_strip__has_the_figures_of_the_release_that_was_made(places: tuple[Path, Path]) -> None:
@@ -104,11 +104,11 @@ def test_the_strip__has_the_figures_of_the_release_that_was_made(places: tuple[P
 def test_the_gate__says_how_much_it_looked_at(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     ws = session(places[0])
     app = wait(open_page(ws, "gate"), ws)
-    assert app.title[0].value == "Nothing stands in the way, so far"
+    assert app.title[0].value == "Ready to release, so far"
     assert "All 3,000 records were looked at" in texts(app)
     write_release(wait(open_page(ws, "release"), ws), ws, "people 2026")
     app = open_page(ws, "gate")
-    assert app.title[0].value == "Nothing stands in the way"
+    assert app.title[0].value == "Ready to release"
     assert "This release is 10-anonymous" in texts(app)
     for module in (gate, flow_module):
         monkeypatch.setattr(module, "SAMPLE", 1000)
@@ -134,7 +134,7 @@ def test_a_slider__looks_at_no_record(places: tuple[Path, Path], page: str, monk
         monkeypatch.setattr(owner, "codes", watched(owner), raising=False)
     monkeypatch.setattr(PartedTable, "__len__", lambda table: N)
     monkeypatch.setattr(PartedFlow, "leaf", property(lambda flow: read.append("leaf")), raising=False)
-    next(slider for slider in app.slider if slider.label.startswith("k:")).set_value(40).run()
+    next(slider for slider in app.slider if slider.label.startswith("Group size")).set_value(40).run()
     assert not app.exception
     assert ws.k == 40
     assert not read

@@ -93,7 +93,7 @@ def test_risk_before__is_that_of_the_chosen_columns() -> None:
     assert f"{risk.unique} of {len(TABLE)} records" in texts(app)
     singles = singling_out(TABLE, ["age", "sex"])
     most = max(singles, key=lambda name: singles[name])
-    assert f"{most} singles people out most: {singles[most]}" in texts(app)
+    assert f"{most} singles out most people: {singles[most]}" in texts(app)
 
 
 def test_edit__a_role_changes_the_schema_and_the_risk() -> None:
@@ -130,7 +130,7 @@ def test_edit__no_quasi_identifier_is_one_clear_message() -> None:
     assert not app.exception
     assert len(app.error) == 1
     assert "nothing to generalize" in app.error[0].value
-    app = press(app, "All others quasi-identifying")
+    app = press(app, "Make the rest quasi-identifiers")
     assert not app.error
     assert session_of(app).schema.quasi_identifying == ("name", "age", "sex", "stage")
 
@@ -145,7 +145,7 @@ def test_edit__a_text_column_cannot_become_a_number() -> None:
 
 
 def test_quick__all_others_keep_the_identifying_and_sensitive_ones() -> None:
-    app = press(open_page(session()), "All others quasi-identifying")
+    app = press(open_page(session()), "Make the rest quasi-identifiers")
     assert session_of(app).schema.identifying == ("name",)
     assert session_of(app).schema.quasi_identifying == ("age", "sex", "stage")
     assert session_of(app).schema.sensitive == ("income",)

@@ -47,7 +47,7 @@ def test_uniform__is_foreseen_exactly(ws: Workspace) -> None:
 def test_groups_below_k__are_not_ready_so_far(ws: Workspace) -> None:
     ws.set(k=10)
     ws.flow.compute("pruning", "about_table")
-    assert values(ws)["Ready to leave?"] == readiness(ws, 10) == "Yes, so far"
+    assert values(ws)["Ready"] == readiness(ws, 10) == "Yes, so far"
     assert readiness(ws, 9) == "k is not kept"
 
 

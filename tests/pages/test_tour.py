@@ -10,7 +10,7 @@ from ui.tour import CARDS
 
 def begin() -> AppTest:
     app = AppTest.from_file(SHELL, default_timeout=PATIENCE).run()
-    next(button for button in app.button if button.label == "Show me in a minute").click().run()
+    next(button for button in app.button if button.label == "One-minute tour").click().run()
     assert not app.exception
     return app
 
@@ -43,4 +43,4 @@ def test_the_tour__is_ended_on_any_card_and_stands_on_no_other_page() -> None:
     assert card(app)
     app.button(key="end tour").click().run()
     assert not card(app)
-    assert not [button for button in app.button if button.label == "Show me in a minute"]
+    assert not [button for button in app.button if button.label == "One-minute tour"]

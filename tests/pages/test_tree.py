@@ -154,7 +154,7 @@ def test_picked_node__is_explained() -> None:
     assert plain(explain_leaf(pruning.tree, ws.flow.risk, pruning, encoded.encodings, merged)) in content
     assert f"**{plain(f'{ws.flow.risk.tidi[merged]:.2f} bits')}**" in content
     assert f"**{ws.flow.risk.error[merged]} records**" in content
-    next(button for button in app.button if button.label == "Look closer").click().run()
+    next(button for button in app.button if button.label == "Zoom into this branch").click().run()
     assert ws.state(TreeState).focus == merged
     next(button for button in app.button if button.label == "Whole tree again").click().run()
     assert ws.state(TreeState).focus is None

@@ -82,7 +82,7 @@ def test_an_own_risk_beyond_every_k_of_the_frontier() -> None:
 
 def test_what_if_i_knew__counts_those_who_remain() -> None:
     ws = session()
-    app = open_view(ws, "What if I knew…")
+    app = open_view(ws, "Who knows less")
     values = {name: person(TABLE, SCHEMA, 0)[name] for name in QUASI[:2]}
     before = look_up(TABLE, SCHEMA, values, released=False)
     after = look_up(ws.flow.released, SCHEMA, values)
@@ -106,7 +106,7 @@ def test_public_ends__cost_what_is_said_and_can_be_chosen() -> None:
 
 def test_limits__are_switched_off_together() -> None:
     app = open_view(session(l=2, t=0.5))
-    limits = next(item for item in app.toggle if item.label == "Limits besides k")
+    limits = next(item for item in app.toggle if item.label == "Other limits")
     assert limits.value
     limits.set_value(False).run()
     ws = app.session_state["workspace"]
@@ -114,12 +114,12 @@ def test_limits__are_switched_off_together() -> None:
     assert metrics(app) == figures_of(ws)
     press(app, "Undo")
     assert (ws.settings.l, ws.settings.t) == (2, 0.5)
-    assert next(item for item in app.toggle if item.label == "Limits besides k").value
+    assert next(item for item in app.toggle if item.label == "Other limits").value
 
 
 def test_cells_that_count__are_given_up_for_boxes_that_share_records() -> None:
     app = open_view(session(writing="weighted", numbers="mean"))
-    box = next(item for item in app.selectbox if item.label.startswith("How the records"))
+    box = next(item for item in app.selectbox if item.label.startswith("Within a branch"))
     box.set_value("tiered").run()
     ws = app.session_state["workspace"]
     assert (ws.settings.writing, ws.settings.numbers) == ("sets", "public")
@@ -136,10 +136,10 @@ def test_what_was_chosen_in_a_view__is_there_again() -> None:
     app.selectbox(key="policy").set_value("Another risk").run()
     app.number_input(key="own risk").set_value(0.02).run()
     views = app.button_group(key="what if view")
-    views.set_value("What if I knew…").run()
+    views.set_value("Who knows less").run()
     row = next(item for item in app.number_input if item.label.startswith("Begin with"))
     row.set_value(7).run()
-    for view in ("At a glance", "What if I knew…"):
+    for view in ("At a glance", "Who knows less"):
         app.button_group(key="what if view").set_value(view).run()
     assert next(item for item in app.number_input if item.label.startswith("Begin with")).value == 7
     app.button_group(key="what if view").set_value("Which k do I need?").run()

@@ -134,7 +134,7 @@ def test_limits_on_people__steer_the_release_and_follow_what_is_said_of_the_popu
     ws = session(k=2, grouping="least")
     ws.state(WhatIfState).extent, ws.state(WhatIfState).one_in = "one in", 50
     app = open_view(ws, VIEW)
-    next(item for item in app.toggle if item.label == "Limits besides k").set_value(True).run()
+    next(item for item in app.toggle if item.label == "Other limits").set_value(True).run()
     assert "one person in 50 is in the table" in plain_text(app)
     assert not [item for item in app.number_input if item.label == "k-map: people of the population"]
     next(item for item in app.number_input if item.label == "Risk of a record").set_value(0.01).run()

@@ -210,7 +210,7 @@ def test_panels__are_told_once_a_visit_whether_they_are_open(ws: Workspace) -> N
     app.run().switch_page("../pages/release.py").run()
 
     def is_open() -> bool:
-        return next(item.proto.expanded for item in app.expander if item.label == "Limits besides k")
+        return next(item.proto.expanded for item in app.expander if item.label == "Other limits")
 
     assert not is_open()
     app.number_input(key="release l").set_value(2).run()

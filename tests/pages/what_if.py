@@ -21,7 +21,7 @@ VIEWS = (
     "Which k do I need?",
     "What would I lose?",
     "Frontier",
-    "What if I knew…",
+    "Who knows less",
     "As a sample",
     "Scenarios",
     "History and project",
@@ -45,7 +45,7 @@ def open_view(ws: Workspace | None, view: str = VIEWS[0]) -> AppTest:
 
 
 def slider(app: AppTest) -> AppTest:
-    return next(item for item in app.slider if item.label.startswith("k:"))
+    return next(item for item in app.slider if item.label.startswith("Group size"))
 
 
 def press(app: AppTest, label: str) -> AppTest:
@@ -64,7 +64,7 @@ def figures_of(ws: Workspace) -> dict[str, str]:
     stopping = [finding for finding in about_table(TABLE, SCHEMA) if finding.is_open]
     so_far = "Yes, so far" if risk.smallest >= p.k else "k is not kept"
     return {
-        "Ready to leave?": f"{len(stopping):,} open so far" if stopping else so_far,
+        "Ready": f"{len(stopping):,} open so far" if stopping else so_far,
         "Records": count(risk.records),
         "Groups": count(risk.groups),
         "Smallest group": count(risk.smallest),

@@ -107,7 +107,7 @@ def walk(page: Page, address: str, folder: Path) -> None:
     files = {label: download(page, label, folder) for label in labels}
     assert all(path.stat().st_size for path in files.values())
     page.get_by_role("button", name="Forget it").click()
-    expect(page.get_by_role("heading", name="Bring a table of people")).to_be_visible()
+    expect(page.get_by_role("heading", name="Release a table about people, safely")).to_be_visible()
     drop(page, TABLE.encode(), "people.csv")
     expect(page.get_by_role("heading", name="people.csv")).to_be_visible()
     page.goto(files["External report (HTML)"].as_uri())

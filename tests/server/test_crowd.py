@@ -41,7 +41,7 @@ def test_places__who_finds_none_is_told_so_and_gets_in_when_another_leaves(small
     first.open()
     first.close()
     wait_until(lambda: opened(third))
-    assert third.shows("Bring a table of people")
+    assert third.shows("Release a table about people, safely")
     with Visitor(small_server) as fourth, pytest.raises(Refusal):
         fourth.open()
     second.close()

@@ -146,5 +146,7 @@ def knowledge_choice(ws: Workspace, rule: GrowingRule | None) -> Knowledge:
 def confidence_slider(ws: Workspace) -> float:
     """Return from which posterior on somebody counts as exposed."""
     state = ws.state(DisclosureState)
-    state.confidence = st.slider("Count people as exposed from", 0.5, 1.0, state.confidence, 0.01, key="confidence")
+    state.confidence = st.slider(
+        "A person is exposed from a chance of", 0.5, 1.0, state.confidence, 0.01, key="confidence"
+    )
     return state.confidence

@@ -184,7 +184,7 @@ def codebook(ws: Workspace) -> tuple[dict[str, Any], AnonymizerError | None]:
 
 
 def remove_codebook(ws: Workspace) -> None:
-    """Do without the codebook."""
+    """Remove the codebook."""
     ws.state(ForestState).codebook = None
 
 

@@ -35,7 +35,7 @@ WIDTH = 190
 LONGEST = 2000
 
 
-WHERE = "All of this was looked for in what would leave, not in the settings that made it."
+WHERE = "Checked in the released cells, not in the settings."
 
 
 def headline(gate: Gate, where: str = WHERE, *, so_far: bool = False) -> None:
@@ -97,7 +97,7 @@ def ways(ws: Workspace, finding: Several, number: int, page: str) -> None:
             if repair.missing and (ws.source is None or ws.asks_password):
                 continue  # nothing that could be read again
             st.button(
-                plain(repair.words), key=f"repair {number} {place}", on_click=mend, args=(ws, repair, page),
+                plain(repair.words), key=f"repair {number} {place}", on_click=apply_repair, args=(ws, repair, page),
                 help=plain(effect(repair)),
             )  # fmt: skip
         label = "Give a reason…" if finding.severity is Severity.STOPS else "Keep, with a reason…"
@@ -119,7 +119,7 @@ def effect(repair: Repair) -> str:
     return "; ".join(parts)
 
 
-def mend(ws: Workspace, repair: Repair, page: str) -> None:
+def apply_repair(ws: Workspace, repair: Repair, page: str) -> None:
     """Make a repair: the roles, the settings, which the widgets of ``page`` show, or how the file is read."""
     if repair.missing and ws.reading is not None:
         options = ws.reading.options
@@ -143,7 +143,7 @@ def reason_field(ws: Workspace, finding: Several, number: int) -> None:
             ws.state(GateState).writing = ""
 
     st.text_input(
-        "Why may it leave all the same? The internal report keeps it.",
+        "Why release it? Your reason goes into the internal report.",
         finding.reason,
         key=key,
         max_chars=LONGEST,
@@ -155,7 +155,7 @@ def reason_field(ws: Workspace, finding: Several, number: int) -> None:
         st.caption(f":material/info: At least {FEWEST_WORDS} words.")
 
 
-def way_to_release(ws: Workspace, label: str = "Next: check and release") -> None:
+def way_to_release(ws: Workspace, label: str = "Next: Ready") -> None:
     """Draw the way on from where groups are chosen to the release, which shows whatever stands in its way. It is shut
     as long as nothing can be released."""
     next_step("release", label, disabled=not ws.ready("parts" if ws.flow.has("parts") else "pruning"))
@@ -168,7 +168,7 @@ def in_the_way(ws: Workspace, gate: Gate) -> None:
     worth = f"; {plural(looks, 'thing')} {'is' if looks == 1 else 'are'} worth a look" if looks else ""
     text = f"**{plain(gate.verdict)}**{worth}."
     if gate.open:
-        st.error(f"{text} Nothing can be taken away yet.", icon=":material/front_hand:")
+        st.error(f"{text} Nothing can be downloaded yet.", icon=":material/front_hand:")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if not gate.open:
             st.markdown(f":material/{'rule' if gate.failed else 'check_circle'}: {text}", width="content")

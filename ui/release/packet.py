@@ -40,9 +40,9 @@ LOOKS = {"html": ("text/html", ":material/article:"), "pdf": ("application/pdf",
 def take_away(ws: Workspace, release: Release, report: Report) -> None:
     """Draw what can be taken away: the packet first, single files behind a fold; nothing as long as something stands in
     the way, and when a required check failed, only after a reason was typed."""
-    st.header("Take it away", anchor=False)
+    st.header("Download", anchor=False)
     reason, locked = release_reason(ws, report)
-    with st.expander("What it says beside: purpose, recipient, who approves", key="statement", icon=":material/edit:"):
+    with st.expander("Purpose, recipient, signatures", key="statement", icon=":material/edit:"):
         statement(ws)
     audience = str(
         st.segmented_control(
@@ -67,7 +67,7 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
             icon=":material/download:", type="primary", on_click="ignore",
         )  # fmt: skip
         st.caption(
-            ":material/task_alt: Read back and checked: every file is the one of its manifest, and the table in each "
+            ":material/task_alt: Checked: all files match the manifest, and the table in each "
             "format passed the checker again. `copse verify` checks it once more, wherever it goes."
         )
     into_database(ws, release, report, reason, locked)

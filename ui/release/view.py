@@ -189,7 +189,7 @@ def homogeneity(verification: Verification, schema: Schema) -> None:
         + (f" and {len(checks) - MOST_NAMED:,} more." if len(checks) > MOST_NAMED else ".")
     )
     st.warning(
-        f"{plain(what)} It is disclosed without linking anybody: ask for {limit} under *Limits besides k*.",
+        f"{plain(what)} It is disclosed without linking anybody: ask for {limit} under *Other limits*.",
         icon=":material/visibility:",
     )
 

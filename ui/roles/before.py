@@ -79,7 +79,7 @@ def singling_chart(ws: Workspace) -> None:
         st.markdown("**No single column makes anybody unique**: leaving one out would change nothing.")
         return
     alone = "1 record is" if most == 1 else f"{count(most)} records are"
-    st.markdown(f"**{plain(name)} singles people out most: {alone} unique only because of it**")
+    st.markdown(f"**{plain(name)} singles out most people: {alone} unique only because of it**")
     largest = singles[-20:]
     bars = go.Bar(
         x=[number for _, number in largest],

@@ -39,7 +39,7 @@ def one_row(ws: Workspace) -> None:
         st.selectbox(
             "Equal values of this column are one household"
             if answer == HOUSEHOLD
-            else "Equal values of this column are one person",
+            else "Rows with the same value belong to one person",
             names,
             index=names.index(schema.person),
             key=box,
@@ -59,7 +59,7 @@ def one_row(ws: Workspace) -> None:
             icon=":material/warning:",
         )
     else:
-        st.caption("Every row is another person.")
+        st.caption("Each row is one person.")
 
 
 def row_columns(ws: Workspace, schema: Schema) -> list[str]:

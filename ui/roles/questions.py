@@ -19,10 +19,10 @@ def questions(ws: Workspace) -> None:
         st.markdown("## 1 · What is one row?")
         one_row(ws)
     with second, st.container(border=True, height="stretch", gap="small", key="roles-question-2"):
-        st.markdown("## 2 · What must nobody learn?")
+        st.markdown("## 2 · What must stay secret?")
         secrets(ws)
     with third, st.container(border=True, height="stretch", gap="small", key="roles-question-3"):
-        st.markdown("## 3 · What should stay worth studying?")
+        st.markdown("## 3 · What should stay useful?")
         target_choice(ws)
 
 
@@ -34,7 +34,7 @@ def secrets(ws: Workspace) -> None:
     more = f" and {len(names) - AT_ONCE:,} more" if len(names) > AT_ONCE else ""
     st.markdown(badges + more if names else "Nothing yet: there is nothing to protect from being learnt.")
     key = f"sensitive {ws.edition} {'|'.join(names)}"
-    with st.popover("Name others", icon=":material/add:"):
+    with st.popover("Add columns", icon=":material/add:"):
         st.multiselect(
             "Sensitive columns",
             [column.name for column in schema.columns if column.role not in LEFT_OUT],

@@ -14,7 +14,7 @@ GROWTH = "tree growth"
 """The key of what folds up how the tree grows: drawn when it opens, so that a move of k has less to draw."""
 VIEWS = {
     "map": "Map of people",
-    "beside": "Grown and released",
+    "beside": "Grown and pruned tree",
     "tree": "Tree (BIG, ICR, Δ)",
 }
 """How the groups are drawn: boxes as wide as the people in them, the same before and after, or nodes and edges."""

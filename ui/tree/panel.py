@@ -86,7 +86,9 @@ def show_node(
     what = "group" if pruning.group_of_node(after)[node] == node else "node"
     with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         if node not in (0, ws.state(TreeState).focus):
-            st.button("Look closer", icon=":material/zoom_in:", type="tertiary", on_click=on_open, args=(node,))
+            st.button(
+                "Zoom into this branch", icon=":material/zoom_in:", type="tertiary", on_click=on_open, args=(node,)
+            )
         st.button("Close", icon=":material/close:", type="tertiary", on_click=on_close)
     whose = "" if tree.unit == "record" else f", of {plural(int(tree.persons.n[node]), 'person')}"
     size = f"{count(tree.n[node])} of {count(tree.n[0])} records{whose}"

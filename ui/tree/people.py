@@ -26,7 +26,7 @@ HTML = """
   <div class="stage" tabindex="0" role="tree" aria-label="Map of people"></div>
   <div class="bar" role="toolbar" aria-label="View of the map">
     <span class="step"></span>
-    <button type="button" data-do="open" title="Draw only what is below the picked box (O)">Look closer</button>
+    <button type="button" data-do="open" title="Draw only what is below the box (O)">Zoom into this branch</button>
     <button type="button" data-do="play" title="See the groups merge, step by step">▶ Play</button>
   </div>
   <div class="legend"></div>

@@ -65,7 +65,7 @@ def what_these_are(ws: Workspace) -> str:
         method = name_of("generalizer", made_of(ws.settings.generalizer, ws.settings.limits).method)
         text += f" {method} divide these groups further, and lose less than is said here; how much less is known then."
     if ws.settings.numbers not in INTERVALS:
-        text += " They count intervals; a mean or a median in their place loses the whole detail of a column."
+        text += " Counted for ranges. A mean or median loses all detail of the column."
     return text
 
 
@@ -108,7 +108,7 @@ def promises_of_groups(ws: Workspace) -> list[str]:
         if margin.limit == "l-diversity" and alike:
             lines.append(
                 f"{REPORTED} {plural(alike, 'record')} share one value of {plain(margin.title)} with all of their "
-                "group: it is disclosed without linking anybody. Ask for l = 2 under *Limits besides k*."
+                "group: it is disclosed without linking anybody. Ask for l = 2 under *Other limits*."
             )
     return lines
 

@@ -18,7 +18,7 @@ from ui.what_if.pieces import figures_of_groups
 from ui.workspace import Workspace
 
 OTHER_BASIS = ":gray[Kept for other roles or another table. Open it to see its figures here, and keep it again.]"
-NO_FIGURES = ":gray[Kept before its release was made, and these groups are divided further: no figures are known.]"
+NO_FIGURES = ":gray[No figures: this scenario was saved before its release was computed.]"
 SHARES = ("risk", "gcp", "error", "rsd", "posterior", "unexplained")
 
 

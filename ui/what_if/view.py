@@ -48,7 +48,7 @@ def explore(ws: Workspace) -> None:
         "Which k do I need?": which_k,
         "What would I lose?": losses_in_pieces if ws.in_pieces else losses,
         "Frontier": frontier,
-        "What if I knew…": knowledge,
+        "Who knows less": knowledge,
         "As a sample": as_a_sample,
         "Scenarios": scenarios,
         "History and project": history,
@@ -108,7 +108,7 @@ def choices(ws: Workspace) -> DeltaGenerator:
         with third:
             generalizer_choice(ws, page)
             place = numbers_choice(ws, page)
-        if st.toggle("Limits besides k", ws.flow.limits.beside_k, key=f"{page} limits"):
+        if st.toggle("Other limits", ws.flow.limits.beside_k, key=f"{page} limits"):
             limits_panel(ws, page, opened=True)
         else:
             ws.set(**Limits().but(k=ws.k))
