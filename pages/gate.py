@@ -1,4 +1,4 @@
-"""Ready: what stands between the tree and the release: what was kept by mistake, and what undoes a box."""
+"""Ready: what was kept by mistake or undoes a box, before the table is released."""
 
 import streamlit as st
 

@@ -175,12 +175,13 @@ def _answer(
     request = {
         **what,
         "name": called,
-        "path": None if path is None else str(path.absolute()),
-        "folder": str(Path().absolute()),  # the one that waits may have begun elsewhere
+        "path": None if path is None else str(path),
         "size": size,
         "readers": {kind: (each.__module__, each.__qualname__) for kind, each in READERS.items()},
         "allowance": asdict(allowance),
     }
+    with suppress(OSError):  # the folder is gone
+        request["folder"] = os.getcwd()  # the child that waits may have begun elsewhere
     forked = fork and sys.platform == "linux"
     child = _fork() if forked else _take()
     try:
@@ -391,7 +392,7 @@ def main(question: IO[bytes]) -> None:
     if not line:
         return
     request = json.loads(line)
-    with suppress(OSError):
+    with suppress(KeyError, OSError):
         os.chdir(request["folder"])
     limit(Allowance(**request["allowance"]), request["size"], bool(request.get("writes")))
     from_database = str((request.get("reader") or [""])[0]).startswith("anonymizer.databases")

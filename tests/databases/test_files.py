@@ -62,10 +62,16 @@ def test_a_path__is_meant_from_where_the_caller_is(duck: Path, monkeypatch: pyte
     """The child that waits for a table may have begun in another folder."""
     (elsewhere := tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(elsewhere)
-    _take().kill()
+    with _take() as waiting:
+        waiting.kill()
     prepare()
     monkeypatch.chdir(tmp_path)
     assert len(read_database(address_from(f"duckdb:///{duck.name}?table=people")).frame) == 2
+    (tmp_path / "people.csv").write_text("age\n4\n5\n", "utf-8")
+    assert an.read_table(Path("people.csv")).frame["age"].tolist() == [4, 5]
+    monkeypatch.chdir(elsewhere)
+    elsewhere.rmdir()
+    assert len(an.read_table(b"age\n4\n5\n", name="people.csv").frame) == 2, "a folder that is gone is not needed"
 
 
 def test_sqlite__comes_without_loss(lite: Path) -> None:

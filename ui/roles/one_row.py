@@ -37,7 +37,7 @@ def one_row(ws: Workspace) -> None:
     if schema.person:
         box = f"whose {ws.edition} {schema.person}"
         st.selectbox(
-            "Equal values of this column are one household"
+            "Rows with the same value belong to one household"
             if answer == HOUSEHOLD
             else "Rows with the same value belong to one person",
             names,

@@ -65,7 +65,7 @@ def what_these_are(ws: Workspace) -> str:
         method = name_of("generalizer", made_of(ws.settings.generalizer, ws.settings.limits).method)
         text += f" {method} divide these groups further, and lose less than is said here; how much less is known then."
     if ws.settings.numbers not in INTERVALS:
-        text += " Counted for ranges. A mean or median loses all detail of the column."
+        text += " The loss is counted for ranges. A mean or median loses all detail of the column."
     return text
 
 
