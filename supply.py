@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent
 LOCK = "requirements.txt"
-AUDITED = (LOCK, "requirements-dev.txt")
+AUDITED = (LOCK, "requirements-dev.txt", "requirements-solver.txt")
 UNREACHABLE = ("ConnectionError", "Could not connect", "Max retries exceeded", "Connection refused", "your network may")
 """Words by which pip-audit says that nobody answered."""
 

@@ -187,7 +187,7 @@ def test_no_text__installs_another_project_of_this_name() -> None:
     assert not {name: match[0] for name, text in texts.items() if (match := BARE_NAME.search(text))}
 
 
-@pytest.mark.parametrize("extra", ["databases", "dask", "login"])
+@pytest.mark.parametrize("extra", ["databases", "dask", "login", "solver"])
 def test_how_to_install__names_the_folder_and_the_wheel(extra: str, wheel: Path) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert extra in project["optional-dependencies"]

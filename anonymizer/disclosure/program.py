@@ -5,6 +5,7 @@ sum, and entropy is concave. Leaves whose distribution is known already leave th
 that internal constraints compare are unknowns of their own, tied by equations, so that the Hessian is diagonal.
 """
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from anonymizer.disclosure.constraints import Candidate, Knowledge
 from anonymizer.disclosure.multiway import Floats, split_information
 from anonymizer.disclosure.outline import KeyedTree
+from anonymizer.errors import ParameterError
+from anonymizer.version import how_to_install
 
 Tick = Callable[[int], bool]
 """Called at every iteration; returns ``True`` to stop."""
@@ -284,12 +287,14 @@ def add_groups(
 
 
 def solve(program: Program, start: Floats, tick: Tick | None = None, max_iterations: int = 1000) -> Solution:
-    """Return what IPOPT reaches from a start (d, c). The outcome's rows are distributions whatever the status says."""
-    import casadi
+    """Return what IPOPT reaches from a start (d, c). The outcome's rows are distributions whatever the status says.
 
+    Raises :class:`ParameterError` where the solver is not installed.
+    """
     cells, tree, c = program.cells, program.tree, program.tree.n_classes
     if not len(cells.weight):
         return Solution(program.fixed, "Solve_Succeeded", 0, 0)
+    casadi = import_solver()
     n_free, total = program.n_free, program.variables
     z = casadi.SX.sym("z", total)
     p, u = z[:n_free], z[n_free:]
@@ -340,6 +345,19 @@ def solve(program: Program, start: Floats, tick: Tick | None = None, max_iterati
     return Solution(posterior, str(stats["return_status"]), int(stats["iter_count"]), total)
 
 
+def import_solver() -> Any:
+    """Return the package casadi, which is no part of Copse. Raises :class:`ParameterError` where it is missing."""
+    try:
+        return importlib.import_module("casadi")
+    except ImportError:
+        raise ParameterError(
+            "This estimate needs a solver that is not installed: casadi. It is not installed with Copse, because its "
+            "files hold METIS 4.0, which companies may use for evaluation only.",
+            remedy="Leave out how the tree was grown, or totals without error rates. Or, if these terms suit you: "
+            f"python run.py solver. {how_to_install('solver')}",
+        ) from None
+
+
 def cell_means(cells: Cells, posterior: Floats, tree: KeyedTree) -> Floats:
     """Return (k, c) the mean of an estimate over the keys of each cell."""
     free = cells.of_key >= 0
@@ -360,9 +378,9 @@ def group_shares(program: Program, shares: Floats) -> Floats:
 
 def _watcher(n_unknowns: int, n_rows: int, tick: Tick) -> Any:
     """Return a callback for the solver that calls ``tick`` at each iteration and stops where that is ``True``."""
-    import casadi
+    casadi = import_solver()
 
-    class Watcher(casadi.Callback):
+    class Watcher(casadi.Callback):  # type: ignore[name-defined, misc]
         def __init__(self) -> None:
             casadi.Callback.__init__(self)
             self.iteration = 0

@@ -1,12 +1,14 @@
 """Maximum entropy: feasible, optimal nearby, and as a general solver finds it."""
 
+import sys
+
 import numpy as np
 import pytest
 
 from anonymizer.disclosure.constraints import Knowledge, residuals
 from anonymizer.disclosure.exposure import figures_of
 from anonymizer.disclosure.maxent import fill_levels, maximum_entropy
-from anonymizer.errors import CancelledError
+from anonymizer.errors import CancelledError, ParameterError
 from tests.disclosure.trees import TREES, grow_tree
 
 
@@ -68,6 +70,17 @@ def test_totals_without_rates__agree_with_a_general_solver() -> None:
     assert solution.success
     assert estimate.entropy == pytest.approx(-solution.fun, abs=1e-5)
     assert estimate.converged
+
+
+def test_without_the_solver__only_what_needs_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "casadi", None)  # as if it were not installed
+    tree, _ = grow_tree(7, depth=2, n=50)
+    for knowledge in (Knowledge(False, False), Knowledge(True, False), Knowledge(True, True)):
+        assert maximum_entropy(tree, knowledge).converged
+    with pytest.raises(ParameterError) as error:
+        maximum_entropy(tree, Knowledge(False, True))
+    assert "METIS" in str(error.value)
+    assert "python run.py solver" in str(error.value.remedy)
 
 
 def test_fill_levels__reaches_its_target_with_caps() -> None:

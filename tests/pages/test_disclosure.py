@@ -1,5 +1,6 @@
 """The Disclosure page without a browser: empty, a formula's estimate, the solver's, repair."""
 
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -103,6 +104,18 @@ def test_no_optimum__is_said_before_the_picture(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("ui.disclosure.view.assess", without_optimum)
     app = open_page(session())
     assert app.warning[0].value == "The solver found no optimum (no step left). What follows is not an estimate."
+
+
+def test_without_the_solver__the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "casadi", None)  # as if it were not installed
+    app = open_page(session())
+    assert not app.exception
+    assert not app.error
+    app.toggle(key="disclosure rates").set_value(False)
+    app.toggle(key="disclosure totals").set_value(True)
+    app.run()
+    app.button(key="begin estimate job").click().run()
+    wait_until(lambda: "casadi" in " ".join(error.value for error in drawn_again(app).error))
 
 
 def test_without_rates__nothing_is_told() -> None:
