@@ -26,6 +26,7 @@ from anonymizer.errors import Progress, no_progress
 from anonymizer.gate.earlier import Earlier, Now, OtherPeople, beside_earlier
 from anonymizer.gate.finding import Finding, Gate
 from anonymizer.gate.judge import about_table, judge
+from anonymizer.gate.shared import Shared, shared_values
 from anonymizer.groups.limits import require_limits
 from anonymizer.groups.prune import Pruning
 from anonymizer.groups.recipe import Recipe, group, grow_by, natural_grouping, recipe_of, used_settings, with_criterion
@@ -50,7 +51,7 @@ from anonymizer.releasing.secret import GROUPS, ORDER, draws, others_of, seed_of
 from anonymizer.releasing.tiers import Parts
 from anonymizer.releasing.treat import treated_table
 from anonymizer.reporting.report import Report, report_of
-from anonymizer.schema import Schema
+from anonymizer.schema import Kind, Schema
 from anonymizer.settings import RUN, Limits, Settings
 from anonymizer.stages import DEPENDS, Answer, Place, stage
 from anonymizer.suppression.choice import staying_rows
@@ -152,6 +153,12 @@ class Flow:
         needs = DEPENDS[stage]
         chooses = "suppression" in needs and self.settings.suppression > 0 and not self.ready("staying")
         return stage in LONG or ("recipe" in needs and not self.ready("tree")) or chooses
+
+    def expected(self, other: "Flow") -> float:
+        """Return the seconds that another flow will take for what is ready here and not there, as long as it took
+        here."""
+        places = ((self._stages[name][1], other._stages[name][1]) for name in DEPENDS)
+        return sum(here.seconds for here, there in places if here.ready and not there.ready)
 
     def _once(self, stage: str, compute: Callable[[], Answer]) -> Answer:
         place: Place[Answer] = self._stages[stage][1]
@@ -466,7 +473,7 @@ class Flow:
     def judgement(self) -> Gate:
         """Everything to see to before the release leaves, without anybody's reasons."""
         about = self.about_table, self.schema, self.settings, self.verification
-        gate = Gate(self.guidance).beside(judge(*about, self.values_in_classes).findings)
+        gate = Gate(self.guidance).beside(judge(*about, self.values_in_classes, self.shared).findings)
         if not self.earlier:
             return gate
         now = Now(self.table, self.schema, self.released, self.class_of, self.settings.k, self.encoded.person)
@@ -477,6 +484,13 @@ class Flow:
         order, alike = self.release.order, self.look_alikes
         codes, distinct = pd.factorize(self.table[name].iloc[order])
         return len(distinct), int(owned_in(alike, codes).persons.min())
+
+    @stage(*RELEASE)
+    def shared(self) -> dict[str, tuple[Shared, ...]]:
+        """The values that whole groups of the release share, by sensitive column."""
+        names = [name for name in self.schema.sensitive if self.schema[name].kind is Kind.CATEGORICAL]
+        columns = {name: self.treated[name].iloc[self.release.order] for name in names}
+        return {name: shared_values(column, self.look_alikes) for name, column in columns.items()}
 
     @property
     def gate(self) -> Gate:

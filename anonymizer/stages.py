@@ -1,7 +1,8 @@
 """Lazy values that several flows share: what a stage is, and the place where its answer is kept."""
 
+import time
 from collections.abc import Callable
-from threading import RLock
+from threading import RLock, local
 from typing import Any, Generic, TypeVar
 
 Answer = TypeVar("Answer")
@@ -10,13 +11,19 @@ DEPENDS: dict[str, tuple[str, ...]] = {}
 """Each stage, and what it depends on beside the table: what :func:`stage` was told where it stands."""
 
 
-class Place(Generic[Answer]):
-    """The place of one answer: computed when it is first asked for, by one thread."""
+_clock = local()
+"""``inside``: the seconds that answers took which were computed for the one that is being computed, by thread."""
 
-    __slots__ = ("_answer", "_lock", "ready")
+
+class Place(Generic[Answer]):
+    """The place of one answer: computed when it is first asked for, by one thread. ``seconds``: what that took, without
+    the answers that it had to wait for."""
+
+    __slots__ = ("_answer", "_lock", "ready", "seconds")
 
     def __init__(self) -> None:
         self.ready = False
+        self.seconds = 0.0
         self._answer: Answer | None = None
         self._lock = RLock()
 
@@ -24,7 +31,13 @@ class Place(Generic[Answer]):
         """Return the answer, computed now when it was not before."""
         with self._lock:
             if not self.ready:
-                self._answer = compute()
+                outside, _clock.inside = getattr(_clock, "inside", 0.0), 0.0
+                began = time.perf_counter()
+                try:
+                    self._answer = compute()
+                finally:
+                    took = time.perf_counter() - began
+                    self.seconds, _clock.inside = took - _clock.inside, outside + took
                 self.ready = True
             return self._answer  # type: ignore[return-value]
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from anonymizer.errors import AnonymizerError
 from ui.controls import problem
+from ui.gate.costs import costs, prices
 from ui.gate.pieces import gate_of_pieces
 from ui.gate.view import cards, headline, way_on
 from ui.guard import lacks
@@ -25,15 +26,21 @@ def main() -> None:
         if not groups_ready(ws):
             return
         with st.spinner(wait_text("Making the release and looking at what would leave…"), show_time=True):
-            ws.flow.compute("judgement", "after", "utility")
+            ws.flow.compute("judgement", "after", "utility", "held_out")
     except AnonymizerError as error:
         st.title("Ready", anchor=False)
         problem(error, "Nothing can be released like this.")
         return
     gate = ws.flow.gate
-    headline(gate)
-    cards(ws, gate)
-    way_on(gate)
+    with st.container(key="ready"):
+        left, right = st.columns([9, 4], gap="large")
+    with right, st.container(border=True):
+        costs(ws)
+        of_repairs = prices(ws, gate)
+        way_on(gate)
+    with left:
+        headline(gate)
+        cards(ws, gate, prices=of_repairs)
 
 
 main()

@@ -1,4 +1,4 @@
-"""Release page: what the release is, the packet to take away, how boxes are made, what was lost, checks, attacks."""
+"""Release page: what the release is, four figures, one row, the packet; what changed, checks and attacks in tabs."""
 
 import streamlit as st
 
@@ -8,13 +8,13 @@ from ui.gains import gains
 from ui.gate.view import in_the_way
 from ui.guard import lacks
 from ui.job import groups_ready, tree_ready
-from ui.method import price_of_ends
 from ui.navigation import DOWNLOAD, WRITE_FOLDER
+from ui.release.analyses import regression_choice
 from ui.release.attacks import attacks
 from ui.release.downloads import do_it_again
 from ui.release.folder import release_pieces
 from ui.release.packet import take_away
-from ui.release.view import checks, choices, headline, make_report, rows_side_by_side, what_changed
+from ui.release.view import checks, figures, headline, make_report, one_row, what_changed
 from ui.session import workspace
 
 
@@ -23,13 +23,10 @@ def main() -> None:
     text = "A release is made from a table and the role of each of its columns."
     if lacks(ws, "There is nothing to release yet", text):
         return
-    st.title(DOWNLOAD if ws.flow.has("release") or ws.source is not None else WRITE_FOLDER, anchor=False)
-    first = st.container()
-    place = choices(ws)
     if not ws.flow.has("release"):
+        st.title(DOWNLOAD if ws.source is not None else WRITE_FOLDER, anchor=False)
         if tree_ready(ws):
-            with first:
-                release_pieces(ws)
+            release_pieces(ws)
         return
     if not groups_ready(ws):
         return
@@ -37,21 +34,31 @@ def main() -> None:
         report = make_report(ws)
         release = ws.flow.release
     except AnonymizerError as error:
+        st.title("Not ready to hand over", anchor=False)
         problem(error)
         return
-    price_of_ends(ws, place)
-    with first:
-        headline(report.verification)
-        in_the_way(ws, ws.flow.gate)
-        with st.container(border=True):
-            take_away(ws, ws.flow.leaving, report)
-    what_changed(ws, report)
-    with st.expander("What the papers' own settings would give", icon=":material/balance:", key="release gains"):
-        gains(ws, "release")
-    checks(report)
-    rows_side_by_side(ws, release)
-    attacks(ws, release)
-    do_it_again(ws, report)
+    ready = report.verification.passed and not ws.flow.gate.open
+    st.title("Ready to hand over" if ready else "Not ready to hand over", anchor=False)
+    headline(report.verification)
+    in_the_way(ws, ws.flow.gate)
+    figures(ws, report)
+    with st.container(key="hand-over"):
+        left, right = st.columns([5, 4], gap="large")
+    with left, st.container(border=True):
+        one_row(ws, release)
+    with right, st.container(border=True):
+        take_away(ws, ws.flow.leaving, report)
+    changed, checked, attacked = st.tabs(["What changed", "What was checked", "Attack it"])
+    with changed:
+        what_changed(ws, report)
+        regression_choice(ws)
+        with st.expander("What the papers' own settings would give", icon=":material/balance:", key="release gains"):
+            gains(ws, "release")
+    with checked:
+        checks(report)
+        do_it_again(ws, report)
+    with attacked:
+        attacks(ws, release)
 
 
 main()

@@ -6,7 +6,7 @@ from anonymizer.drawing.charts import curve_figure, pruning_curve
 from anonymizer.errors import AnonymizerError
 from anonymizer.groups.prune import Pruning
 from ui.controls import plural, problem
-from ui.gate.view import way_to_release
+from ui.gate.view import way_to_ready
 from ui.guard import lacks
 from ui.job import groups_ready, tree_ready
 from ui.session import workspace
@@ -95,7 +95,7 @@ def main() -> None:
             problem(error, "Nothing can be released like this; the tree below shows what there is.")
         st.fragment(show)(ws, pruning)
     with controls:
-        way_to_release(ws)
+        way_to_ready(ws)
 
 
 main()

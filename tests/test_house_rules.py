@@ -332,7 +332,9 @@ def pins(text: str) -> set[tuple[str, str]]:
 def test_run__tells_its_commands(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(arguments) == status
     output = capsys.readouterr().out
-    assert all(command in output for command in ("test", "lint", "bench", "solver", "sbom", "audit-packages", "docs", "help"))
+    assert all(
+        command in output for command in ("test", "lint", "bench", "solver", "sbom", "audit-packages", "docs", "help")
+    )
 
 
 def test_run__needs_nothing_but_the_standard_library() -> None:

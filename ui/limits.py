@@ -12,7 +12,6 @@ from ui.controls import count, plain, slider_ends
 from ui.glossary import meaning
 from ui.method import number_setting
 from ui.session import set_at_once, widget_state
-from ui.visit import at_first
 from ui.workspace import Workspace
 
 TITLE = "Other limits"
@@ -75,11 +74,10 @@ USUAL_SIGNIFICANCE = 0.05
 LARGEST_ALPHA, ALPHA_STEP = 0.5, 0.005
 
 
-def limits_panel(ws: Workspace, page: str, *, opened: bool = False) -> None:
-    """Draw the limits that fit the sensitive columns, in a panel that folds. ``page`` begins the keys of the widgets;
-    ``opened``: unfold it also where no limit is on."""
-    opens = opened or ws.flow.limits.beside_k
-    with st.expander(TITLE, icon=":material/shield:", expanded=at_first(ws, f"{page} limits", opens)):
+def limits_panel(ws: Workspace, page: str) -> None:
+    """Draw the limits that fit the sensitive columns, in a panel that folds. ``page`` begins the keys of the
+    widgets."""
+    with st.expander(TITLE, icon=":material/shield:", expanded=True):
         limits(ws, page)
 
 

@@ -105,11 +105,11 @@ def readiness(ws: Workspace, smallest: int | None = None) -> str:
     result = folder_result(ws)
     if result is not None or ws.ready("judgement"):
         gate = ws.flow.gate if result is None else result.gate
-        stopping = len(gate.open)
+        stopping = gate.risks
         return f"{stopping:,} open" if stopping else "Needs a reason" if gate.failed else "Yes"
     if not ws.ready("about_table"):
         return "–"
-    stopping = len(Gate(ws.flow.about_table).with_reasons(ws.reasons).open) + is_risky(ws)
+    stopping = Gate(ws.flow.about_table).with_reasons(ws.reasons).risks + is_risky(ws)
     if stopping:
         return f"{stopping:,} open so far"
     return "Yes, so far" if smallest is None or smallest >= ws.k else "k is not kept"

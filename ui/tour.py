@@ -28,9 +28,9 @@ CARDS = {
         "Move k, and pick a group: who is in it, and why it was not divided further.",
     ),
     "gate": (
-        "Before anything leaves, Copse looks at what would leave: names kept by mistake, columns that give others "
-        "away, groups that share a secret.",
-        "What stands in the way has a repair beside it, or takes your reason.",
+        "Copse checks what would be released: names kept by mistake, columns that reveal others, groups that share a "
+        "value.",
+        "Each risk has a repair beside it, with its price. Or give a reason.",
     ),
     "release": (
         "Every promise was checked from the released cells, by code that did not make them. Rows before and after "

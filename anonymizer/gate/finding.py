@@ -54,6 +54,17 @@ class Repair:
             schema = schema.with_column(name, treat=treat)
         return schema, settings.but(**dict(self.settings))
 
+    def back(self, schema: Schema, settings: Settings) -> "Repair":
+        """Return what takes this repair back, of roles and settings as they are before it; not how a file is read."""
+        person = schema.person
+        return Repair(
+            "Undo",
+            roles=tuple((name, schema[name].role) for name, _ in self.roles),
+            settings=tuple((name, settings[name]) for name, _ in self.settings),
+            ids=tuple((field, getattr(schema[person], field)) for field, _ in self.ids) if person else (),
+            treats=tuple((name, schema[name].treat) for name, _ in self.treats),
+        )
+
     @property
     def options(self) -> str:
         """The same on the command line, quoted for a shell: names are text of whoever made the table."""
@@ -118,9 +129,8 @@ class Gate:
         return Gate(tuple(replace(finding, reason=texts.get(finding.key, "")) for finding in self.findings))
 
     def beside(self, findings: Iterable[Finding]) -> "Gate":
-        """Return the gate with other findings, each before the others of its severity."""
-        order = tuple(Severity)
-        return Gate(tuple(sorted((*findings, *self.findings), key=lambda finding: order.index(finding.severity))))
+        """Return the gate with other findings, the most dangerous first."""
+        return Gate(tuple(sorted((*findings, *self.findings), key=danger)))
 
     def __getitem__(self, key: str) -> Finding:
         for finding in self.findings:
@@ -145,8 +155,13 @@ class Gate:
     @property
     def verdict(self) -> str:
         """Whether the release may leave, in a few words."""
-        reasons = sum(bool(finding.reason) for finding in self.of(Severity.STOPS))
-        return verdict_of(len(self.open), reasons, failed=self.failed)
+        reasons = len(together(finding for finding in self.of(Severity.STOPS) if finding.reason))
+        return verdict_of(self.risks, reasons, failed=self.failed)
+
+    @property
+    def risks(self) -> int:
+        """Number of risks that are open: findings that say the same of several columns are one."""
+        return len(together(self.open))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it, JSON-ready: for those who may see the original."""
@@ -240,6 +255,21 @@ class Several:
 MOST_NAMED = 8
 LONGEST = 120
 """Letters of the names of columns in a key; what is longer ends with a digest."""
+
+
+DANGER = (
+    "identifying", "holds", "repeats", "persons", "nobody", "ids alike", "same people", "risk", "together", "unchanged",
+    "known", "follows", "computed", "codes", "levels of one person", "ends of one person", "one value", "rare values",
+    "unchanged together", "rows together",
+)  # fmt: skip
+"""Kinds of findings, from those that point at a person to those that let somebody guess; others stand below."""
+
+
+def danger(finding: Finding) -> tuple[int, int]:
+    """Return the place of a finding among others: the most dangerous has the lowest."""
+    kind, first = kind_of(finding), kind_of(finding).partition(" ")[0]
+    name = kind if kind in DANGER else first
+    return tuple(Severity).index(finding.severity), DANGER.index(name) if name in DANGER else len(DANGER)
 
 
 def kind_of(finding: Finding) -> str:

@@ -4,7 +4,7 @@ What depends on the table and the roles alone (:func:`about_table`) is looked at
 (:func:`judge`) takes the checker's figures and counts nothing again.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,19 @@ from anonymizer.checking.verify import Verification
 from anonymizer.errors import check_headers
 from anonymizer.gate.codes import of_numbers, rare_levels
 from anonymizer.gate.dependence import FUNCTIONAL, NEAR, Dependence, dependences
-from anonymizer.gate.finding import PROMISE, Finding, Gate, Repair, Severity, generalize, leave_out, share_text
+from anonymizer.gate.finding import (
+    PROMISE,
+    Finding,
+    Gate,
+    Repair,
+    Severity,
+    danger,
+    generalize,
+    leave_out,
+    share_text,
+)
 from anonymizer.gate.looks import looks, persons
+from anonymizer.gate.shared import Shared, of_unusual
 from anonymizer.gate.texts import repeated
 from anonymizer.gate.unchanged import computed, judged, knowable, unchanged
 from anonymizer.gate.who import ids, risks, same_people, still_people
@@ -30,7 +41,6 @@ SPREAD = 0.1
 """Least spread of a number that is asked for where groups share one value."""
 MOST_VALUES = 10**9
 """More values than any column has."""
-ORDER = tuple(Severity)
 
 
 def about_table(
@@ -126,16 +136,18 @@ def judge(
     settings: Settings,
     verification: Verification,
     classes: Callable[[str], tuple[int, int]] = lambda name: (MOST_VALUES, 0),
+    values: Mapping[str, Sequence[Shared]] | None = None,
 ) -> Gate:
     """Return the gate of a release. ``about``: what :func:`about_table` says; ``verification``: of the release.
-    ``classes``: of a column that is left out how many values it has, and how many the class with the fewest."""
+    ``classes``: of a column that is left out how many values it has, and how many the class with the fewest.
+    ``values``: the values that whole groups share, by column, where they are known."""
     about = still_people(about, settings.k, classes)
     findings = [one for finding in about if not is_settled(finding, settings) for one in judged(finding, verification)]
     names = {name for finding in findings if finding.key.startswith("identifying: ") for name in finding.columns}
-    findings += [*unchanged(schema, verification, names), *shared(schema, settings, verification)]
+    findings += [*unchanged(schema, verification, names), *shared(schema, settings, verification, values or {})]
     findings += risks(schema, settings, verification)
     findings.append(promise(schema, verification))
-    return Gate(tuple(sorted(findings, key=lambda finding: ORDER.index(finding.severity))))
+    return Gate(tuple(sorted(findings, key=danger)))
 
 
 def is_settled(finding: Finding, settings: Settings) -> bool:
@@ -146,7 +158,9 @@ def is_settled(finding: Finding, settings: Settings) -> bool:
     )
 
 
-def shared(schema: Schema, settings: Settings, verification: Verification) -> Iterable[Finding]:
+def shared(
+    schema: Schema, settings: Settings, verification: Verification, values: Mapping[str, Sequence[Shared]]
+) -> Iterable[Finding]:
     """Yield the sensitive columns of which whole groups share one value, with the limit that keeps them from it:
     different values of levels, spread of numbers. The checker requires different values of numbers, too, which spread
     gives them."""
@@ -160,7 +174,7 @@ def shared(schema: Schema, settings: Settings, verification: Verification) -> It
             repair = Repair("Ask for 2 values", settings=(("l", max(2, settings.l or 2)), *numbers))
         else:
             repair = Repair("Ask for a spread of 10%", settings=spread)
-        yield Finding(
+        finding = Finding(
             f"one value: {name}",
             Severity.LOOK,
             rows_of(check),
@@ -169,6 +183,7 @@ def shared(schema: Schema, settings: Settings, verification: Verification) -> It
             (name,),
             (repair, leave_out(name)),
         )
+        yield of_unusual(name, values[name], finding) if name in values else finding
 
 
 def rows_of(check: Check) -> str:

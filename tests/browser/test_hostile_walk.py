@@ -179,8 +179,8 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
     walk.panels("Tree: node")
     walk.fetch("SVG", "DOT")
     walk.page_of("Ready")
-    reasons = page.get_by_role("button", name="Give a reason…")
-    while reasons.count():
+    reasons = page.get_by_role("button", name="Release it, with a reason")
+    while page.get_by_role("button", name=re.compile(r"^Release \(\d+ open\)")).count():
         reasons.first.click()
         page.get_by_label("Why release it?").fill("made up for this test")
         page.keyboard.press("Tab")
@@ -191,6 +191,7 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
         page.get_by_text("Purpose, recipient, signatures").click()
     page.get_by_label("Recipient").fill(f"<img src={stranger}/recipient> ![x]({stranger}/recipient)")
     page.keyboard.press("Tab")
+    page.get_by_role("tab", name="Attack it").click()
     page.get_by_role("button", name="Run the attacks").click()
     expect(page.get_by_test_id("stMetric").filter(has_text="Linkability")).to_be_visible()
     walk.panels("Release")

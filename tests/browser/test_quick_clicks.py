@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from anonymizer.releasing.generalize import WRITINGS
-from tests.browser.steps import download, open_page, see_frames, settle, step
+from tests.browser.steps import download, open_page, settle, step
+from ui.release.packet import AUDIENCES
 
 pytestmark = pytest.mark.browser
 PAUSES = (0, 60, 200)
@@ -28,20 +28,14 @@ def test_a_choice_then_a_file(roles_page: Page, tmp_path: Path) -> None:
     """A page that is drawn again gives its files new addresses; a click in between must not ask for the old one."""
     page = roles_page
     step(page, "Release").click()
-    page.get_by_text("How cells are written: Sets").click()
     page.get_by_text("Single files").click()
     settle(page)
-    ways = [WRITINGS["concatenate"].title, WRITINGS["sets"].title]
     for turn, pause in enumerate(PAUSES):
-        box = page.get_by_role("combobox", name="Categories")
-        box.evaluate("box => box.scrollIntoView({block: 'center'})")
-        settle(page)  # a list closes when the page scrolls
-        see_frames(page, 18)
-        box.click()
-        page.get_by_role("option", name=ways[turn % 2], exact=True).click()
+        way = page.get_by_role("radio", name=(AUDIENCES["internal"], AUDIENCES["external"])[turn % 2])
+        way.click()
         page.wait_for_timeout(pause)
         assert download(page, "CSV", tmp_path).stat().st_size > 0
-        expect(page.get_by_text(f"How cells are written: {ways[turn % 2]}")).to_be_visible()
+        expect(way).to_be_checked()
         settle(page)
 
 
@@ -53,7 +47,7 @@ def test_a_button_then_another_page(roles_page: Page) -> None:
         page.get_by_role("button", name=("Accept suggestions", "Make the rest quasi-identifiers")[turn % 2]).click()
         page.wait_for_timeout(pause)
         step(page, "Release").click()
-        expect(page.get_by_role("heading", name="Check and download")).to_be_visible()
+        expect(page.get_by_role("heading", name="Ready to hand over")).to_be_visible()
         step(page, "Roles").click()
         expect(page.get_by_role("button", name="Accept suggestions")).to_be_visible()
         expect(page.get_by_text("Connection error")).to_have_count(0)

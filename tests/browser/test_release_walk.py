@@ -75,7 +75,7 @@ def test_drop__roles__release__download__verify(
     roles(page, frame, sensitive)
     settle(page)
     step(page, "Release").click()
-    expect(page.get_by_role("heading", name="Check and download")).to_be_visible()
+    expect(page.get_by_role("heading", name="Ready to hand over")).to_be_visible()
     expect(page.get_by_text(f"This release is {K}-anonymous")).to_be_visible()
 
     released = download(page, "CSV", tmp_path)

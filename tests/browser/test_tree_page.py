@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import number, open_page, settle
+from tests.browser.steps import number, open_page, settle, step
 from tests.waiting import wait_until
 from ui.navigation import SIDE_PAGES
 from ui.tree.choices import VIEWS
@@ -86,7 +86,7 @@ def see_most_of_the_picture(page: Any) -> None:
 
 
 def make_the_window_narrow(page: Any) -> None:
-    page.get_by_role("button", name="Next: Ready").click()
+    step(page, "Release").click()
     expect(number(page, "Two-way tables off")).to_be_visible()
     page.get_by_test_id("stTopNavLink").filter(has_text="Tree").click()
     page.locator(".stage svg g.node").first.wait_for()
@@ -221,7 +221,10 @@ def go_on_and_stay_where_it_is(page: Any) -> None:
     page.set_viewport_size({"width": 900, "height": 700})
     assert page.evaluate(scrolled) == 0
     page.get_by_role("button", name="Next: Ready").click()
-    expect(page.get_by_role("heading", name="Check and download")).to_be_visible()
+    expect(page.get_by_role("heading", name="Ready to release")).to_be_visible()
+    settle(page)
+    page.get_by_role("button", name="Release", exact=True).click()
+    expect(page.get_by_role("heading", name="Ready to hand over")).to_be_visible()
     settle(page)
     assert page.evaluate(scrolled) == 0
     page.set_viewport_size({"width": 900, "height": 420})

@@ -7,6 +7,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 
 from ui import warm
+from ui.server.places import PLACES
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,3 +26,11 @@ def no_sweeps() -> Iterator[None]:
         patch.setattr(warm, "sweep", lambda: None)
         patch.setattr(warm, "tidy", lambda: None)
         yield
+
+
+@pytest.fixture(autouse=True)
+def places_given_back() -> Iterator[None]:
+    """The session of a test has no end that the server sees, and would keep its place until garbage is collected."""
+    yield
+    for owner in PLACES.memory():
+        PLACES.leave(owner)

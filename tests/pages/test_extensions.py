@@ -83,14 +83,14 @@ def test_tree_and_release__take_the_own_methods() -> None:
     assert (ws.settings.grouping, ws.settings.top_share) == ("own-pruning", 0.8)
     limit = next(margin for margin in share_margins(ws.flow.tree, ws.flow.risk, ws.flow.encoded, ws.flow.limits))
     assert limit.passes[ws.flow.pruning.cut()].all()
-    app.switch_page("../pages/release.py").run()
-    app.selectbox(key="release generalizer").set_value("own-boxes").run()
+    app.switch_page("../pages/tree.py").run()
+    app.selectbox(key="tree generalizer").set_value("own-boxes").run()
     assert not app.exception
     assert "Boxes of our own making." in plain_text(app)
     assert ws.flow.release.method == "own-boxes"
     check = next(check for check in ws.flow.verification.checks if check.name.startswith(MODEL))
     assert (check.required, check.passed) == (0.8, True)
-    assert check.sentence in plain_text(app)
+    assert check.sentence in plain_text(app.switch_page("../pages/release.py").run())
 
 
 def test_what_if__takes_the_own_methods() -> None:

@@ -147,8 +147,8 @@ def test_what_takes_a_smaller_table__is_not_offered(places: tuple[Path, Path]) -
     assert not ws.unfit(ws.settings)
     assert ws.settings.grouping == "median-mondrian"  # which takes the codes of all records alone
     assert "median-mondrian" in groupings_for(ws)
-    app = wait(open_page(ws, "release"), ws)
-    box = next(box for box in app.selectbox if box.key == "release generalizer")
+    app = wait(open_page(ws, "tree"), ws)
+    box = next(box for box in app.selectbox if box.key == "tree generalizer")
     assert 0 < len(box.options) < len(GENERALIZERS)
 
 

@@ -66,6 +66,18 @@ def open_page(ws: Workspace | None = None) -> AppTest:
     return app.run().switch_page("../pages/release.py").run()
 
 
+def open_tree(ws: Workspace) -> AppTest:
+    """The dashboard, opened on the Tree page, where settings are."""
+    app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
+    app.session_state["workspace"] = ws
+    return app.run().switch_page("../pages/tree.py").run()
+
+
+def on_release(app: AppTest) -> AppTest:
+    """The Release page, gone to from another one."""
+    return app.switch_page("../pages/release.py").run()
+
+
 def buttons(app: AppTest) -> dict[str, bool]:
     """Each download, and whether it can be clicked."""
     return {item.proto.label: not item.proto.disabled for item in app.get("download_button")}
@@ -142,29 +154,32 @@ def test_homogeneous_groups__are_a_warning_in_view() -> None:
     assert not [item.value for item in open_page(ws).warning if "have the same" in item.value]
 
 
-def test_rows__stand_side_by_side(hospital: Workspace) -> None:
+def test_one_row__stands_before_and_after(hospital: Workspace) -> None:
     app = open_page(hospital)
-    original, released = (item.value for item in app.dataframe if "Figure" not in item.value)
-    assert list(original.columns) == list(released.columns)
-    assert "name" not in original.columns
-    assert len(original) == len(released) == 12
-    assert original["diagnosis"].tolist() == released["diagnosis"].tolist()
-    for value, cell in zip(original["age"], released["age"], strict=True):
-        low, high = re.fullmatch(r"\[?(\d+)(?:, (\d+)\])?", cell).group(1, 2)
-        assert int(low) <= value <= int(high or low)
-    next(button for button in app.button if button.label == "Show other rows").click()
-    app.run()
-    assert (
-        next(item.value for item in app.dataframe if "Figure" not in item.value)["admission_date"].tolist()
-        != original["admission_date"].tolist()
-    )
+    originals = set()
+    for _ in range(4):
+        cells = next(item.value for item in app.dataframe if "original" in item.value).set_index("column")
+        assert set(cells.index) == set(hospital.schema.quasi_identifying)
+        low, high = re.fullmatch(r"\[?(\d+)(?:, (\d+)\])?", cells.released["age"]).group(1, 2)
+        assert int(low) <= int(cells.original["age"]) <= int(high or low)
+        changed = (cells.original != cells.released).tolist()
+        assert changed == sorted(changed, reverse=True)
+        released = hospital.flow.released
+        same = (released[list(cells.index)].astype(str) == cells.released.to_numpy()).all(axis=1)
+        words = plain_text(app)
+        assert f"{sum(changed)} of 6 quasi-identifiers changed. {same.sum() - 1} other rows look the same." in words
+        originals.add(tuple(cells.original))
+        next(button for button in app.button if button.label == "Another row").click()
+        app.run()
+    assert len(originals) > 1
 
 
 @pytest.mark.parametrize("grouping", ["median-mondrian", "infogain-mondrian", "error-risk"])
 def test_grouping__can_be_compared_on_the_page(grouping: str) -> None:
-    app = open_page(session(2, generalizer="uniform"))
-    app.selectbox(key="release grouping").set_value(grouping).run()
+    app = open_tree(session(2, generalizer="uniform"))
+    app.selectbox(key="tree grouping").set_value(grouping).run()
     assert not app.exception
+    on_release(app)
     assert "This release is 2-anonymous" in plain_text(app)
     made = anonymize(CUSTOMERS, SCHEMA, grouping=grouping, generalizer="uniform", k=2)
     risk = linkage_risk(made.release.frame(), QUASI)
@@ -177,9 +192,11 @@ def test_grouping__can_be_compared_on_the_page(grouping: str) -> None:
 @pytest.mark.parametrize("writing", WRITINGS)
 @pytest.mark.parametrize("numbers", NUMBERS)
 def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) -> None:
-    app = open_page(session(2, generalizer="uniform"))
-    app.selectbox(key=f"release writing {len(WRITINGS)}").set_value(writing)
-    app.selectbox(key=f"release numbers {len(NUMBERS)}").set_value(numbers).run()
+    app = open_tree(session(2, generalizer="uniform"))
+    app.selectbox(key=f"tree writing {len(WRITINGS)}").set_value(writing)
+    app.selectbox(key=f"tree numbers {len(NUMBERS)}").set_value(numbers).run()
+    session_of(app).flow.compute("release")
+    app.run()
     assert not app.exception
     for guarantee in (WRITINGS[writing], NUMBERS[numbers]):
         assert guarantee.gives in plain_text(app)
@@ -188,55 +205,43 @@ def test_cells__are_written_as_chosen_and_explained(writing: str, numbers: str) 
     released_rows = session_of(app).flow.release.frame()
     for name in QUASI:
         assert sorted(map(str, released_rows[name])) == sorted(map(str, made.release.frame()[name]))
-    strip = {item.label: item.value for item in app.metric}
-    assert strip["Detail lost (GCP)"] == share(made.utility.gcp)
     public, ranges = (anonymize(CUSTOMERS, SCHEMA, generalizer="uniform", k=2, writing=writing, numbers=name)
                       for name in INTERVALS)  # fmt: skip
     price = f"{share(public.utility.gcp)} with public ends, {share(ranges.utility.gcp)} with ends that are values"
     assert price in plain_text(app)
+    strip = {item.label: item.value for item in on_release(app).metric}
+    assert strip["Detail lost (GCP)"] == strip["Detail lost"] == share(made.utility.gcp)
 
 
 def test_order_of_the_rows__is_chosen_and_said() -> None:
-    app = open_page(session(2, generalizer="uniform"))
+    app = open_tree(session(2, generalizer="uniform"))
     assert ORDERS["content"] in plain_text(app)
-    app.selectbox(key="release order").set_value("secret").run()
+    app.selectbox(key="tree order").set_value("secret").run()
     assert not app.exception
     assert ORDERS["secret"] in plain_text(app)
     assert ORDERS["content"] not in plain_text(app)
+    on_release(app)
     ws = session_of(app)
     assert sorted(ws.flow.leaving.order) == sorted(ws.flow.release.order)
     assert ws.flow.leaving.order.tolist() != ws.flow.release.by_content().order.tolist()
     assert "--order secret" in next(code.value for code in app.code if " anonymize " in code.value)
 
 
-def test_titles_of_panels__follow_at_once() -> None:
-    app = open_page(session(2, generalizer="uniform"))
-    app.selectbox(key=f"release writing {len(WRITINGS)}").set_value("concatenate").run()
-    app.selectbox(key="release criterion entropy").set_value("blend").run()
-    app.slider(key="release weight").set_value(0.25).run()
-    assert not app.exception
-    titles = [item.label.replace("\\", "") for item in app.expander]
-    assert f"How cells are written: {WRITINGS['concatenate'].title} · {NUMBERS['public'].title}" in titles
-    assert "Grown as a blend, weight 0.25" in titles
-    app.selectbox(key="release criterion entropy").set_value("entropy").run()
-    assert "Grown by entropy of the classes" in [item.label for item in app.expander]
-
-
 def test_tiered__offers_no_writing_that_counts() -> None:
     ws = session(2, "tiered")
     ws.set(writing="weighted", numbers="mean")
-    app = open_page(ws)
+    app = open_tree(ws)
     assert not app.exception
     assert not app.error
     assert (ws.settings.writing, ws.settings.numbers) == ("sets", "public")
-    assert app.selectbox(key="release numbers 2").options == [NUMBERS[name].title for name in INTERVALS]
+    assert app.selectbox(key="tree numbers 2").options == [NUMBERS[name].title for name in INTERVALS]
     assert "count people twice" in plain_text(app)
 
 
 @pytest.mark.parametrize("generalizer", GENERALIZERS)
 def test_generalizer__comes_with_its_honest_label(generalizer: str) -> None:
-    app = open_page(session(3))
-    app.selectbox(key="release generalizer").set_value(generalizer).run()
+    app = open_tree(session(3))
+    app.selectbox(key="tree generalizer").set_value(generalizer).run()
     assert all(job.done.wait(PATIENCE) for job in session_of(app).jobs.values())
     app.run()
     assert not app.exception
@@ -244,6 +249,7 @@ def test_generalizer__comes_with_its_honest_label(generalizer: str) -> None:
     words = plain_text(app)
     assert GUARANTEES[generalizer].gives in words
     assert GUARANTEES[generalizer].does_not in words
+    words = plain_text(on_release(app))
     smallest = linkage_risk(session_of(app).flow.release.frame(), QUASI).smallest
     assert ("This release is 3-anonymous" in words) == (smallest >= 3)
 
@@ -268,25 +274,28 @@ def test_tiered__needs_a_reason_and_the_report_keeps_it() -> None:
     report = json.loads(report_text(ws.flow.release, ws.flow.report, REASON))
     assert report["override"] == REASON
     assert report["passed"] is False
-    app.slider(key="release k").set_value(2).run()
+    app.switch_page("../pages/tree.py").run()
+    app.slider(key="tree k").set_value(2).run()
+    on_release(app)
     assert not app.text_area or app.text_area[0].value == ""
 
 
 def test_required_l__steers_the_groups_and_is_checked() -> None:
-    app = open_page(session(2))
-    app.number_input(key="release l").set_value(2).run()
+    app = open_tree(session(2))
+    app.number_input(key="tree l").set_value(2).run()
     assert not app.exception
     target = CUSTOMERS.columns[-1]
     held_by_groups = session_of(app).flow.release.frame().groupby(QUASI, observed=True)[target].nunique()
     assert held_by_groups.min() >= 2
     assert session_of(app).flow.verification[f"distinct l-diversity of {target}"].passed
-    app.number_input(key="release l").set_value(None).run()
+    app.number_input(key="tree l").set_value(None).run()
     assert session_of(app).settings.l is None
 
 
 def test_required_t__that_a_generalizer_breaks_locks_the_download() -> None:
-    app = open_page(session(2, "tiered"))
-    app.number_input(key="release t").set_value(0.0).run()
+    ws = session(2, "tiered")
+    ws.set(t=0.0)
+    app = open_page(ws)
     assert not app.exception
     failed = [check.name for check in session_of(app).flow.verification.failed]
     assert any(name.startswith("t-closeness") for name in failed)

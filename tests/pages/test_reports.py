@@ -88,7 +88,8 @@ def test_public_groups__are_offered_with_their_price_where_levels_single_out() -
 def test_attacks__of_another_setting_are_not_shown() -> None:
     app = attack_page(open_page(session(2)))
     assert outcome_of(session_of(app), session_of(app).flow.release) is not None
-    app.slider(key="release k").set_value(4).run()
+    session_of(app).open({"k": 4})
+    app.run()
     assert not app.exception
     assert outcome_of(session_of(app), session_of(app).flow.release) is None
     assert "Singling out" not in [item.label for item in app.metric]
@@ -109,11 +110,11 @@ def test_packet__is_of_what_is_shown() -> None:
     app = open_page(session(2))
     assert "Download the packet" not in buttons(app)
     assert "External report (HTML)" not in buttons(app)
-    assert "Run the attacks below first" in plain_text(app)
+    assert "Run the attacks first, under" in plain_text(app)
     app.text_input(key="statement purpose").set_value(NASTY)
     app.text_input(key="statement approvers").set_value("A. B., C. D.").run()
     app = attack_page(app)
-    assert "Run the attacks below first" not in plain_text(app)
+    assert "Run the attacks first, under" not in plain_text(app)
     ws: Workspace = session_of(app)
     assert ws.state(ReleaseState).statement["purpose"] == NASTY
     for audience in AUDIENCES:

@@ -174,12 +174,12 @@ def test_limit_that_cannot_be_met__says_which_and_the_page_stays() -> None:
     app.number_input(key="tree l").set_value(4).run()
     assert not app.exception
     assert len(app.error) == 1
-    assert app.button(key="next release").disabled
+    assert app.button(key="next gate").disabled
     assert "l-diversity of illness is 3, and at least 4 is required" in re.sub(r"\\", "", app.error[0].value)
     assert any(slider.label.startswith("Pruning steps") for slider in app.slider)
     app.number_input(key="tree l").set_value(3).run()
     assert not app.error
-    assert not app.button(key="next release").disabled
+    assert not app.button(key="next gate").disabled
     assert min(ws.table["illness"].iloc[rows].nunique() for rows in groups(ws)) == 3
 
 

@@ -14,7 +14,7 @@ from anonymizer.schema import Role, Schema
 from tests.pages.test_data import SHELL
 from tests.waiting import PATIENCE
 from ui.controls import plain, share, size
-from ui.visit import FrameState
+from ui.visit import FrameState, at_first
 from ui.workspace import Workspace, sample_reading
 
 TABLE = pd.DataFrame(
@@ -157,7 +157,8 @@ def test_steps__stay_ticked_once_they_are_done(ws: Workspace) -> None:
         assert not app.exception
         ticked.append(app.session_state["workspace"].state(FrameState).steps)
     assert ticked == [{"data", "roles"}, {"data", "roles", "tree"}, {"data", "roles", "tree", "gate", "release"}]
-    app.slider(key="release k").set_value(20).run()
+    ws.open({"k": 20})
+    app.run()
     assert app.session_state["workspace"].state(FrameState).steps == ticked[-1]
 
 
@@ -207,18 +208,13 @@ def test_plain__leaves_no_live_markdown() -> None:
 def test_panels__are_told_once_a_visit_whether_they_are_open(ws: Workspace) -> None:
     app = AppTest.from_file(SHELL, default_timeout=PATIENCE)
     app.session_state["workspace"] = ws
-    app.run().switch_page("../pages/release.py").run()
-
-    def is_open() -> bool:
-        return next(item.proto.expanded for item in app.expander if item.label == "Other limits")
-
-    assert not is_open()
-    app.number_input(key="release l").set_value(2).run()
-    assert app.session_state["workspace"].settings.l == 2
-    assert not is_open(), "the browser would take another word for a click"
+    app.run().switch_page("../pages/tree.py").run()
+    visited = app.session_state["workspace"]
+    assert at_first(visited, "groups", False) == at_first(visited, "groups", True), "or it would shut while it is read"
     app.switch_page("../pages/roles.py").run()
-    app.switch_page("../pages/release.py").run()
-    assert is_open()
+    assert not at_first(visited, "groups", False)
+    app.switch_page("../pages/data.py").run()
+    assert at_first(visited, "groups", True)
 
 
 def test_forget__leaves_nothing_of_the_table_in_memory() -> None:

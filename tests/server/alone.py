@@ -92,6 +92,7 @@ def walk(page: Page, address: str, folder: Path) -> None:
     for title in ("Forest", "Disclosure", "Release"):
         step(page, title).click()
         settle(page)
+    page.get_by_role("tab", name="Attack it").click()
     page.get_by_role("button", name="Run the attacks").click()
     expect(number(page, "Linkability")).to_be_visible()
     settle(page)

@@ -1,14 +1,16 @@
-"""What stands in the way of a release, on the page: a card for each finding, its repairs, its reason."""
+"""What stands in the way of a release, on the page: a card for each finding, its repairs with prices, its reason."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import streamlit as st
 
 from anonymizer.gate.finding import FEWEST_WORDS, Gate, Repair, Several, Severity, is_reason, together
+from anonymizer.gate.price import Price, figure_of_kinds
 from anonymizer.schema import Role
 from anonymizer.treatments import words_of
 from ui.controls import PAGES, next_step, plain, plural
-from ui.gate.state import GateState
+from ui.gate.state import Change, GateState
 from ui.session import show_in_widgets, widget_state
 from ui.workspace import Workspace
 
@@ -21,43 +23,73 @@ STYLE = """<style>
 [class*="st-key-words-"] p, [class*="st-key-figure-"] p { margin: 0; }
 [class*="st-key-words-"] [data-testid="stCaptionContainer"] p { line-height: 1.35; }
 [class*="st-key-words-"] { gap: .15rem; }
-[data-testid="stLayoutWrapper"]:has(> [class*="st-key-words-"]) { min-width: min(21rem, 100%); }
+[data-testid="stLayoutWrapper"]:has(> [class*="st-key-words-"]) { min-width: min(16rem, 100%); }
 [class*="st-key-words-"] :is([data-testid="stMarkdownContainer"], [data-testid="stCaptionContainer"]),
 [class*="st-key-figure-"] [data-testid="stMarkdownContainer"] { margin-bottom: 0; }
 [class*="st-key-figure-"] p { font-size: 1.35rem; font-weight: 650; line-height: 1.2; }
 [class*="st-key-row-"] { row-gap: .5rem; }
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-ways-"]) { margin-left: auto; }
+[class*="st-key-ways-"] p { margin: 0; }
+@media (max-width: 1000px) {
+  .st-key-ready [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
+  .st-key-ready [data-testid="stColumn"] { min-width: 100%; }
+}
+[class*="st-key-ways-"] { gap: .3rem; }
 [class*="st-key-findings"] { gap: .75rem; }
 </style>"""
 NAMES = {Severity.STOPS: "stops", Severity.LOOK: "look", Severity.FINE: "fine"}
-WIDTH = 190
-"""Of a figure, in pixels."""
+WIDTH, WAYS = 150, 270
+"""Of a figure and of its repairs, in pixels."""
 LONGEST = 2000
 
 
 WHERE = "Checked in the released cells, not in the settings."
+MOST_POINTS = 5.0
+"""Points of detail lost from which on a price is shown in red."""
+Prices = Mapping[tuple[tuple[str, ...], str], Price]
+"""The price of each repair that is known, by the keys of its findings and its words."""
 
 
 def headline(gate: Gate, where: str = WHERE, *, so_far: bool = False) -> None:
-    """Draw whether the release may leave, or could so far, and where that was looked for: the first thing on the
-    page."""
-    st.title(plain(gate.verdict) + (", so far" if so_far else ""), anchor=False)
-    st.markdown(plain(where))
+    """Draw whether the release may leave, or could so far: the first thing on the page. ``where``: that was looked
+    for."""
+    st.title(plain(gate.verdict) + (", so far" if so_far else ""), anchor=False, help=plain(where))
+    looks = sum(not several.reason for several in together(gate.of(Severity.LOOK)))
+    text = ["Repair it or give a reason." if gate.risks == 1 else "Repair them or give reasons."] * bool(gate.open)
+    if looks:
+        what = "more" if gate.open else "thing" if looks == 1 else "things"
+        text.append(f"{looks:,} {what} {'is' if looks == 1 else 'are'} worth a look.")
+    st.markdown(" ".join([*text, *["Most dangerous first."] * (gate.risks + looks > 1)]))
 
 
-def cards(ws: Workspace, gate: Gate, page: str = "") -> None:
-    """Draw every finding, what stands in the way first; those that say the same of other columns as one. ``page``: the
-    page whose widgets hold the settings that a repair changes."""
+def cards(ws: Workspace, gate: Gate, page: str = "", prices: Prices | None = None) -> None:
+    """Draw what is to be seen to, the most dangerous first; then what is in order, a line each. Findings that say the
+    same of other columns are one. ``page``: the page whose widgets hold the settings that a repair changes."""
     style = STYLE
     for severity, name in NAMES.items():
         style = style.replace(name.upper(), COLOURS[severity])
     st.html(style)
+    several = together(gate.findings)
+    rows: list[Several | Change] = [one for one in several if one.severity is not Severity.FINE]
+    for change in sorted(in_effect(ws), key=lambda change: change.place):
+        rows.insert(change.place, change)
     with st.container(key="findings"):
-        for number, several in enumerate(together(gate.findings)):
-            card(ws, several, number, page)
+        for number, row in enumerate(rows):
+            if isinstance(row, Change):
+                repaired_card(ws, row, number, page)
+            else:
+                card(ws, row, number, page, prices or {})
+    in_order([one for one in several if one.severity is Severity.FINE])
 
 
-def card(ws: Workspace, finding: Several, number: int, page: str) -> None:
+def in_order(fine: list[Several]) -> None:
+    """Draw what is in order, a line each in two columns."""
+    for place, column in enumerate(st.columns(2, gap="large")):
+        for one in fine[place::2]:
+            column.markdown(f":green[:material/check:] {plain(one.sentence)}", help=plain(one.detail) or None)
+
+
+def card(ws: Workspace, finding: Several, number: int, page: str, prices: Prices) -> None:
     """Draw one finding: its figure, its sentence, and what can be done; ``number``: its place on the page."""
     state = ws.state(GateState)
     with st.container(border=True, key=f"finding-{NAMES[finding.severity]}-{number}"):
@@ -69,9 +101,8 @@ def card(ws: Workspace, finding: Several, number: int, page: str) -> None:
                 st.caption(plain(finding.detail))
                 if finding.reason:
                     st.caption(f":material/edit_note: Your reason: {plain(finding.reason)}")
-            if finding.severity is not Severity.FINE:
-                ways(ws, finding, number, page)
-        if state.writing == finding.key and finding.severity is not Severity.FINE:
+            ways(ws, finding, number, page, prices)
+        if state.writing == finding.key:
             reason_field(ws, finding, number)
         if len(finding.findings) > 1:
             with st.expander(f"Each of the {plural(len(finding.findings), 'column')}", key=f"each {finding.key}"):
@@ -79,29 +110,76 @@ def card(ws: Workspace, finding: Several, number: int, page: str) -> None:
                     st.markdown(f"- **{plain(one.figure)}**: {plain(one.sentence)} {plain(one.detail)}")
 
 
-def ways(ws: Workspace, finding: Several, number: int, page: str) -> None:
-    """Draw the repairs of a finding, and the button that opens the field for a reason, or takes the reason back."""
+def repaired_card(ws: Workspace, change: Change, number: int, page: str) -> None:
+    """Draw what was repaired, where it stood: its figure before and after, and the way back."""
+    now = figure_of_kinds(ws.flow, change.kinds) if ws.ready("judgement") else ""
+    with (
+        st.container(border=True, key=f"finding-fine-{number}"),
+        st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"row-{number}"),
+    ):
+        with st.container(width=WIDTH, key=f"figure-{number}"):
+            st.markdown(f"{plain(change.figure)} → {plain(now or 'none')}")
+        with st.container(key=f"words-{number}", width="stretch"):
+            st.markdown(f"**Repaired: {plain(change.repair.words)}.**")
+            st.caption(f"Before: {plain(change.sentence)}")
+        with st.container(width=WAYS, gap="small", key=f"ways-{number}"):
+            if change.price is not None:
+                st.markdown(cost_text(change.price))
+            st.button("Undo", key=f"undo {number}", type="tertiary", on_click=take_back, args=(ws, change, page))
+
+
+def ways(ws: Workspace, finding: Several, number: int, page: str, prices: Prices) -> None:
+    """Draw the repairs of a finding, each with its price, and the button that opens the field for a reason, or takes
+    the reason back."""
 
     def write() -> None:
         state = ws.state(GateState)
         state.writing = "" if state.writing == finding.key else finding.key
 
-    def take_back() -> None:
+    def withdraw() -> None:
         ws.reasons = {key: text for key, text in ws.reasons.items() if key not in finding.keys}
 
-    with st.container(horizontal=True, width="content", gap="small", vertical_alignment="center", key=f"ways-{number}"):
+    with st.container(width=WAYS, gap="small", key=f"ways-{number}"):
         if finding.reason:
-            st.button("Take it back", key=f"take back {number}", on_click=take_back)
+            st.button("Take it back", key=f"take back {number}", type="tertiary", on_click=withdraw)
             return
         for place, repair in enumerate(finding.repairs):
             if repair.missing and (ws.source is None or ws.asks_password):
                 continue  # nothing that could be read again
+            price = prices.get((finding.keys, repair.words))
             st.button(
-                plain(repair.words), key=f"repair {number} {place}", on_click=apply_repair, args=(ws, repair, page),
+                plain(repair.words), key=f"repair {number} {place}", on_click=apply_repair,
+                args=(ws, repair, page, Change.of(finding, repair, number, price, ws)),
                 help=plain(effect(repair)),
             )  # fmt: skip
-        label = "Give a reason…" if finding.severity is Severity.STOPS else "Keep, with a reason…"
-        st.button(label, key=f"write {number}", on_click=write)
+            if price is not None:
+                st.markdown(f"{effect_text(price)} {cost_text(price)}", help=plain(price.problem) or None)
+        st.button("Release it, with a reason", key=f"write {number}", type="tertiary", on_click=write)
+
+
+def effect_text(price: Price) -> str:
+    """Return what a repair does to the figure of its finding, as a badge."""
+    if price.problem:
+        return ":red-badge[no release can be made]"
+    text = f"{plain(price.figure)} → {plain(price.left or 'none')}"
+    return f":{'gray' if price.left == price.figure else 'green'}-badge[{text}]"
+
+
+def cost_text(price: Price) -> str:
+    """Return what a repair costs, as badges; "" where there is no release with it."""
+    if price.problem:
+        return ""
+    badges = [f":orange-badge[{plural(price.columns, 'column')} less]"] * (price.columns > 0)
+    points = round(price.points, 1)
+    if points > 0:
+        badges.append(f":{'red' if points >= MOST_POINTS else 'orange'}-badge[+{points:,.1f} points of detail lost]")
+    elif points < 0:
+        badges.append(f":green-badge[−{-points:,.1f} points of detail lost]")
+    elif not price.columns:
+        badges.append(":green-badge[no detail lost]")
+    if price.opens:
+        badges.append(f":red-badge[opens {plural(price.opens, 'other risk')}]")
+    return " ".join(badges)
 
 
 def effect(repair: Repair) -> str:
@@ -119,8 +197,9 @@ def effect(repair: Repair) -> str:
     return "; ".join(parts)
 
 
-def apply_repair(ws: Workspace, repair: Repair, page: str) -> None:
-    """Make a repair: the roles, the settings, which the widgets of ``page`` show, or how the file is read."""
+def apply_repair(ws: Workspace, repair: Repair, page: str, change: Change | None = None) -> None:
+    """Make a repair: the roles, the settings, which the widgets of ``page`` show, or how the file is read. ``change``:
+    as it is shown from then on."""
     if repair.missing and ws.reading is not None:
         options = ws.reading.options
         ws.read_again(replace(options, missing=tuple(dict.fromkeys((*options.missing, *repair.missing)))))
@@ -128,8 +207,26 @@ def apply_repair(ws: Workspace, repair: Repair, page: str) -> None:
     assert ws.schema is not None
     schema, settings = repair.apply(ws.schema, ws.settings)
     ws.set_schema(schema)
-    ws.open(dict(settings))
+    ws.open({name: settings[name] for name, _ in repair.settings})
     show_in_widgets(page, dict(repair.settings))
+    if change is not None:
+        ws.state(GateState).changes = (*ws.state(GateState).changes, change)
+
+
+def in_effect(ws: Workspace) -> tuple[Change, ...]:
+    """Return the repairs that were made and still hold."""
+    state = ws.state(GateState)
+    if ws.schema is None:
+        return ()
+    state.changes = tuple(one for one in state.changes if one.holds(ws.schema, ws.settings))
+    return state.changes
+
+
+def take_back(ws: Workspace, change: Change, page: str) -> None:
+    """Take a repair back: what it changed is as it was before it."""
+    state = ws.state(GateState)
+    state.changes = tuple(one for one in state.changes if one is not change)
+    apply_repair(ws, change.back, page)
 
 
 def reason_field(ws: Workspace, finding: Several, number: int) -> None:
@@ -155,31 +252,24 @@ def reason_field(ws: Workspace, finding: Several, number: int) -> None:
         st.caption(f":material/info: At least {FEWEST_WORDS} words.")
 
 
-def way_to_release(ws: Workspace, label: str = "Next: Ready") -> None:
-    """Draw the way on from where groups are chosen to the release, which shows whatever stands in its way. It is shut
-    as long as nothing can be released."""
-    next_step("release", label, disabled=not ws.ready("parts" if ws.flow.has("parts") else "pruning"))
+def way_to_ready(ws: Workspace, label: str = "Next: Ready") -> None:
+    """Draw the way on from where groups are chosen. It is shut as long as nothing can be released."""
+    next_step("gate", label, disabled=not ws.ready("parts" if ws.flow.has("parts") else "pruning"))
 
 
 def in_the_way(ws: Workspace, gate: Gate) -> None:
-    """Draw what stands in the way of a release where it would be taken away, or that nothing does, and the way to all
-    that was looked for."""
-    looks = len(together(gate.of(Severity.LOOK)))
-    worth = f"; {plural(looks, 'thing')} {'is' if looks == 1 else 'are'} worth a look" if looks else ""
-    text = f"**{plain(gate.verdict)}**{worth}."
+    """Draw that something keeps the table from being released, where it would be downloaded, and the way to it."""
     if gate.open:
-        st.error(f"{text} Nothing can be downloaded yet.", icon=":material/front_hand:")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        if not gate.open:
-            st.markdown(f":material/{'rule' if gate.failed else 'check_circle'}: {text}", width="content")
-        st.page_link(PAGES / "gate.py", label="See all that was looked for", width="content")
-    if gate.open:
-        cards(ws, Gate(gate.open), "release")
+        st.error(f"**{plain(gate.verdict)}.** Nothing can be downloaded yet.", icon=":material/front_hand:")
+    elif gate.failed:
+        st.markdown(f":material/rule: **{plain(gate.verdict)}**.")
+    if gate.open or gate.failed:
+        st.page_link(PAGES / "gate.py", label="Go to Ready", width="content")
 
 
 def way_on(gate: Gate) -> None:
     """Draw the way back to the tree and on to the release, which is shut as long as something stands in the way."""
-    stopping = len(gate.open)
+    stopping = gate.risks
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Back to the tree", key="back tree", icon=":material/arrow_back:"):
             st.switch_page(PAGES / "tree.py")

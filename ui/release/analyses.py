@@ -44,7 +44,9 @@ def regression_choice(ws: Workspace) -> None:
     except AnonymizerError as error:
         problem(error)
         return
-    ws.set(regression=text or None)
+    if (text or None) != ws.settings.regression:
+        ws.set(regression=text or None)
+        st.rerun()
 
 
 def analyses(report: Report) -> None:

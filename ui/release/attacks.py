@@ -20,7 +20,6 @@ IN_A_ROW = 3
 
 def attacks(ws: Workspace, release: Release) -> None:
     """Draw the attacks: the button that runs them, then what they say of the table and of the release."""
-    st.header("Try to attack it", anchor=False)
     singled_out(ws.flow.isolation)
     groups_offer(ws, release)
     st.markdown(
@@ -81,7 +80,7 @@ def groups_offer(ws: Workspace, release: Release) -> None:
     st.markdown(
         f"**Written as public groups of levels, boxes single out {share(after.records.share)} of the records instead "
         f"of {share(before.records.share)}, and lose {share(closed)} of the detail (GCP) instead of {share(exact)}.** "
-        "Choose them under *How cells are written*."
+        "Choose them on Tree, under *How cells are written*."
     )
 
 

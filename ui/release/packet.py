@@ -126,4 +126,4 @@ def reports(ws: Workspace, packet: bytes | None, audience: str) -> None:
                     icon=icon, on_click="ignore",
                 )  # fmt: skip
     if outcome_of(ws, ws.flow.release) is None:
-        st.caption("Run the attacks below first, if the reports are to hold the three criteria of WP216.")
+        st.caption("Run the attacks first, under *Attack it*, if the reports are to hold the three criteria of WP216.")

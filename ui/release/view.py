@@ -1,8 +1,8 @@
-"""The release on the page: how it is made, whether its checks hold, the rows side by side, and what changed."""
+"""The release on the page: what it is, four figures, one row before and after, its checks, and what changed."""
 
 import numpy as np
+import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from anonymizer.checking.verify import Check, Verification
 from anonymizer.drawing.charts import (
@@ -11,109 +11,17 @@ from anonymizer.drawing.charts import (
     loss_sentence,
     moved_sentence,
 )
-from anonymizer.releasing.generalize import NUMBERS, WRITINGS, Guarantee, guarantee_of
-from anonymizer.releasing.pack import made_of
-from anonymizer.releasing.release import ORDERS, Release
+from anonymizer.releasing.release import Release
 from anonymizer.reporting.report import Report
-from anonymizer.schema import Kind, Role, Schema
-from anonymizer.settings import SETTINGS, name_of
+from anonymizer.schema import Kind, Schema
+from anonymizer.values import value_text
 from ui.controls import count, plain, plural, share, without_midnight
-from ui.limits import limits_panel
-from ui.method import generalizer_choice, grouping_choice, growth_choice, growth_title, k_slider
-from ui.release.analyses import analyses, regression_choice, survey
+from ui.release.analyses import analyses, survey
 from ui.release.state import ReleaseState
-from ui.session import set_at_once
-from ui.workspace import WITH_SHARED_RECORDS, Workspace
+from ui.workspace import Workspace
 
-ROWS_SHOWN = 12
 MOST_NAMED = 8
-COLUMN_WIDTH = 140
-"""Of every column in both tables, in pixels, so that they stand side by side."""
-
-LETTERS = {Role.QUASI_IDENTIFYING: "Q", Role.SENSITIVE: "S", Role.INSENSITIVE: "N"}
 CONFIG = {"displayModeBar": False}
-
-
-def choices(ws: Workspace) -> DeltaGenerator:
-    """Draw how groups are made, how boxes are made and written, and what is required of sensitive columns; return the
-    place for what the ends of intervals cost."""
-    with st.container(border=True):
-        first, second = st.columns([2, 3], gap="large")
-        with first:
-            k_slider(ws, "release")
-            grouping_choice(ws, "release")
-            with st.expander(growth_title(ws), icon=":material/tune:", key="release growth"):
-                growth_choice(ws, "release")
-        with second:
-            generalizer_choice(ws, "release")
-            made = ws.flow.parts.made if ws.ready("parts") else made_of(ws.settings.generalizer, ws.settings.limits)
-            if made.why:
-                st.info(plain(made.why), icon=":material/info:")
-            show_promise(guarantee_of(made.method))
-        place = cells(ws)
-        limits_panel(ws, "release")
-        regression_choice(ws)
-    return place
-
-
-def cells(ws: Workspace) -> DeltaGenerator:
-    """Draw how the levels and the numbers of a box are written; return the place for what the ends cost."""
-    with st.expander(plain(cells_title(ws)), icon=":material/edit_note:", key="release cells"):
-        if ws.settings.generalizer == "tiered":
-            st.caption("Tiered boxes share records, so counts, means and medians would count people twice.")
-        left, right = st.columns(2, gap="large")
-        with left:
-            writing_choice(ws, "writing", WRITINGS)
-            order_choice(ws)
-        with right:
-            writing_choice(ws, "numbers", NUMBERS)
-            return st.empty()
-
-
-def cells_title(ws: Workspace) -> str:
-    """Return how cells are written, in few words."""
-    p = ws.settings
-    return f"How cells are written: {WRITINGS[p.writing].title} · {NUMBERS[p.numbers].title}"
-
-
-def writing_choice(ws: Workspace, setting: str, ways: dict[str, Guarantee]) -> None:
-    """Draw the ways to write a cell that suit the generalizer, with what the one that is set promises."""
-    names = [name for name in ways if ws.settings.generalizer != "tiered" or name in WITH_SHARED_RECORDS]
-    now, key = ws.settings[setting], f"release {setting} {len(names)}"
-    way = st.selectbox(
-        SETTINGS[setting].title,
-        names,
-        names.index(now) if now in names else 0,
-        format_func=lambda name: ways[name].title,
-        key=key,
-        on_change=set_at_once,
-        args=(ws, setting, key),
-    )
-    ws.set(**{setting: way})
-    show_promise(ways[way])
-
-
-def order_choice(ws: Workspace) -> None:
-    """Draw the orders in which the rows of the file may stand, with what the one that is set is."""
-    names, key = list(ORDERS), "release order"
-    order = st.selectbox(
-        SETTINGS["order"].title,
-        names,
-        names.index(ws.settings.order),
-        format_func=lambda name: name_of("order", name),
-        key=key,
-        on_change=set_at_once,
-        args=(ws, "order", key),
-    )
-    ws.set(order=order)
-    st.caption(ORDERS[order])
-
-
-def show_promise(guarantee: Guarantee) -> None:
-    """Draw what a choice promises, and what it does not."""
-    st.caption(f":material/check: **Promises.** {plain(guarantee.gives)}")
-    if guarantee.does_not:
-        st.caption(f":material/warning: **Does not promise.** {plain(guarantee.does_not)}")
 
 
 def make_report(ws: Workspace) -> Report:
@@ -153,10 +61,67 @@ def headline(verification: Verification) -> None:
         st.error(f"{text}  \n{plural(failed, 'required check')} failed.", icon=":material/gpp_bad:")
 
 
+def figures(ws: Workspace, report: Report) -> None:
+    """Draw four figures of the release, each with what it is compared with."""
+    before, after, utility = report.before, report.after, report.utility
+    worst, loss = max(utility.ncp_by_column.items(), key=lambda pair: pair[1], default=("", 0.0))
+    unit = ws.flow.pruning.tree.unit
+    tiles = [
+        ("Highest risk", share(after.highest), f"before: {share(before.highest)}, {count(before.unique)} rows unique"),
+        ("Groups", count(after.groups), f"smallest: {plural(after.smallest, unit)}"),
+        ("Detail lost", share(utility.gcp), f"most in {plain(worst)}, {share(loss)}"),
+    ]
+    if report.held_out is not None and report.majority is not None and not ws.flow.encoded.by_numbers:
+        title = f"{plain(ws.flow.encoded.target.title)} guessed right"
+        always = f"of people held out; always guessing the most frequent value: {share(report.majority)}"
+        tiles.append((title, share(report.held_out), always))
+    elif report.two_way.mean is not None:
+        tiles.append(("Two-way tables off", share(report.two_way.mean), "rows in another cell, on average"))
+    with st.container(border=True, key="figures"):
+        for place, (label, value, beside) in zip(st.columns(len(tiles), gap="medium"), tiles, strict=True):
+            place.metric(label, value)
+            place.caption(beside)
+
+
+@st.fragment
+def one_row(ws: Workspace, release: Release) -> None:
+    """Draw one row before and after, what changed first."""
+    if ws.table is None:
+        return
+    state = ws.state(ReleaseState)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.subheader("One row, before and after", anchor=False, width="content")
+        if release.n_records > 1 and st.button("Another row", icon=":material/shuffle:"):
+            state.people += 1
+    row = int(ws.flow.staying[np.random.default_rng(state.people).integers(release.n_records)])
+    place = int(np.flatnonzero(release.order == row)[0])
+    names = [column.name for column in release.generalized]
+    original = ["" if missing else value_text(value) for value, missing in values_of(ws, names, row)]
+    released = [str(cell) for cell in ws.flow.released[names].iloc[place]]
+    cells = pd.DataFrame({"column": names, "original": original, "released": released})
+    changed = cells["original"] != cells["released"]
+    cells = cells.iloc[np.argsort(~changed, kind="stable")]
+    st.dataframe(cells, hide_index=True, key="one row", height=38 + 35 * len(cells))
+    alike = int(ws.flow.look_alikes.sizes[ws.flow.look_alikes.class_of[place]]) - 1
+    look = "1 other row looks" if alike == 1 else f"{count(alike)} other rows look"
+    left_out = ws.schema.identifying if ws.schema else ()
+    st.caption(
+        f"{count(int(changed.sum()))} of {plural(len(names), 'quasi-identifier')} changed. {look} the same."
+        + (" Left out of the file: " + ", ".join(map(plain, left_out)) + "." if left_out else "")
+        + left_out_text(ws.flow.left_out, len(ws.table))
+    )
+
+
+def values_of(ws: Workspace, names: list[str], row: int) -> list[tuple[object, bool]]:
+    """Return the original values of a row, and whether each is missing."""
+    assert ws.table is not None
+    values = without_midnight(ws.table[names].iloc[[row]])
+    return [(values[name].iloc[0], bool(values[name].isna().iloc[0])) for name in names]
+
+
 def checks(report: Report) -> None:
     """Draw every check as a sentence: the required ones first, the failed ones at the top."""
     verification = report.verification
-    st.header("What the checker found", anchor=False)
     before, after = report.before, report.after
     st.caption(
         "Recomputed from the released cells by code that did not make them. The highest risk of linking a person to a "
@@ -210,47 +175,6 @@ def check_text(check: Check) -> str:
     return f"{mark} {plain(check.sentence)}{worst}"
 
 
-@st.fragment
-def rows_side_by_side(ws: Workspace, release: Release) -> None:
-    """Draw a few people, original left and released right, in the same order."""
-    if ws.table is None:
-        return
-    state = ws.state(ReleaseState)
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.header("The same rows, original and released", anchor=False, width="content")
-        if release.n_records > ROWS_SHOWN and st.button("Show other rows", icon=":material/shuffle:"):
-            state.people += 1
-    rng = np.random.default_rng(state.people)
-    people = ws.flow.staying[np.sort(rng.permutation(release.n_records)[:ROWS_SHOWN])]
-    place = np.full(len(ws.table), -1)
-    place[release.order] = np.arange(release.n_records)
-    names = [column.name for column in release.columns]
-    config = {
-        column.name: st.column_config.Column(f"{LETTERS[column.role]} · {column.name}", width=COLUMN_WIDTH)
-        for column in release.columns
-    }
-    left, right = st.columns(2, gap="medium")
-    height = 38 + 35 * len(people)
-    left.markdown("**Original**")
-    left.dataframe(
-        without_midnight(ws.table[names].iloc[people]),
-        hide_index=True,
-        height=height,
-        column_config=config,
-        key="original rows",
-    )
-    right.markdown("**Released**")
-    right.dataframe(
-        ws.flow.released.iloc[place[people]], hide_index=True, height=height, column_config=config, key="released rows"
-    )
-    left_out = ws.schema.identifying if ws.schema else ()
-    st.caption(
-        f"Only here the rows stand side by side. In the released file: {ORDERS[ws.settings.order]}"
-        + (" Left out of the file: " + ", ".join(map(plain, left_out)) + "." if left_out else "")
-        + left_out_text(ws.flow.left_out, len(ws.table))
-    )
-
-
 def left_out_text(left_out: int, records: int) -> str:
     """Return how many records are in no row, in a sentence after others; "" where none is left out."""
     if not left_out:
@@ -263,7 +187,6 @@ def what_changed(ws: Workspace, report: Report) -> None:
     """Draw one column before and after, and the loss of every column."""
     columns = {column.name: column for column in ws.flow.distributions}
     utility = report.utility
-    st.header("What changed", anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
         name = st.selectbox(

@@ -6,7 +6,17 @@ from anonymizer.drawing.shades import COLOURS, colours_of
 from anonymizer.groups.prune import Pruning
 from ui.controls import count
 from ui.limits import TITLE, limits
-from ui.method import grouping_choice, growth_choice, growth_title, k_slider, suppression_choice, suppression_title
+from ui.method import (
+    generalizer_choice,
+    grouping_choice,
+    growth_choice,
+    growth_title,
+    k_slider,
+    suppression_choice,
+    suppression_title,
+)
+from ui.tree.cells import TITLE as CELLS
+from ui.tree.cells import cells
 from ui.tree.state import TreeState
 from ui.workspace import Workspace
 
@@ -37,6 +47,7 @@ def method(ws: Workspace) -> None:
     """Draw how the tree is grown and pruned, and what every group must keep: a narrow column."""
     k_slider(ws, "tree")
     grouping_choice(ws, "tree")
+    generalizer_choice(ws, "tree")
     growth = st.popover(
         growth_title(ws), icon=":material/account_tree:", width="stretch", key=GROWTH, on_change="rerun"
     )
@@ -46,6 +57,8 @@ def method(ws: Workspace) -> None:
     # Drawn before it opens: by its height then it is put above its button, where there is room for it.
     with st.popover(TITLE, icon=":material/shield:", width="stretch"):
         limits(ws, "tree")
+    with st.popover(CELLS, icon=":material/edit_note:", width="stretch"):
+        cells(ws)
     with st.popover(suppression_title(ws), icon=":material/person_remove:", width="stretch"):
         suppression_choice(ws, "tree")
 

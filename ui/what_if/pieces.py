@@ -14,7 +14,7 @@ from anonymizer.releasing.generalize import INTERVALS
 from anonymizer.releasing.pack import made_of
 from anonymizer.settings import Limits, name_of
 from ui.controls import place_of, plain, plural, share
-from ui.gate.view import way_to_release
+from ui.gate.view import way_to_ready
 from ui.job import answer_of_job
 from ui.release.folder import folder_result
 from ui.release.view import check_text
@@ -87,7 +87,7 @@ def glance_of_groups(ws: Workspace, summary: str, bars: Callable[[dict[str, floa
             st.markdown("**What the checker found in the release that was made:**")
             checks = [check for check in result.verification.checks if check.passed is not None]
             st.markdown("\n\n".join(map(check_text, checks)))
-        way_to_release(ws, "Release this setting")
+        way_to_ready(ws, "Release this setting")
 
 
 def promises_of_groups(ws: Workspace) -> list[str]:

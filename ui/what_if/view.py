@@ -18,7 +18,7 @@ from anonymizer.whatif.chart import k_figure, k_sentence
 from anonymizer.whatif.frontier import POLICIES, Point, k_for, tree_frontier
 from ui.controls import count, place_of, plain, plural, problem, share
 from ui.decisions.browser import keep
-from ui.gate.view import way_to_release
+from ui.gate.view import way_to_ready
 from ui.history import undo_redo
 from ui.job import groups_ready, tree_ready
 from ui.limits import limits_panel
@@ -109,7 +109,7 @@ def choices(ws: Workspace) -> DeltaGenerator:
             generalizer_choice(ws, page)
             place = numbers_choice(ws, page)
         if st.toggle("Other limits", ws.flow.limits.beside_k, key=f"{page} limits"):
-            limits_panel(ws, page, opened=True)
+            limits_panel(ws, page)
         else:
             ws.set(**Limits().but(k=ws.k))
     return place
@@ -143,7 +143,7 @@ def glance(ws: Workspace) -> None:
             checks = [c for c in verification.checks if c.passed is not None or c.name == "linking posterior"]
             st.markdown("\n\n".join(map(check_text, checks)))
             homogeneity(verification, ws.flow.schema)
-            way_to_release(ws, "Release this setting")
+            way_to_ready(ws, "Release this setting")
 
 
 def glance_in_pieces(ws: Workspace) -> None:

@@ -1,0 +1,89 @@
+"""What a release costs, on the page beside its risks: detail lost by column, the target guessed, prices of repairs."""
+
+from html import escape
+
+import streamlit as st
+
+from anonymizer.gate.finding import Gate, Severity, together
+from anonymizer.gate.price import price_of, repaired
+from ui.controls import duration, plain, share
+from ui.gate.state import GateState
+from ui.gate.view import Prices
+from ui.job import Job, answer_of_job, parts_of
+from ui.workspace import Workspace
+
+AT_ONCE = 5.0
+"""Seconds that one release may take for the prices of repairs to be worked out without being asked for."""
+MOST_COLUMNS = 12
+STYLE = """<style>
+.copse-loss { width: 100%; border-collapse: collapse; font-size: .85rem; }
+.copse-loss :is(td, th) { border: none; padding: .1rem .3rem; font-weight: 400; text-align: left; }
+.copse-loss th { max-width: 9rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.copse-loss td:last-child { text-align: right; white-space: nowrap; }
+.copse-bar { display: flex; height: .6rem; width: 100%; min-width: 5rem; background: #8883; border-radius: .2rem; }
+.copse-bar i { height: 100%; background: #4f9169; } .copse-bar i + i { background: #dba948; }
+</style>"""
+
+
+def prices(ws: Workspace, gate: Gate) -> Prices:
+    """Return the prices of the repairs that are known so far; draws what works them out, or the button for it."""
+    flow = ws.flow
+    repairs = [
+        (several.keys, repair)
+        for several in together(gate.findings)
+        if several.severity is not Severity.FINE and not several.reason
+        for repair in several.repairs
+        if not repair.missing
+    ]
+    if not repairs:
+        return {}
+    expected = [flow.expected(repaired(flow, repair)) for _, repair in repairs]
+    label = "" if max(expected) <= AT_ONCE else f"Work out prices (about {duration(sum(expected))})"
+
+    def work(job: Job) -> None:
+        for number, (keys, repair) in enumerate(repairs):
+            if job.cancelled():
+                return
+            job.say(number / len(repairs), f"Price of “{repair.words}”")
+            job.parts.append(((keys, repair.words), price_of(flow, keys, repair)))
+
+    key = (flow.needs("leaving"), tuple(keys for keys, _ in repairs))
+    answer_of_job(ws, "prices", key, label, work)
+    return dict(parts_of(ws, "prices", key))
+
+
+def costs(ws: Workspace) -> None:
+    """Draw what the release costs: the detail lost by column, before the repairs and with them, and the target."""
+    flow, changes = ws.flow, ws.state(GateState).changes
+    now = flow.utility
+    before = changes[0].lost if changes else now.ncp_by_column
+    st.subheader("What it costs", anchor=False)
+    first = sum(before.values()) / len(before) if before else now.gcp
+    change = f"{share(first)} → " if changes and round(first, 4) != round(now.gcp, 4) else ""
+    st.markdown(f"Detail lost: {change}**{share(now.gcp)}**")
+    columns = sorted(now.ncp_by_column.items(), key=lambda pair: -pair[1])
+    rows = "".join(row(name, before.get(name, loss), loss) for name, loss in columns[:MOST_COLUMNS])
+    st.html(f'{STYLE}<table class="copse-loss"><tbody>{rows}</tbody></table>')
+    if len(columns) > MOST_COLUMNS:
+        st.caption(f"{len(columns) - MOST_COLUMNS:,} more columns lose less.")
+    if changes:
+        st.caption("Green: before the repairs. Amber: added by them.")
+    target(ws)
+
+
+def row(name: str, before: float, now: float) -> str:
+    """Return the loss of a column as a row of a table."""
+    old, new = min(before, now), max(0.0, now - before)
+    bar = f'<div class="copse-bar"><i style="width:{100 * old:.1f}%"></i><i style="width:{100 * new:.1f}%"></i></div>'
+    name = escape(name, quote=True)
+    return f'<tr><th scope="row" title="{name}">{name}</th><td>{bar}</td><td>{share(now)}</td></tr>'
+
+
+def target(ws: Workspace) -> None:
+    """Draw how often the target is guessed right, beside guessing its most frequent value."""
+    flow = ws.flow
+    if flow.held_out is None or flow.encoded.by_numbers:
+        return
+    sums = flow.tree.sums[0]
+    st.markdown(f"{plain(flow.encoded.target.title)} guessed right: **{share(flow.held_out)}**")
+    st.caption(f"Of people held out. Always guessing the most frequent value: {share(float(sums.max() / sums.sum()))}.")
