@@ -130,6 +130,9 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   .st-key-canvas-main { --copse-around: 19.7rem; }
 }
 @media (max-width: 900px) {
+  :is(.st-key-ready, .st-key-hand-over, .st-key-figures) [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
+  :is(.st-key-ready, .st-key-hand-over) [data-testid="stColumn"] { min-width: 100%; }
+  .st-key-figures [data-testid="stColumn"] { min-width: 40%; }
   .st-key-frame [data-testid="stCaptionContainer"] p { font-size: .78rem; line-height: 1.3; }
   .st-key-canvas-sentence p { white-space: normal; height: 2.5em; }
   .st-key-canvas-stage { flex-direction: column; }

@@ -106,7 +106,7 @@ def make_the_window_narrow(page: Any) -> None:
 
 def read_the_sentence(page: Any) -> None:
     sentence = page.locator(".st-key-canvas-sentence")
-    expect(sentence).to_contain_text("groups that leave, no diagnosis")
+    expect(sentence).to_contain_text("released groups, somebody's diagnosis can be guessed with even odds or better")
     box, picture = sentence.bounding_box(), page.locator(".canvas").bounding_box()
     assert box["y"] + box["height"] <= picture["y"]
     page.get_by_role("slider", name="Pruning steps").press("Home")
@@ -195,7 +195,7 @@ def see_grown_and_released(page: Any) -> None:
     page.get_by_role("radio", name=VIEWS["beside"]).click()
     expect(page.locator(".stage text.caption")).to_have_count(3)
     leaving = number(page, "Groups").inner_text()
-    assert page.locator(".stage text.caption").nth(2).text_content() == f"What leaves: {leaving} groups of look-alikes"
+    assert page.locator(".stage text.caption").nth(2).text_content() == f"{leaving} released groups"
     groups = page.locator(".stage svg > g").nth(1).locator("g.group")
     grown = page.locator(".stage svg > g").nth(0).locator("g.group")
     assert grown.count() > groups.count() > 10

@@ -12,7 +12,7 @@ from anonymizer.values import value_text
 from tests.drawn_trees import table
 from tests.pages.test_data import texts
 from tests.pages.tree import numbers, open_page, plain_text, session
-from ui.controls import count, plain, plural
+from ui.controls import count, plain
 from ui.tree.panel import surest_sentence
 from ui.tree.state import TreeState
 from ui.tree_view import node_of
@@ -52,13 +52,11 @@ def test_with_data__says_how_many_groups_there_are() -> None:
     assert f"{len(sizes)} groups after {steps}; the smallest has {sizes.min()} records." in texts(app)
     assert sizes.min() >= 8
     likely = largest_shares(ws)
-    half, certain = sum(part < 0.5 for part in likely), sum(part == 1 for part in likely)
-    if half:
-        assert f"In {half} of the {len(likely)} groups that leave, no illness is as likely as 1 in 2" in texts(app)
-    else:
-        assert f"In each of the {len(likely)} groups that leave, one illness is at least as likely as" in texts(app)
-    assert ("everybody shares one" in texts(app)) == (certain > 0)
-    assert not certain or f"in {plural(certain, 'group')} everybody shares one" in texts(app)
+    even, certain = sum(part >= 0.5 for part in likely), sum(part == 1 for part in likely)
+    which = "each" if even == len(likely) else even or "none"
+    assert f"In {which} of the {len(likely)} released groups" in texts(app)
+    assert ("for certain" in texts(app)) == (certain > 0)
+    assert not certain or f"even odds or better; in {certain}, for certain." in texts(app)
     content = app.dataframe[0].value
     assert sorted(content["node"]) == sorted(pruning.cut())
     assert list(content["records"]) == sorted(sizes)
@@ -272,5 +270,5 @@ def test_closed_panel__leaves_the_picture() -> None:
 def test_sentence_of_two_classes__says_no_zero() -> None:
     """Of two classes one is always as likely as 1 in 2."""
     leaves = Leaving((), 7, 0, 2)
-    says = "In each of the 7 groups that leave, one income is at least as likely as 1 in 2; in 2 groups everybody"
-    assert surest_sentence(leaves, "income").startswith(says)
+    says = "In each of the 7 released groups, somebody's income can be guessed with even odds or better; "
+    assert surest_sentence(leaves, "income") == says + "in 2, for certain."

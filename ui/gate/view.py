@@ -30,10 +30,6 @@ STYLE = """<style>
 [class*="st-key-row-"] { row-gap: .5rem; }
 [data-testid="stLayoutWrapper"]:has(> [class*="st-key-ways-"]) { margin-left: auto; }
 [class*="st-key-ways-"] p { margin: 0; }
-@media (max-width: 1000px) {
-  .st-key-ready [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
-  .st-key-ready [data-testid="stColumn"] { min-width: 100%; }
-}
 [class*="st-key-ways-"] { gap: .3rem; }
 [class*="st-key-findings"] { gap: .75rem; }
 </style>"""

@@ -27,8 +27,8 @@ from ui.workspace import Workspace
 JOB = "packet"
 AUDIENCES = {"external": "For the recipient", "internal": "For your own files"}
 CONTENTS = {
-    "external": "Holds no value of the original that the release does not show, no riskiest case, no reason of yours.",
-    "internal": "With the riskiest cases, the reasons you gave, lines to sign, and the project for next year's table.",
+    "external": "Contains no original value that the release does not show, and none of your reasons.",
+    "internal": "Contains the riskiest cases, your reasons, lines to sign, and the project for next year's table.",
 }
 REPORTS = {
     "external": {"html": "External report (HTML)", "pdf": "External report (PDF)"},
@@ -50,10 +50,7 @@ def take_away(ws: Workspace, release: Release, report: Report) -> None:
             key="packet audience", disabled=locked,
         )
     )  # fmt: skip
-    st.caption(
-        f"One ZIP: the table ({table_formats(release)}), what its columns are in plain words and for catalogues, the "
-        f"report with pictures, the script that repeats it, and the SHA-256 of every file. {CONTENTS[audience]}"
-    )
+    st.caption(f"One ZIP: data ({table_formats(release)}), dictionary, report, script, manifest. {CONTENTS[audience]}")
     packet = None
     if locked:
         st.button("Make the packet", key="begin packet", icon=":material/inventory_2:", disabled=True)

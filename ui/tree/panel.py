@@ -132,19 +132,16 @@ def learnt_sentences(encoded: EncodedTable, risk: NodeRisk, pruning: Pruning, no
 
 
 def surest_sentence(leaves: Leaving | None, name: str) -> str:
-    """Return what the picture says of all groups that leave, in one sentence; "" where nothing leaves yet, or where
+    """Return what the picture says of all released groups, in one sentence; "" where nothing is released yet, or where
     the target (``name``) has no classes."""
     if leaves is None or not name:
         return ""
-    certain = leaves.certain
-    sure = f"in {plural(certain, 'group')} everybody shares one" if certain else "in none does everybody share one"
-    if not leaves.below_half:
-        every = f"In each of the {plural(leaves.groups, 'group')} that leave, one {plain(name)}"
-        return f"{every} is at least as likely as 1 in 2; {sure}."
-    return (
-        f"In {count(leaves.below_half)} of the {plural(leaves.groups, 'group')} that leave, no {plain(name)} is as "
-        f"likely as 1 in 2; {sure}."
-    )
+    even, groups = leaves.groups - leaves.below_half, plural(leaves.groups, "released group")
+    if not even:
+        return f"In none of the {groups} can somebody's {plain(name)} be guessed with even odds or better."
+    certain = f"; in {count(leaves.certain)}, for certain" if leaves.certain else ""
+    guessed = f"somebody's {plain(name)} can be guessed with even odds or better{certain}."
+    return f"In {'each' if even == leaves.groups else count(even)} of the {groups}, {guessed}"
 
 
 def show_one_row(ws: Workspace, pruning: Pruning, node: int) -> None:

@@ -68,7 +68,7 @@ def people(
     on_pick: Callable[[int], None],
     on_open: Callable[[int], None],
 ) -> None:
-    """Draw a map with its boxes in their states after so many pruning steps, and below it the groups that leave, where
+    """Draw a map with its boxes in their states after so many pruning steps, and below it the released groups, where
     these are known.
 
     ``title``: what colours say, with their ``shades``; ``groups``: how many there are, in words; ``view``: a key of
@@ -87,7 +87,7 @@ def people(
     moves = {
         **states.payload(),
         "stripes": [] if stripes is None else stripes.payload(),
-        "leaving": "" if stripes is None else f"What leaves: {plural(stripes.groups, 'group')} of look-alikes",
+        "leaving": "" if stripes is None else plural(stripes.groups, "released group"),
         "groups": groups,
     }
     data: dict[str, Any] = {
