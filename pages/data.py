@@ -30,7 +30,7 @@ def promises() -> None:
     """Draw four sentences about what happens to the data."""
     st.markdown(
         ":material/memory: **It stays in memory.** The table is held for this session only, never written to disk, "
-        "and *Forget it* drops it at once.\n\n"
+        "and *Remove table* drops it at once.\n\n"
         ":material/lock: **It goes nowhere.** No part of it is sent to another service, put in a link or logged.\n\n"
         f":material/bookmark: **Your decisions stay with you.** They are {WHAT}; for {DAYS} days this browser keeps "
         "them, encrypted, and they come back when the same file is dropped.\n\n"

@@ -17,47 +17,22 @@ PAGES = Path(__file__).resolve().parent.parent / "pages"
 JOINER = "\N{WORD JOINER}"
 
 ROLE_NAMES = {
-    Role.PERSON: "Person",
     Role.IDENTIFYING: "Identifying",
-    Role.QUASI_IDENTIFYING: "Quasi-identifying",
+    Role.PERSON: "Person",
+    Role.QUASI_IDENTIFYING: "Quasi-identifier",
     Role.SENSITIVE: "Sensitive",
-    Role.INSENSITIVE: "Insensitive",
+    Role.INSENSITIVE: "Leave as is",
     Role.WEIGHT: "Sampling weight",
     Role.HOUSEHOLD: "Household",
     Role.STRATUM: "Stratum",
 }
-ROLE_DOTS = {
-    Role.PERSON: "🔵",
-    Role.IDENTIFYING: "🔴",
-    Role.QUASI_IDENTIFYING: "🟡",
-    Role.SENSITIVE: "🟣",
-    Role.INSENSITIVE: "🟢",
-    Role.WEIGHT: "⚪",
-    Role.HOUSEHOLD: "🟤",
-    Role.STRATUM: "🟠",
-}
-ROLE_LABELS = {
-    Role.PERSON: "🔵 P · Person",
-    Role.IDENTIFYING: "🔴 I · Identifying",
-    Role.QUASI_IDENTIFYING: f"🟡 Q · Quasi-identi{JOINER}fying",
-    Role.SENSITIVE: "🟣 S · Sensitive",
-    Role.INSENSITIVE: f"🟢 N · Insensi{JOINER}tive",
-    Role.WEIGHT: "⚪ W · Sampling weight",
-    Role.HOUSEHOLD: "🟤 H · Household",
-    Role.STRATUM: "🟠 T · Stratum",
-}
-"""Labels of a grid's cells. Who types the whole of *Identifying* or *Sensitive* must not keep the longer role that has
-the word within it: there an invisible joiner breaks the word."""
-ROLE_BADGES = {
-    Role.PERSON: ":blue-badge[P · Person]",
-    Role.IDENTIFYING: ":red-badge[I · Identifying]",
-    Role.QUASI_IDENTIFYING: ":yellow-badge[Q · Quasi-identifying]",
-    Role.SENSITIVE: ":violet-badge[S · Sensitive]",
-    Role.INSENSITIVE: ":green-badge[N · Insensitive]",
-    Role.WEIGHT: ":gray-badge[W · Sampling weight]",
-    Role.HOUSEHOLD: ":gray-badge[H · Household]",
-    Role.STRATUM: ":orange-badge[T · Stratum]",
-}
+ROLE_LETTERS = dict(zip(ROLE_NAMES, "IPQSLWHT", strict=True))
+ROLE_COLOURS = dict(
+    zip(ROLE_NAMES, ("red", "blue", "yellow", "violet", "green", "gray", "gray", "orange"), strict=True)
+)
+ROLE_LABELS = {role: f"{ROLE_LETTERS[role]} · {name}" for role, name in ROLE_NAMES.items()}
+"""Labels of a grid's cells: none has the name of another role within it, so who types a name gets that role."""
+ROLE_BADGES = {role: f":{ROLE_COLOURS[role]}-badge[{label}]" for role, label in ROLE_LABELS.items()}
 ROLE_MEANINGS = {
     Role.PERSON: "tells whose a row is; persons are counted by it, and it never leaves",
     Role.IDENTIFYING: "names a person by itself; it never leaves",

@@ -93,7 +93,7 @@ def words(page: str) -> None:
     paragraphs = dict.fromkeys(text for term in terms if (text := meanings().get(term.lower())))
     if not paragraphs:
         return
-    place = st.popover("Words", icon=":material/menu_book:", type="tertiary", key=f"words {page}", on_change="rerun")
+    place = st.popover("Glossary", icon=":material/menu_book:", type="tertiary", key=f"words {page}", on_change="rerun")
     if place.open:
         with place:
             for paragraph in paragraphs:

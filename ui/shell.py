@@ -70,7 +70,10 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 [data-testid="stButtonGroup"] button[data-selected="true"] p { color: LINK; font-weight: 600; }
 [class*="st-key-roles-"] :is(h2, h3) { font-size: 1.08rem; line-height: 1.3; padding: 0 0 .35rem; }
 :is(.st-key-roles-groups, .st-key-roles-changes) h2 { font-size: 1.35rem; }
+:is(.st-key-ready, .st-key-hand-over) h2 { font-size: 1.15rem; padding: 0; }
 [class*="st-key-roles-"] [data-testid="stButtonGroup"] button { min-height: 1.9rem; }
+[class*="st-key-roles-card-"] [data-testid="stButtonGroup"] button :is(p, span) { font-weight: 500 !important; }
+.st-key-roles-bar { min-height: 2.6rem; }
 [data-testid="stBottomBlockContainer"] { padding: .25rem 1.2rem .3rem; max-width: none; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
 .st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }
@@ -192,8 +195,8 @@ def frame(ws: Workspace, name: str) -> DeltaGenerator:
         with st.container(width="content", key="words"):
             words(name)
         place = st.container(width="content", key="kept")
-        help = "Drop the table, all results, and what this browser keeps of your decisions on it, now"
-        if ws.reading is not None and st.button("Forget it", icon=":material/delete:", type="tertiary", help=help):
+        help = "Deletes the table, all results and the decisions saved in this browser."
+        if ws.reading is not None and st.button("Remove table", icon=":material/delete:", type="tertiary", help=help):
             ws.forget()
             drop_uploads()
             st.switch_page(PAGES / "data.py")

@@ -19,27 +19,27 @@ FEWEST_SAME_LEVELS = 6
 """Columns that make a block when only their levels are the same."""
 
 WORDS: dict[tuple[Role, str], tuple[str, str]] = {
-    (Role.IDENTIFYING, ""): ("Identify a person", "Left out of every release."),
-    (Role.PERSON, ""): ("Who the row is of", "Left out; equal values are one person."),
-    (Role.WEIGHT, ""): ("How many people a row stands for", "Left out; estimates of the population use it."),
-    (Role.HOUSEHOLD, ""): ("Who lives together", "Left out; the risk of a household uses it."),
-    (Role.STRATUM, ""): ("The part of the population a row was drawn from", "Left out; rates of drawing differ by it."),
+    (Role.IDENTIFYING, ""): ("Identify a person", "Names, addresses, and numbers of people."),
+    (Role.PERSON, ""): ("Who the row is of", "Equal values are one person."),
+    (Role.WEIGHT, ""): ("How many people a row stands for", "Estimates of the population use it."),
+    (Role.HOUSEHOLD, ""): ("Who lives together", "Equal values live together."),
+    (Role.STRATUM, ""): ("The part of the population a row was drawn from", "Rates of drawing differ by it."),
     (Role.QUASI_IDENTIFYING, "near"): (
         "A neighbour or colleague could know", "What is seen or told in everyday life: who, where and when.",
     ),
     (Role.QUASI_IDENTIFYING, "work"): (
-        "An employer could know", "What stands in a file of staff, or in a profile of a career.",
+        "An employer could know", "What a staff file or a profile of a career tells.",
     ),
     (Role.QUASI_IDENTIFYING, "registers"): (
         "A register or a search engine could tell", "What is looked up about a person whose name is known.",
     ),
     (Role.QUASI_IDENTIFYING, ""): (
-        "Not sure who knows these", "Treated as quasi-identifiers. Change the role if nobody knows them.",
+        "Not sure who knows these", "Nothing in their names or values says who could know them.",
     ),
-    (Role.SENSITIVE, "registers"): ("On record with the police or a court", "What must not be learnt about a person."),
-    (Role.SENSITIVE, "outcome"): ("The outcome under study", "What must not be learnt about a person."),
-    (Role.SENSITIVE, ""): ("Measured, or told in confidence", "What must not be learnt about a person."),
-    (Role.INSENSITIVE, ""): ("Tell of the table, not of people", "Kept as they are."),
+    (Role.SENSITIVE, "registers"): ("On record with the police or a court", "Stops, charges and sentences."),
+    (Role.SENSITIVE, "outcome"): ("The outcome under study", "What happened to a person."),
+    (Role.SENSITIVE, ""): ("Measured, or told in confidence", "Findings, results and private facts."),
+    (Role.INSENSITIVE, ""): ("Same in every row", "These tell of the table, not of people."),
 }  # fmt: skip
 """Title and text of the group of a suggested role and a circle; "" for any other circle."""
 

@@ -143,9 +143,15 @@ def give_role(page: Page, name: str, role: str, quasi: int) -> None:
     ``quasi`` columns are quasi-identifying after it.
     """
     settle(page)
-    page.get_by_test_id("stButtonGroup").get_by_role("button", name=name, exact=True).click()
-    take_role(page, "Role of 1 chosen", role)
+    page.get_by_test_id("stButtonGroup").get_by_role("button", name=re.compile(rf"^\w ?{re.escape(name)}$")).click()
+    press_role(page, role)
     expect(page.get_by_text(known_text(quasi)).first).to_be_visible()
+
+
+def press_role(page: Page, role: str) -> None:
+    """A role for the columns that are selected, pressed in the bar."""
+    page.locator(".st-key-roles-bar").get_by_role("radio", name=re.compile(f"{role}$")).click()
+    settle(page)
 
 
 def take_role(page: Page, of: str, role: str) -> None:
@@ -155,7 +161,7 @@ def take_role(page: Page, of: str, role: str) -> None:
     box.scroll_into_view_if_needed()
     see_frames(page, 18)  # a list closes when the page scrolls
     box.click()
-    page.get_by_role("option", name=re.compile(rf"^\S+ {role}$")).click()
+    page.get_by_role("option", name=re.compile(rf"· {role}$")).click()
     settle(page)
 
 

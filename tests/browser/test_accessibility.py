@@ -72,7 +72,7 @@ def test_every_page__axe_finds_nothing(app_server: str, browser: Any, theme: Any
             if title == "Verify":
                 drop(page, packet, "release.zip")
                 expect(page.get_by_text("is whole: every file is the one")).to_be_visible()
-                page.get_by_role("button", name="Words").click()
+                page.get_by_role("button", name="Glossary").click()
                 page.get_by_test_id("stPopoverBody").locator("strong").first.wait_for()
                 settle(page)
                 assert faults(page) == []

@@ -95,7 +95,7 @@ def answers(address: str) -> int:
 def test_forget_it__leaves_nothing(alone: Alone, page: Page, tmp_path: Path) -> None:
     files = walk(page, alone, tmp_path)
     assert scan.in_memory(alone.process, MARK) >= PEOPLE, "the scan has to see what is there"
-    page.get_by_role("button", name="Forget it").click()
+    page.get_by_role("button", name="Remove table").click()
     expect(page.get_by_role("heading", name="Release a table about people, safely")).to_be_visible()
     assert_gone(alone)
     fetched = "async addresses => (await Promise.all(addresses.map(a => fetch(a)))).filter(a => a.ok).length"

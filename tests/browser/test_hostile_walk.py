@@ -123,7 +123,7 @@ class Explorer:
 
     def words(self, where: str) -> None:
         """Open the glossary of the page."""
-        self.page.get_by_role("button", name="Words").press("Enter")  # a tooltip may stand over it
+        self.page.get_by_role("button", name="Glossary").press("Enter")  # a tooltip may stand over it
         expect(self.page.get_by_test_id("stPopoverBody").locator("strong").first).to_be_visible()
         self.look(f"{where}: words")
         self.page.keyboard.press("Escape")

@@ -228,7 +228,7 @@ def test_forget_it__drops_what_is_kept_of_its_table(app_server: str, page: Page,
     bring(page)
     decide(page)
     assert len(contents(page)) == 1
-    page.get_by_role("button", name="Forget it").click()
+    page.get_by_role("button", name="Remove table").click()
     expect(page.get_by_role("heading", name="Release a table about people, safely")).to_be_visible()
     settle(page)
     wait_until(lambda: contents(page) == [])

@@ -55,7 +55,7 @@ def test_the_sample__is_released_by_the_keyboard_alone(app_server: str, page: Pa
     page.set_viewport_size({"width": 1440, "height": 900})
     open_page(page, app_server)
     settle(page)
-    tab_to(page, "Words")
+    tab_to(page, "Glossary")
     page.keyboard.press("Enter")
     expect(page.get_by_text("a column that an attacker may know of a person")).to_be_visible()
     page.keyboard.press("Escape")

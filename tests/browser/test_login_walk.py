@@ -67,7 +67,7 @@ def test_signing_out__drops_the_decisions_that_the_browser_keeps(guarded: Guarde
     """Else whoever signs in next would be offered them, with the names of files."""
     enter(page, guarded, "ana")
     page.get_by_role("button", name="Use").first.click()
-    expect(page.get_by_role("button", name="Forget it")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove table")).to_be_visible()
     settle(page)
     step(page, "Roles").click()
     expect(page.get_by_text("Decisions kept in this browser")).to_be_visible()

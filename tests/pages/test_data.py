@@ -176,7 +176,7 @@ def test_preview__shows_dates_without_midnight() -> None:
 def test_forget__drops_the_table() -> None:
     app = drop(open_page(), FOUR, "four.csv")
     edition = session_of(app).edition
-    next(button for button in app.button if button.label == "Forget it").click()
+    next(button for button in app.button if button.label == "Remove table").click()
     app.run()
     assert session_of(app).table is None
     assert session_of(app).source is None

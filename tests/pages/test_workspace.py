@@ -230,7 +230,7 @@ def test_forget__leaves_nothing_of_the_table_in_memory() -> None:
     references["table"] = weakref.ref(ws.table)
     references["flow"] = weakref.ref(ws.flow)
     del ws
-    next(button for button in app.button if button.label == "Forget it").click().run()
+    next(button for button in app.button if button.label == "Remove table").click().run()
     gc.unfreeze()
     gc.collect()
     assert app.session_state["workspace"].reading is None

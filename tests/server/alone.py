@@ -107,7 +107,7 @@ def walk(page: Page, address: str, folder: Path) -> None:
     )
     files = {label: download(page, label, folder) for label in labels}
     assert all(path.stat().st_size for path in files.values())
-    page.get_by_role("button", name="Forget it").click()
+    page.get_by_role("button", name="Remove table").click()
     expect(page.get_by_role("heading", name="Release a table about people, safely")).to_be_visible()
     drop(page, TABLE.encode(), "people.csv")
     expect(page.get_by_role("heading", name="people.csv")).to_be_visible()

@@ -220,7 +220,7 @@ def project_panel(ws: Workspace) -> None:
     st.markdown(
         f"Decisions are {WHAT}, with the names of the file and its columns; no record of the table, and of its values "
         f"only domains that you declared. This browser keeps them for {DAYS} days and the last {MOST} tables opened, "
-        "encrypted with a key that does not leave it; *Forget it* drops those of its table."
+        "encrypted with a key that does not leave it; *Remove table* drops those of its table."
     )
     if decisions.obstacle:
         st.warning(obstacle_text(decisions.obstacle), icon=":material/lock_open:")

@@ -57,7 +57,7 @@ def costs(ws: Workspace) -> None:
     flow, changes = ws.flow, ws.state(GateState).changes
     now = flow.utility
     before = changes[0].lost if changes else now.ncp_by_column
-    st.subheader("What it costs", anchor=False)
+    st.header("What it costs", anchor=False)
     first = sum(before.values()) / len(before) if before else now.gcp
     change = f"{share(first)} → " if changes and round(first, 4) != round(now.gcp, 4) else ""
     st.markdown(f"Detail lost: {change}**{share(now.gcp)}**")

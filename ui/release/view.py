@@ -90,7 +90,7 @@ def one_row(ws: Workspace, release: Release) -> None:
         return
     state = ws.state(ReleaseState)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.subheader("One row, before and after", anchor=False, width="content")
+        st.header("One row, before and after", anchor=False, width="content")
         if release.n_records > 1 and st.button("Another row", icon=":material/shuffle:"):
             state.people += 1
     row = int(ws.flow.staying[np.random.default_rng(state.people).integers(release.n_records)])

@@ -1,12 +1,12 @@
 """The columns in groups, each a card: one role for all of its columns, or for those that are chosen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from anonymizer.attacks.circles import Circle, alike, circles_of
 from anonymizer.schema import ONCE, Role, Schema
-from ui.controls import ROLE_DOTS, ROLE_NAMES, count, plain, plural, share
+from ui.controls import ROLE_COLOURS, ROLE_LABELS, ROLE_LETTERS, ROLE_NAMES, count, plain, plural, share
 from ui.roles.state import RolesState
 from ui.session import widget_state
 from ui.workspace import Workspace
@@ -24,76 +24,111 @@ def circles(ws: Workspace) -> tuple[Circle, ...]:
 
 
 def cards(ws: Workspace) -> None:
-    """Draw all cards, two beside each other."""
+    """Draw all cards, two beside each other, and the bar that gives selected columns a role."""
     groups, schema = circles(ws), ws.schema or ws.suggest()
+    selected: dict[str, list[str]] = {}
     for first in range(0, len(groups), 2):
         pairs = enumerate(zip(st.columns(2), groups[first : first + 2], strict=False), first)
         for number, (place, circle) in pairs:
             with place, st.container(border=True, height="stretch", gap="small", key=f"roles-card-{number}"):
-                card(ws, schema, circle)
+                selected[circle.key] = card(ws, schema, circle)
+    bar(ws, schema, selected)
 
 
-def card(ws: Workspace, schema: Schema, circle: Circle) -> None:
-    """Draw one group: its title, role, columns and a sentence."""
+def card(ws: Workspace, schema: Schema, circle: Circle) -> list[str]:
+    """Draw one group: its title, role, columns and a sentence; return the columns that are selected."""
     state = ws.state(RolesState)
-    key = f"{circle.key} {ws.edition} {state.acts.get(circle.key, 0)}"
-    picked = [name for name in widget_state(f"columns {key}") or () if name in circle.names]
+    key = f"{circle.key} {ws.edition} {state.acts}"
     with st.container(horizontal=True, wrap=False, vertical_alignment="center", gap="small"):
         st.markdown(f"### {plain(circle.title)}", width="stretch")
-        role_choice(ws, schema, circle, picked, key)
+        role_choice(ws, schema, circle)
     is_open = circle.key in state.opened
     names = circle.names if is_open or len(circle.names) <= AT_ONCE + 1 else circle.names[:AT_ONCE]
-    st.pills(
+    selected = st.pills(
         f"Columns of: {plain(circle.title)}",
         names,
         selection_mode="multi",
-        format_func=lambda name: f"{ROLE_DOTS[schema[name].role]} {plain(schema[name].variable.full_name(name))}",
+        format_func=lambda name: chip(schema, name),
         key=f"columns {key}",
         label_visibility="collapsed",
-        help="Choose some to give only these another role.",
+        help="Select some to give only these another role.",
     )
     st.caption(sentence(ws, schema, circle))
     with st.container(horizontal=True, gap="medium"):
         if len(circle.names) > AT_ONCE + 1:
             label = "Fewer" if is_open else f"… {len(circle.names) - AT_ONCE:,} more"
             st.button(label, type="tertiary", key=f"more {key}", on_click=toggle, args=(state, circle.key))
-        if circle.is_block and not picked:
+        if circle.is_block:
             for role in (Role.SENSITIVE, Role.QUASI_IDENTIFYING):
                 if alike(schema[name].role for name in circle.names) is not role:
                     st.button(
                         f"Make all {ROLE_NAMES[role].lower()}", type="tertiary", key=f"make {role} {key}",
-                        on_click=give, args=(ws, circle.key, circle.names, role),
+                        on_click=give, args=(ws, circle.names, role),
                     )  # fmt: skip
+    return [name for name in selected if name in circle.names]
 
 
-def role_choice(ws: Workspace, schema: Schema, circle: Circle, picked: Sequence[str], key: str) -> None:
-    """Draw the one role of a card: of all its columns, or of those that are picked."""
-    names = tuple(picked) or circle.names
+def chip(schema: Schema, name: str) -> str:
+    """Return the label of a column: the letter of its role in the role's colour, and its name."""
+    role = schema[name].role
+    return f":{ROLE_COLOURS[role]}-badge[{ROLE_LETTERS[role]}] {plain(schema[name].variable.full_name(name))}"
+
+
+def role_choice(ws: Workspace, schema: Schema, circle: Circle) -> None:
+    """Draw the one role of all columns of a card."""
+    names = circle.names
     role = alike(schema[name].role for name in names)
-    options = [option for option in ROLE_NAMES if option not in ONCE or len(names) == 1]
-    whose = f"{len(picked):,} chosen of: " if picked else ""
-    box = f"role {key} {'|'.join(picked)} {role}"
+    options = options_for(names)
+    box = f"role {circle.key} {ws.edition} {role}"
     st.selectbox(
-        f"Role of {whose}{plain(circle.title)}",
+        f"Role of {plain(circle.title)}",
         options,
         index=None if role is None else options.index(role),
-        format_func=lambda option: f"{ROLE_DOTS[option]} {ROLE_NAMES[option]}",
+        format_func=lambda option: ROLE_LABELS[option],
         placeholder="several roles",
         key=box,
-        label_visibility="visible" if picked else "collapsed",
+        label_visibility="collapsed",
         filter_mode="contains",
         width=190,
-        on_change=lambda: give(ws, circle.key, names, widget_state(box)),
+        on_change=lambda: give(ws, names, widget_state(box)),
     )
 
 
-def give(ws: Workspace, circle: str, names: Sequence[str], role: Role | None) -> None:
-    """Give some columns of a card a role, in one act; nothing is picked after it."""
-    if role is None:
-        return
+def options_for(names: Sequence[str]) -> list[Role]:
+    """Return the roles that all of some columns can have at once."""
+    return [option for option in ROLE_NAMES if option not in ONCE or len(names) == 1]
+
+
+def bar(ws: Workspace, schema: Schema, selected: Mapping[str, Sequence[str]]) -> None:
+    """Draw the bar above the window's lower edge, always as high: which columns are selected, and the roles for them,
+    their present one as pressed."""
+    names = [name for part in selected.values() for name in part]
     state = ws.state(RolesState)
-    state.acts[circle] = state.acts.get(circle, 0) + 1
-    ws.set_schema((ws.schema or ws.suggest()).with_roles(dict.fromkeys(names, role)))
+    with st.bottom, st.container(horizontal=True, vertical_alignment="center", key="roles-bar"):
+        if not names:
+            st.caption("Select columns to give them a role.")
+            return
+        first = ", ".join(map(plain, names[:3])) + (" …" if len(names) > 3 else "")
+        st.markdown(f"**{plural(len(names), 'column')}**: {first}", width="content")
+        role, key = alike(schema[name].role for name in names), f"bar {ws.edition} {state.acts} {'|'.join(names)}"
+        st.segmented_control(
+            "Role of the selected columns", options_for(names), default=role, key=key, label_visibility="collapsed",
+            format_func=lambda option: ROLE_LABELS[option], width="content",
+            on_change=lambda: give(ws, names, widget_state(key)),
+        )  # fmt: skip
+        st.button("Clear", type="tertiary", key="clear columns", on_click=clear, args=(state,))
+
+
+def clear(state: RolesState) -> None:
+    """Select no column any more."""
+    state.acts += 1
+
+
+def give(ws: Workspace, names: Sequence[str], role: Role | None) -> None:
+    """Give some columns a role, in one act; no column is selected after it."""
+    clear(ws.state(RolesState))
+    if role is not None:
+        ws.set_schema((ws.schema or ws.suggest()).with_roles(dict.fromkeys(names, role)))
 
 
 def toggle(state: RolesState, circle: str) -> None:
