@@ -48,7 +48,7 @@ def main() -> None:
         one_row(ws, release)
     with right, st.container(border=True):
         take_away(ws, ws.flow.leaving, report)
-    changed, checked, attacked = st.tabs(["What changed", "What was checked", "Attack it"])
+    changed, checked, attacked = st.tabs(["What changed", "What was checked", "Attack it"], key="release tabs")
     with changed:
         what_changed(ws, report)
         regression_choice(ws)

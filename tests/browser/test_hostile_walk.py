@@ -180,7 +180,7 @@ def test_names_and_values__are_text_everywhere(page: Page, app_server: str, stra
     walk.fetch("SVG", "DOT")
     walk.page_of("Ready")
     reasons = page.get_by_role("button", name="Release it, with a reason")
-    while page.get_by_role("button", name=re.compile(r"^Release \(\d+ open\)")).count():
+    while page.get_by_role("button", name=re.compile(r"^Next: Release \(\d+ open\)")).count():
         reasons.first.click()
         page.get_by_label("Why release it?").fill("made up for this test")
         page.keyboard.press("Tab")

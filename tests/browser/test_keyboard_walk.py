@@ -75,7 +75,7 @@ def test_the_sample__is_released_by_the_keyboard_alone(app_server: str, page: Pa
     page.keyboard.press("ArrowRight")
     settle(page)
     follow(page, "Next: Ready", "Ready to release")
-    follow(page, "Release", "Ready to hand over")
+    follow(page, "Next: Release", "Ready to hand over")
     expect(page.get_by_text("This release is 11-anonymous").first).to_be_visible()
     tab_to(page, "Make the packet")
     page.keyboard.press("Enter")

@@ -83,7 +83,7 @@ def test_page__says_every_finding_and_its_verdict_first(ws: Workspace) -> None:
             assert " ".join(finding.detail.split()) in words
     assert f"{TABLE['name'].nunique():,} names" in words
     assert app.button(key="next release").disabled
-    assert app.button(key="next release").label == "Release (2 open)"
+    assert app.button(key="next release").label == "Next: Release (2 open)"
     assert readiness(ws) == "2 open"
 
 

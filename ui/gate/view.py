@@ -269,7 +269,7 @@ def way_on(gate: Gate) -> None:
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Back to the tree", key="back tree", icon=":material/arrow_back:"):
             st.switch_page(PAGES / "tree.py")
-        label = f"Release ({stopping:,} open)" if stopping else "Release"
+        label = f"Next: Release ({stopping:,} open)" if stopping else "Next: Release"
         if st.button(
             label,
             type="primary",

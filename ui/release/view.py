@@ -26,6 +26,7 @@ CONFIG = {"displayModeBar": False}
 
 def make_report(ws: Workspace) -> Report:
     """Return the report of the release that is chosen; says in words what takes long. Raises what its steps raise."""
+    place = st.empty()  # also where nothing is drawn, so that what stands below keeps its place
     if ws.ready("report"):
         return ws.flow.report
     steps = (
@@ -39,7 +40,6 @@ def make_report(ws: Workspace) -> Report:
         ("Comparing what a survey would say …", "weighted"),
         ("Measuring the risk before and after …", "report"),
     )
-    place = st.empty()
     try:
         with place.status(steps[0][0]) as status:
             for words, stage in steps:
