@@ -73,7 +73,9 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 :is(.st-key-ready, .st-key-hand-over) h2 { font-size: 1.15rem; padding: 0; }
 [class*="st-key-roles-"] [data-testid="stButtonGroup"] button { min-height: 1.9rem; }
 [class*="st-key-roles-card-"] [data-testid="stButtonGroup"] button :is(p, span) { font-weight: 500 !important; }
-.st-key-roles-bar { min-height: 2.6rem; }
+.st-key-roles-bar { height: 2.9rem !important; min-height: 2.9rem; overflow: auto hidden; }
+.st-key-roles-bar p { white-space: nowrap; }
+.st-key-roles-bar [data-testid="stButtonGroup"] :is(div, [role="radiogroup"]) { flex-wrap: nowrap; }
 [data-testid="stBottomBlockContainer"] { padding: .25rem 1.2rem .3rem; max-width: none; }
 [data-testid="stBottom"] > div { border-top: 1px solid var(--st-border-color, #8884); }
 .st-key-strip [data-testid="stMetricLabel"] p { font-size: 0.78rem; }

@@ -104,7 +104,7 @@ def bar(ws: Workspace, schema: Schema, selected: Mapping[str, Sequence[str]]) ->
     their present one as pressed."""
     names = [name for part in selected.values() for name in part]
     state = ws.state(RolesState)
-    with st.bottom, st.container(horizontal=True, vertical_alignment="center", key="roles-bar"):
+    with st.bottom, st.container(horizontal=True, wrap=False, vertical_alignment="center", key="roles-bar"):
         if not names:
             st.caption("Select columns to give them a role.")
             return
