@@ -294,7 +294,7 @@ def verdict_of(stopping: int, reasons: int = 0, *, failed: bool = False) -> str:
     if stopping:
         return "1 risk is open" if stopping == 1 else f"{stopping:,} risks are open"
     if failed:
-        return "A check failed: it may leave for a stated reason alone"
+        return "A check failed: releasing it takes a stated reason"
     return "Ready to release" + (f": {reasons:,} reason{'s' * (reasons != 1)} given" if reasons else "")
 
 

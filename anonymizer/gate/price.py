@@ -1,11 +1,11 @@
 """What a repair does and what it costs, before it is taken: the release is made with it, and judged."""
 
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anonymizer.errors import AnonymizerError
-from anonymizer.gate.finding import Repair, Severity, kind_of, together
+from anonymizer.gate.finding import ABOUT_SEVERAL, Finding, Gate, Repair, Several, Severity, kind_of, together
 
 if TYPE_CHECKING:
     from anonymizer.flow import Flow
@@ -40,29 +40,42 @@ def repaired(flow: "Flow", repair: Repair) -> "Flow":
     return flow.but(schema=schema, **{name: settings[name] for name, _ in repair.settings})
 
 
-def price_of(flow: "Flow", keys: Iterable[str], repair: Repair) -> Price:
-    """Return the price of a repair of the findings with these keys, on the release that would be made: the same
-    figures that taking it gives."""
-    kinds = {kind_of(finding) for finding in flow.gate.findings if finding.key in set(keys)}
-    before, after = flow.gate, repaired(flow, repair)
-    figure = figure_of_kinds(flow, kinds)
+def price_of(flow: "Flow", several: Several, repair: Repair) -> Price:
+    """Return the price of a repair of some findings, on the release that would be made: the same figures that taking it
+    gives."""
+    lost, figure = flow.utility.gcp, several.figure
     try:
+        after = repaired(flow, repair)
         after.compute("judgement", "utility")
     except AnonymizerError as error:
-        return Price(figure, figure, flow.utility.gcp, flow.utility.gcp, problem=str(error))
-    there = {one.key for one in together(before.open)}
+        return Price(figure, figure, lost, lost, problem=str(error))
+    cards = [Counter(kind_of(one.first) for one in together(gate.open)) for gate in (flow.gate, after.gate)]
+    own = {kind_of(finding) for finding in several.findings}
     return Price(
         figure,
-        figure_of_kinds(after, kinds),
-        flow.utility.gcp,
+        figure_left(after.judgement, several),
+        lost,
         after.utility.gcp,
         len(after.schema.identifying) - len(flow.schema.identifying),
-        sum(one.key not in there and kind_of(one.first) not in kinds for one in together(after.gate.open)),
+        sum(number for kind, number in (cards[1] - cards[0]).items() if kind not in own),
     )
 
 
-def figure_of_kinds(flow: "Flow", kinds: set[str]) -> str:
-    """Return the figure of the findings of some kinds that are to be seen to, "" for none; numbers of several add
-    up to columns."""
-    cards = together(one for one in flow.judgement.findings if kind_of(one) in kinds and one.severity != Severity.FINE)
-    return cards[0].figure if cards else ""
+def figure_left(gate: Gate, several: Several) -> str:
+    """Return the figure of what is still to be seen to of some findings: those of their kinds and columns; "" for
+    none."""
+    kinds = {kind_of(finding) for finding in several.findings}
+    columns = {name for finding in several.findings for name in columns_of(finding)}
+    left = together(
+        finding
+        for finding in gate.findings
+        if finding.severity is not Severity.FINE
+        and kind_of(finding) in kinds
+        and (not columns or columns & set(columns_of(finding)))
+    )
+    return left[0].figure if left else ""
+
+
+def columns_of(finding: Finding) -> tuple[str, ...]:
+    """Return the columns that a finding is about, without those that they reveal."""
+    return finding.columns[:1] if kind_of(finding) in ABOUT_SEVERAL else finding.columns

@@ -296,7 +296,7 @@ def test_verdict__counts() -> None:
         "7 risks are open",
     ]  # fmt: skip
     assert verdict_of(2, failed=True) == verdict_of(2)
-    assert verdict_of(0, failed=True) == "A check failed: it may leave for a stated reason alone"
+    assert verdict_of(0, failed=True) == "A check failed: releasing it takes a stated reason"
     finding = Finding("a", Severity.STOPS, "1", "b")
     assert Gate((finding, replace(finding, reason=WHY))).open == (finding,)
 

@@ -102,7 +102,7 @@ def test_prices__are_shown_before_and_repairs_can_be_undone(ws: Workspace) -> No
     wait_until(lambda: ws.jobs["prices"].done.is_set())
     words = text_of(app.run())
     flow, finding = ws.flow, together(ws.flow.gate.findings)[0]
-    price = price_of(flow, finding.keys, finding.repairs[0])
+    price = price_of(flow, finding, finding.repairs[0])
     assert effect_text(price).split("[")[1].rstrip("]").replace("\\", "") in words
     assert f"{finding.figure} → none" in words
     schema, settings = ws.schema, ws.settings
@@ -110,7 +110,11 @@ def test_prices__are_shown_before_and_repairs_can_be_undone(ws: Workspace) -> No
     assert "Repaired: Leave it out." in text_of(app)
     assert app.title[0].value == "Ready to release"
     assert ws.flow.utility.gcp == pytest.approx(price.loses, rel=1e-12)
-    app = press(app, "Undo")
+    assert "added by them" in text_of(app)
+    ws.open({"k": 7})
+    assert "added by them" not in text_of(app.run()), "k costs, too"
+    ws.open({"k": 5})
+    app = press(app.run(), "Undo")
     assert not app.exception
     assert (ws.schema, ws.settings) == (schema, settings)
     assert "Repaired" not in text_of(app)

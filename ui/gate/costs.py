@@ -2,9 +2,12 @@
 
 from html import escape
 
+import numpy as np
 import streamlit as st
 
-from anonymizer.gate.finding import Gate, Severity, together
+from anonymizer.errors import AnonymizerError
+from anonymizer.flow import Flow
+from anonymizer.gate.finding import Gate, Repair, Severity, together
 from anonymizer.gate.price import price_of, repaired
 from ui.controls import duration, plain, share
 from ui.gate.state import GateState
@@ -29,7 +32,7 @@ def prices(ws: Workspace, gate: Gate) -> Prices:
     """Return the prices of the repairs that are known so far; draws what works them out, or the button for it."""
     flow = ws.flow
     repairs = [
-        (several.keys, repair)
+        (several, repair)
         for several in together(gate.findings)
         if several.severity is not Severity.FINE and not several.reason
         for repair in several.repairs
@@ -37,36 +40,44 @@ def prices(ws: Workspace, gate: Gate) -> Prices:
     ]
     if not repairs:
         return {}
-    expected = [flow.expected(repaired(flow, repair)) for _, repair in repairs]
+    expected = [seconds_of(flow, repair) for _, repair in repairs]
     label = "" if max(expected) <= AT_ONCE else f"Work out prices (about {duration(sum(expected))})"
 
     def work(job: Job) -> None:
-        for number, (keys, repair) in enumerate(repairs):
+        for number, (several, repair) in enumerate(repairs):
             if job.cancelled():
                 return
             job.say(number / len(repairs), f"Price of “{repair.words}”")
-            job.parts.append(((keys, repair.words), price_of(flow, keys, repair)))
+            job.parts.append(((several.keys, repair.words), price_of(flow, several, repair)))
 
-    key = (flow.needs("leaving"), tuple(keys for keys, _ in repairs))
+    key = (flow.needs("leaving"), tuple(several.keys for several, _ in repairs))
     answer_of_job(ws, "prices", key, label, work)
     return dict(parts_of(ws, "prices", key))
 
 
+def seconds_of(flow: Flow, repair: Repair) -> float:
+    """Return how long the price of a repair will take: as long as the same took here; 0 where it cannot be made."""
+    try:
+        return flow.expected(repaired(flow, repair))
+    except AnonymizerError:
+        return 0.0
+
+
 def costs(ws: Workspace) -> None:
     """Draw what the release costs: the detail lost by column, before the repairs and with them, and the target."""
-    flow, changes = ws.flow, ws.state(GateState).changes
-    now = flow.utility
-    before = changes[0].lost if changes else now.ncp_by_column
+    flow = ws.flow
+    change, now = ws.state(GateState).first(flow.schema, ws.settings), flow.utility
+    before = change.lost if change else now.ncp_by_column
     st.header("What it costs", anchor=False)
     first = sum(before.values()) / len(before) if before else now.gcp
-    change = f"{share(first)} → " if changes and round(first, 4) != round(now.gcp, 4) else ""
-    st.markdown(f"Detail lost: {change}**{share(now.gcp)}**")
+    then = f"{share(first)} → " if change and share(first) != share(now.gcp) else ""
+    st.markdown(f"Detail lost: {then}**{share(now.gcp)}**")
     columns = sorted(now.ncp_by_column.items(), key=lambda pair: -pair[1])
     rows = "".join(row(name, before.get(name, loss), loss) for name, loss in columns[:MOST_COLUMNS])
     st.html(f'{STYLE}<table class="copse-loss"><tbody>{rows}</tbody></table>')
     if len(columns) > MOST_COLUMNS:
         st.caption(f"{len(columns) - MOST_COLUMNS:,} more columns lose less.")
-    if changes:
+    if change:
         st.caption("Green: before the repairs. Amber: added by them.")
     target(ws)
 
@@ -84,6 +95,7 @@ def target(ws: Workspace) -> None:
     flow = ws.flow
     if flow.held_out is None or flow.encoded.by_numbers:
         return
-    sums = flow.tree.sums[0]
+    codes = flow.encoded.target.codes
+    always = float(np.bincount(codes).max() / len(codes))
     st.markdown(f"{plain(flow.encoded.target.title)} guessed right: **{share(flow.held_out)}**")
-    st.caption(f"Of people held out. Always guessing the most frequent value: {share(float(sums.max() / sums.sum()))}.")
+    st.caption(f"Of people held out. Always guessing the most frequent value: {share(always)}.")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from anonymizer.gate.finding import Repair, Several, kind_of
+from anonymizer.gate.finding import Repair, Several
 from anonymizer.gate.price import Price
 from anonymizer.schema import Schema
 from anonymizer.settings import Settings
@@ -12,30 +12,33 @@ from ui.workspace import Workspace
 
 @dataclass(frozen=True)
 class Change:
-    """A repair that was made: the ``figure`` and ``sentence`` of what it closed, and of which ``kinds``; ``place`` on
-    the page; ``back``: what takes it back; ``price``: as it was known; ``lost``: the loss of each column before."""
+    """A repair that was made of some findings, ``several``; ``place`` on the page; ``schema``, ``settings``: as they
+    were before it; ``price``: as it was known; ``lost``: the loss of each column before."""
 
-    figure: str
-    sentence: str
-    kinds: frozenset[str]
+    several: Several
     place: int
     repair: Repair
-    back: Repair
+    schema: Schema
+    settings: Settings
     price: Price | None
     lost: Mapping[str, float]
 
     @classmethod
-    def of(cls, finding: Several, repair: Repair, place: int, price: Price | None, ws: Workspace) -> "Change | None":
+    def of(cls, several: Several, repair: Repair, place: int, price: Price | None, ws: Workspace) -> "Change | None":
         """Return how a repair will be shown when it is made; ``None`` for one that reads the file again."""
         if repair.missing or ws.schema is None:
             return None
-        kinds = frozenset(map(kind_of, finding.findings))
-        back = repair.back(ws.schema, ws.settings)
         lost = ws.flow.utility.ncp_by_column if ws.ready("utility") else {}
-        return cls(finding.figure, finding.sentence, kinds, place, repair, back, price, lost)
+        return cls(several, place, repair, ws.schema, ws.settings, price, lost)
+
+    @property
+    def after(self) -> tuple[Schema, Settings]:
+        """Roles and settings as the repair left them."""
+        schema, settings = self.repair.apply(self.schema, self.settings)
+        return schema.bare, settings
 
     def holds(self, schema: Schema, settings: Settings) -> bool:
-        """Return whether roles and settings are still as the repair left them."""
+        """Return whether what the repair changed is still as it left it."""
         if not {name for name, _ in (*self.repair.roles, *self.repair.treats)} <= {one.name for one in schema.columns}:
             return False
         return self.repair.apply(schema, settings) == (schema, settings)
@@ -47,3 +50,9 @@ class GateState:
 
     writing: str = ""
     changes: tuple[Change, ...] = ()
+
+    def first(self, schema: Schema, settings: Settings) -> Change | None:
+        """Return the first repair, where nothing else was changed since; ``None`` where something was."""
+        after = [change.after for change in self.changes]
+        before = [(change.schema.bare, change.settings) for change in self.changes[1:]]
+        return self.changes[0] if after and after == [*before, (schema.bare, settings)] else None

@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from anonymizer.gate.finding import FEWEST_WORDS, Gate, Repair, Several, Severity, is_reason, together
-from anonymizer.gate.price import Price, figure_of_kinds
+from anonymizer.gate.price import Price, figure_left
 from anonymizer.schema import Role
 from anonymizer.treatments import words_of
 from ui.controls import PAGES, next_step, plain, plural
@@ -108,16 +108,16 @@ def card(ws: Workspace, finding: Several, number: int, page: str, prices: Prices
 
 def repaired_card(ws: Workspace, change: Change, number: int, page: str) -> None:
     """Draw what was repaired, where it stood: its figure before and after, and the way back."""
-    now = figure_of_kinds(ws.flow, change.kinds) if ws.ready("judgement") else ""
+    now = figure_left(ws.flow.judgement, change.several)
     with (
         st.container(border=True, key=f"finding-fine-{number}"),
         st.container(horizontal=True, vertical_alignment="center", gap="medium", key=f"row-{number}"),
     ):
         with st.container(width=WIDTH, key=f"figure-{number}"):
-            st.markdown(f"{plain(change.figure)} → {plain(now or 'none')}")
+            st.markdown(f"{plain(change.several.figure)} → {plain(now or 'none')}")
         with st.container(key=f"words-{number}", width="stretch"):
             st.markdown(f"**Repaired: {plain(change.repair.words)}.**")
-            st.caption(f"Before: {plain(change.sentence)}")
+            st.caption(f"Before: {plain(change.several.sentence)}")
         with st.container(width=WAYS, gap="small", key=f"ways-{number}"):
             if change.price is not None:
                 st.markdown(cost_text(change.price))
@@ -222,7 +222,7 @@ def take_back(ws: Workspace, change: Change, page: str) -> None:
     """Take a repair back: what it changed is as it was before it."""
     state = ws.state(GateState)
     state.changes = tuple(one for one in state.changes if one is not change)
-    apply_repair(ws, change.back, page)
+    apply_repair(ws, change.repair.back(change.schema, change.settings), page)
 
 
 def reason_field(ws: Workspace, finding: Several, number: int) -> None:
