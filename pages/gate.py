@@ -15,7 +15,7 @@ from ui.warm import wait_text
 
 def main() -> None:
     ws = workspace()
-    text = "What would leave is looked at once a table is here and each of its columns has a role."
+    text = "Copse checks what would be released, once a table is here and each of its columns has a role."
     if lacks(ws, "Not ready to release", text):
         return
     if ws.in_pieces:

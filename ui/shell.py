@@ -70,7 +70,7 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
 [data-testid="stButtonGroup"] button[data-selected="true"] p { color: LINK; font-weight: 600; }
 [class*="st-key-roles-"] :is(h2, h3) { font-size: 1.08rem; line-height: 1.3; padding: 0 0 .35rem; }
 :is(.st-key-roles-groups, .st-key-roles-changes) h2 { font-size: 1.35rem; }
-:is(.st-key-ready, .st-key-hand-over) h2 { font-size: 1.15rem; padding: 0; }
+:is(.st-key-ready, .st-key-hand-over) h2 { font-size: 1.15rem; padding: 0 0 .4rem; }
 [class*="st-key-roles-"] [data-testid="stButtonGroup"] button { min-height: 1.9rem; }
 [class*="st-key-roles-card-"] [data-testid="stButtonGroup"] button :is(p, span) { font-weight: 500 !important; }
 .st-key-roles-bar { height: 2.9rem !important; min-height: 2.9rem; overflow: auto hidden; }
