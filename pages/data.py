@@ -1,5 +1,7 @@
 """Data page: bring a table, see how it was read, and fix what was read wrongly."""
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -9,34 +11,46 @@ from ui.data.chooser import chooser
 from ui.data.paper import paper_panel
 from ui.data.pieces import about_pieces
 from ui.data.reading_form import problems_found, questions_form, reading_form
-from ui.decisions.project_file import WHAT, project_panel
-from ui.decisions.state import DAYS
+from ui.decisions.project_file import kept_decisions, project_field, project_panel
 from ui.decisions.view import offer
 from ui.session import workspace
 from ui.tour import offer_tour
 from ui.workspace import Workspace
 
+STEPS = {
+    "Roles": "Say which columns others could know and which must stay secret.",
+    "Tree": "See the groups of people who look alike after release.",
+    "Ready": "Decide on each remaining risk. Every repair shows its price first.",
+    "Release": "Download a checked packet with a report to sign.",
+}
+"""What comes after the table."""
 
-def welcome() -> None:
-    """Draw what Copse does, before there is any data."""
+
+def start(ws: Workspace) -> None:
+    """Draw the ways to bring a table, before there is one, and what comes then."""
     st.title("Release a table about people, safely", anchor=False)
     st.markdown(
-        "Copse groups people who look alike and makes what an attacker could know just coarse enough, "
-        "while a column of your choice stays worth studying."
+        "Copse makes people in the table look alike, just enough that nobody can be picked out, and keeps the table "
+        "useful."
     )
+    if ws.failure is not None:
+        problem(ws.failure)
+    with st.container(key="start"):
+        chooser(ws, partial(last_years, ws))
+    for place, (number, (title, text)) in zip(st.columns(4, gap="large"), enumerate(STEPS.items(), 1), strict=True):
+        place.markdown(f":green[**{count(number)}**] **{plain(title)}**")
+        place.caption(plain(text))
+    offer_tour(ws)
+    with st.expander("Decisions and project file", icon=":material/bookmark:", key="decisions first"):
+        kept_decisions(ws)
 
 
-def promises() -> None:
-    """Draw four sentences about what happens to the data."""
-    st.markdown(
-        ":material/memory: **It stays in memory.** The table is held for this session only, never written to disk, "
-        "and *Remove table* drops it at once.\n\n"
-        ":material/lock: **It goes nowhere.** No part of it is sent to another service, put in a link or logged.\n\n"
-        f":material/bookmark: **Your decisions stay with you.** They are {WHAT}; for {DAYS} days this browser keeps "
-        "them, encrypted, and they come back when the same file is dropped.\n\n"
-        ":material/fact_check: **The release is checked.** What you download is verified from its own cells, by code "
-        "that did not make it."
-    )
+def last_years(ws: Workspace) -> None:
+    """Draw the second way in: a project file."""
+    with st.container(border=True, gap="small"):
+        st.markdown("**Continue from a project file**")
+        st.caption("Same table as last year? Copse applies last year's roles, limits and reasons.")
+        project_field(ws)
 
 
 def overview(ws: Workspace) -> None:
@@ -45,7 +59,7 @@ def overview(ws: Workspace) -> None:
     if reading is None:
         return
     st.title(plain(ws.title), anchor=False)
-    st.markdown("This is how the table was read: correct what is wrong here, then say what each column is.")
+    st.markdown("Correct here what was read wrongly.")
     with st.container(horizontal=True, gap="large"):
         st.metric("Records", count(reading.n_records))
         st.metric("Columns", count(len(reading.names)))
@@ -81,7 +95,7 @@ def facts_table(ws: Workspace) -> pd.DataFrame:
 
 def decisions(ws: Workspace) -> None:
     """Draw where decisions are kept, and the project file that holds them."""
-    with st.expander("Decisions and project file", icon=":material/bookmark:", key=f"decisions {ws.reading is None}"):
+    with st.expander("Decisions and project file", icon=":material/bookmark:", key="decisions"):
         project_panel(ws)
 
 
@@ -96,12 +110,7 @@ def main() -> None:
             chooser(ws)
         return
     if ws.reading is None:
-        welcome()
-        offer_tour(ws)
-        if ws.failure is not None:
-            problem(ws.failure)
-        chooser(ws, promises)
-        decisions(ws)
+        start(ws)
         return
     overview(ws)
     offer(ws)

@@ -24,7 +24,7 @@ WORDS: dict[str, tuple[str, ...]] = {
         "Domain", "Public ends", "Public cuts", "Hierarchy", "Group of look-alike records", "Prosecutor", "Homogeneity",
     ),
     "tree": (
-        "Node", "Split", "Pruning", "Cut", *METHODS, *RISK, *LIMITS, "Information gained by the region",
+        "Node", "Split", "Pruning", "Cut", *METHODS, *BOXES, *RISK, *LIMITS, "Information gained by the region",
         "Hiding among the others", "Resistance to being singled out", "Scatter", "Digression", "Homogeneity",
         "Blind guess",
     ),

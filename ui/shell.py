@@ -134,9 +134,15 @@ a[data-testid="stTopNavLink"] { padding: 0 .2rem; gap: .25rem; }
   .st-key-canvas-controls button p { font-size: .85rem; line-height: 1.25; }
   .st-key-canvas-main { --copse-around: 19.7rem; }
 }
+.st-key-start [data-testid="stColumn"]:first-child [data-testid="stFileUploaderDropzone"] {
+  min-height: 26rem; justify-content: center; border: 2px dashed var(--st-primary-color, #1f6f43);
+}
+.st-key-start [data-testid="stColumn"]:last-child [data-testid="stFileUploaderDropzone"] { padding: .3rem; }
 @media (max-width: 900px) {
-  :is(.st-key-ready, .st-key-hand-over, .st-key-figures) [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
-  :is(.st-key-ready, .st-key-hand-over) [data-testid="stColumn"] { min-width: 100%; }
+  :is(.st-key-ready, .st-key-hand-over, .st-key-figures, .st-key-start) > * > [data-testid="stHorizontalBlock"] {
+    flex-wrap: wrap;
+  }
+  :is(.st-key-ready, .st-key-hand-over, .st-key-start) [data-testid="stColumn"] { min-width: 100%; }
   .st-key-figures [data-testid="stColumn"] { min-width: 40%; }
   .st-key-frame [data-testid="stCaptionContainer"] p { font-size: .78rem; line-height: 1.3; }
   .st-key-canvas-sentence p { white-space: normal; height: 2.5em; }

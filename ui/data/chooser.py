@@ -19,21 +19,22 @@ from ui.workspace import Workspace
 
 FOLDER_VARIABLE = "COPSE_DATA_FOLDER"
 MOST_LISTED = 500
+IN_SIGHT = 2
+"""Samples that are not folded."""
 
 
-def chooser(ws: Workspace, below: Callable[[], None] | None = None) -> None:
-    """Draw the ways in, and what is said below them; runs the script again as soon as one of them was taken."""
-    left, right = st.columns([3, 2], gap="large")
+def chooser(ws: Workspace, beside: Callable[[], None] | None = None) -> None:
+    """Draw the ways in, and another one beside them; runs the script again as soon as one of them was taken."""
+    left, right = st.columns([7, 4], gap="large")
     with left:
         upload(ws)
         folder = allowed_folder()
         if folder is not None:
             from_folder(ws, folder)
         from_database(ws)
-        if below is not None:
-            st.space("small")
-            below()
     with right:
+        if beside is not None:
+            beside()
         samples(ws)
 
 
@@ -50,17 +51,28 @@ def upload(ws: Workspace) -> None:
 
 
 def samples(ws: Workspace) -> None:
-    """Draw a card for each built-in sample."""
-    st.markdown("**Or try a sample**")
-    for name, sample in SAMPLES.items():
-        with st.container(border=True, horizontal=True, vertical_alignment="center", gap="small"):
-            with st.container(gap=None):
-                st.markdown(f"**{sample.title}**" + ("  :gray-badge[made up]" if sample.synthetic else ""))
-                st.caption(sample.description)
-            if st.button("Use", key=f"sample {name}", help=f"Use the sample: {sample.title}"):
-                with st.spinner("Making the sample …"):
-                    ws.bring_sample(name)
-                st.rerun()
+    """Draw the built-in samples: those most like a steward's own table, and the others folded."""
+    names = list(SAMPLES)
+    with st.container(border=True, gap="small"):
+        st.markdown("**Or try a sample**")
+        for name in names[:IN_SIGHT]:
+            sample_line(ws, name)
+        with st.expander(f"{len(names) - IN_SIGHT} more samples", key="more samples"):
+            for name in names[IN_SIGHT:]:
+                sample_line(ws, name)
+
+
+def sample_line(ws: Workspace, name: str) -> None:
+    """Draw a sample with its button."""
+    sample = SAMPLES[name]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(gap=None):
+            st.markdown(f"**{sample.title}**" + ("  :gray-badge[made up]" if sample.synthetic else ""))
+            st.caption(sample.description)
+        if st.button("Use", key=f"sample {name}", help=f"Use the sample: {sample.title}"):
+            with st.spinner("Making the sample …"):
+                ws.bring_sample(name)
+            st.rerun()
 
 
 def from_folder(ws: Workspace, folder: Path) -> None:

@@ -215,7 +215,13 @@ def read_as(ws: Workspace, options: ReadOptions) -> bool:
 
 
 def project_panel(ws: Workspace) -> None:
-    """Draw where decisions are kept, and the buttons that save them as a project file and open one."""
+    """Draw where decisions are kept, how they are saved as a project file, and where one is opened."""
+    kept_decisions(ws)
+    project_field(ws)
+
+
+def kept_decisions(ws: Workspace) -> None:
+    """Draw where decisions are kept, and the button that saves them as a project file."""
     decisions = ws.decisions
     st.markdown(
         f"Decisions are {WHAT}, with the names of the file and its columns; no record of the table, and of its values "
@@ -238,9 +244,13 @@ def project_panel(ws: Workspace) -> None:
             "Save the project", lambda: to_json(project, ws.suggest()), f"{file_stem(project.table_name)}-project.json",
             "application/json", key="save project", icon=":material/save:", on_click="ignore",
         )  # fmt: skip
+
+
+def project_field(ws: Workspace) -> None:
+    """Draw where a project file or a codebook is opened."""
     file = st.file_uploader(
         "Open a project or a codebook", ["json", "xml", "csv"],
-        key=f"project {ws.edition} {ws.version} {decisions.files}",
+        key=f"project {ws.edition} {ws.version} {ws.decisions.files}",
         max_upload_size=MAX_BYTES >> 20, help=CODEBOOKS,
     )  # fmt: skip
     if file is not None:

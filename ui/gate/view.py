@@ -55,7 +55,7 @@ def headline(gate: Gate, where: str = WHERE, *, so_far: bool = False) -> None:
     if looks:
         what = "more" if gate.open else "thing" if looks == 1 else "things"
         text.append(f"{looks:,} {what} {'is' if looks == 1 else 'are'} worth a look.")
-    st.markdown(" ".join([*text, *["Most dangerous first."] * (gate.risks + looks > 1)]))
+    st.markdown(plain(" ".join([*text, *["Most dangerous first."] * (gate.risks + looks > 1)])))
 
 
 def cards(ws: Workspace, gate: Gate, page: str = "", prices: Prices | None = None) -> None:

@@ -66,21 +66,20 @@ def figures(ws: Workspace, report: Report) -> None:
     before, after, utility = report.before, report.after, report.utility
     worst, loss = max(utility.ncp_by_column.items(), key=lambda pair: pair[1], default=("", 0.0))
     unit = ws.flow.pruning.tree.unit
-    tiles = [
-        ("Highest risk", share(after.highest), f"before: {share(before.highest)}, {count(before.unique)} rows unique"),
-        ("Groups", count(after.groups), f"smallest: {plural(after.smallest, unit)}"),
-        ("Detail lost", share(utility.gcp), f"most in {plain(worst)}, {share(loss)}"),
-    ]
-    if report.held_out is not None and report.majority is not None and not ws.flow.encoded.by_numbers:
-        title = f"{plain(ws.flow.encoded.target.title)} guessed right"
-        always = f"of people held out; always guessing the most frequent value: {share(report.majority)}"
-        tiles.append((title, share(report.held_out), always))
-    elif report.two_way.mean is not None:
-        tiles.append(("Two-way tables off", share(report.two_way.mean), "rows in another cell, on average"))
     with st.container(border=True, key="figures"):
-        for place, (label, value, beside) in zip(st.columns(len(tiles), gap="medium"), tiles, strict=True):
-            place.metric(label, value)
-            place.caption(beside)
+        risk, groups, detail, last = st.columns(4, gap="medium")
+        risk.metric("Highest risk", share(after.highest))
+        risk.caption(f"before: {share(before.highest)}, {count(before.unique)} rows unique")
+        groups.metric("Groups", count(after.groups))
+        groups.caption(f"smallest: {plural(after.smallest, unit)}")
+        detail.metric("Detail lost", share(utility.gcp))
+        detail.caption(f"most in {plain(worst)}, {share(loss)}")
+        if report.held_out is not None and report.majority is not None and not ws.flow.encoded.by_numbers:
+            last.metric(f"{plain(ws.flow.encoded.target.title)} guessed right", share(report.held_out))
+            last.caption(f"of people held out; always guessing the most frequent value: {share(report.majority)}")
+        elif report.two_way.mean is not None:
+            last.metric("Rows in another cell", share(report.two_way.mean))
+            last.caption("of a two-way table, on average")
 
 
 @st.fragment
